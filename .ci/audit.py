@@ -21,8 +21,18 @@ def rust() -> tuple[list[str], list[str]]:
     """What is wrong, and what could not be looked up."""
     wrong, unknown = [], []
     if shutil.which("cargo-deny"):
-        done = call("cargo-deny", "--offline", "check", "--hide-inclusion-graph", "licenses", "bans", "sources")
-        print(f"Rust licences and sources: {'all allowed' if done.returncode == 0 else done.stderr.strip()}")
+        done = call(
+            "cargo-deny",
+            "--offline",
+            "check",
+            "--hide-inclusion-graph",
+            "licenses",
+            "bans",
+            "sources",
+        )
+        print(
+            f"Rust licences and sources: {'all allowed' if done.returncode == 0 else done.stderr.strip()}"
+        )
         if done.returncode:
             wrong.append("licences or sources of Rust crates (deny.toml)")
         done = call("cargo-deny", "check", "--hide-inclusion-graph", "advisories")
@@ -30,11 +40,17 @@ def rust() -> tuple[list[str], list[str]]:
     elif shutil.which("cargo-audit"):
         done = call("cargo-audit", "audit")
         fetched = "couldn't fetch" not in done.stderr
-        unknown.append("licences of Rust crates: cargo-deny is not installed (cargo install --locked cargo-deny)")
+        unknown.append(
+            "licences of Rust crates: cargo-deny is not installed (cargo install --locked cargo-deny)"
+        )
     else:
-        return [], ["Rust crates: neither cargo-deny nor cargo-audit is installed (cargo install --locked cargo-deny)"]
+        return [], [
+            "Rust crates: neither cargo-deny nor cargo-audit is installed (cargo install --locked cargo-deny)"
+        ]
     if not fetched:
-        unknown.append("advisories of Rust crates: their database (github.com/RustSec/advisory-db) cannot be reached")
+        unknown.append(
+            "advisories of Rust crates: their database (github.com/RustSec/advisory-db) cannot be reached"
+        )
     elif done.returncode:
         print(done.stderr.strip())
         wrong.append("advisories of Rust crates")
@@ -46,16 +62,40 @@ def rust() -> tuple[list[str], list[str]]:
 def python() -> tuple[list[str], list[str]]:
     tool = [str(Path(sys.executable).with_name("pip-audit"))]
     if not Path(tool[0]).exists():
-        return [], ["Python packages: pip-audit is not installed (make audit installs it where a registry can be reached)"]
-    done = call(*tool, "-r", LOCK, "--no-deps", "--disable-pip", "--format", "json", "--progress-spinner", "off")
+        return [], [
+            "Python packages: pip-audit is not installed (make audit installs it where a registry can be reached)"
+        ]
+    done = call(
+        *tool,
+        "-r",
+        LOCK,
+        "--no-deps",
+        "--disable-pip",
+        "--format",
+        "json",
+        "--progress-spinner",
+        "off",
+    )
     try:
         packages = json.loads(done.stdout)["dependencies"]
     except (ValueError, KeyError):
         return [], [f"Python packages: pip-audit fails: {done.stderr.strip().splitlines()[-1:]}"]
     skipped = [one["name"] for one in packages if "skip_reason" in one]
-    found = [f"{one['name']} {one['version']}: {vuln['id']}" for one in packages for vuln in one.get("vulns", [])]
-    print(f"Python advisories: {', '.join(found) or 'none'} among {len(packages) - len(skipped)} packages that could be looked up")
-    unknown = [f"Python packages that the registry does not tell of: {len(skipped)} of {len(packages)} ({', '.join(skipped[:3])}, …)"] if skipped else []
+    found = [
+        f"{one['name']} {one['version']}: {vuln['id']}"
+        for one in packages
+        for vuln in one.get("vulns", [])
+    ]
+    print(
+        f"Python advisories: {', '.join(found) or 'none'} among {len(packages) - len(skipped)} packages that could be looked up"
+    )
+    unknown = (
+        [
+            f"Python packages that the registry does not tell of: {len(skipped)} of {len(packages)} ({', '.join(skipped[:3])}, …)"
+        ]
+        if skipped
+        else []
+    )
     return found, unknown
 
 

@@ -31,7 +31,17 @@ def unwrapped(lines: list[str]) -> str:
     code = False
     for line in lines:
         fence = line.lstrip().startswith("```")
-        if line.strip() and made and made[-1].strip() and not (code or fence or BLOCK.match(line) or made[-1].lstrip().startswith(("#", "|", "```"))):
+        if (
+            line.strip()
+            and made
+            and made[-1].strip()
+            and not (
+                code
+                or fence
+                or BLOCK.match(line)
+                or made[-1].lstrip().startswith(("#", "|", "```"))
+            )
+        ):
             made[-1] = f"{made[-1].rstrip()} {line.strip()}"
         else:
             made.append(line)
@@ -45,7 +55,9 @@ def notes(changelog: str, version: str) -> str:
     versions = [one for one in found if one[0].isdigit()]
     number = version.removeprefix("v")
     if number not in versions:
-        raise ValueError(f"no section for version {number}: there are {', '.join(versions) or 'none'}")
+        raise ValueError(
+            f"no section for version {number}: there are {', '.join(versions) or 'none'}"
+        )
     text = unwrapped(found[number])
     if not text:
         raise ValueError(f"the section of version {number} is empty")

@@ -44,22 +44,47 @@ def main() -> int:
     arguments.add_argument("only", nargs="*", help="cases whose name contains one of these words")
     wanted = arguments.parse_args()
     golden = json.loads(GOLDEN.read_text()) if GOLDEN.exists() else {}
-    cases = [case for case in all_cases(wanted.only) if not wanted.only or any(word in case[0] for word in wanted.only)]
+    cases = [
+        case
+        for case in all_cases(wanted.only)
+        if not wanted.only or any(word in case[0] for word in wanted.only)
+    ]
     before = {} if wanted.write else golden
     with ProcessPoolExecutor(wanted.jobs) as pool:
-        results = zip(cases, pool.map(examine, cases, [before.get(case[0]) for case in cases]), strict=True)
+        results = zip(
+            cases, pool.map(examine, cases, [before.get(case[0]) for case in cases]), strict=True
+        )
         found = {case[0]: result for case, result in results}
     # A case that cannot run here, such as an example whose trace must be fetched, is left out
     # unless it could run before.
-    for name in [name for name, result in found.items() if "refused" in result and name not in before]:
+    for name in [
+        name for name, result in found.items() if "refused" in result and name not in before
+    ]:
         print(f"left out: {name}: {found.pop(name)['refused']}")
     if wanted.write:
         if wanted.only:
-            found |= {name: result for name, result in golden.items() if not any(word in name for word in wanted.only)}
-        GOLDEN.write_text("{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(result)}" for name, result in sorted(found.items())) + "\n}\n")
-        print(f"{len(found)} cases written, {sum(result['packet_hops'] for result in found.values()):,} packet-hops")
+            found |= {
+                name: result
+                for name, result in golden.items()
+                if not any(word in name for word in wanted.only)
+            }
+        GOLDEN.write_text(
+            "{\n"
+            + ",\n".join(
+                f"{json.dumps(name)}: {json.dumps(result)}"
+                for name, result in sorted(found.items())
+            )
+            + "\n}\n"
+        )
+        print(
+            f"{len(found)} cases written, {sum(result['packet_hops'] for result in found.values()):,} packet-hops"
+        )
         return 0
-    differing = [f"{name}: {differences(golden.get(name), result)}" for name, result in found.items() if golden.get(name) != result]
+    differing = [
+        f"{name}: {differences(golden.get(name), result)}"
+        for name, result in found.items()
+        if golden.get(name) != result
+    ]
     if not wanted.only:
         differing += [f"{name}: no longer there" for name in golden.keys() - found.keys()]
     print(*differing, sep="\n", end="\n" if differing else "")
@@ -70,7 +95,9 @@ def main() -> int:
 def differences(before: dict[str, Any] | None, now: dict[str, Any]) -> str:
     if before is None:
         return "new: renew golden.json with --write"
-    return ", ".join(key for key in sorted(before.keys() | now.keys()) if before.get(key) != now.get(key))
+    return ", ".join(
+        key for key in sorted(before.keys() | now.keys()) if before.get(key) != now.get(key)
+    )
 
 
 def all_cases(only: list[str]) -> Iterator[Case]:
@@ -79,22 +106,40 @@ def all_cases(only: list[str]) -> Iterator[Case]:
             yield f"{folder}/{path.stem}", path, path.read_text(), {}, None
     for study in studies.built_in():
         points = study.points(quick=True)
-        for point in points if len(points) <= MANY else {point.name: point for point in reversed(points)}.values():
-            text = point.scenario.to_toml() if isinstance(point.scenario, Scenario) else Path(point.scenario).read_text()
-            yield f"{study.name}: {point.name}, seed {point.seed}", point.path, text, dict(point.set), point.seed
+        for point in (
+            points
+            if len(points) <= MANY
+            else {point.name: point for point in reversed(points)}.values()
+        ):
+            text = (
+                point.scenario.to_toml()
+                if isinstance(point.scenario, Scenario)
+                else Path(point.scenario).read_text()
+            )
+            yield (
+                f"{study.name}: {point.name}, seed {point.seed}",
+                point.path,
+                text,
+                dict(point.set),
+                point.seed,
+            )
     # Random cases need another program, which is built first.
     if not only or "random" in only:
         yield from random_cases()
 
 
 def random_cases() -> Iterator[Case]:
-    subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "afflux-fuzz"], cwd=ROOT, check=True)
+    subprocess.run(
+        ["cargo", "build", "--release", "--quiet", "-p", "afflux-fuzz"], cwd=ROOT, check=True
+    )
     generator = ROOT / "target" / "release" / "afflux-fuzz"
     path = ROOT / "crates" / "fuzz" / "data" / "scenario.toml"
     for seed, count in RANDOM.items():
         taken = number = 0
         while taken < count:
-            text = subprocess.run([generator, "show", f"{seed}:{number}"], capture_output=True, text=True, check=True).stdout
+            text = subprocess.run(
+                [generator, "show", f"{seed}:{number}"], capture_output=True, text=True, check=True
+            ).stdout
             number += 1
             try:
                 expected = _core.parse(text, path, threads=1).expected()
@@ -125,7 +170,13 @@ def examine(case: Case, before: dict[str, Any] | None) -> dict[str, Any]:
 
 def hashes(path: Path, text: str, keys: dict[str, Any], seed: int | None) -> dict[str, Any]:
     try:
-        scenario = _core.parse(text, path, set=[(key, toml.value(value)) for key, value in keys.items()], seed=seed, threads=1)
+        scenario = _core.parse(
+            text,
+            path,
+            set=[(key, toml.value(value)) for key, value in keys.items()],
+            seed=seed,
+            threads=1,
+        )
         summary = json.loads(scenario.run().summary)
     except (_core.ScenarioError, _core.RunError) as error:
         return {"refused": str(error).replace(str(ROOT), ""), "packet_hops": 0, "ended_by": None}

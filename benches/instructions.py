@@ -22,14 +22,43 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 # Source files for a frame's passage through a port.
-PORTS = ("arena", "count", "discipline", "eager", "exact", "forward", "held", "hop", "lane", "managed", "offers", "open", "pass", "ring", "urgent", "way")
+PORTS = (
+    "arena",
+    "count",
+    "discipline",
+    "eager",
+    "exact",
+    "forward",
+    "held",
+    "hop",
+    "lane",
+    "managed",
+    "offers",
+    "open",
+    "pass",
+    "ring",
+    "urgent",
+    "way",
+)
 # Parts of the engine, with their source files.
 PARTS = [
     ("window log: filing", ("engine/src/log.rs", "engine/src/windows.rs")),
     ("window: counting and key sort", ("run/sorter.rs", "core/src/slice/sort")),
-    ("window: loop and dispatch", ("run/window.rs", "shard/mod.rs", "shard/slab.rs", "net/src/frame.rs", "engine/src/exchange.rs")),
+    (
+        "window: loop and dispatch",
+        (
+            "run/window.rs",
+            "shard/mod.rs",
+            "shard/slab.rs",
+            "net/src/frame.rs",
+            "engine/src/exchange.rs",
+        ),
+    ),
     ("routing", ("net/src/routing.rs", "net/src/balance/", "net/src/world.rs", "shard/balance.rs")),
-    ("port, admission, marking", (*(f"shard/{name}.rs" for name in PORTS), "net/src/port.rs", "net/src/queue/")),
+    (
+        "port, admission, marking",
+        (*(f"shard/{name}.rs" for name in PORTS), "net/src/port.rs", "net/src/queue/"),
+    ),
     ("hosts and transports", ("shard/host.rs", "transport/", "congestion/")),
     ("explain", ("probe/explain.rs",)),
 ]
@@ -39,7 +68,12 @@ LOOP = "--toggle-collect=*run*window*work*"
 TABLE = ROOT / "benches" / "instructions.json"
 #: Relative growth above which a commit must give a reason.
 BAR = 0.02
-CONWEAVE = ("studies/conweave/leaf-spine.toml", 'switch.balance="conweave"', "traffic[0].load=0.8", 'run.warmup="0s"')
+CONWEAVE = (
+    "studies/conweave/leaf-spine.toml",
+    'switch.balance="conweave"',
+    "traffic[0].load=0.8",
+    'run.warmup="0s"',
+)
 #: Scenario, keys, and end of the run.
 CASES = {
     "fat-tree-k8-websearch": (("benches/fat-tree-k8-websearch.toml",), "400us"),
@@ -55,9 +89,17 @@ CASES = {
 
 
 def main() -> int:
-    subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "afflux-scenario", "--example", "hops"], cwd=ROOT, check=True)
+    subprocess.run(
+        ["cargo", "build", "--release", "--quiet", "-p", "afflux-scenario", "--example", "hops"],
+        cwd=ROOT,
+        check=True,
+    )
     binary = ROOT / "target" / "release" / "examples" / "hops"
-    return table(binary, write="--write" in sys.argv) if len(sys.argv) == 1 or "--write" in sys.argv else parts(binary)
+    return (
+        table(binary, write="--write" in sys.argv)
+        if len(sys.argv) == 1 or "--write" in sys.argv
+        else parts(binary)
+    )
 
 
 def table(binary: Path, *, write: bool) -> int:
@@ -89,7 +131,10 @@ def counted(binary: Path, words: tuple[str, ...], until: str) -> tuple[int, int]
         f'run.until="{until}"',
     ]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    hops, total = re.search(r"packet_hops (\d+)", run.stdout), re.search(r"Collected : (\d+)", run.stderr)
+    hops, total = (
+        re.search(r"packet_hops (\d+)", run.stdout),
+        re.search(r"Collected : (\d+)", run.stderr),
+    )
     if hops is None or total is None:
         raise SystemExit(run.stderr)
     return int(hops[1]), int(total[1])
@@ -99,7 +144,16 @@ def parts(binary: Path) -> int:
     case = ROOT / "benches" / f"{sys.argv[1]}.toml"
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "callgrind.out"
-        command = ["valgrind", "--tool=callgrind", "--dump-instr=yes", LOOP, f"--callgrind-out-file={out}", str(binary), str(case), *sys.argv[2:]]
+        command = [
+            "valgrind",
+            "--tool=callgrind",
+            "--dump-instr=yes",
+            LOOP,
+            f"--callgrind-out-file={out}",
+            str(binary),
+            str(case),
+            *sys.argv[2:],
+        ]
         run = subprocess.run(command, capture_output=True, text=True, check=True)
         costs, anchor = read(out)
     hops = int(re.search(r"packet_hops (\d+)", run.stdout)[1])
@@ -164,7 +218,9 @@ def read(path: Path) -> tuple[dict[int, int], int]:
 
 
 def symbol(binary: Path, wanted: str) -> int:
-    for line in subprocess.run(["nm", str(binary)], capture_output=True, text=True, check=True).stdout.splitlines():
+    for line in subprocess.run(
+        ["nm", str(binary)], capture_output=True, text=True, check=True
+    ).stdout.splitlines():
         fields = line.split()
         if fields[-1] == wanted:
             return int(fields[0], 16)
@@ -174,7 +230,13 @@ def symbol(binary: Path, wanted: str) -> int:
 def inlined(binary: Path, addresses: list[int]) -> dict[int, list[str]]:
     """Returns the source files of each address, from the innermost inlined function outwards."""
     text = "\n".join(hex(address) for address in addresses)
-    done = subprocess.run(["addr2line", "-a", "-i", "-e", str(binary)], input=text, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["addr2line", "-a", "-i", "-e", str(binary)],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     chains: dict[int, list[str]] = {}
     current = 0
     for line in done.stdout.splitlines():

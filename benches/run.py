@@ -35,12 +35,18 @@ def main() -> int:
     cases = {path.stem: path for path in sorted(BENCHES.glob("*.toml"))}
     unknown = [name for name in wanted if name not in cases]
     if unknown or not cases:
-        print(f"no benchmark case {', '.join(unknown)}; there are: {', '.join(cases) or 'none'}", file=sys.stderr)
+        print(
+            f"no benchmark case {', '.join(unknown)}; there are: {', '.join(cases) or 'none'}",
+            file=sys.stderr,
+        )
         return 2
     rows = []
     for name in wanted or cases:
         if missing := [file for file in inputs(cases[name]) if not file.exists()]:
-            print(f"{name}: left out, its input is not there: {', '.join(map(str, missing))}", file=sys.stderr)
+            print(
+                f"{name}: left out, its input is not there: {', '.join(map(str, missing))}",
+                file=sys.stderr,
+            )
             continue
         print(f"{name} …", file=sys.stderr)
         rows.append(measure(name, cases[name]))
@@ -85,9 +91,22 @@ def measure(name: str, case: Path) -> dict[str, Any]:
         }
 
 
-def run(case: Path, dir: Path, engine: str, *, before: tuple[str, ...] = (), until_ns: int | None = None) -> dict[str, Any]:
+def run(
+    case: Path, dir: Path, engine: str, *, before: tuple[str, ...] = (), until_ns: int | None = None
+) -> dict[str, Any]:
     """Returns the summary of one run."""
-    command = [*before, sys.executable, "-m", "afflux", "run", str(case), "-o", str(dir), "--force", "--json"]
+    command = [
+        *before,
+        sys.executable,
+        "-m",
+        "afflux",
+        "run",
+        str(case),
+        "-o",
+        str(dir),
+        "--force",
+        "--json",
+    ]
     command += ["--threads", "1", "--set", f"run.engine={engine}"]
     if until_ns is not None:
         command += ["--set", f"run.until={until_ns}ns"]
@@ -114,8 +133,15 @@ def instructions_per_hop(case: Path, dir: Path, simulated_ns: int) -> float | No
     counted = []
     for tenths in (1, 2):
         log = dir.parent / f"callgrind-{tenths}"
-        valgrind = ("valgrind", "--tool=callgrind", f"--callgrind-out-file={log}", f"--log-file={log}.log")
-        summary = run(case, dir, "window_log", before=valgrind, until_ns=simulated_ns * tenths // 10)
+        valgrind = (
+            "valgrind",
+            "--tool=callgrind",
+            f"--callgrind-out-file={log}",
+            f"--log-file={log}.log",
+        )
+        summary = run(
+            case, dir, "window_log", before=valgrind, until_ns=simulated_ns * tenths // 10
+        )
         found = re.search(r"^(?:summary|totals): (\d+)", log.read_text(), re.MULTILINE)
         if found is None:
             raise SystemExit(f"{case.stem}: valgrind counted nothing")
@@ -125,7 +151,20 @@ def instructions_per_hop(case: Path, dir: Path, simulated_ns: int) -> float | No
 
 
 def show(rows: list[dict[str, Any]]) -> None:
-    table = drawing.table("", "case", "hosts", "hops", "drops", "marks", "ns/hop", "Mhop/s", "classical", "ratio", "instr/hop", "memory")
+    table = drawing.table(
+        "",
+        "case",
+        "hosts",
+        "hops",
+        "drops",
+        "marks",
+        "ns/hop",
+        "Mhop/s",
+        "classical",
+        "ratio",
+        "instr/hop",
+        "memory",
+    )
     for row in rows:
         instructions = row["instructions_per_hop"]
         table.add_row(

@@ -57,13 +57,24 @@ topology:
 def pcap(frames: list[tuple[float, bytes]]) -> bytes:
     out = [bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")]
     for time, frame in frames:
-        out += [int(number).to_bytes(4, "little") for number in (time, time % 1 * 1e6, len(frame), len(frame))] + [frame]
+        out += [
+            int(number).to_bytes(4, "little")
+            for number in (time, time % 1 * 1e6, len(frame), len(frame))
+        ] + [frame]
     return b"".join(out)
 
 
 def udp(src: int, dst: int, size: int) -> bytes:
-    ip = bytes([0x45, 0, *(28 + size).to_bytes(2), 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, src, 10, 0, 0, dst])
-    return bytes(12) + b"\x08\x00" + ip + bytes([0, 7, 0, 9, *(8 + size).to_bytes(2), 0, 0]) + bytes(size)
+    ip = bytes(
+        [0x45, 0, *(28 + size).to_bytes(2), 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, src, 10, 0, 0, dst]
+    )
+    return (
+        bytes(12)
+        + b"\x08\x00"
+        + ip
+        + bytes([0, 7, 0, 9, *(8 + size).to_bytes(2), 0, 0])
+        + bytes(size)
+    )
 
 
 SCHEMA = {
@@ -99,29 +110,69 @@ SCHEMA = {
 
 
 def counters(**values: int) -> dict:
-    return {"name": "COUNTERS", "groups": [{"name": "all", "counts": [{"name": name, "value": value} for name, value in values.items()]}]}
+    return {
+        "name": "COUNTERS",
+        "groups": [
+            {
+                "name": "all",
+                "counts": [{"name": name, "value": value} for name, value in values.items()],
+            }
+        ],
+    }
 
 
 def history(job: str = "job_7_0001", submit: int = 1_000_000) -> list[tuple[str, str, dict]]:
     """Returns a job history with two maps (one reads over the network) and two reducers."""
-    events: list[tuple[str, str, dict]] = [("JOB_SUBMITTED", "JobSubmitted", {"jobid": job, "submitTime": submit, "acls": {}})]
+    events: list[tuple[str, str, dict]] = [
+        ("JOB_SUBMITTED", "JobSubmitted", {"jobid": job, "submitTime": submit, "acls": {}})
+    ]
     for number, (host, split) in enumerate([("node1", "node1,node3"), ("node2", "node3,node10")]):
         task, attempt = f"map{number}", f"map{number}_0"
         events.append(("TASK_STARTED", "TaskStarted", {"taskid": task, "splitLocations": split}))
-        events.append(("MAP_ATTEMPT_STARTED", "TaskAttemptStarted", {"attemptId": attempt, "startTime": submit + 100}))
-        counted = counters(FILE_BYTES_READ=5, HDFS_BYTES_READ=1_000, MAP_OUTPUT_MATERIALIZED_BYTES=300 + 300 * number)
-        finished = {"taskid": task, "attemptId": attempt, "mapFinishTime": submit + 500 + number, "hostname": host, "counters": counted}
+        events.append(
+            (
+                "MAP_ATTEMPT_STARTED",
+                "TaskAttemptStarted",
+                {"attemptId": attempt, "startTime": submit + 100},
+            )
+        )
+        counted = counters(
+            FILE_BYTES_READ=5,
+            HDFS_BYTES_READ=1_000,
+            MAP_OUTPUT_MATERIALIZED_BYTES=300 + 300 * number,
+        )
+        finished = {
+            "taskid": task,
+            "attemptId": attempt,
+            "mapFinishTime": submit + 500 + number,
+            "hostname": host,
+            "counters": counted,
+        }
         events.append(("MAP_ATTEMPT_FINISHED", "MapAttemptFinished", finished))
-    events.append(("MAP_ATTEMPT_KILLED", "TaskAttemptUnsuccessfulCompletion", {"attemptId": "map1_1"}))
+    events.append(
+        ("MAP_ATTEMPT_KILLED", "TaskAttemptUnsuccessfulCompletion", {"attemptId": "map1_1"})
+    )
     for number, host in enumerate(["node2", "node10"]):
         task, attempt = f"reduce{number}", f"reduce{number}_0"
-        events.append(("REDUCE_ATTEMPT_STARTED", "TaskAttemptStarted", {"attemptId": attempt, "startTime": submit + 400 + 500 * number}))
+        events.append(
+            (
+                "REDUCE_ATTEMPT_STARTED",
+                "TaskAttemptStarted",
+                {"attemptId": attempt, "startTime": submit + 400 + 500 * number},
+            )
+        )
         counted = counters(REDUCE_SHUFFLE_BYTES=450, HDFS_BYTES_WRITTEN=400)
         events.append(
             (
                 "REDUCE_ATTEMPT_FINISHED",
                 "ReduceAttemptFinished",
-                {"taskid": task, "attemptId": attempt, "finishTime": submit + 2_000, "hostname": host, "counters": counted},
+                {
+                    "taskid": task,
+                    "attemptId": attempt,
+                    "finishTime": submit + 2_000,
+                    "hostname": host,
+                    "counters": counted,
+                },
             )
         )
     return [*events, ("JOB_FINISHED", "JobFinished", {"jobid": job})]
@@ -133,7 +184,10 @@ def as_json(events: list[tuple[str, str, dict]]) -> str:
             record = record | {"splitLocations": record["splitLocations"]}
         return {f"org.apache.hadoop.mapreduce.jobhistory.{name}": record}
 
-    lines = [json.dumps({"type": kind, "event": union(name, record)}) + "\n\n" for kind, name, record in events]
+    lines = [
+        json.dumps({"type": kind, "event": union(name, record)}) + "\n\n"
+        for kind, name, record in events
+    ]
     return "Avro-Json\n" + json.dumps(SCHEMA) + "\n" + "".join(lines)
 
 
@@ -141,8 +195,12 @@ def encoded(schema: object, value: object, named: dict) -> bytes:
     """Returns Avro's binary encoding, for tests."""
     if isinstance(schema, list):
         names = [branch.get("name") if isinstance(branch, dict) else branch for branch in schema]
-        name, inner = value if isinstance(value, tuple) else ("null" if value is None else "string", value)
-        return encoded("long", names.index(name), named) + encoded(schema[names.index(name)], inner, named)
+        name, inner = (
+            value if isinstance(value, tuple) else ("null" if value is None else "string", value)
+        )
+        return encoded("long", names.index(name), named) + encoded(
+            schema[names.index(name)], inner, named
+        )
     kind = schema["type"] if isinstance(schema, dict) else schema
     if isinstance(schema, dict) and "name" in schema:
         named[schema["name"]] = schema
@@ -162,23 +220,37 @@ def encoded(schema: object, value: object, named: dict) -> bytes:
         case "array":
             items = b"".join(encoded(schema["items"], item, named) for item in value)
             # A block with its size in bytes, as writers are permitted to encode it.
-            return (encoded("long", -len(value), named) + encoded("long", len(items), named) + items if value else b"") + b"\0"
+            return (
+                encoded("long", -len(value), named) + encoded("long", len(items), named) + items
+                if value
+                else b""
+            ) + b"\0"
         case "map":
             return b"\0"
         case "record":
-            return b"".join(encoded(field["type"], value[field["name"]], named) for field in schema["fields"])
+            return b"".join(
+                encoded(field["type"], value[field["name"]], named) for field in schema["fields"]
+            )
     return encoded(named[kind], value, named)
 
 
 def as_binary(events: list[tuple[str, str, dict]]) -> bytes:
     named: dict = {}
-    body = b"".join(encoded(SCHEMA, {"type": kind, "event": (name, record)}, named) for kind, name, record in events)
+    body = b"".join(
+        encoded(SCHEMA, {"type": kind, "event": (name, record)}, named)
+        for kind, name, record in events
+    )
     return b"Avro-Binary\n" + json.dumps(SCHEMA).encode() + b"\n" + body
 
 
 def spark_log() -> list[dict]:
     def task(stage: int, host: str, launch: int, **metrics: dict) -> dict:
-        names = {"read": "Shuffle Read Metrics", "write": "Shuffle Write Metrics", "input": "Input Metrics", "output": "Output Metrics"}
+        names = {
+            "read": "Shuffle Read Metrics",
+            "write": "Shuffle Write Metrics",
+            "input": "Input Metrics",
+            "output": "Output Metrics",
+        }
         return {
             "Event": "SparkListenerTaskEnd", "Stage ID": stage, "Task End Reason": {"Reason": "Success"}, "Task Info": {"Host": host, "Launch Time": launch},
             "Task Metrics": {names[key]: value for key, value in metrics.items()},
@@ -189,16 +261,43 @@ def spark_log() -> list[dict]:
 
     return [
         {"Event": "SparkListenerLogStart", "Spark Version": "3.5.1"},
-        {"Event": "SparkListenerApplicationStart", "App Name": "sort", "App ID": "app-1", "Timestamp": 5_000},
-        {"Event": "SparkListenerJobStart", "Job ID": 0, "Submission Time": 6_000, "Stage Infos": [stage(0), stage(1, 0)], "Stage IDs": [0, 1]},
+        {
+            "Event": "SparkListenerApplicationStart",
+            "App Name": "sort",
+            "App ID": "app-1",
+            "Timestamp": 5_000,
+        },
+        {
+            "Event": "SparkListenerJobStart",
+            "Job ID": 0,
+            "Submission Time": 6_000,
+            "Stage Infos": [stage(0), stage(1, 0)],
+            "Stage IDs": [0, 1],
+        },
         {"Event": "SparkListenerStageSubmitted", "Stage Info": stage(0)},
         task(0, "w1", 6_100, input={"Bytes Read": 1_000}, write={"Shuffle Bytes Written": 300}),
         task(0, "w2", 6_100, input={"Bytes Read": 1_000}, write={"Shuffle Bytes Written": 600}),
-        {"Event": "SparkListenerTaskEnd", "Stage ID": 0, "Task End Reason": {"Reason": "TaskKilled"}},
-        task(1, "w1", 7_000, read={"Remote Bytes Read": 300, "Local Bytes Read": 150}, output={"Bytes Written": 420}),
+        {
+            "Event": "SparkListenerTaskEnd",
+            "Stage ID": 0,
+            "Task End Reason": {"Reason": "TaskKilled"},
+        },
+        task(
+            1,
+            "w1",
+            7_000,
+            read={"Remote Bytes Read": 300, "Local Bytes Read": 150},
+            output={"Bytes Written": 420},
+        ),
         task(1, "w3", 7_001, read={"Remote Bytes Read": 450, "Local Bytes Read": 0}),
         # The parent stage was computed before the log began.
-        {"Event": "SparkListenerJobStart", "Job ID": 1, "Submission Time": 9_500, "Stage Infos": [stage(3, 2)], "Stage IDs": [2, 3]},
+        {
+            "Event": "SparkListenerJobStart",
+            "Job ID": 1,
+            "Submission Time": 9_500,
+            "Stage Infos": [stage(3, 2)],
+            "Stage IDs": [2, 3],
+        },
         task(3, "w1", 9_600, read={"Remote Bytes Read": 10, "Local Bytes Read": 0}),
     ]
 
@@ -278,7 +377,15 @@ def _parquet() -> bytes:
     import pyarrow
     import pyarrow.parquet
 
-    table = pyarrow.table({"start_ns": [0, 10, 20], "src": [0, 1, 2], "dst": ["db1", "w1", "10.0.0.1"], "bytes": [1000, 5000, 70], "class": ["a", None, "b"]})
+    table = pyarrow.table(
+        {
+            "start_ns": [0, 10, 20],
+            "src": [0, 1, 2],
+            "dst": ["db1", "w1", "10.0.0.1"],
+            "bytes": [1000, 5000, 70],
+            "class": ["a", None, "b"],
+        }
+    )
     out = io.BytesIO()
     pyarrow.parquet.write_table(table, out)
     return out.getvalue()
@@ -297,30 +404,89 @@ def every() -> list[Sample]:
         Sample("hpcc-flows", FLOWS.encode(), ("import", "hpcc-flows", "FILE")),
         Sample("hpcc-fct", COMPLETIONS.encode(), ("import", "hpcc-fct", "FILE")),
         Sample("htsim", MATRIX.encode(), ("import", "htsim", "FILE")),
-        Sample("containerlab", LAB.encode(), ("import", "containerlab", "FILE", "--rate", "10Gbps")),
-        Sample("containerlab-into", LAB.encode(), ("import", "containerlab", "FILE", "--rate", "10Gbps", "--into", "into.toml"), into),
+        Sample(
+            "containerlab", LAB.encode(), ("import", "containerlab", "FILE", "--rate", "10Gbps")
+        ),
+        Sample(
+            "containerlab-into",
+            LAB.encode(),
+            ("import", "containerlab", "FILE", "--rate", "10Gbps", "--into", "into.toml"),
+            into,
+        ),
         Sample("pcap", capture, ("import", "pcap", "FILE")),
         Sample("pcap-gz", gzip.compress(capture, mtime=0), ("import", "pcap", "FILE")),
-        Sample("pcap-into", capture, ("import", "pcap", "FILE", "--into", "into.toml", "-o", "out.toml", "--force"), into),
+        Sample(
+            "pcap-into",
+            capture,
+            ("import", "pcap", "FILE", "--into", "into.toml", "-o", "out.toml", "--force"),
+            into,
+        ),
         Sample("jhist", as_json(history()).encode(), ("import", "jhist", "FILE", *flows)),
         Sample("jhist-binary", as_binary(history()), ("import", "jhist", "FILE", *flows)),
         Sample("spark", log, ("import", "spark", "FILE", *flows)),
         Sample("spark-xz", lzma.compress(log), ("import", "spark", "FILE", *flows)),
-        Sample("sonic", json.dumps(CONFIG_DB, indent=1).encode(), ("import", "sonic", "FILE", "--into", "into.toml"), into),
-        Sample("hosts", HOSTS.encode(), ("import", "pcap", "c.pcap", "--hosts", "FILE"), (("c.pcap", capture.decode("latin-1")),)),
-        Sample("flow-list", FLOW_LIST.encode(), check, _read_by('kind = "flows"\nfile = "FILE"\nformat = "csv"')),
-        Sample("flow-list-gz", gzip.compress(FLOW_LIST.encode(), mtime=0), check, _read_by('kind = "flows"\nfile = "FILE"\nformat = "csv"')),
-        Sample("parquet", _parquet(), check, _read_by('kind = "flows"\nfile = "FILE"\nformat = "parquet"')),
-        Sample("coflows", COFLOWS.encode(), check, _read_by('kind = "flows"\nfile = "FILE"\nformat = "coflow"')),
-        Sample("hpcc", FLOWS.encode(), check, _read_by('kind = "flows"\nfile = "FILE"\nformat = "hpcc"\nlocal = "drop"')),
-        Sample("matrix", MATRIX.encode(), check, _read_by('kind = "flows"\nfile = "FILE"\nformat = "htsim"')),
+        Sample(
+            "sonic",
+            json.dumps(CONFIG_DB, indent=1).encode(),
+            ("import", "sonic", "FILE", "--into", "into.toml"),
+            into,
+        ),
+        Sample(
+            "hosts",
+            HOSTS.encode(),
+            ("import", "pcap", "c.pcap", "--hosts", "FILE"),
+            (("c.pcap", capture.decode("latin-1")),),
+        ),
+        Sample(
+            "flow-list",
+            FLOW_LIST.encode(),
+            check,
+            _read_by('kind = "flows"\nfile = "FILE"\nformat = "csv"'),
+        ),
+        Sample(
+            "flow-list-gz",
+            gzip.compress(FLOW_LIST.encode(), mtime=0),
+            check,
+            _read_by('kind = "flows"\nfile = "FILE"\nformat = "csv"'),
+        ),
+        Sample(
+            "parquet",
+            _parquet(),
+            check,
+            _read_by('kind = "flows"\nfile = "FILE"\nformat = "parquet"'),
+        ),
+        Sample(
+            "coflows",
+            COFLOWS.encode(),
+            check,
+            _read_by('kind = "flows"\nfile = "FILE"\nformat = "coflow"'),
+        ),
+        Sample(
+            "hpcc",
+            FLOWS.encode(),
+            check,
+            _read_by('kind = "flows"\nfile = "FILE"\nformat = "hpcc"\nlocal = "drop"'),
+        ),
+        Sample(
+            "matrix",
+            MATRIX.encode(),
+            check,
+            _read_by('kind = "flows"\nfile = "FILE"\nformat = "htsim"'),
+        ),
         Sample("hadoop-trace", JOBS.encode(), check, _read_by(hadoop)),
-        Sample("sizes", SIZES.encode(), check, _read_by('kind = "permutation"\nsizes = { file = "FILE" }')),
+        Sample(
+            "sizes",
+            SIZES.encode(),
+            check,
+            _read_by('kind = "permutation"\nsizes = { file = "FILE" }'),
+        ),
         Sample(
             "racks",
             RACKS.encode(),
             check,
-            _read_by('kind = "random"\nsizes = "1MB"\nload = 0.1\nload_basis = "host_payload"\nduration = "1ms"\nmatrix = "FILE"'),
+            _read_by(
+                'kind = "random"\nsizes = "1MB"\nload = 0.1\nload_basis = "host_payload"\nduration = "1ms"\nmatrix = "FILE"'
+            ),
         ),
     ]
 
@@ -330,5 +496,7 @@ def lay(sample: Sample, data: bytes, folder: Path, file: str) -> list[str]:
     of `afflux`."""
     (folder / file).write_bytes(data)
     for name, text in sample.beside:
-        (folder / name).write_bytes(text.replace("FILE", file).encode("latin-1" if name.endswith(".pcap") else "utf-8"))
+        (folder / name).write_bytes(
+            text.replace("FILE", file).encode("latin-1" if name.endswith(".pcap") else "utf-8")
+        )
     return [file if word == "FILE" else word for word in sample.command]

@@ -31,8 +31,40 @@ NASTY = (
     "\x1b[31m", "\u202eabc", "\u2028", "\ufeff", "😀", "é", "x" * 300, "x" * 100_000, "host0", "host99", "all", "10.0.0.1", "fe80::1", "null", "~", "true",
     "</script>", "\ud800", "$(x)", "%s", "{0}", "\\n", "*", "?", "a>b", "a#0", "01:02:03:04", "1e400", "١٢",
 )  # fmt: skip
-NUMBERS = (0, -1, 1, 7, 2**31, 2**32, 2**53, 2**63 - 1, 2**63, 2**64, 10**30, 10**5000, 0.5, 1e308, float("inf"), float("nan"))
-WORDS = (b"0", b"-1", b"18446744073709551615", b"18446744073709551616", b"99999999999", b"1e308", b"nan", b"inf", b"0x10", b"", b" ", b"\xff", b"\0", b"null")
+NUMBERS = (
+    0,
+    -1,
+    1,
+    7,
+    2**31,
+    2**32,
+    2**53,
+    2**63 - 1,
+    2**63,
+    2**64,
+    10**30,
+    10**5000,
+    0.5,
+    1e308,
+    float("inf"),
+    float("nan"),
+)
+WORDS = (
+    b"0",
+    b"-1",
+    b"18446744073709551615",
+    b"18446744073709551616",
+    b"99999999999",
+    b"1e308",
+    b"nan",
+    b"inf",
+    b"0x10",
+    b"",
+    b" ",
+    b"\xff",
+    b"\0",
+    b"null",
+)
 
 
 def _bytes(data: bytes, draw: random.Random) -> bytes:
@@ -43,7 +75,9 @@ def _bytes(data: bytes, draw: random.Random) -> bytes:
             case 0:
                 del out[at:]
             case 1 if out:
-                out[at % len(out)] = draw.choice((draw.randrange(256), 0, 255, *b'0123456789-"{}[]:,. \n\t#*&<'))
+                out[at % len(out)] = draw.choice(
+                    (draw.randrange(256), 0, 255, *b'0123456789-"{}[]:,. \n\t#*&<')
+                )
             case 2:
                 out[at:at] = draw.randbytes(draw.randrange(1, 40))
             case 3:
@@ -66,8 +100,17 @@ def _bytes(data: bytes, draw: random.Random) -> bytes:
 def _words(data: bytes, draw: random.Random) -> bytes:
     """Replaces numbers and words."""
     found = list(re.finditer(rb"[A-Za-z0-9_.\-]+", data[:200_000]))
-    for match in sorted(draw.sample(found, min(len(found), draw.choice((1, 1, 2, 4)))), key=lambda match: -match.start()):
-        other = draw.choice((draw.choice(WORDS), draw.choice(NASTY).encode("utf-8", "surrogatepass"), draw.choice(found)[0]))
+    for match in sorted(
+        draw.sample(found, min(len(found), draw.choice((1, 1, 2, 4)))),
+        key=lambda match: -match.start(),
+    ):
+        other = draw.choice(
+            (
+                draw.choice(WORDS),
+                draw.choice(NASTY).encode("utf-8", "surrogatepass"),
+                draw.choice(found)[0],
+            )
+        )
         data = data[: match.start()] + other + data[match.end() :]
     return data
 
@@ -145,7 +188,9 @@ def _structures(data: bytes, draw: random.Random) -> bytes:
         import yaml
 
         try:
-            return yaml.safe_dump(_exchanged(yaml.safe_load(text), draw)).encode("utf-8", "surrogatepass")
+            return yaml.safe_dump(_exchanged(yaml.safe_load(text), draw)).encode(
+                "utf-8", "surrogatepass"
+            )
         except (yaml.YAMLError, ValueError, RecursionError):
             pass
     return _words(data, draw)
@@ -160,12 +205,27 @@ def _packed(data: bytes, draw: random.Random) -> bytes:
 
 def _unpacked(data: bytes) -> bytes | None:
     try:
-        return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else lzma.decompress(data) if data.startswith(b"\xfd7zXZ") else None
+        return (
+            gzip.decompress(data)
+            if data.startswith(b"\x1f\x8b")
+            else lzma.decompress(data)
+            if data.startswith(b"\xfd7zXZ")
+            else None
+        )
     except (OSError, EOFError, lzma.LZMAError):
         return None
 
 
-MUTATORS: tuple[Callable[[bytes, random.Random], bytes], ...] = (_bytes, _bytes, _words, _words, _structures, _structures, _structures, _packed)
+MUTATORS: tuple[Callable[[bytes, random.Random], bytes], ...] = (
+    _bytes,
+    _bytes,
+    _words,
+    _words,
+    _structures,
+    _structures,
+    _structures,
+    _packed,
+)
 
 
 def mutated(data: bytes, draw: random.Random) -> bytes:
@@ -222,7 +282,9 @@ def run(count: int, seed: int, only: str | None = None, first: int = 0) -> Itera
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--count", type=int, default=1_000)
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--only", metavar="KIND")

@@ -49,7 +49,12 @@ class Ended:
             return f"not done after {self.seconds:.0f} s"
         if self.code not in exits:
             return f"exit code {self.code}" if self.code >= 0 else f"ended by signal {-self.code}"
-        for sign in ("Traceback (most recent call last)", "panicked at", "internal error", "PanicException"):
+        for sign in (
+            "Traceback (most recent call last)",
+            "panicked at",
+            "internal error",
+            "PanicException",
+        ):
             if sign in self.said:
                 return sign
         if self.code == 2 and not any(name in self.said for name in names):
@@ -59,7 +64,9 @@ class Ended:
         return None
 
 
-def call(arguments: Sequence[str], *, folder: Path, memory: int = MEMORY, seconds: int = SECONDS) -> Ended:
+def call(
+    arguments: Sequence[str], *, folder: Path, memory: int = MEMORY, seconds: int = SECONDS
+) -> Ended:
     """Runs `afflux` with `arguments` in `folder`."""
     began = time.monotonic()
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as told:
@@ -86,7 +93,9 @@ def call(arguments: Sequence[str], *, folder: Path, memory: int = MEMORY, second
     return Ended(code, *texts, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, late)
 
 
-def _child(arguments: Sequence[str], folder: Path, memory: int, seconds: int, said: int, told: int) -> None:
+def _child(
+    arguments: Sequence[str], folder: Path, memory: int, seconds: int, said: int, told: int
+) -> None:
     """Runs the call in the child process. Never returns."""
     code = 70
     try:
@@ -98,7 +107,10 @@ def _child(arguments: Sequence[str], folder: Path, memory: int, seconds: int, sa
         for stream, target in ((0, nothing), (1, told), (2, said)):
             os.dup2(target, stream)
         # A test runner may have replaced the streams.
-        sys.stdout, sys.stderr = os.fdopen(1, "w", errors="backslashreplace"), os.fdopen(2, "w", errors="backslashreplace")
+        sys.stdout, sys.stderr = (
+            os.fdopen(1, "w", errors="backslashreplace"),
+            os.fdopen(2, "w", errors="backslashreplace"),
+        )
         sys.argv = ["afflux", *arguments]
         try:
             cli.app()

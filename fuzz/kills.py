@@ -105,13 +105,32 @@ JOBS = (
     Job(
         "run",
         (*AFFLUX, "run", "small.toml", "-o", "out", "--force"),
-        lambda place, said: [json.loads((place / "out" / "summary.json").read_text())[key] for key in ("result_hash", "digests")],
+        lambda place, said: [
+            json.loads((place / "out" / "summary.json").read_text())[key]
+            for key in ("result_hash", "digests")
+        ],
         (),
     ),
-    Job("sweep", (*AFFLUX, "sweep", "small.toml", *VARY, "-o", "out"), lambda place, said: (place / "out" / "sweep.csv").read_text()),
+    Job(
+        "sweep",
+        (*AFFLUX, "sweep", "small.toml", *VARY, "-o", "out"),
+        lambda place, said: (place / "out" / "sweep.csv").read_text(),
+    ),
     Job(
         "tune",
-        (*AFFLUX, "tune", "small.toml", "--vary", "switch.buffer=9packets..90packets", "--objective", "fct_p99", "--objective", "drops", "--budget", "2")
+        (
+            *AFFLUX,
+            "tune",
+            "small.toml",
+            "--vary",
+            "switch.buffer=9packets..90packets",
+            "--objective",
+            "fct_p99",
+            "--objective",
+            "drops",
+            "--budget",
+            "2",
+        )
         + ("--seeds", "1-2", "--no-sensitivity", "--json", "-o", "out"),
         # Killed points are retried only by the next search. The words of the last search depend on
         # them, so only its result is compared.
@@ -141,12 +160,27 @@ class Try:
         self.dir.mkdir(parents=True)
         (self.dir / "small.toml").write_text(SCENARIO)
 
-    def start(self, fault: str | None = None, worker_fault: str | None = None) -> subprocess.Popen[str]:
+    def start(
+        self, fault: str | None = None, worker_fault: str | None = None
+    ) -> subprocess.Popen[str]:
         environment = os.environ | {MARK: str(self.dir), "NO_COLOR": "1", "COLUMNS": "100"}
-        environment |= {name: value for name, value in (("AFFLUX_FAULT", fault), ("AFFLUX_WORKER_FAULT", worker_fault)) if value}
-        return subprocess.Popen(self.job.command, cwd=self.dir, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        environment |= {
+            name: value
+            for name, value in (("AFFLUX_FAULT", fault), ("AFFLUX_WORKER_FAULT", worker_fault))
+            if value
+        }
+        return subprocess.Popen(
+            self.job.command,
+            cwd=self.dir,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
-    def run(self, fault: str | None = None, worker_fault: str | None = None) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, fault: str | None = None, worker_fault: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
         return finished(self.start(fault, worker_fault))
 
     def wait_for_workers(self) -> None:
@@ -180,7 +214,11 @@ def finished(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]
 
 def is_heeding(pid: int) -> bool:
     """True if the program handles signals itself. Before that, Python is still starting."""
-    (line,) = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("SigCgt")]
+    (line,) = [
+        line
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+        if line.startswith("SigCgt")
+    ]
     return bool(int(line.split()[1], 16) & (1 << (signal.SIGTERM - 1)))
 
 
@@ -190,7 +228,10 @@ def processes(dir: Path) -> list[int]:
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
-            if wanted in (entry / "environ").read_bytes().split(b"\0") and (entry / "stat").read_text().rpartition(")")[2].split()[0] != "Z":
+            if (
+                wanted in (entry / "environ").read_bytes().split(b"\0")
+                and (entry / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+            ):
                 found.append(int(entry.name))
         except OSError:  # it has ended, or belongs to another user
             continue
@@ -208,7 +249,9 @@ def steps(job: Job, dir: Path) -> tuple[int, int, object]:
     return len(own.read_text().splitlines()), count, one.outcome(done)
 
 
-def kill_and_continue(job: Job, dir: Path, unbroken: tuple[int, int, object], draws: random.Random, most: int) -> Counter[str]:
+def kill_and_continue(
+    job: Job, dir: Path, unbroken: tuple[int, int, object], draws: random.Random, most: int
+) -> Counter[str]:
     """Kills a job at most `most` times, then lets it finish. Returns the kinds of kills that
     occurred."""
     own, workers, expected = unbroken
@@ -229,7 +272,11 @@ def kill_and_continue(job: Job, dir: Path, unbroken: tuple[int, int, object], dr
             kills[kind] += 1
             if draws.random() < 0.5:
                 one.wait_for_workers()
-        elif kind == "worker" and done.returncode in job.broken and "signal 9" in done.stderr + done.stdout:
+        elif (
+            kind == "worker"
+            and done.returncode in job.broken
+            and "signal 9" in done.stderr + done.stdout
+        ):
             kills[kind] += 1
         elif done.returncode != 0 and not (kind == "worker" and done.returncode in job.broken):
             raise AssertionError(f"{dir}: {kind}: ended with {done.returncode}: {done.stderr}")
@@ -244,7 +291,9 @@ def kill_and_continue(job: Job, dir: Path, unbroken: tuple[int, int, object], dr
     return kills
 
 
-def stop_and_continue(job: Job, dir: Path, unbroken: tuple[int, int, object], draws: random.Random) -> bool:
+def stop_and_continue(
+    job: Job, dir: Path, unbroken: tuple[int, int, object], draws: random.Random
+) -> bool:
     """Ends a job by Ctrl-C or SIGTERM at a step or at a random time: it must end quietly and leave
     nothing over. Then runs it to its end. Returns whether the job was stopped."""
     own, _, expected = unbroken
@@ -260,11 +309,15 @@ def stop_and_continue(job: Job, dir: Path, unbroken: tuple[int, int, object], dr
         time.sleep(draws.uniform(0.0, 2.0))
         process.send_signal(number)
         done = finished(process)
-    assert done.returncode in (0, 128 + number), f"{dir}: ended with {done.returncode}: {done.stderr}"
+    assert done.returncode in (0, 128 + number), (
+        f"{dir}: ended with {done.returncode}: {done.stderr}"
+    )
     stopped = done.returncode != 0
     last = done.stderr.splitlines()[-1:]
     assert "Traceback" not in done.stderr, done.stderr
-    assert not stopped or last == ["interrupted" if number == signal.SIGINT else "terminated"], done.stderr
+    assert not stopped or last == ["interrupted" if number == signal.SIGINT else "terminated"], (
+        done.stderr
+    )
     assert not processes(dir), f"{dir}: {processes(dir)} go on"
     left = [str(path) for path in dir.rglob(".*") if path.name != ".lock"]
     assert not left, f"left over: {left}"
@@ -275,7 +328,9 @@ def stop_and_continue(job: Job, dir: Path, unbroken: tuple[int, int, object], dr
 
 
 @contextmanager
-def cluster(dir: Path, workers: int, prefix: Sequence[str] = ()) -> Iterator[tuple[str, list[subprocess.Popen[bytes]], Callable[[], None]]]:
+def cluster(
+    dir: Path, workers: int, prefix: Sequence[str] = ()
+) -> Iterator[tuple[str, list[subprocess.Popen[bytes]], Callable[[], None]]]:
     """Yields a Dask scheduler's address, its workers, and a function that starts another worker.
     All run in separate processes and directories. `prefix` precedes the command of each worker."""
     place = dir / "scheduler.json"
@@ -285,20 +340,44 @@ def cluster(dir: Path, workers: int, prefix: Sequence[str] = ()) -> Iterator[tup
 
     def program(own: Path, name: str, *options: str) -> subprocess.Popen[bytes]:
         own.mkdir(exist_ok=True)
-        command = [*(prefix if name == "worker" else ()), sys.executable, "-m", f"distributed.cli.dask_{name}", "--no-dashboard", *options]
+        command = [
+            *(prefix if name == "worker" else ()),
+            sys.executable,
+            "-m",
+            f"distributed.cli.dask_{name}",
+            "--no-dashboard",
+            *options,
+        ]
         return subprocess.Popen(command, cwd=own, env=environment, stdout=log, stderr=log)
 
-    alive = [scheduler := program(dir, "scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(place))]
+    alive = [
+        scheduler := program(
+            dir, "scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(place)
+        )
+    ]
     until = time.monotonic() + PATIENCE
     while not place.exists() or not place.read_text():
         if scheduler.poll() is not None or time.monotonic() > until:
-            raise Stuck(f"Dask's scheduler does not start: {(dir / 'dask.log').read_text()[-2_000:]}")
+            raise Stuck(
+                f"Dask's scheduler does not start: {(dir / 'dask.log').read_text()[-2_000:]}"
+            )
         time.sleep(0.05)
     address = json.loads(place.read_text())["address"]
     running: list[subprocess.Popen[bytes]] = []
 
     def another() -> None:
-        running.append(program(dir / f"worker-{len(running)}", "worker", address, "--no-nanny", "--nthreads", "1", "--local-directory", "."))
+        running.append(
+            program(
+                dir / f"worker-{len(running)}",
+                "worker",
+                address,
+                "--no-nanny",
+                "--nthreads",
+                "1",
+                "--local-directory",
+                ".",
+            )
+        )
         alive.append(running[-1])
 
     try:
@@ -312,31 +391,47 @@ def cluster(dir: Path, workers: int, prefix: Sequence[str] = ()) -> Iterator[tup
         log.close()
 
 
-def kill_dask_workers(dir: Path, kills: int, seed: int, points: int = 12, workers: int = 3, asleep: bool = False) -> None:
+def kill_dask_workers(
+    dir: Path, kills: int, seed: int, points: int = 12, workers: int = 3, asleep: bool = False
+) -> None:
     """Runs a sweep on a cluster whose workers are killed in the middle of points and replaced. The
     table must equal that of an undisturbed sweep. A point simulates for a second or more, or sleeps
     for most of a second."""
     draws = random.Random(seed)
     dir.mkdir(parents=True)
     (dir / "sleeper.py").write_text(SLEEPER)
-    sleeping = SCENARIO.replace("rounds = 2", "rounds = 30") + '[host.python]\nfile = "sleeper.py"\n'
-    (dir / "small.toml").write_text(sleeping if asleep else SCENARIO.replace("rounds = 2", "rounds = 2500"))
+    sleeping = (
+        SCENARIO.replace("rounds = 2", "rounds = 30") + '[host.python]\nfile = "sleeper.py"\n'
+    )
+    (dir / "small.toml").write_text(
+        sleeping if asleep else SCENARIO.replace("rounds = 2", "rounds = 2500")
+    )
     arguments = ["sweep", "small.toml", *VARY, "--seeds", f"1-{-(-points // 4)}"]
-    undisturbed = subprocess.run([*AFFLUX, *arguments, "-o", "undisturbed"], cwd=dir, capture_output=True, text=True, timeout=10 * PATIENCE)
+    undisturbed = subprocess.run(
+        [*AFFLUX, *arguments, "-o", "undisturbed"],
+        cwd=dir,
+        capture_output=True,
+        text=True,
+        timeout=10 * PATIENCE,
+    )
     assert undisturbed.returncode == 0, undisturbed.stderr
     done = 0
     while done < kills:
         out = f"out-{done}"
         with cluster(dir, workers) as (address, running, another):
             command = [*AFFLUX, *arguments, "--executor", "dask", "--address", address, "-o", out]
-            sweep = subprocess.Popen(command, cwd=dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            sweep = subprocess.Popen(
+                command, cwd=dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
             until = time.monotonic() + PATIENCE
             # Dask gives up a task after its third worker, so there is at most one kill per point on
             # average.
             here = 0
             while sweep.poll() is None and done < kills and here < max(1, points // 3):
                 time.sleep(draws.uniform(0.1, 0.5))
-                busy = [worker for worker in running if worker.poll() is None and children(worker.pid)]
+                busy = [
+                    worker for worker in running if worker.poll() is None and children(worker.pid)
+                ]
                 if busy:
                     draws.choice(busy).kill()
                     another()
@@ -349,27 +444,49 @@ def kill_dask_workers(dir: Path, kills: int, seed: int, points: int = 12, worker
                 if last.returncode == 0:
                     break
                 assert "KilledWorker" in last.stderr, last.stderr
-                last = finished(subprocess.Popen(command, cwd=dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+                last = finished(
+                    subprocess.Popen(
+                        command, cwd=dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+                    )
+                )
         assert last.returncode == 0, last.stderr
-        assert (dir / out / "sweep.csv").read_bytes() == (dir / "undisturbed" / "sweep.csv").read_bytes(), f"{dir}/{out}: another table"
+        assert (dir / out / "sweep.csv").read_bytes() == (
+            dir / "undisturbed" / "sweep.csv"
+        ).read_bytes(), f"{dir}/{out}: another table"
         assert not [path for path in (dir / out).rglob(".*") if path.name != ".lock"]
     shutil.rmtree(dir)
 
 
 def children(pid: int) -> list[int]:
     try:
-        return [int(text) for text in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()] + [
-            int(text) for task in Path(f"/proc/{pid}/task").iterdir() if task.name != str(pid) for text in (task / "children").read_text().split()
+        return [
+            int(text) for text in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        ] + [
+            int(text)
+            for task in Path(f"/proc/{pid}/task").iterdir()
+            if task.name != str(pid)
+            for text in (task / "children").read_text().split()
         ]
     except OSError:
         return []
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--count", type=int, default=200, help="kills of run, sweep, tune and a study (default: 200)")
-    options.add_argument("--signals", type=int, default=100, help="Ctrl-C and SIGTERM (default: 100)")
-    options.add_argument("--dask", type=int, default=20, help="kills of Dask's workers (default: 20)")
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument(
+        "--count",
+        type=int,
+        default=200,
+        help="kills of run, sweep, tune and a study (default: 200)",
+    )
+    options.add_argument(
+        "--signals", type=int, default=100, help="Ctrl-C and SIGTERM (default: 100)"
+    )
+    options.add_argument(
+        "--dask", type=int, default=20, help="kills of Dask's workers (default: 20)"
+    )
     options.add_argument("--seed", type=int, default=1, help="of all that is drawn (default: 1)")
     options.add_argument("--only", choices=[job.name for job in JOBS], help="kill nothing else")
     chosen = options.parse_args(arguments)
@@ -380,22 +497,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
         unbroken = {job.name: steps(job, Path(root) / f"unbroken-{job.name}") for job in jobs}
         for job in jobs:
             own, workers, _ = unbroken[job.name]
-            print(f"{job.name}: {own} steps of its own{f', {workers} of each worker' if workers else ''}", flush=True)
+            print(
+                f"{job.name}: {own} steps of its own{f', {workers} of each worker' if workers else ''}",
+                flush=True,
+            )
         tries = 0
         while sum(total.values()) < chosen.count:
             job = jobs[tries % len(jobs)]
-            kills = kill_and_continue(job, Path(root) / f"{job.name}-{tries}", unbroken[job.name], draws, draws.randint(1, 4))
+            kills = kill_and_continue(
+                job,
+                Path(root) / f"{job.name}-{tries}",
+                unbroken[job.name],
+                draws,
+                draws.randint(1, 4),
+            )
             total += Counter({f"{job.name}, {kind}": count for kind, count in kills.items()})
             tries += 1
-            print(f"{sum(total.values())} of {chosen.count} kills, {time.monotonic() - began:.0f} s", flush=True)
+            print(
+                f"{sum(total.values())} of {chosen.count} kills, {time.monotonic() - began:.0f} s",
+                flush=True,
+            )
         stopped = 0
         while stopped < chosen.signals:
             job = jobs[tries % len(jobs)]
             tries += 1
-            if stop_and_continue(job, Path(root) / f"{job.name}-{tries}", unbroken[job.name], draws):
+            if stop_and_continue(
+                job, Path(root) / f"{job.name}-{tries}", unbroken[job.name], draws
+            ):
                 stopped += 1
                 total[f"{job.name}, signal"] += 1
-                print(f"{stopped} of {chosen.signals} signals, {time.monotonic() - began:.0f} s", flush=True)
+                print(
+                    f"{stopped} of {chosen.signals} signals, {time.monotonic() - began:.0f} s",
+                    flush=True,
+                )
         if chosen.dask:
             kill_dask_workers(Path(root) / "dask", chosen.dask, chosen.seed)
             total["dask worker"] += chosen.dask

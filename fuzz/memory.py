@@ -112,7 +112,9 @@ def tried(name: str, memory: int, folder: Path) -> tuple[str, str | None]:
     return {0: "runs", ABORTED: "aborts with a message"}.get(ended.code, "refuses"), None
 
 
-def run(seed: int, count: int, jobs: tuple[str, ...] = tuple(SCENARIOS)) -> tuple[Counter[str], list[str]]:
+def run(
+    seed: int, count: int, jobs: tuple[str, ...] = tuple(SCENARIOS)
+) -> tuple[Counter[str], list[str]]:
     """Returns counts of how calls ended, and the errors, one line each."""
     draws, counts, found = random.Random(f"afflux memory {seed}"), Counter[str](), list[str]()
     for number in range(count):
@@ -127,7 +129,9 @@ def run(seed: int, count: int, jobs: tuple[str, ...] = tuple(SCENARIOS)) -> tupl
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--count", type=int, default=200)
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--out", type=Path, help="where what went wrong is written")

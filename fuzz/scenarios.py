@@ -28,7 +28,28 @@ SEEDS = ("examples/*.toml", "benches/*.toml", "studies/*/*.toml", "python/afflux
 #: Number of packet-hops above which a scenario is only checked and not run.
 HOPS = 2_000_000
 
-UNITS = ("", "B", "kB", "MB", "GB", "TB", "MiB", "bps", "Kbps", "Mbps", "Gbps", "Tbps", "ps", "ns", "us", "ms", "s", "h", "packets", "%")
+UNITS = (
+    "",
+    "B",
+    "kB",
+    "MB",
+    "GB",
+    "TB",
+    "MiB",
+    "bps",
+    "Kbps",
+    "Mbps",
+    "Gbps",
+    "Tbps",
+    "ps",
+    "ns",
+    "us",
+    "ms",
+    "s",
+    "h",
+    "packets",
+    "%",
+)
 STRANGE = (
     "0", "-1", "1", "2", "3", "64", "65535", "65536", "4294967295", "4294967296", "9223372036854775807", "-9223372036854775808", "1e9", "1e-9", "1e308",
     "0.5", "1.5", "nan", "inf", "-inf", "true", "false", '""', '"off"', '"unlimited"', '"auto"', '"none"', '"all"', '"0B"', '"0s"', '"1ps"', '"1packets"',
@@ -49,7 +70,11 @@ class Seed:
 
 def seeds() -> list[Seed]:
     """Returns every scenario file of the repository."""
-    return [Seed(str(path.relative_to(REPO)), tuple(path.read_text(encoding="utf-8").splitlines())) for glob in SEEDS for path in sorted(REPO.glob(glob))]
+    return [
+        Seed(str(path.relative_to(REPO)), tuple(path.read_text(encoding="utf-8").splitlines()))
+        for glob in SEEDS
+        for path in sorted(REPO.glob(glob))
+    ]
 
 
 def pool(of: list[Seed]) -> dict[str, list[str]]:
@@ -73,7 +98,9 @@ def vocabulary() -> list[str]:
 
     def walk(item: object) -> None:
         if isinstance(item, dict):
-            words.update(word for word in (*item.get("enum", ()), item.get("const")) if isinstance(word, str))
+            words.update(
+                word for word in (*item.get("enum", ()), item.get("const")) if isinstance(word, str)
+            )
             for inner in item.values():
                 walk(inner)
         elif isinstance(item, list):
@@ -102,7 +129,19 @@ class Mutator:
 
     def _change(self, draws: random.Random, lines: list[str]) -> list[str]:
         assigned = [place for place, line in enumerate(lines) if _VALUE.match(line)]
-        ways = [self._scale, self._scale, self._replace, self._word, self._borrow, self._borrow, self._borrow, self._unit, self._drop, self._double, self._move]
+        ways = [
+            self._scale,
+            self._scale,
+            self._replace,
+            self._word,
+            self._borrow,
+            self._borrow,
+            self._borrow,
+            self._unit,
+            self._drop,
+            self._double,
+            self._move,
+        ]
         ways += [self._type, self._misspell, self._bytes]
         if not assigned:
             return self._bytes(draws, lines, 0)
@@ -124,10 +163,16 @@ class Mutator:
         number = draws.choice(numbers)
         power = draws.choice((-9, -6, -3, -2, -1, 1, 2, 3, 4, 6, 9, 12))
         digits = number[0]
-        scaled = digits + "0" * power if power > 0 and "." not in digits else repr(float(digits) * 10.0**power)
+        scaled = (
+            digits + "0" * power
+            if power > 0 and "." not in digits
+            else repr(float(digits) * 10.0**power)
+        )
         if draws.random() < 0.1:
             scaled = f"-{scaled}"
-        return self._with(lines, place, lines[place][: number.start()] + scaled + lines[place][number.end() :])
+        return self._with(
+            lines, place, lines[place][: number.start()] + scaled + lines[place][number.end() :]
+        )
 
     def _replace(self, draws: random.Random, lines: list[str], place: int) -> list[str]:
         return self._value(lines, place, draws.choice(STRANGE))
@@ -139,16 +184,32 @@ class Mutator:
     def _borrow(self, draws: random.Random, lines: list[str], place: int) -> list[str]:
         """Copies a key from a table of the same name in another scenario, and replaces or
         duplicates the existing key."""
-        table = next((head[1] for line in reversed(lines[:place]) if (head := _TABLE.match(line))), "")
+        table = next(
+            (head[1] for line in reversed(lines[:place]) if (head := _TABLE.match(line))), ""
+        )
         line = draws.choice(self.pool.get(table) or [lines[place]])
         key = line.split("=")[0].strip()
-        kept = [ours for ours in lines if ours.split("=")[0].strip() != key] if draws.random() < 0.8 else lines
-        heads = [at for at, ours in enumerate(kept) if (head := _TABLE.match(ours)) and head[1] == table]
+        kept = (
+            [ours for ours in lines if ours.split("=")[0].strip() != key]
+            if draws.random() < 0.8
+            else lines
+        )
+        heads = [
+            at for at, ours in enumerate(kept) if (head := _TABLE.match(ours)) and head[1] == table
+        ]
         at = draws.choice(heads) + 1 if heads else 0
         return [*kept[:at], line, *kept[at:]]
 
     def _unit(self, draws: random.Random, lines: list[str], place: int) -> list[str]:
-        return self._with(lines, place, re.sub(r"(\d)([a-zA-Z]+)\"", lambda found: f'{found[1]}{draws.choice(UNITS)}"', lines[place]))
+        return self._with(
+            lines,
+            place,
+            re.sub(
+                r"(\d)([a-zA-Z]+)\"",
+                lambda found: f'{found[1]}{draws.choice(UNITS)}"',
+                lines[place],
+            ),
+        )
 
     def _drop(self, draws: random.Random, lines: list[str], place: int) -> list[str]:
         return self._with(lines, place)
@@ -164,23 +225,52 @@ class Mutator:
     def _type(self, draws: random.Random, lines: list[str], place: int) -> list[str]:
         """Changes a value to another type."""
         value = _VALUE.match(lines[place])[2]
-        return self._value(lines, place, draws.choice(("[{}]", "[{0}, {0}]", "{{ kind = {} }}", "{{ x = {} }}", '"""{}"""', "[[{}]]")).format(value))
+        return self._value(
+            lines,
+            place,
+            draws.choice(
+                ("[{}]", "[{0}, {0}]", "{{ kind = {} }}", "{{ x = {} }}", '"""{}"""', "[[{}]]")
+            ).format(value),
+        )
 
     def _misspell(self, draws: random.Random, lines: list[str], place: int) -> list[str]:
         head, value, tail = _VALUE.match(lines[place]).groups()
         at = draws.randrange(len(head))
-        return self._with(lines, place, head[:at] + draws.choice(("", "_", "x", ".", " ", '"')) + head[at + 1 :] + value + tail)
+        return self._with(
+            lines,
+            place,
+            head[:at] + draws.choice(("", "_", "x", ".", " ", '"')) + head[at + 1 :] + value + tail,
+        )
 
     def _bytes(self, draws: random.Random, lines: list[str], place: int) -> list[str]:
         """Inserts arbitrary text at an arbitrary position."""
         text = "\n".join(lines)
         at = draws.randrange(len(text) + 1)
         end = min(len(text), at + draws.choice((0, 1, 1, 2, 10, 200)))
-        piece = draws.choice((*STRANGE, "\n", "=", "[", "]", "[[traffic]]", "[switch]", "#", '"', "'", "\t", "\x07", "\ufeff", "[" * 2_000))
+        piece = draws.choice(
+            (
+                *STRANGE,
+                "\n",
+                "=",
+                "[",
+                "]",
+                "[[traffic]]",
+                "[switch]",
+                "#",
+                '"',
+                "'",
+                "\t",
+                "\x07",
+                "\ufeff",
+                "[" * 2_000,
+            )
+        )
         return (text[:at] + piece + text[end:]).split("\n")
 
 
-def attempt(mutator: Mutator, seed: int, number: int, folder: Path) -> tuple[str, str | None, Ended, str]:
+def attempt(
+    mutator: Mutator, seed: int, number: int, folder: Path
+) -> tuple[str, str | None, Ended, str]:
     """Returns the attempted action (`refused`, `checked`, `run`), the error if any, the end of the
     call, and the scenario."""
     start, text = mutator.case(seed, number)
@@ -195,7 +285,9 @@ def attempt(mutator: Mutator, seed: int, number: int, folder: Path) -> tuple[str
     if ended.code != 0 or ended.wrong(place.name):
         return "refused", ended.wrong(place.name), ended, text
     for until in ("", "1ms", "100us", "10us"):
-        looked = call(["check", place.name, "--json", *_until(until)], folder=folder) if until else ended
+        looked = (
+            call(["check", place.name, "--json", *_until(until)], folder=folder) if until else ended
+        )
         if wrong := looked.wrong(place.name):
             return "checked", wrong, looked, text
         if _short(looked, until):
@@ -207,7 +299,9 @@ def attempt(mutator: Mutator, seed: int, number: int, folder: Path) -> tuple[str
     wrong = ended.wrong(place.name)
     if wrong is None and ended.code == 2:
         wrong = "refused by run, not by check"
-    if wrong is None and [child for child in folder.iterdir() if child.name.startswith(".") or "partial" in child.name]:
+    if wrong is None and [
+        child for child in folder.iterdir() if child.name.startswith(".") or "partial" in child.name
+    ]:
         wrong = "something half-written is left"
     return "run", wrong, ended, text
 
@@ -235,11 +329,15 @@ def chunk(seed: int, numbers: list[int], out: str | None) -> tuple[Counter[str],
             if out:
                 place = Path(out) / f"{seed}-{number}.toml"
                 place.write_text(text, encoding="utf-8", errors="surrogatepass")
-                place.with_suffix(".said").write_text(f"{wrong}\n{ended}\n{ended.said}", encoding="utf-8")
+                place.with_suffix(".said").write_text(
+                    f"{wrong}\n{ended}\n{ended.said}", encoding="utf-8"
+                )
     return counts, found
 
 
-def run(seed: int, count: int, jobs: int, out: str | None = None, only: int | None = None) -> list[str]:
+def run(
+    seed: int, count: int, jobs: int, out: str | None = None, only: int | None = None
+) -> list[str]:
     """Returns the errors, one line each."""
     if out:
         Path(out).mkdir(parents=True, exist_ok=True)
@@ -247,7 +345,11 @@ def run(seed: int, count: int, jobs: int, out: str | None = None, only: int | No
     pieces = [numbers[at : at + 50] for at in range(0, len(numbers), 50)]
     counts, found, done = Counter[str](), list[str](), 0
     with ProcessPoolExecutor(jobs) as workers:
-        for piece, (some, wrong) in zip(pieces, workers.map(chunk, [seed] * len(pieces), pieces, [out] * len(pieces)), strict=True):
+        for piece, (some, wrong) in zip(
+            pieces,
+            workers.map(chunk, [seed] * len(pieces), pieces, [out] * len(pieces)),
+            strict=True,
+        ):
             counts += some
             found += wrong
             done += len(piece)
@@ -260,7 +362,9 @@ def run(seed: int, count: int, jobs: int, out: str | None = None, only: int | No
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Mutates scenario files; only clean runs and clean refusals may come out.")
+    parser = argparse.ArgumentParser(
+        description="Mutates scenario files; only clean runs and clean refusals may come out."
+    )
     parser.add_argument("--count", type=int, default=5_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)

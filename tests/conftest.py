@@ -95,7 +95,9 @@ def as_many(count: int) -> int:
 
 
 @pytest.fixture(scope="session")
-def once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], object]], Path]:
+def once(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[[str, Callable[[Path], object]], Path]:
     """Returns a function that gives a directory by name. The first test process that needs the
     directory fills it, the others wait. Tests only read it."""
     base = tmp_path_factory.getbasetemp()
@@ -119,10 +121,19 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[P
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """Returns Chromium, driven by Playwright."""
-    chromium = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+    chromium = next(
+        (
+            found
+            for name in ("chromium", "chromium-browser", "google-chrome")
+            if (found := shutil.which(name))
+        ),
+        None,
+    )
     if chromium is None:
         pytest.skip("needs a browser: apt-get install chromium")
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="needs playwright: pip install playwright"
+    )
     with playwright.sync_playwright() as running:
         opened = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield opened
@@ -136,7 +147,14 @@ def process(tmp_path: Path) -> Command:
 
     def run(*args: object, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
         environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1"}
-        return subprocess.run([sys.executable, "-m", "afflux", *map(str, args)], cwd=cwd, env=environment, capture_output=True, text=True, timeout=300)
+        return subprocess.run(
+            [sys.executable, "-m", "afflux", *map(str, args)],
+            cwd=cwd,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
 
     return run
 
@@ -151,7 +169,9 @@ def command(invoke: Callable[..., Any], tmp_path: Path) -> Command:
             done = invoke(*args)
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
-        return subprocess.CompletedProcess(["afflux", *map(str, args)], done.exit_code, done.stdout, done.stderr)
+        return subprocess.CompletedProcess(
+            ["afflux", *map(str, args)], done.exit_code, done.stdout, done.stderr
+        )
 
     return run
 
@@ -212,7 +232,11 @@ def shared() -> Path:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--fast", action="store_true", help=f"leave out tests that took more than {FAST:g} s, and those in real time")
+    parser.addoption(
+        "--fast",
+        action="store_true",
+        help=f"leave out tests that took more than {FAST:g} s, and those in real time",
+    )
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -231,9 +255,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Sorts tests by duration, longest first, so that all processes end at about the same time.
     Tests that share an expensive fixture stay in one process."""
-    took: dict[str, float] = json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.is_file() else {}
+    took: dict[str, float] = (
+        json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.is_file() else {}
+    )
     if config.getoption("--fast"):
-        long = {item for item in items if took.get(item.nodeid, 0.0) > FAST or item.get_closest_marker("realtime") or item.get_closest_marker("slow")}
+        long = {
+            item
+            for item in items
+            if took.get(item.nodeid, 0.0) > FAST
+            or item.get_closest_marker("realtime")
+            or item.get_closest_marker("slow")
+        }
         config.hook.pytest_deselected(items=[*long])
         items[:] = [item for item in items if item not in long]
     groups = {item.nodeid: group(item.nodeid) for item in items}
@@ -269,7 +301,9 @@ class Stopwatch:
         self.start = self._now()
 
     def seconds(self) -> float:
-        return self.alone(*(now - before for now, before in zip(self._now(), self.start, strict=True)))
+        return self.alone(
+            *(now - before for now, before in zip(self._now(), self.start, strict=True))
+        )
 
     @staticmethod
     def alone(wall: float, waited: float, own: float, children: float, stalled: float) -> float:
@@ -284,8 +318,16 @@ class Stopwatch:
         with contextlib.suppress(OSError):
             waited = int(Path("/proc/self/schedstat").read_text().split()[1]) * 1e-9
         with contextlib.suppress(OSError):
-            stalled = int(Path("/proc/pressure/cpu").read_text().partition("total=")[2].split()[0]) * 1e-6
-        return time.monotonic(), waited, times.user + times.system, times.children_user + times.children_system, stalled
+            stalled = (
+                int(Path("/proc/pressure/cpu").read_text().partition("total=")[2].split()[0]) * 1e-6
+            )
+        return (
+            time.monotonic(),
+            waited,
+            times.user + times.system,
+            times.children_user + times.children_system,
+            stalled,
+        )
 
 
 @pytest.hookimpl(wrapper=True)

@@ -36,7 +36,19 @@ class Here:
         except _core.Error as error:
             return [(key, Answer(0.0, str(error)))]
         made_by = {"scenario_hash": loaded.hash, "afflux_version": __version__, "build": build()}
-        return [(key, Answer(0.0, said={name: summary[name] for name in ("result_hash", "peak_rss_bytes", "packet_hops")} | made_by))]
+        return [
+            (
+                key,
+                Answer(
+                    0.0,
+                    said={
+                        name: summary[name]
+                        for name in ("result_hash", "peak_rss_bytes", "packet_hops")
+                    }
+                    | made_by,
+                ),
+            )
+        ]
 
     def shares(self) -> Mapping[str, float]:
         return {}

@@ -114,17 +114,33 @@ def burst(count: int, tos: int) -> dict[str, Any]:
     try:
         while len(seen) < count:
             _, extra, _, _ = there.recvmsg(2048, 64)
-            seen += [value[0] for level, kind, value in extra if level == socket.IPPROTO_IP and kind == socket.IP_TOS]
+            seen += [
+                value[0]
+                for level, kind, value in extra
+                if level == socket.IPPROTO_IP and kind == socket.IP_TOS
+            ]
     except TimeoutError:
         pass
-    return {"received": len(seen), "marked": sum(tos & 3 == 3 for tos in seen), "other": sum(tos & 3 == 0 for tos in seen)}
+    return {
+        "received": len(seen),
+        "marked": sum(tos & 3 == 3 for tos in seen),
+        "other": sum(tos & 3 == 0 for tos in seen),
+    }
 
 
 def look() -> dict[str, Any]:
     """Returns what a process sees of its host."""
-    devices = [line.split(":")[0].strip() for line in Path("/proc/thread-self/net/dev").read_text().splitlines()[2:]]
+    devices = [
+        line.split(":")[0].strip()
+        for line in Path("/proc/thread-self/net/dev").read_text().splitlines()[2:]
+    ]
     processes = sorted(int(name) for name in os.listdir("/proc") if name.isdigit())
-    return {"devices": sorted(devices), "sys": sorted(os.listdir("/sys/class/net")), "processes": processes, "env": dict(os.environ)}
+    return {
+        "devices": sorted(devices),
+        "sys": sorted(os.listdir("/sys/class/net")),
+        "processes": processes,
+        "env": dict(os.environ),
+    }
 
 
 if __name__ == "__main__":

@@ -24,8 +24,16 @@ def interface(name: str, address: str | None) -> int:
     device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(device, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TAP | IFF_NO_PI))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        for request, value in ((SIOCSIFADDR, address), (SIOCSIFNETMASK, "255.255.0.0")) if address else ():
-            fcntl.ioctl(control, request, struct.pack("16sHH4s16x", name.encode(), socket.AF_INET, 0, socket.inet_aton(value)))
+        for request, value in (
+            ((SIOCSIFADDR, address), (SIOCSIFNETMASK, "255.255.0.0")) if address else ()
+        ):
+            fcntl.ioctl(
+                control,
+                request,
+                struct.pack(
+                    "16sHH4s16x", name.encode(), socket.AF_INET, 0, socket.inet_aton(value)
+                ),
+            )
         fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sH22x", name.encode(), IFF_UP))
     return device
 
@@ -33,7 +41,9 @@ def interface(name: str, address: str | None) -> int:
 def joins_segments(name: str, on: bool) -> None:
     value = ctypes.create_string_buffer(struct.pack("II", ETHTOOL_SGRO, on))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        fcntl.ioctl(control, SIOCETHTOOL, struct.pack("16sQ16x", name.encode(), ctypes.addressof(value)))
+        fcntl.ioctl(
+            control, SIOCETHTOOL, struct.pack("16sQ16x", name.encode(), ctypes.addressof(value))
+        )
 
 
 def new_namespace() -> None:

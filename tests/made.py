@@ -30,9 +30,35 @@ class Made:
 
 def summary(name: str, seed: int, **numbers: Any) -> dict[str, Any]:
     """Returns a summary with times in ms. All numbers that are not given have fixed defaults."""
-    given = {"fct": 5.0, "p50": 4.0, "p99": 20.0, "slow": 5.0, "slow50": 4.0, "slow99": 20.0, "goodput": 10.0, "unfinished": 0, "started": 1_000}
-    given |= {"job": None, "jobs_unfinished": 0, "drops": 0, "timeouts": 0, "marks": 0, "retransmits": 0, "pauses": 0, "discards": 0, "price": None}
-    given |= {"alone": 1.0, "currency": "USD", "hash": f"{name}-{seed}", "version": afflux.__version__, "classes": {}}
+    given = {
+        "fct": 5.0,
+        "p50": 4.0,
+        "p99": 20.0,
+        "slow": 5.0,
+        "slow50": 4.0,
+        "slow99": 20.0,
+        "goodput": 10.0,
+        "unfinished": 0,
+        "started": 1_000,
+    }
+    given |= {
+        "job": None,
+        "jobs_unfinished": 0,
+        "drops": 0,
+        "timeouts": 0,
+        "marks": 0,
+        "retransmits": 0,
+        "pauses": 0,
+        "discards": 0,
+        "price": None,
+    }
+    given |= {
+        "alone": 1.0,
+        "currency": "USD",
+        "hash": f"{name}-{seed}",
+        "version": afflux.__version__,
+        "classes": {},
+    }
     assert set(numbers) <= set(given), set(numbers) - set(given)
     n = given | numbers
     left = n["unfinished"] > 0
@@ -44,17 +70,46 @@ def summary(name: str, seed: int, **numbers: Any) -> dict[str, Any]:
         "afflux_version": n["version"],
         "name": name,
         "seed": seed,
-        "flows": {"started": n["started"], "finished": n["started"] - n["unfinished"], "unfinished": n["unfinished"]},
-        "jobs": None if n["job"] is None else {"mean_ns": ms(n["job"]), "unfinished": n["jobs_unfinished"]},
+        "flows": {
+            "started": n["started"],
+            "finished": n["started"] - n["unfinished"],
+            "unfinished": n["unfinished"],
+        },
+        "jobs": None
+        if n["job"] is None
+        else {"mean_ns": ms(n["job"]), "unfinished": n["jobs_unfinished"]},
         "fct": {
-            "all": {"censored": left, "mean_ns": ms(n["fct"]), "p50_ns": ms(n["p50"]), "p99_ns": ms(n["p99"])},
+            "all": {
+                "censored": left,
+                "mean_ns": ms(n["fct"]),
+                "p50_ns": ms(n["p50"]),
+                "p99_ns": ms(n["p99"]),
+            },
             "by_class": {
-                name: {"mean_ns": ms(one["fct"]), "p99_ns": ms(one["p99"]), "count": 100, "unfinished": 0, "censored": False}
+                name: {
+                    "mean_ns": ms(one["fct"]),
+                    "p99_ns": ms(one["p99"]),
+                    "count": 100,
+                    "unfinished": 0,
+                    "censored": False,
+                }
                 for name, one in n["classes"].items()
             },
         },
-        "goodput": {"by_class": {name: {"bps": one["goodput"] * 1e9, "jain": None, "flows": 100} for name, one in n["classes"].items()}},
-        "slowdown": {"all": {"mean": n["slow"], "p50": n["slow50"], "p99": n["slow99"], "ideal_mean_ns": ms(n["alone"])}},
+        "goodput": {
+            "by_class": {
+                name: {"bps": one["goodput"] * 1e9, "jain": None, "flows": 100}
+                for name, one in n["classes"].items()
+            }
+        },
+        "slowdown": {
+            "all": {
+                "mean": n["slow"],
+                "p50": n["slow50"],
+                "p99": n["slow99"],
+                "ideal_mean_ns": ms(n["alone"]),
+            }
+        },
         "goodput_bps": n["goodput"] * 1e9,
         "drops": n["drops"],
         "in_discards": n["discards"],
@@ -76,14 +131,22 @@ def design(name: str, *, seeds: Sequence[int] | None = None, **numbers: Any) -> 
     """
     classes = numbers.pop("classes", {})
     lists = {key: value for key, value in numbers.items() if isinstance(value, list)}
-    of_classes = [value for one in classes.values() for value in one.values() if isinstance(value, list)]
+    of_classes = [
+        value for one in classes.values() for value in one.values() if isinstance(value, list)
+    ]
     count = max(map(len, [*lists.values(), *of_classes]), default=5)
     seeds = seeds or range(1, count + 1)
     results = {}
     for place, seed in enumerate(seeds):
-        of_seed: Mapping[str, Any] = {key: value[place] if key in lists else value for key, value in numbers.items()}
+        of_seed: Mapping[str, Any] = {
+            key: value[place] if key in lists else value for key, value in numbers.items()
+        }
         of_class = {
-            one: {"fct": 1.0, "p99": 2.0, "goodput": 5.0} | {key: value[place] if isinstance(value, list) else value for key, value in given.items()}
+            one: {"fct": 1.0, "p99": 2.0, "goodput": 5.0}
+            | {
+                key: value[place] if isinstance(value, list) else value
+                for key, value in given.items()
+            }
             for one, given in classes.items()
         }
         results[seed] = Made(summary(name, seed, classes=of_class, **of_seed))

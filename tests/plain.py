@@ -30,15 +30,23 @@ FUNCTION, FILE = 100, 600
 
 _CLAUSE = re.compile(r"^(What|Whatever|Who|Whoever|Whom|Whose)\b(?! about)(?!'s)")
 #: An adverbial clause is plain English before a main clause ("When the timer fires, ..."), and a riddle alone.
-_ALONE = re.compile(r"^(?:(?:When|Where)(?! to\b)|(?:Wherever|Which|From which|By which|In which|To whom|Since when|Until when)\b)[^,;:]*$")
+_ALONE = re.compile(
+    r"^(?:(?:When|Where)(?! to\b)|(?:Wherever|Which|From which|By which|In which|To whom|Since when|Until when)\b)[^,;:]*$"
+)
 _NEIGHBOUR = re.compile(
     r"^(The same(?=[.,;:]|$| (?:at|of|for|by|as|with|without|in|on|out|where|when|if|from|over|to|again|but|under|after|before|until|per|among)\b)"
     r"|Likewise\b|Ditto\b|As (?:above|before)[.,]|As (?:`[^`]+`|\[[^\]]+\])(?=[.,;:]|$| (?:at|of|for|with|without|in|on|out|by)\b))"
 )
-_FRAGMENT = re.compile(r"^(Of (?!course\b)|By (?:input|output|port|node|host|queue|class|priority|flow|index|name|rank|switch|link|path|kind|id)\b(?=[^,]*$))")
-_PRONOUN = re.compile(r"^(It|Its|They|Their|Those|Them|Then|Or|Nor|And|But|So|Nobody|Somebody|Nothing|Everybody|One|Both|Neither|Others?|Else|Besides|That)\b")
+_FRAGMENT = re.compile(
+    r"^(Of (?!course\b)|By (?:input|output|port|node|host|queue|class|priority|flow|index|name|rank|switch|link|path|kind|id)\b(?=[^,]*$))"
+)
+_PRONOUN = re.compile(
+    r"^(It|Its|They|Their|Those|Them|Then|Or|Nor|And|But|So|Nobody|Somebody|Nothing|Everybody|One|Both|Neither|Others?|Else|Besides|That)\b"
+)
 #: In a comment inside a function the line below is near enough for "It", "But" and "One".
-_PRONOUN_INSIDE = re.compile(r"^(Its|They|Their|Them|Those|Or|Nor|Nobody|Somebody|Everybody|Then)\b")
+_PRONOUN_INSIDE = re.compile(
+    r"^(Its|They|Their|Them|Those|Or|Nor|Nobody|Somebody|Everybody|Then)\b"
+)
 #: Plain after all: a determiner, an impersonal "It is possible", an imperative after "Then".
 _DETERMINER = re.compile(
     r"^(One (?!(?:that|who|which|of|whose|is|has|may|can)\b)\w|Both [a-z]+s\b|Both `|Neither [a-z]+ nor|Others? [a-z]+s?\b"
@@ -48,7 +56,9 @@ _DETERMINER = re.compile(
     r"|It (?:makes|should|must|might|would|could|seems|turns|also|can)\b|Nothing to do\b|So that\b|So far\b"
     r"|Then (?!(?:nothing|nobody|it|its|they|there|no|the|a|an|all|one|only|what|who)\b))"
 )
-_CODE = re.compile(r"^(?:[\w.:<>\[\]()&*]+\s*[=;{}(]|@|\$|https?:|#|\||>|-{3,}|={3,}|```|SPDX|noqa|type:|fmt:|clippy|ruff|mypy)")
+_CODE = re.compile(
+    r"^(?:[\w.:<>\[\]()&*]+\s*[=;{}(]|@|\$|https?:|#|\||>|-{3,}|={3,}|```|SPDX|noqa|type:|fmt:|clippy|ruff|mypy)"
+)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\[])")
 
 #: Words that mean something only to the authors. The field has a term for each mechanism.
@@ -64,8 +74,12 @@ _RUST_NAME = re.compile(
     r"(?:fn|struct|enum|trait|type|mod|const|static|function|class|interface)\s+([A-Za-z_]\w*)"
     r"|^\s{4,}pub(?:\([^)]*\))?\s+([a-z_]\w*)\s*:"
 )
-_PYTHON_NAME = re.compile(r"^\s*(?:async\s+)?(?:def|class)\s+([A-Za-z_]\w*)|^([A-Z_][A-Z0-9_]*)\s*(?::[^=]+)?=(?!=)")
-_RUST_FUNCTION = re.compile(r"^(\s*)(?:pub(?:\([^)]*\))?\s+)?(?:(?:const|async|unsafe)\s+)*fn\s+(\w+)")
+_PYTHON_NAME = re.compile(
+    r"^\s*(?:async\s+)?(?:def|class)\s+([A-Za-z_]\w*)|^([A-Z_][A-Z0-9_]*)\s*(?::[^=]+)?=(?!=)"
+)
+_RUST_FUNCTION = re.compile(
+    r"^(\s*)(?:pub(?:\([^)]*\))?\s+)?(?:(?:const|async|unsafe)\s+)*fn\s+(\w+)"
+)
 
 
 @dataclass(frozen=True)
@@ -81,10 +95,20 @@ class Finding:
 
 def sources(paths: Sequence[str | Path]) -> list[Path]:
     """Files in Rust, Python and TypeScript below paths of the repository that git knows, without built ones."""
-    listed = subprocess.run(["git", "ls-files", "-z", "--", *map(str, paths)], cwd=REPO, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--", *map(str, paths)],
+        cwd=REPO,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     found = [Path(name) for name in listed.split("\0") if name]
     wanted = (".rs", ".py", ".pyi", ".ts", ".mjs")
-    return [path for path in found if path.suffix in wanted and "built" not in path.parts and (REPO / path).is_file()]
+    return [
+        path
+        for path in found
+        if path.suffix in wanted and "built" not in path.parts and (REPO / path).is_file()
+    ]
 
 
 def read(file: Path) -> str:
@@ -97,7 +121,9 @@ def comments(file: Path, text: str) -> Iterator[tuple[bool, list[tuple[int, str]
     is_python = file.suffix in (".py", ".pyi")
     if is_python:
         yield from _docstrings(text, lines)
-    opening = re.compile(r"^\s*(#:?)(?!!)\s?(.*)$" if is_python else r"^\s*(///?!?|/\*\*?|\*(?!/))\s?(.*?)(?:\*/)?$")
+    opening = re.compile(
+        r"^\s*(#:?)(?!!)\s?(.*)$" if is_python else r"^\s*(///?!?|/\*\*?|\*(?!/))\s?(.*?)(?:\*/)?$"
+    )
     block: list[tuple[int, str]] = []
     mark, inside = "", False
     for number, line in enumerate([*lines, ""], 1):
@@ -118,13 +144,26 @@ def comments(file: Path, text: str) -> Iterator[tuple[bool, list[tuple[int, str]
 
 def _docstrings(text: str, lines: Sequence[str]) -> Iterator[tuple[bool, list[tuple[int, str]]]]:
     for node in ast.walk(ast.parse(text)):
-        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) or not node.body:
+        if (
+            not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            or not node.body
+        ):
             continue
         first = node.body[0]
-        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+        if (
+            isinstance(first, ast.Expr)
+            and isinstance(first.value, ast.Constant)
+            and isinstance(first.value.value, str)
+        ):
             rows = lines[first.lineno - 1 : first.end_lineno]
             quotes = re.compile(r'^\s*[rR]?("""|\'\'\'|")|("""|\'\'\'|")\s*$')
-            yield True, [(first.lineno + place, quotes.sub("", row).strip()) for place, row in enumerate(rows)]
+            yield (
+                True,
+                [
+                    (first.lineno + place, quotes.sub("", row).strip())
+                    for place, row in enumerate(rows)
+                ],
+            )
 
 
 def sentences(block: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str, bool]]:
@@ -152,7 +191,11 @@ def _cut(paragraph: Sequence[tuple[int, str]], first: bool) -> Iterator[tuple[in
     at = 0
     for sentence in _SENTENCE.split(text):
         at = text.index(sentence, at)
-        yield max((start, number) for start, number in starts if start <= at)[1], sentence.strip(), first and at == 0
+        yield (
+            max((start, number) for start, number in starts if start <= at)[1],
+            sentence.strip(),
+            first and at == 0,
+        )
         at += len(sentence)
 
 
@@ -208,7 +251,9 @@ def long(file: Path) -> Iterator[Finding]:
     lines = text.splitlines()
     if len(lines) > FILE and "tests" not in file.parts:
         yield Finding(file, 1, "file", f"{len(lines)} lines")
-    for name, first, last in _python_functions(text) if file.suffix == ".py" else _rust_functions(lines):
+    for name, first, last in (
+        _python_functions(text) if file.suffix == ".py" else _rust_functions(lines)
+    ):
         if last - first + 1 > FUNCTION:
             yield Finding(file, first, "function", f"{name}: {last - first + 1} lines")
 
@@ -223,16 +268,28 @@ def _rust_functions(lines: Sequence[str]) -> Iterator[tuple[str, int, int]]:
     """By indentation, as rustfmt leaves it: a function ends at the first brace that stands as far left as its `fn`."""
     for number, line in enumerate(lines, 1):
         if found := _RUST_FUNCTION.match(line):
-            ends = (later for later, text in enumerate(lines[number - 1 :], number) if text.rstrip() in (f"{found[1]}}}", f"{found[1]}}},"))
+            ends = (
+                later
+                for later, text in enumerate(lines[number - 1 :], number)
+                if text.rstrip() in (f"{found[1]}}}", f"{found[1]}}},")
+            )
             if not line.rstrip().endswith((";", "}")):
                 yield found[2], number, next(ends, number)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.plain", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.plain",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("paths", nargs="+", help="files and folders of the repository")
-    parser.add_argument("--names", action="store_true", help="names of definitions instead of comments")
-    parser.add_argument("--long", action="store_true", help="long functions and files instead of comments")
+    parser.add_argument(
+        "--names", action="store_true", help="names of definitions instead of comments"
+    )
+    parser.add_argument(
+        "--long", action="store_true", help="long functions and files instead of comments"
+    )
     options = parser.parse_args(arguments)
     find = dialect if options.names else long if options.long else riddles
     found = [finding for file in sources(options.paths) for finding in find(file)]

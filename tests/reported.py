@@ -22,7 +22,10 @@ duration = "5ms"
 
 [record]"""
 MIXED = INCAST.replace("[record]", RANDOM)
-DESIGNS: dict[str, dict[str, Any]] = {"tail-drop": {}, "dctcp": {"switch.ecn.k": "15packets", "host.transport.congestion": "dctcp"}}
+DESIGNS: dict[str, dict[str, Any]] = {
+    "tail-drop": {},
+    "dctcp": {"switch.ecn.k": "15packets", "host.transport.congestion": "dctcp"},
+}
 
 ONE_ROUND = INCAST.replace('rounds = 3\nperiod = "5ms"\n', "")
 
@@ -45,23 +48,41 @@ delay = "1us"
 
 def incast(folder: Path) -> list[afflux.Result]:
     """Returns the results of a star with two designs and two seeds."""
-    return [result for name, keys in DESIGNS.items() for result in _run(folder, MIXED, name, keys, (1, 2))]
+    return [
+        result
+        for name, keys in DESIGNS.items()
+        for result in _run(folder, MIXED, name, keys, (1, 2))
+    ]
 
 
 def fabric(folder: Path) -> list[afflux.Result]:
     """Returns the results of a leaf-spine with two designs: one path per flow, and spraying over
     all paths."""
     text = MIXED.replace(STAR, LEAF_SPINE)
-    return [result for name in ("ecmp", "spray") for result in _run(folder, text, name, {"switch.balance": name, "record.ports.nodes": "all"}, (1,))]
+    return [
+        result
+        for name in ("ecmp", "spray")
+        for result in _run(
+            folder, text, name, {"switch.balance": name, "record.ports.nodes": "all"}, (1,)
+        )
+    ]
 
 
 def stragglers(folder: Path) -> list[afflux.Result]:
     """Returns the results of an incast in two designs, with two flows that send a little data 50 ms
     later."""
-    (folder / "late.csv").write_text("start_ns,src,dst,bytes\n50000000,1,2,1460\n51000000,1,2,1460\n")
-    text = ONE_ROUND.replace("[record]", '[[traffic]]\nkind = "flows"\nfile = "late.csv"\n\n[record]')
+    (folder / "late.csv").write_text(
+        "start_ns,src,dst,bytes\n50000000,1,2,1460\n51000000,1,2,1460\n"
+    )
+    text = ONE_ROUND.replace(
+        "[record]", '[[traffic]]\nkind = "flows"\nfile = "late.csv"\n\n[record]'
+    )
     buffers = {"small": "30packets", "large": "200packets"}
-    return [result for name, buffer in buffers.items() for result in _run(folder, text, name, {"switch.buffer": buffer}, (1,))]
+    return [
+        result
+        for name, buffer in buffers.items()
+        for result in _run(folder, text, name, {"switch.buffer": buffer}, (1,))
+    ]
 
 
 def conweave(folder: Path) -> list[afflux.Result]:
@@ -73,7 +94,11 @@ def conweave(folder: Path) -> list[afflux.Result]:
     found = []
     for scheme in ("ecmp", "conweave"):
         scenario = afflux.load(path).set("name", scheme)
-        for key, value in (LONG.keys(scheme) | RECORDED | {"traffic[0].duration": "300us", "run.warmup": "0s", "record.ports.interval": "20us"}).items():
+        for key, value in (
+            LONG.keys(scheme)
+            | RECORDED
+            | {"traffic[0].duration": "300us", "run.warmup": "0s", "record.ports.interval": "20us"}
+        ).items():
             scenario.set(key, value)
         found.append(scenario.run(seed=1, out=folder / scheme))
     return found
@@ -82,11 +107,17 @@ def conweave(folder: Path) -> list[afflux.Result]:
 def hadoop(folder: Path) -> list[afflux.Result]:
     """Returns the result of a fortieth of the demo's sort with a thirteenth of its other traffic,
     which makes up most of the simulation."""
-    scenario = afflux.load(REPO / "studies" / "hadoop" / "small.toml").set("traffic[0].size", "50MB").set("traffic[1].rate", "1Gbps")
+    scenario = (
+        afflux.load(REPO / "studies" / "hadoop" / "small.toml")
+        .set("traffic[0].size", "50MB")
+        .set("traffic[1].rate", "1Gbps")
+    )
     return [scenario.run(seed=1, out=folder / "small-1")]
 
 
-def _run(folder: Path, text: str, name: str, keys: dict[str, Any], seeds: tuple[int, ...]) -> list[afflux.Result]:
+def _run(
+    folder: Path, text: str, name: str, keys: dict[str, Any], seeds: tuple[int, ...]
+) -> list[afflux.Result]:
     scenario = afflux.Scenario.parse(text, folder / "small.toml").set("name", name)
     for key, value in keys.items():
         scenario.set(key, value)

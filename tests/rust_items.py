@@ -14,7 +14,9 @@ Module = tuple[str, ...]
 #: File to the files that it uses, each with the used items.
 Edges = dict[str, dict[str, set[str]]]
 
-_SILENT = re.compile(r"""//[^\n]*|/\*.*?\*/|\bb?r(#*)".*?"\1|b?"(?:\\.|[^"\\])*"|b?'(?:\\[^']+|[^\\'])'""", re.DOTALL)
+_SILENT = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|\bb?r(#*)".*?"\1|b?"(?:\\.|[^"\\])*"|b?'(?:\\[^']+|[^\\'])'""", re.DOTALL
+)
 _PUBLIC = r"(?:pub(?:\([^)]*\))? +)?"
 _ITEM = re.compile(
     rf"(?m)^\s*{_PUBLIC}(?:struct|enum|union|trait|type|macro_rules!) +(\w+)|^{_PUBLIC}(?:const fn|const|static|fn) +(\w+)"
@@ -45,7 +47,9 @@ def without_tests(text: str) -> str:
             if depth < 0:
                 break
             end += 1
-            if depth == 0 and (text[end - 1] in ends or (text[end - 1] == "}" and text[end : end + 1] != ";")):
+            if depth == 0 and (
+                text[end - 1] in ends or (text[end - 1] == "}" and text[end : end + 1] != ";")
+            ):
                 break
         text = text[:start] + text[end:]
     return text
@@ -78,7 +82,11 @@ class File:
         self.children, self.inline = set(_MOD.findall(text)), set(_INLINE_MOD.findall(text))
         self.items = {"".join(found) for found in _ITEM.findall(text)}
         self.parameters = {found[2] for found in _ITEM.findall(text)}
-        self.uses = [Use(path, name, bool(public)) for public, tree in _USE.findall(text) for path, name in leaves(" ".join(tree.split()))]
+        self.uses = [
+            Use(path, name, bool(public))
+            for public, tree in _USE.findall(text)
+            for path, name in leaves(" ".join(tree.split()))
+        ]
         self.body = _MOD.sub("", _USE.sub("", text))
         self.words = set(re.findall(r"\w+", self.body))
 
@@ -95,13 +103,23 @@ class Crate:
             flat = folder / f"{child}.rs"
             self.read(flat if flat.exists() else folder / child / "mod.rs", (*module, child))
 
-    def find(self, module: Module, path: Module, seen: frozenset = frozenset()) -> tuple[File, str] | None:
+    def find(
+        self, module: Module, path: Module, seen: frozenset = frozenset()
+    ) -> tuple[File, str] | None:
         """Returns the file and the item that `path` refers to in `module`. `None` for modules and
         other crates."""
         seen, ours = seen | {(module, path)}, False
         while path and path[0] in ("crate", "self", "super"):
-            ours, module, path = True, {"crate": (), "self": module, "super": module[:-1]}[path[0]], path[1:]
-        while path and (*module, path[0]) in self.files and not (path[1:] == () and any(use.name == path[0] for use in self.files[module].uses)):
+            ours, module, path = (
+                True,
+                {"crate": (), "self": module, "super": module[:-1]}[path[0]],
+                path[1:],
+            )
+        while (
+            path
+            and (*module, path[0]) in self.files
+            and not (path[1:] == () and any(use.name == path[0] for use in self.files[module].uses))
+        ):
             ours, module, path = True, (*module, path[0]), path[1:]
         if not path or path[0] == "*":
             return None
@@ -110,20 +128,41 @@ class Crate:
             return file, name
         if name in file.inline and len(path) > 1:  # made by a registry's macro
             children = [self.files[(*module, child)] for child in sorted(file.children)]
-            return next(((child, path[1]) for child in children if path[1] in child.parameters), (file, name))
-        for use in sorted(file.uses, key=lambda use: use.name == "*"):  # a name takes precedence over a glob
-            further = (*use.path, *path[1:]) if use.name == name else (*use.path[:-1], *path) if use.name == "*" else path
+            return next(
+                ((child, path[1]) for child in children if path[1] in child.parameters),
+                (file, name),
+            )
+        for use in sorted(
+            file.uses, key=lambda use: use.name == "*"
+        ):  # a name takes precedence over a glob
+            further = (
+                (*use.path, *path[1:])
+                if use.name == name
+                else (*use.path[:-1], *path)
+                if use.name == "*"
+                else path
+            )
             if further != path and (module, further) not in seen and len(further) < 9:
                 found = self.find(module, further, seen)
                 if found and (use.name == name or found[1] in found[0].items):
                     return found
-        exporting = [other for other in self.files.values() if not module and "macro_export" in other.body and name in other.items]
+        exporting = [
+            other
+            for other in self.files.values()
+            if not module and "macro_export" in other.body and name in other.items
+        ]
         return (exporting[0], name) if exporting else (file, name) if ours else None
 
     def used(self, file: File) -> Iterator[tuple[File, str]]:
         paths = {use.path for use in file.uses if not use.public or use.name in file.words}
         paths |= {tuple(found.split("::")) for found in _PATH.findall(file.body)}
-        paths |= {(*path[:-1], word) for path in paths if path[-1] == "*" for word in file.words if word[0].isupper()}
+        paths |= {
+            (*path[:-1], word)
+            for path in paths
+            if path[-1] == "*"
+            for word in file.words
+            if word[0].isupper()
+        }
         if "$module::" in file.body:  # a registry, whose lines name files
             paths |= {(child, "registered") for child in file.children & file.words}
         for path in paths:

@@ -15,13 +15,22 @@ _COLOURS = ("green", "yellow", "red")
 
 BASE: Config = {
     "BUFFER_POOL": {
-        "ingress_lossless_pool": {"size": "60000000", "type": "ingress", "mode": "dynamic", "xoff": "4000000"},
+        "ingress_lossless_pool": {
+            "size": "60000000",
+            "type": "ingress",
+            "mode": "dynamic",
+            "xoff": "4000000",
+        },
         "egress_lossless_pool": {"size": "64000000", "type": "egress", "mode": "static"},
         "egress_lossy_pool": {"size": "48000000", "type": "egress", "mode": "dynamic"},
     },
     "BUFFER_PROFILE": {
         "ingress_lossy_profile": {"pool": "ingress_lossless_pool", "size": "0", "dynamic_th": "3"},
-        "egress_lossless_profile": {"pool": "egress_lossless_pool", "size": "0", "static_th": "64000000"},
+        "egress_lossless_profile": {
+            "pool": "egress_lossless_pool",
+            "size": "0",
+            "static_th": "64000000",
+        },
         "egress_lossy_profile": {"pool": "egress_lossy_pool", "size": "1664", "dynamic_th": "-1"},
         "other_profile": {"pool": "egress_lossy_pool", "size": "0", "dynamic_th": "1"},
         "pg_lossless_profile": {
@@ -38,12 +47,23 @@ BASE: Config = {
         **{f"{port}|3-4": {"profile": "pg_lossless_profile"} for port in PORTS},
     },
     "BUFFER_QUEUE": {
-        **{f"{port}|{queues}": {"profile": "egress_lossy_profile"} for port in PORTS for queues in ("0-2", "5-7")},
+        **{
+            f"{port}|{queues}": {"profile": "egress_lossy_profile"}
+            for port in PORTS
+            for queues in ("0-2", "5-7")
+        },
         **{f"{port}|3-4": {"profile": "egress_lossless_profile"} for port in PORTS},
     },
     "QUEUE": {
-        **{f"{port}|{queues}": {"scheduler": "scheduler.0"} for port in PORTS for queues in ("0-2", "5-6")},
-        **{f"{port}|3-4": {"scheduler": "scheduler.1", "wred_profile": "AZURE_LOSSLESS"} for port in PORTS},
+        **{
+            f"{port}|{queues}": {"scheduler": "scheduler.0"}
+            for port in PORTS
+            for queues in ("0-2", "5-6")
+        },
+        **{
+            f"{port}|3-4": {"scheduler": "scheduler.1", "wred_profile": "AZURE_LOSSLESS"}
+            for port in PORTS
+        },
         **{f"{port}|7": {"scheduler": "scheduler.2"} for port in PORTS},
     },
     "PORT_QOS_MAP": {
@@ -72,11 +92,25 @@ BASE: Config = {
             **{f"{colour}_max_threshold": "1048576" for colour in _COLOURS},
             **{f"{colour}_drop_probability": "5" for colour in _COLOURS},
         },
-        "OTHER": {"ecn": "ecn_all", "wred_green_enable": "true", "green_min_threshold": "1", "green_max_threshold": "2"},
+        "OTHER": {
+            "ecn": "ecn_all",
+            "wred_green_enable": "true",
+            "green_min_threshold": "1",
+            "green_max_threshold": "2",
+        },
     },
-    "DSCP_TO_TC_MAP": {"AZURE": {str(dscp): {3: "3", 4: "4", 26: "3", 46: "5", 48: "6"}.get(dscp, "0") for dscp in range(64)}, "OTHER": {"3": "1"}},
+    "DSCP_TO_TC_MAP": {
+        "AZURE": {
+            str(dscp): {3: "3", 4: "4", 26: "3", 46: "5", 48: "6"}.get(dscp, "0")
+            for dscp in range(64)
+        },
+        "OTHER": {"3": "1"},
+    },
     "TC_TO_QUEUE_MAP": {"AZURE": _SAME, "OTHER": {"3": "1"}},
-    "TC_TO_PRIORITY_GROUP_MAP": {"AZURE": {str(tc): str(tc) if tc in (3, 4) else "0" for tc in range(8)}, "OTHER": _SAME | {"3": "0"}},
+    "TC_TO_PRIORITY_GROUP_MAP": {
+        "AZURE": {str(tc): str(tc) if tc in (3, 4) else "0" for tc in range(8)},
+        "OTHER": _SAME | {"3": "0"},
+    },
     "MAP_PFC_PRIORITY_TO_QUEUE": {"AZURE": _SAME, "OTHER": _SAME | {"3": "1"}},
     "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP": {"AZURE": _SAME, "OTHER": _SAME | {"3": "1"}},
 }
@@ -94,9 +128,15 @@ def computed() -> Config:
     for port in PORTS:
         tables["BUFFER_PG"][f"{port}|3-4"]["profile"] = "NULL"
     tables["DEFAULT_LOSSLESS_BUFFER_PARAMETER"] = {"AZURE": {"default_dynamic_th": "-3"}}
-    tables["LOSSLESS_TRAFFIC_PATTERN"] = {"AZURE": {"mtu": "1024", "small_packet_percentage": "100"}}
-    tables["PORT"] = {port: {"speed": "100000", "lanes": "1,2,3,4", "mtu": "9100"} for port in PORTS}
-    tables["DEVICE_METADATA"] = {"localhost": {"platform": "x86_64-mlnx_msn2700-r0", "hwsku": "ACS-MSN2700"}}
+    tables["LOSSLESS_TRAFFIC_PATTERN"] = {
+        "AZURE": {"mtu": "1024", "small_packet_percentage": "100"}
+    }
+    tables["PORT"] = {
+        port: {"speed": "100000", "lanes": "1,2,3,4", "mtu": "9100"} for port in PORTS
+    }
+    tables["DEVICE_METADATA"] = {
+        "localhost": {"platform": "x86_64-mlnx_msn2700-r0", "hwsku": "ACS-MSN2700"}
+    }
     return tables
 
 

@@ -65,7 +65,16 @@ class Rust(threading.Thread):
     def run(self) -> None:
         start = time.monotonic()
         compiled = subprocess.run(
-            [*CARGO, "--tests", "--examples", "--no-run", "--message-format=json-render-diagnostics"], cwd=REPO, stdout=subprocess.PIPE, text=True
+            [
+                *CARGO,
+                "--tests",
+                "--examples",
+                "--no-run",
+                "--message-format=json-render-diagnostics",
+            ],
+            cwd=REPO,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         self.compiled_s = time.monotonic() - start
         if compiled.returncode:
@@ -77,20 +86,38 @@ class Rust(threading.Thread):
         self.join()
         for binary in self.binaries:
             self.test(binary)
-        if self.binaries and self.doctests and subprocess.run([*CARGO, "--doc", "--quiet"], cwd=REPO).returncode:
+        if (
+            self.binaries
+            and self.doctests
+            and subprocess.run([*CARGO, "--doc", "--quiet"], cwd=REPO).returncode
+        ):
             self.failed.append("documentation tests")
 
     def test(self, binary: Binary) -> None:
         log, start = OUT / f"rust-{binary.name}.log", time.monotonic()
         with log.open("wb") as out:
-            process = subprocess.Popen([binary.path, *TIMED], cwd=binary.folder, env=os.environ | {"RUSTC_BOOTSTRAP": "1"}, stdout=out, stderr=out)
+            process = subprocess.Popen(
+                [binary.path, *TIMED],
+                cwd=binary.folder,
+                env=os.environ | {"RUSTC_BOOTSTRAP": "1"},
+                stdout=out,
+                stderr=out,
+            )
             _, status, used = os.wait4(process.pid, 0)
         process.returncode = binary.status = os.waitstatus_to_exitcode(status)
         binary.seconds, binary.cpu_s = time.monotonic() - start, used.ru_utime + used.ru_stime
         told = log.read_text(encoding="utf-8", errors="replace")
-        binary.tests = {name: float(took) for name, took in re.findall(r"^test (\S+) (?:- should panic )?\.\.\. \w+ <([\d.]+)s>$", told, re.M)}
+        binary.tests = {
+            name: float(took)
+            for name, took in re.findall(
+                r"^test (\S+) (?:- should panic )?\.\.\. \w+ <([\d.]+)s>$", told, re.M
+            )
+        }
         closing = re.findall(r"^test result: .*$", told, re.M)
-        print(f"{binary.name}: {closing[-1] if closing else f'ended with {binary.status}'}", flush=True)
+        print(
+            f"{binary.name}: {closing[-1] if closing else f'ended with {binary.status}'}",
+            flush=True,
+        )
         if binary.status:
             self.failed.append(binary.name)
             print(told.partition("\nfailures:\n")[2] or told, flush=True)
@@ -100,10 +127,20 @@ def binaries(messages: str) -> Iterator[Binary]:
     """Yields the test binaries in the output of `cargo test --no-run`."""
     for line in messages.splitlines():
         message = json.loads(line) if line.startswith("{") else {}
-        if message.get("reason") == "compiler-artifact" and message["executable"] and message["profile"]["test"]:
+        if (
+            message.get("reason") == "compiler-artifact"
+            and message["executable"]
+            and message["profile"]["test"]
+        ):
             folder = Path(message["manifest_path"]).parent
             kind = message["target"]["kind"][0]
-            yield Binary(f"{folder.name}-{kind}" if kind != "test" else f"{folder.name}-{message['target']['name']}", Path(message["executable"]), folder)
+            yield Binary(
+                f"{folder.name}-{kind}"
+                if kind != "test"
+                else f"{folder.name}-{message['target']['name']}",
+                Path(message["executable"]),
+                folder,
+            )
 
 
 def pytest(name: str, *options: str) -> int:
@@ -116,7 +153,12 @@ def python_durations(file: Path) -> dict[str, float]:
     if not file.is_file():
         return {}
     cases = xml.parse(file).iter("testcase")
-    return {f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}": float(case.get("time", 0)) for case in cases}
+    return {
+        f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}": float(
+            case.get("time", 0)
+        )
+        for case in cases
+    }
 
 
 def too_long(binary: Binary) -> Iterator[str]:
@@ -130,9 +172,17 @@ def too_long(binary: Binary) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.suite", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--fast", action="store_true", help="only tests of at most a second, and unit tests of Rust")
-    parser.add_argument("--keep", action="store_true", help="keep the durations as the order of later runs")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.suite",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--fast", action="store_true", help="only tests of at most a second, and unit tests of Rust"
+    )
+    parser.add_argument(
+        "--keep", action="store_true", help="keep the durations as the order of later runs"
+    )
     options = parser.parse_args(arguments)
     fast: bool = options.fast
     # Hundreds of processes import the package, so it must be compiled only once.
@@ -145,7 +195,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rust.start()
     failed = []
     if pytest(
-        "pytest", "-n", str(PROCESSES), "--dist", "loadscope", "--no-loadscope-reorder", "-m", "not realtime and not validation", *(["--fast"] if fast else [])
+        "pytest",
+        "-n",
+        str(PROCESSES),
+        "--dist",
+        "loadscope",
+        "--no-loadscope-reorder",
+        "-m",
+        "not realtime and not validation",
+        *(["--fast"] if fast else []),
     ):
         failed.append("pytest")
     rust.test_all()
@@ -154,15 +212,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     failed += rust.failed + [line for binary in rust.binaries for line in too_long(binary)]
 
     durations = python_durations(OUT / "pytest.xml") | python_durations(OUT / "realtime.xml")
-    durations |= {f"{binary.name}::{name}": seconds for binary in rust.binaries for name, seconds in binary.tests.items()}
+    durations |= {
+        f"{binary.name}::{name}": seconds
+        for binary in rust.binaries
+        for name, seconds in binary.tests.items()
+    }
     durations = dict(sorted(durations.items(), key=lambda item: -item[1]))
     (OUT / "durations.json").write_text(json.dumps(durations, indent=1) + "\n", encoding="utf-8")
     if options.keep:
-        kept = {name: round(seconds, 1) for name, seconds in durations.items() if name.startswith("tests/") and seconds >= SHORTEST}
+        kept = {
+            name: round(seconds, 1)
+            for name, seconds in durations.items()
+            if name.startswith("tests/") and seconds >= SHORTEST
+        }
         KEPT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    rows = [asdict(binary) | {"path": str(binary.path), "folder": str(binary.folder), "tests": len(binary.tests)} for binary in rust.binaries]
-    (OUT / "rust.json").write_text(json.dumps({"compiled_s": rust.compiled_s, "binaries": rows}, indent=1) + "\n", encoding="utf-8")
-    print(f"{len(durations)} tests in {time.monotonic() - start:.0f} s, {rust.compiled_s:.0f} s of them until the Rust tests were compiled. The longest:")
+    rows = [
+        asdict(binary)
+        | {"path": str(binary.path), "folder": str(binary.folder), "tests": len(binary.tests)}
+        for binary in rust.binaries
+    ]
+    (OUT / "rust.json").write_text(
+        json.dumps({"compiled_s": rust.compiled_s, "binaries": rows}, indent=1) + "\n",
+        encoding="utf-8",
+    )
+    print(
+        f"{len(durations)} tests in {time.monotonic() - start:.0f} s, {rust.compiled_s:.0f} s of them until the Rust tests were compiled. The longest:"
+    )
     for name, seconds in list(durations.items())[:10]:
         print(f"{seconds:7.1f} s  {name}")
     for what in failed:

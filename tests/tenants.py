@@ -35,13 +35,22 @@ def seeds(middle: float, by: float = 0.01) -> dict[int, Value]:
 
 def mixture(by: float = 0.01, **ratios: Mapping[str, float]) -> Values:
     """Returns the values of each design from its ratios to the own fabrics."""
-    return {design: {goal.name: seeds(OWN_FABRIC[goal.name] * some[goal.tenant.name], by) for goal in GOALS if goal.tenant} for design, some in ratios.items()}
+    return {
+        design: {
+            goal.name: seeds(OWN_FABRIC[goal.name] * some[goal.tenant.name], by)
+            for goal in GOALS
+            if goal.tenant
+        }
+        for design, some in ratios.items()
+    }
 
 
 def alone(by: float = 0.0) -> Values:
     """Returns values of tenants that run alone. They equal those of the own fabric for every
     design, with the same spread over seeds."""
-    return {design: {name: seeds(value, by) for name, value in OWN_FABRIC.items()} for design in ORDER}
+    return {
+        design: {name: seeds(value, by) for name, value in OWN_FABRIC.items()} for design in ORDER
+    }
 
 
 def judged(values: Values, prices: Mapping[str, float] = PRICES) -> Judged:
@@ -49,11 +58,17 @@ def judged(values: Values, prices: Mapping[str, float] = PRICES) -> Judged:
 
 
 def standing(found: Judged, design: str, tenant: str) -> Standing:
-    return next(one for one in found.standings[design] if one.goal.tenant and one.goal.tenant.name == tenant)
+    return next(
+        one for one in found.standings[design] if one.goal.tenant and one.goal.tenant.name == tenant
+    )
 
 
 #: Plain and marking switches miss the query goal. Deep switches meet all goals.
 DEEP_WINS = mixture(deep=FINE, shallow=FINE | {"query": 60}, ecn=FINE | {"query": 1.9})
 SHALLOW_WINS = mixture(deep=FINE | {"query": 4}, shallow=FINE, ecn=FINE)
 #: All designs miss a goal: deep switches miss the job goal by 30 %, shallow ones the query goal.
-NONE = mixture(deep=FINE | {"hadoop": 1.3}, shallow=FINE | {"query": 60}, ecn=FINE | {"query": 1.9, "bulk": 0.3})
+NONE = mixture(
+    deep=FINE | {"hadoop": 1.3},
+    shallow=FINE | {"query": 60},
+    ecn=FINE | {"query": 1.9, "bulk": 0.3},
+)

@@ -64,7 +64,11 @@ def test_a_worker_believes_what_it_is_told_of_its_own_file_alone(monkeypatch):
     simulator may have been rebuilt since the parent started."""
     file, build = worker.known()
     known = worker.known.__wrapped__
-    for told, believed in ((f"{file}0123", "0123"), (f"elsewhere/{file}0123", build), (f"{file.rpartition(':')[0]}1:0123", build)):
+    for told, believed in (
+        (f"{file}0123", "0123"),
+        (f"elsewhere/{file}0123", build),
+        (f"{file.rpartition(':')[0]}1:0123", build),
+    ):
         monkeypatch.setenv("AFFLUX_BUILD", told)
         assert known() == (file, believed)
 
@@ -108,7 +112,10 @@ def test_a_wrong_point_is_found_before_anything_runs(small, tmp_path):
         batch.run(points, tmp_path / "batch")
     assert not (tmp_path / "batch").exists()
     with pytest.raises(ValueError, match="two points"):
-        batch.run([Point("good", small, seed=1), Point("good", small, {"switch.buffer": "9MB"}, seed=1)], tmp_path / "batch")
+        batch.run(
+            [Point("good", small, seed=1), Point("good", small, {"switch.buffer": "9MB"}, seed=1)],
+            tmp_path / "batch",
+        )
 
 
 def test_directories_of_others_are_left_alone(small, tmp_path):
@@ -135,7 +142,13 @@ def sleeping(tmp_path) -> Path:
 
 
 def start(small: Path, out: Path, rounds: int) -> subprocess.Popen:
-    program = [sys.executable, str(REPO / "tests" / "tiny_study.py"), str(small), str(out), str(rounds)]
+    program = [
+        sys.executable,
+        str(REPO / "tests" / "tiny_study.py"),
+        str(small),
+        str(out),
+        str(rounds),
+    ]
     return subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -193,8 +206,12 @@ def test_a_study_killed_in_the_middle_ends_as_an_unbroken_one(sleeping, tmp_path
     again = start(sleeping, broken, ROUNDS)
     said, errors = again.communicate(timeout=PATIENCE)
     assert said == f"{len(kept)} reused, 4 results\n", errors
-    assert (broken / "study.json").read_bytes() == (tmp_path / "unbroken" / "study.json").read_bytes()
-    assert sorted(path.name for path in (broken / "points").iterdir() if not path.name.startswith(".")) == [
+    assert (broken / "study.json").read_bytes() == (
+        tmp_path / "unbroken" / "study.json"
+    ).read_bytes()
+    assert sorted(
+        path.name for path in (broken / "points").iterdir() if not path.name.startswith(".")
+    ) == [
         "dctcp-1",
         "dctcp-2",
         "manifest.json",
@@ -208,7 +225,9 @@ def test_two_at_work_in_one_directory(sleeping, tmp_path):
     out = tmp_path / "study"
     first = start(sleeping, out, 3_000)
     try:
-        wait_for(lambda: (out / "points" / ".lock").exists() and children(first.pid), "a running worker")
+        wait_for(
+            lambda: (out / "points" / ".lock").exists() and children(first.pid), "a running worker"
+        )
         with pytest.raises(batch.Busy, match="another afflux"):
             studies.carry_out(Tiny(sleeping, ROUNDS), out=out)
     finally:
@@ -225,11 +244,28 @@ def test_a_study(small, tmp_path):
     written = json.loads((out / "study.json").read_text())
     assert written == verdict.to_dict()
     assert set(written) == {"study", "rows", "checks"}
-    assert set(written["rows"][0]) == {"what", "fitted", "judged", "computed", "ours", "low", "high", "predicted"}
-    roles = [{role: row[role] for role in ("fitted", "judged", "computed")} for row in written["rows"]]
-    assert roles == [{"fitted": 1.5e6, "judged": None, "computed": None}, {"fitted": None, "judged": 1.5e6, "computed": None}]
+    assert set(written["rows"][0]) == {
+        "what",
+        "fitted",
+        "judged",
+        "computed",
+        "ours",
+        "low",
+        "high",
+        "predicted",
+    }
+    roles = [
+        {role: row[role] for role in ("fitted", "judged", "computed")} for row in written["rows"]
+    ]
+    assert roles == [
+        {"fitted": 1.5e6, "judged": None, "computed": None},
+        {"fitted": None, "judged": 1.5e6, "computed": None},
+    ]
     assert set(written["checks"][0]) == {"name", "holds", "value", "bar"}
-    times = [afflux.Result.open(out / "points" / f"dctcp-{seed}").summary["jobs"]["mean_ns"] for seed in (1, 2)]
+    times = [
+        afflux.Result.open(out / "points" / f"dctcp-{seed}").summary["jobs"]["mean_ns"]
+        for seed in (1, 2)
+    ]
     assert written["rows"][1]["ours"] == pytest.approx(sum(times) / 2)
     page = (out / "report.html").read_text()
     assert "Marks keep the queue short." in page
@@ -238,7 +274,9 @@ def test_a_study(small, tmp_path):
 
 def test_the_command_lists_studies_and_knows_when_there_is_none(command):
     listed = json.loads(command("study", "--json").stdout)
-    assert [set(one) for one in listed] == [{"study", "title", "question", "answer", "duration", "parts", "points", "points_quick"}] * len(listed)
+    assert [set(one) for one in listed] == [
+        {"study", "title", "question", "answer", "duration", "parts", "points", "points_quick"}
+    ] * len(listed)
     assert [one["study"] for one in listed] == [study.name for study in studies.built_in()]
     done = command("study", "nothing")
     assert done.returncode == 2
@@ -246,9 +284,15 @@ def test_the_command_lists_studies_and_knows_when_there_is_none(command):
 
 
 def test_the_list_of_studies_says_what_their_pages_say():
-    questions = dict(re.findall(r"^\| \[(\w+)\]\(.*?\) \| (.*) \|$", (REPO / "docs/studies.md").read_text(), re.M))
+    questions = dict(
+        re.findall(
+            r"^\| \[(\w+)\]\(.*?\) \| (.*) \|$", (REPO / "docs/studies.md").read_text(), re.M
+        )
+    )
     for study in studies.built_in():
-        page = " ".join((studies.files(study.name) / "README.md").read_text().replace("**", "").split())
+        page = " ".join(
+            (studies.files(study.name) / "README.md").read_text().replace("**", "").split()
+        )
         assert study.question.lower() == questions[study.name].lower()
         assert f" Answer. {study.finding} " in page or study.finding == Study.finding, study.name
         assert f"{study.duration} on two cores" in page, study.name
@@ -263,14 +307,31 @@ def test_the_list_of_studies_fits_the_terminal(invoke, monkeypatch, columns):
     assert max(map(len, lines)) <= columns
     assert re.fullmatch(r"study +question +answer +duration +parts", lines[0].rstrip())
     starts = [lines[0].index(word) for word in lines[0].split()]
-    rows = [[line[start:end].strip() for start, end in itertools.pairwise([*starts, columns])] for line in lines[2:]]
+    rows = [
+        [line[start:end].strip() for start, end in itertools.pairwise([*starts, columns])]
+        for line in lines[2:]
+    ]
     for study in studies.built_in():
         begin = next(place for place, row in enumerate(rows) if row[0] == study.name)
         of_study = list(itertools.takewhile(any, rows[begin:]))
         said = [" ".join(cells).split() for cells in zip(*of_study, strict=True)]
-        parts, duration = ", ".join(part.name for part in study.parts), here(study.duration, len(os.sched_getaffinity(0)))
-        simulations = f"{len(study.points(False))} simulations, {len(study.points(True))} with --quick"
-        assert said == [text.split() for text in (study.name, study.question, study.finding, duration, f"{parts} {simulations}")]
+        parts, duration = (
+            ", ".join(part.name for part in study.parts),
+            here(study.duration, len(os.sched_getaffinity(0))),
+        )
+        simulations = (
+            f"{len(study.points(False))} simulations, {len(study.points(True))} with --quick"
+        )
+        assert said == [
+            text.split()
+            for text in (
+                study.name,
+                study.question,
+                study.finding,
+                duration,
+                f"{parts} {simulations}",
+            )
+        ]
 
 
 def test_files_of_studies_are_found():
@@ -303,7 +364,9 @@ def test_priorities_follow_sizes(tmp_path):
     assert sorted(size for size, _ in rows) == sorted(drawn.column("bytes"))
     largest = [max(size for size, priority in rows if priority == number) for number in range(4)]
     least = [min(size for size, priority in rows if priority == number) for number in range(4)]
-    assert all(largest[number + 1] < least[number] for number in range(3)), "shorter flows have higher priorities"
+    assert all(largest[number + 1] < least[number] for number in range(3)), (
+        "shorter flows have higher priorities"
+    )
     counts = [sum(priority == number for _, priority in rows) for number in range(4)]
     # Sizes are whole segments, so many of them are equal.
     assert max(counts) - min(counts) < len(rows) / 20

@@ -24,7 +24,10 @@ ALIASES = {"py": "python", "bash": "sh"}
 
 
 def pages() -> list[Path]:
-    return [REPO / "README.md", *sorted(path for path in DOCS.rglob("*.md") if "generator" not in path.parts)]
+    return [
+        REPO / "README.md",
+        *sorted(path for path in DOCS.rglob("*.md") if "generator" not in path.parts),
+    ]
 
 
 def blocks(language: str) -> list[tuple[str, str]]:
@@ -33,15 +36,25 @@ def blocks(language: str) -> list[tuple[str, str]]:
     found = []
     for path in pages():
         text = path.read_text(encoding="utf-8")
-        texts = [re.sub(f"^{indent}", "", block, flags=re.M) for indent, named, block in FENCED.findall(text) if ALIASES.get(named, named) == language]
+        texts = [
+            re.sub(f"^{indent}", "", block, flags=re.M)
+            for indent, named, block in FENCED.findall(text)
+            if ALIASES.get(named, named) == language
+        ]
         if language == "toml":
             indented = re.findall(r"(?:^\n)((?:^ {4}.*\n|^\n)+)", FENCED.sub("", text), re.M)
-            texts += [re.sub(r"^ {4}", "", block, flags=re.M) for block in indented if re.search(r"^ {4}\[\[?\w", block, re.M)]
+            texts += [
+                re.sub(r"^ {4}", "", block, flags=re.M)
+                for block in indented
+                if re.search(r"^ {4}\[\[?\w", block, re.M)
+            ]
         found += [(str(path.relative_to(REPO)), block) for block in texts]
     return found
 
 
-@pytest.mark.parametrize(("page", "text"), blocks("toml"), ids=lambda value: value if value.endswith(".md") else "")
+@pytest.mark.parametrize(
+    ("page", "text"), blocks("toml"), ids=lambda value: value if value.endswith(".md") else ""
+)
 def test_scenarios_of_pages(page: str, text: str) -> None:
     """Whole scenarios are valid, and parts of scenarios contain only existing keys."""
     data = tomllib.loads(text)
@@ -76,9 +89,17 @@ def lines() -> list[tuple[str, str]]:
     found = []
     for path in pages():
         text = path.read_text(encoding="utf-8").replace("\\\n", " ")
-        fenced = [block for _, language, block in FENCED.findall(text) if ALIASES.get(language, language) in ("sh", "console", "text")]
+        fenced = [
+            block
+            for _, language, block in FENCED.findall(text)
+            if ALIASES.get(language, language) in ("sh", "console", "text")
+        ]
         indented = re.findall(r"^ {4}.*$", FENCED.sub("", text), re.M)
-        found += [(str(path.relative_to(REPO)), line) for block in [*fenced, *indented] for line in call.findall(block)]
+        found += [
+            (str(path.relative_to(REPO)), line)
+            for block in [*fenced, *indented]
+            for line in call.findall(block)
+        ]
     return found
 
 
@@ -87,7 +108,9 @@ def test_commands_of_pages() -> None:
     known = {" ".join(words): command for words, command in commands.every()}
     assert len(lines()) > 80
     for page, line in lines():
-        words = shlex.split(re.split(r" (?:#|\||>|&&|;|  )", f"{line} ")[0].strip().rstrip("…"), comments=True)
+        words = shlex.split(
+            re.split(r" (?:#|\||>|&&|;|  )", f"{line} ")[0].strip().rstrip("…"), comments=True
+        )
         words = words[: words.index("--")] if "--" in words else words
         name = " ".join(words[:2]) if " ".join(words[:2]) in known else words[0]
         if name.startswith("-"):
@@ -95,7 +118,11 @@ def test_commands_of_pages() -> None:
         else:
             assert name in known, f"{page}: afflux {line}"
             options = words[len(name.split()) :]
-        taken = {spelling for parameter in known[name].params for spelling in (*parameter.opts, *parameter.secondary_opts)} | {"-h", "--help"}
+        taken = {
+            spelling
+            for parameter in known[name].params
+            for spelling in (*parameter.opts, *parameter.secondary_opts)
+        } | {"-h", "--help"}
         for option in options:
             if re.match(r"--?[a-z]", option):
                 assert option.partition("=")[0] in taken, f"{page}: afflux {line}: {option}"

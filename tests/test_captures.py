@@ -128,10 +128,38 @@ def run(tmp_path: Path, text: str) -> tuple[afflux.Result, list[Path]]:
 #: All fields that the tests use. One call of the dissector takes half a second, mostly for its
 #: start, so all fields are read in one call.
 FIELDS = (
-    *("frame.number", "ip.src", "ip.checksum.status", "udp.checksum.status", "tcp.checksum.status", "tcp.stream", "tcp.len", "tcp.flags", "tcp.flags.syn"),
-    *("tcp.flags.fin", "tcp.option_len", "tcp.options.sack_le", "tcp.options.timestamp.tsval", "tcp.analysis.flags", "tcp.analysis.window_full"),
-    *("tcp.analysis.ack_rtt", "tcp.analysis.retransmission", "tcp.analysis.fast_retransmission", "tcp.analysis.spurious_retransmission"),
-    *("tcp.analysis.out_of_order", "tcp.options.mptcp.subtype", "tcp.options.mptcp.version", "tcp.options.mptcp.recvtok", "mptcp.stream"),
+    *(
+        "frame.number",
+        "ip.src",
+        "ip.checksum.status",
+        "udp.checksum.status",
+        "tcp.checksum.status",
+        "tcp.stream",
+        "tcp.len",
+        "tcp.flags",
+        "tcp.flags.syn",
+    ),
+    *(
+        "tcp.flags.fin",
+        "tcp.option_len",
+        "tcp.options.sack_le",
+        "tcp.options.timestamp.tsval",
+        "tcp.analysis.flags",
+        "tcp.analysis.window_full",
+    ),
+    *(
+        "tcp.analysis.ack_rtt",
+        "tcp.analysis.retransmission",
+        "tcp.analysis.fast_retransmission",
+        "tcp.analysis.spurious_retransmission",
+    ),
+    *(
+        "tcp.analysis.out_of_order",
+        "tcp.options.mptcp.subtype",
+        "tcp.options.mptcp.version",
+        "tcp.options.mptcp.recvtok",
+        "mptcp.stream",
+    ),
     *("mptcp.expected_token", "mptcp.dss.dsn", "mptcp.ack"),
 )
 Frame = dict[str, str]
@@ -140,7 +168,11 @@ Frame = dict[str, str]
 def dissect(file: Path, filter: str, fields: Sequence[str]) -> list[Frame]:
     """Returns the fields of the frames that pass the filter. A missing field is empty, and several
     values are separated by commas."""
-    options = [option for name in ("tcp.check_checksum:TRUE", "ip.check_checksum:TRUE", "udp.check_checksum:TRUE") for option in ("-o", name)]
+    options = [
+        option
+        for name in ("tcp.check_checksum:TRUE", "ip.check_checksum:TRUE", "udp.check_checksum:TRUE")
+        for option in ("-o", name)
+    ]
     shown = [option for field in fields for option in ("-e", field)]
     command = [TSHARK, "-n", "-r", file, *options, "-Y", filter, "-T", "fields", *shown]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
@@ -149,10 +181,21 @@ def dissect(file: Path, filter: str, fields: Sequence[str]) -> list[Frame]:
 
 def sound(file: Path) -> list[Frame]:
     """Returns all frames after a check that none is malformed or has a wrong checksum."""
-    assert dissect(file, "_ws.malformed || _ws.expert.severity == error", ["frame.number", "_ws.expert.message"]) == []
+    assert (
+        dissect(
+            file,
+            "_ws.malformed || _ws.expert.severity == error",
+            ["frame.number", "_ws.expert.message"],
+        )
+        == []
+    )
     frames = dissect(file, "frame", FIELDS)
     # Checksum status: 1 is good, 0 is bad, 2 is unchecked.
-    checked = [(frame["ip.checksum.status"], frame["tcp.checksum.status"]) for frame in frames if frame["tcp.flags"]]
+    checked = [
+        (frame["ip.checksum.status"], frame["tcp.checksum.status"])
+        for frame in frames
+        if frame["tcp.flags"]
+    ]
     assert checked
     assert all(row == ("1", "1") for row in checked)
     return frames
@@ -179,9 +222,17 @@ def test_a_connection_over_two_paths_is_followed(tmp_path: Path) -> None:
     assert {frame["tcp.stream"] for frame in data} == {"0", "1"}, "two subflows"
     assert {frame["mptcp.stream"] for frame in data} == {"0"}, "of one connection"
     # MP_CAPABLE with keys, then MP_JOIN with a token, authenticated by HMACs that use both keys.
-    subtypes = [frame["tcp.options.mptcp.subtype"].split(",") for frame in frames if frame["tcp.options.mptcp.subtype"]]
-    assert [",".join(found) for found in subtypes if any(int(subtype) < 2 for subtype in found)] == ["0"] * 3 + ["1"] * 3
-    token = [frame["tcp.options.mptcp.recvtok"] for frame in frames if frame["tcp.options.mptcp.recvtok"]]
+    subtypes = [
+        frame["tcp.options.mptcp.subtype"].split(",")
+        for frame in frames
+        if frame["tcp.options.mptcp.subtype"]
+    ]
+    assert [
+        ",".join(found) for found in subtypes if any(int(subtype) < 2 for subtype in found)
+    ] == ["0"] * 3 + ["1"] * 3
+    token = [
+        frame["tcp.options.mptcp.recvtok"] for frame in frames if frame["tcp.options.mptcp.recvtok"]
+    ]
     expected = [frame["mptcp.expected_token"] for frame in frames if frame["mptcp.expected_token"]]
     assert len(token) == 1
     assert [int(token[0], 0)] in [[int(value, 0) for value in one.split(",")] for one in expected]
@@ -190,7 +241,11 @@ def test_a_connection_over_two_paths_is_followed(tmp_path: Path) -> None:
     assert mapped[0][0] == 1
     assert max(dsn + length - 1 for dsn, length in mapped) == 3_000_123
     assert mapped[-1][0] <= 3_000_123
-    acknowledged = [int(frame["mptcp.ack"].split(",")[0]) for frame in frames if frame["mptcp.ack"] and frame["ip.src"] == "10.0.0.2"]
+    acknowledged = [
+        int(frame["mptcp.ack"].split(",")[0])
+        for frame in frames
+        if frame["mptcp.ack"] and frame["ip.src"] == "10.0.0.2"
+    ]
     assert max(acknowledged) == 3_000_124, "the byte after the last"
     # Retransmissions, summed over the subflows.
     flow = result.flows
@@ -210,8 +265,14 @@ def repeated(frames: list[Frame]) -> int:
 def round_trips(frames: list[Frame]) -> list[float]:
     """Returns the round trips in seconds that acknowledgements of host 1 end, without that of the
     handshake."""
-    of_data = (frame for frame in frames if frame["ip.src"] == "10.0.0.2" and frame["tcp.flags.syn"] in ("0", "False"))
-    return [float(frame["tcp.analysis.ack_rtt"]) for frame in of_data if frame["tcp.analysis.ack_rtt"]]
+    of_data = (
+        frame
+        for frame in frames
+        if frame["ip.src"] == "10.0.0.2" and frame["tcp.flags.syn"] in ("0", "False")
+    )
+    return [
+        float(frame["tcp.analysis.ack_rtt"]) for frame in of_data if frame["tcp.analysis.ack_rtt"]
+    ]
 
 
 def test_round_trips_without_any_queue(tmp_path: Path) -> None:
@@ -227,12 +288,22 @@ def test_round_trips_without_any_queue(tmp_path: Path) -> None:
     waited = (64 + 20) * 8
     assert ours.column("least_ns")[0] == min(theirs) + way
     assert ours.column("most_ns")[0] == max(theirs) + way + waited
-    assert ours.column("mean_ns")[0] == pytest.approx(sum(theirs) / len(theirs) + way + waited / len(theirs), abs=0.01)
+    assert ours.column("mean_ns")[0] == pytest.approx(
+        sum(theirs) / len(theirs) + way + waited / len(theirs), abs=0.01
+    )
     assert repeated(frames) == 0
-    ends = [frame for frame in frames if {"1", "True"} & {frame["tcp.flags.syn"], frame["tcp.flags.fin"]}]
+    ends = [
+        frame
+        for frame in frames
+        if {"1", "True"} & {frame["tcp.flags.syn"], frame["tcp.flags.fin"]}
+    ]
     assert len(ends) == 4, "both sides open and close"
     # The only remaining finding is that the window is full, which this scenario intends.
-    assert [frame["frame.number"] for frame in frames if frame["tcp.analysis.flags"] and not frame["tcp.analysis.window_full"]] == []
+    assert [
+        frame["frame.number"]
+        for frame in frames
+        if frame["tcp.analysis.flags"] and not frame["tcp.analysis.window_full"]
+    ] == []
 
 
 def test_repetitions_and_round_trips_of_a_lossy_path(tmp_path: Path) -> None:
@@ -242,13 +313,19 @@ def test_repetitions_and_round_trips_of_a_lossy_path(tmp_path: Path) -> None:
     assert sent_again > 20
     assert repeated(frames) == sent_again
     assert any(frame["tcp.options.sack_le"] for frame in frames), "SACK blocks"
-    stamps = [int(frame["tcp.options.timestamp.tsval"]) for frame in frames if frame["tcp.options.timestamp.tsval"]]
+    stamps = [
+        int(frame["tcp.options.timestamp.tsval"])
+        for frame in frames
+        if frame["tcp.options.timestamp.tsval"]
+    ]
     assert stamps == sorted(stamps)
     assert stamps
 
 
 def test_round_trips_through_a_queue(tmp_path: Path) -> None:
-    text = LOSSY.replace('stack = "linux"', 'stack = "basic"\nhandshake = true\nreceive_window = "60kB"')
+    text = LOSSY.replace(
+        'stack = "linux"', 'stack = "basic"\nhandshake = true\nreceive_window = "60kB"'
+    )
     text = text.replace('buffer = "45kB"', 'buffer = "1MB"').replace("15MB", "2MB")
     result, (file,) = run(tmp_path, text)
     frames = sound(file)
@@ -264,7 +341,10 @@ def test_round_trips_through_a_queue(tmp_path: Path) -> None:
 
 
 def test_other_transports_have_sound_headers(tmp_path: Path) -> None:
-    text = LOSSY.replace("[record]\n", '[[traffic]]\nkind = "datagram"\npairs = [[0, 1]]\nrate = "10Mbps"\nbytes = "1MB"\n\n[record]\n')
+    text = LOSSY.replace(
+        "[record]\n",
+        '[[traffic]]\nkind = "datagram"\npairs = [[0, 1]]\nrate = "10Mbps"\nbytes = "1MB"\n\n[record]\n',
+    )
     _, (file,) = run(tmp_path, text)
     statuses = [frame["udp.checksum.status"] for frame in sound(file) if not frame["tcp.flags"]]
     assert statuses

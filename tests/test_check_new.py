@@ -49,7 +49,10 @@ def test_templates_run_within_their_estimate():
     assert check(found).packet_hops == pytest.approx(hops, rel=0.1)
 
 
-@pytest.mark.parametrize("example", ["incast-dctcp", "leaf-spine-websearch", "mptcp-fat-tree", "rdma-incast", "lossless-incast"])
+@pytest.mark.parametrize(
+    "example",
+    ["incast-dctcp", "leaf-spine-websearch", "mptcp-fat-tree", "rdma-incast", "lossless-incast"],
+)
 def test_estimates_of_packet_hops(example):
     scenario = afflux.load(REPO / "examples" / f"{example}.toml")
     summary = scenario.run().summary
@@ -102,7 +105,9 @@ def test_a_part_tells_of_the_whole(until, tmp_path):
     part = load(tmp_path / "part.toml", set=chosen, most_flows=1_500)
     found = check(part)
     whole = load(tmp_path / "part.toml", set=chosen)
-    assert found.flows == pytest.approx(whole.flows if until is None else whole.flows * 2 / 3, rel=0.03)
+    assert found.flows == pytest.approx(
+        whole.flows if until is None else whole.flows * 2 / 3, rel=0.03
+    )
     ran = json.loads(whole.run().summary)
     assert found.least_hops <= ran["packet_hops"] <= found.most_hops
     assert found.packet_hops == pytest.approx(ran["packet_hops"], rel=0.1)
@@ -114,11 +119,18 @@ def test_a_part_tells_of_the_whole(until, tmp_path):
 def test_set_up_and_results_take_time():
     found = check(parse(MANY, "many.toml"))
     assert found.set_up_seconds == pytest.approx(1.8, rel=0.05)
-    assert found.seconds == found.least_seconds == found.most_seconds == pytest.approx(found.set_up_seconds + found.packet_hops / found.speed)
+    assert (
+        found.seconds
+        == found.least_seconds
+        == found.most_seconds
+        == pytest.approx(found.set_up_seconds + found.packet_hops / found.speed)
+    )
 
 
 def test_a_bottleneck_bounds_what_is_sent():
-    scenario = afflux.Scenario.parse(TEMPLATES["long-fat"].text, "long-fat.toml").set("run.until", "2s")
+    scenario = afflux.Scenario.parse(TEMPLATES["long-fat"].text, "long-fat.toml").set(
+        "run.until", "2s"
+    )
     # The payload is at most 1 Gbps for two seconds, whatever the flows have to send, and less while
     # their windows grow.
     payload = check(scenario.check()).payload_bytes
@@ -130,7 +142,14 @@ def test_command(invoke, tmp_path):
     (tmp_path / "star.toml").write_text(TEMPLATES["incast"].text)
     done = invoke("check", "star.toml", "--set", "topology.hosts=20")
     assert done.exit_code == 0, done.stderr
-    for words in ("incast  seed 1  ·  valid", "20 hosts", "20 links of 25 Gbps, 1 µs", "packet-hops", "docs/bench.md", "memory"):
+    for words in (
+        "incast  seed 1  ·  valid",
+        "20 hosts",
+        "20 links of 25 Gbps, 1 µs",
+        "packet-hops",
+        "docs/bench.md",
+        "memory",
+    ):
         assert words in done.stdout, words
     assert max(map(len, done.stdout.splitlines())) <= 100
     told = json.loads(invoke("check", "star.toml", "--json").stdout)
@@ -149,7 +168,13 @@ def scenario(topology: str):
 
 
 def test_drawings():
-    assert drawing(tiers(scenario('kind = "leaf_spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nhost_rate = "10Gbps"'))) == [
+    assert drawing(
+        tiers(
+            scenario(
+                'kind = "leaf_spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nhost_rate = "10Gbps"'
+            )
+        )
+    ) == [
         f"{'■ ■':^{FIELD}}  2 spines",
         f"{'╲╳╱':^{FIELD}}  4 links of 10 Gbps, 1 µs",
         f"{'■ ■':^{FIELD}}  2 leaves, 1:1 down to up",
@@ -168,7 +193,9 @@ def test_drawings():
 def test_new(invoke, tmp_path):
     listed = invoke("new")
     assert all(name in listed.stdout for name in TEMPLATES)
-    assert [one["template"] for one in json.loads(invoke("new", "--json").stdout)] == list(TEMPLATES)
+    assert [one["template"] for one in json.loads(invoke("new", "--json").stdout)] == list(
+        TEMPLATES
+    )
     assert invoke("new", "incast", "-o", "mine.toml").exit_code == 0
     assert (tmp_path / "mine.toml").read_text() == TEMPLATES["incast"].text
     (tmp_path / "mine.toml").write_text("changed")
@@ -196,7 +223,9 @@ def test_new_standard_writes_a_mixture_and_its_goals(invoke, tmp_path):
     own, built_in = studies.find("standard").of_files(*files), studies.find("standard")
     for quick in (False, True):
         points = own.points(quick)
-        assert [(point.name, point.seed) for point in points] == [(point.name, point.seed) for point in built_in.points(quick)]
+        assert [(point.name, point.seed) for point in points] == [
+            (point.name, point.seed) for point in built_in.points(quick)
+        ]
     # Only the points of `--quick` are loaded. tests/test_traps.py reads all points of the built-in
     # mixture.
     for point in {point.name: point for point in points}.values():
@@ -208,22 +237,39 @@ def test_show_config(invoke, tmp_path):
     done = invoke("run", "star.toml", "--set", "switch.buffer=1MB", "--seed", "7", "--show-config")
     assert done.exit_code == 0
     shown = afflux.Scenario.parse(done.stdout, tmp_path / "shown.toml")
-    assert (shown["switch"]["buffer"], shown["run"]["seed"], shown["run"]["fct_end"]) == ("1MB", 7, "last_ack")
-    assert shown.check().hash == afflux.load(tmp_path / "star.toml").set("switch.buffer", "1MB").check(seed=7).hash
+    assert (shown["switch"]["buffer"], shown["run"]["seed"], shown["run"]["fct_end"]) == (
+        "1MB",
+        7,
+        "last_ack",
+    )
+    assert (
+        shown.check().hash
+        == afflux.load(tmp_path / "star.toml").set("switch.buffer", "1MB").check(seed=7).hash
+    )
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
     ("words", "place", "expected"),
     [
-        ("afflux run x.toml --set switch.ecn.k", 4, ["switch.ecn.k=", "switch.ecn.kmax=", "switch.ecn.kmin="]),
+        (
+            "afflux run x.toml --set switch.ecn.k",
+            4,
+            ["switch.ecn.k=", "switch.ecn.kmax=", "switch.ecn.kmin="],
+        ),
         ("afflux schema switch.ecn.k", 2, ["switch.ecn.k", "switch.ecn.kmax", "switch.ecn.kmin"]),
         ("afflux new lo", 2, ["long-fat", "lossless-rdma"]),
         ("afflux sw", 1, ["sweep"]),
     ],
 )
 def test_completion(words, place, expected):
-    environment = os.environ | {"_AFFLUX_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(place)}
+    environment = os.environ | {
+        "_AFFLUX_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(place),
+    }
     script = "import sys; sys.argv[0] = 'afflux'; from afflux.__main__ import main; main()"
-    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60
+    )
     assert done.stdout.split() == expected

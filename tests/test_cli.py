@@ -13,7 +13,20 @@ from afflux.terminal import values
 from docs.generator.commands import every
 
 #: Commands in the order of the help, by group.
-COMMANDS = ["new", "check", "plan", "models", "schema", "run", "sweep", "decide", "tune", "study", "live", "demo"]
+COMMANDS = [
+    "new",
+    "check",
+    "plan",
+    "models",
+    "schema",
+    "run",
+    "sweep",
+    "decide",
+    "tune",
+    "study",
+    "live",
+    "demo",
+]
 COMMANDS += ["explain", "compare", "report", "diff", "verify", "import", "export"]
 
 
@@ -27,7 +40,11 @@ def test_help_has_an_example(command, name):
 
 def test_help_lists_the_commands_there_are(command):
     done = command("--help")
-    listed = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("│ ") and line[2].isalpha()]
+    listed = [
+        line.split()[1]
+        for line in done.stdout.splitlines()
+        if line.startswith("│ ") and line[2].isalpha()
+    ]
     assert listed == COMMANDS
 
 
@@ -43,14 +60,33 @@ WITHOUT_PYDANTIC = "import sys; from afflux import cli; cli.app(sys.argv[1:], st
 
 def test_a_command_starts_without_pydantic(scenario, tmp_path):
     """The import of pydantic would take a third of the start-up time of a command."""
-    words = ["run", str(scenario()), "--set", "traffic.0.rounds=1", "--seed", "3", "--threads", "1", "-o", "out"]
-    done = subprocess.run([sys.executable, "-c", WITHOUT_PYDANTIC, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    words = [
+        "run",
+        str(scenario()),
+        "--set",
+        "traffic.0.rounds=1",
+        "--seed",
+        "3",
+        "--threads",
+        "1",
+        "-o",
+        "out",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_PYDANTIC, *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["False"]), done.stderr
 
 
 def test_values_are_those_of_typer():
     """Values are converted the same way with and without pydantic."""
-    coercion = pytest.importorskip("typer._coercion", reason="needs a version of typer that uses pydantic")
+    coercion = pytest.importorskip(
+        "typer._coercion", reason="needs a version of typer that uses pydantic"
+    )
 
     def outcome(convert, value, param, context):
         try:
@@ -65,12 +101,37 @@ def test_values_are_those_of_typer():
             if type(param._runtime_param) is not values._Conversion:
                 continue
             theirs = coercion.build_runtime_param(param.type_descriptor)
-            for value in (None, "", "7", "-1", "0", "007", " 7", "1_0", "7.5", "99999999999999999999", "x.toml", 3, str(REPO), str(REPO / "Makefile")):
-                given = [value] if value is not None and (param.multiple or param.nargs == -1) else value
-                found, wanted = (outcome(one, given, param, context) for one in (param._runtime_param, theirs))
-                assert (found, type(found)) == (wanted, type(wanted)), f"{words} {param.name} {value!r}"
+            for value in (
+                None,
+                "",
+                "7",
+                "-1",
+                "0",
+                "007",
+                " 7",
+                "1_0",
+                "7.5",
+                "99999999999999999999",
+                "x.toml",
+                3,
+                str(REPO),
+                str(REPO / "Makefile"),
+            ):
+                given = (
+                    [value]
+                    if value is not None and (param.multiple or param.nargs == -1)
+                    else value
+                )
+                found, wanted = (
+                    outcome(one, given, param, context) for one in (param._runtime_param, theirs)
+                )
+                assert (found, type(found)) == (wanted, type(wanted)), (
+                    f"{words} {param.name} {value!r}"
+                )
                 compared.add(str(param.type_descriptor.annotation))
-    assert {"<class 'str'>", "<class 'int'>", "list[str]", "<class 'pathlib.Path'>"} <= {name.replace("pathlib._local", "pathlib") for name in compared}
+    assert {"<class 'str'>", "<class 'int'>", "list[str]", "<class 'pathlib.Path'>"} <= {
+        name.replace("pathlib._local", "pathlib") for name in compared
+    }
 
 
 def test_run_prints_the_summary(command, scenario, tmp_path):
@@ -98,7 +159,16 @@ def test_run_json_is_the_summary(command, scenario, tmp_path):
 
 
 def test_options_reach_the_run(command, scenario, tmp_path):
-    options = ["--set", "switch.buffer=9packets", "--set", "traffic.0.rounds=2", "--seed", "7", "--threads", "2"]
+    options = [
+        "--set",
+        "switch.buffer=9packets",
+        "--set",
+        "traffic.0.rounds=2",
+        "--seed",
+        "7",
+        "--threads",
+        "2",
+    ]
     done = command("run", scenario(), *options, "--json")
     summary = json.loads(done.stdout)
     assert (summary["seed"], summary["threads"], summary["flows"]["started"]) == (7, 2, 16)
@@ -108,16 +178,31 @@ def test_options_reach_the_run(command, scenario, tmp_path):
 def test_set_names_a_block_of_traffic(command, scenario):
     """The name of a traffic block works in keys for run, check and sweep."""
     path = scenario()
-    by_number, by_name = (json.loads(command("run", path, "--set", f"traffic.{key}.senders=4", "-o", key, "--json").stdout) for key in ("0", "query"))
+    by_number, by_name = (
+        json.loads(
+            command("run", path, "--set", f"traffic.{key}.senders=4", "-o", key, "--json").stdout
+        )
+        for key in ("0", "query")
+    )
     assert by_number["flows"]["started"] == 12
     assert by_name["result_hash"] == by_number["result_hash"]
-    assert json.loads(command("check", path, "--set", "traffic.query.senders=4", "--json").stdout)["flows"] == 12
-    swept = json.loads(command("sweep", path, "--vary", "traffic.query.senders=4,8", "--json").stdout)
+    assert (
+        json.loads(command("check", path, "--set", "traffic.query.senders=4", "--json").stdout)[
+            "flows"
+        ]
+        == 12
+    )
+    swept = json.loads(
+        command("sweep", path, "--vary", "traffic.query.senders=4,8", "--json").stdout
+    )
     assert [row["traffic.query.senders"] for row in swept] == [4, 8]
     assert swept[0]["result_hash"] == by_name["result_hash"]
     wrong = command("run", path, "--set", "traffic.querry.senders=4")
     assert wrong.returncode == 2
-    assert 'traffic has no element with the name or class "querry" (did you mean "query"?): write "query" or the number 0' in wrong.stderr
+    assert (
+        'traffic has no element with the name or class "querry" (did you mean "query"?): write "query" or the number 0'
+        in wrong.stderr
+    )
 
 
 def test_explain(command, scenario, tmp_path):
@@ -145,13 +230,19 @@ def test_explain(command, scenario, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "port"), [("incast", "compute → host0"), ("outcast", "host14 → data"), ("fabric", "compute → spine2")], ids=["incast", "outcast", "fabric"]
+    ("name", "port"),
+    [("incast", "compute → host0"), ("outcast", "host14 → data"), ("fabric", "compute → spine2")],
+    ids=["incast", "outcast", "fabric"],
 )
 def test_explain_says_where_the_three_kinds_of_congestion_are(command, name, port):
     """As the comments of the files state: at the last hop, at the sender's own port, and at an
     uplink that too many flows share."""
-    assert command("run", REPO / "studies" / "hadoop" / f"{name}.toml", "-o", "result").returncode == 0
-    lines = [line for line in command("explain", "result", "--hosts").stdout.splitlines() if "→" in line]
+    assert (
+        command("run", REPO / "studies" / "hadoop" / f"{name}.toml", "-o", "result").returncode == 0
+    )
+    lines = [
+        line for line in command("explain", "result", "--hosts").stdout.splitlines() if "→" in line
+    ]
     assert lines[0].startswith(port), lines
 
 
@@ -165,13 +256,19 @@ def test_explain_without_a_split(command, scenario):
 def test_schema(command):
     schema = json.loads(command("schema").stdout)
     assert schema["$schema"].startswith("https://json-schema.org/")
-    assert {"format", "topology", "switch", "host", "traffic", "run", "record"} <= set(schema["properties"])
+    assert {"format", "topology", "switch", "host", "traffic", "run", "record"} <= set(
+        schema["properties"]
+    )
 
 
 def test_models(command):
     models = json.loads(command("models", "--json").stdout)
-    assert {"newreno", "dctcp"} <= {model["name"] for model in models if model["kind"] == "congestion control"}
-    assert all(model["source"] and model["faithful"] for model in models if model["kind"] != "arrivals")
+    assert {"newreno", "dctcp"} <= {
+        model["name"] for model in models if model["kind"] == "congestion control"
+    }
+    assert all(
+        model["source"] and model["faithful"] for model in models if model["kind"] != "arrivals"
+    )
     assert "RFC 8257" in command("models").stdout
 
 
@@ -188,9 +285,18 @@ def test_models_by_name_and_kind(command):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["dctpc"], "there is no model called 'dctpc' (did you mean 'dctcp'?): `afflux models` lists all"),
-        (["--kind", "markng"], "there is no kind of model called 'markng' (did you mean 'marking'?): there are application, "),
-        (["dctcp", "--kind", "marking"], "there is no model of kind 'marking' called 'dctcp': there are "),
+        (
+            ["dctpc"],
+            "there is no model called 'dctpc' (did you mean 'dctcp'?): `afflux models` lists all",
+        ),
+        (
+            ["--kind", "markng"],
+            "there is no kind of model called 'markng' (did you mean 'marking'?): there are application, ",
+        ),
+        (
+            ["dctcp", "--kind", "marking"],
+            "there is no model of kind 'marking' called 'dctcp': there are ",
+        ),
     ],
 )
 def test_unknown_models(command, arguments, says):
@@ -219,7 +325,13 @@ def test_options_are_in_groups(invoke, name):
 
 def test_commands_are_in_groups(invoke):
     shown = invoke("--help").stdout
-    assert [line.split()[1] for line in shown.splitlines() if line.startswith("╭─")] == ["Options", "Scenarios", "Simulation", "Results", "Files"]
+    assert [line.split()[1] for line in shown.splitlines() if line.startswith("╭─")] == [
+        "Options",
+        "Scenarios",
+        "Simulation",
+        "Results",
+        "Files",
+    ]
 
 
 @pytest.mark.parametrize("direction", ["import", "export"])
@@ -232,13 +344,23 @@ def test_help_of_import_and_export_is_complete(invoke, monkeypatch, direction, c
     group = exchange.IMPORTS if direction == "import" else exchange.EXPORTS
     formats = [name for rows in group.values() for name, *_ in rows]
     lines = [line.strip("│ ") for line in shown.splitlines()]
-    starts = [next(at for at, line in enumerate(lines) if line.split()[:1] == [name]) for name in formats]
+    starts = [
+        next(at for at, line in enumerate(lines) if line.split()[:1] == [name]) for name in formats
+    ]
     assert starts == sorted(starts)
-    common = " ".join(lines[next(at for at, line in enumerate(lines) if "Common options" in line) :])
+    common = " ".join(
+        lines[next(at for at, line in enumerate(lines) if "Common options" in line) :]
+    )
     for name, first, last in zip(formats, starts, [*starts[1:], len(lines)], strict=True):
         own = " ".join(lines[first:last])
-        options = {word.rstrip(",)]") for word in invoke(direction, name, "--help").stdout.split() if word.startswith("--")}
-        assert {option for option in options if option not in own and option not in common} == set(), name
+        options = {
+            word.rstrip(",)]")
+            for word in invoke(direction, name, "--help").stdout.split()
+            if word.startswith("--")
+        }
+        assert {
+            option for option in options if option not in own and option not in common
+        } == set(), name
     assert "[default: 2s]" in shown
 
 

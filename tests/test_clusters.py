@@ -30,7 +30,10 @@ from fuzz import kills
 
 #: A scenario with every kind of input.
 SCENARIO = (
-    INCAST.replace('kind = "star"\nhosts = 9\nrate = "10Gbps"\ndelay = "1us"', 'kind = "hpcc"\nfile = "inputs/topology.txt"')
+    INCAST.replace(
+        'kind = "star"\nhosts = 9\nrate = "10Gbps"\ndelay = "1us"',
+        'kind = "hpcc"\nfile = "inputs/topology.txt"',
+    )
     .replace('bytes = "200kB"\nrounds = 3', 'bytes = "20kB"\nrounds = 2')
     .replace("paths = true", "")
     .replace(
@@ -70,7 +73,14 @@ FEW = VARY | {"traffic.0.rounds": [SHORT]}
 #: Rounds of the study's points. During the second one, a busy worker is found and killed.
 ROUNDS = 30
 #: Files of each result directory.
-FILES = {"scenario.toml", "summary.json", "flows.parquet", "links.parquet", "ports.parquet", "jobs.parquet"}
+FILES = {
+    "scenario.toml",
+    "summary.json",
+    "flows.parquet",
+    "links.parquet",
+    "ports.parquet",
+    "jobs.parquet",
+}
 
 
 def write(place: Path) -> Path:
@@ -85,7 +95,9 @@ def hiding(place: Path) -> Sequence[str]:
     """Returns the prefix of a command for which this directory is empty, or nothing if the system
     does not permit this."""
     prefix = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', str(place)]
-    permitted = shutil.which("unshare") and subprocess.run([*prefix, "ls", place], capture_output=True, text=True)
+    permitted = shutil.which("unshare") and subprocess.run(
+        [*prefix, "ls", place], capture_output=True, text=True
+    )
     return prefix if permitted and (permitted.returncode, permitted.stdout) == (0, "") else ()
 
 
@@ -128,7 +140,9 @@ def dask(dir: Path, hidden: Path) -> Iterator[tuple[str, Callable[[], bool]]]:
     with kills.cluster(dir, 2, hiding(hidden)) as (address, running, another):
 
         def disturb() -> bool:
-            busy = [worker for worker in running if worker.poll() is None and kills.children(worker.pid)]
+            busy = [
+                worker for worker in running if worker.poll() is None and kills.children(worker.pid)
+            ]
             for worker in busy[:1]:
                 worker.kill()
                 another()
@@ -149,9 +163,26 @@ def ray(dir: Path, hidden: Path) -> Iterator[tuple[str, Callable[[], bool]]]:
         own = dir / f"node-{len(nodes)}"
         own.mkdir()
         nodes.append(own)
-        command = [*prefix, sys.executable, "-m", "ray.scripts.scripts", "start", "--object-store-memory", "100000000", "--disable-usage-stats", *options]
+        command = [
+            *prefix,
+            sys.executable,
+            "-m",
+            "ray.scripts.scripts",
+            "start",
+            "--object-store-memory",
+            "100000000",
+            "--disable-usage-stats",
+            *options,
+        ]
         environment = os.environ | {kills.MARK: str(own), "RAY_memory_monitor_refresh_ms": "0"}
-        done = subprocess.run(command, cwd=own, env=environment, capture_output=True, text=True, timeout=kills.PATIENCE)
+        done = subprocess.run(
+            command,
+            cwd=own,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=kills.PATIENCE,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -160,14 +191,31 @@ def ray(dir: Path, hidden: Path) -> Iterator[tuple[str, Callable[[], bool]]]:
             os.kill(pid, 9)
 
     def disturb() -> bool:
-        busy = [own for own in nodes[1:] if any(b"afflux.worker" in Path(f"/proc/{pid}/cmdline").read_bytes() for pid in kills.processes(own))]
+        busy = [
+            own
+            for own in nodes[1:]
+            if any(
+                b"afflux.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+                for pid in kills.processes(own)
+            )
+        ]
         for own in busy[:1]:
             end(own)
             node(*worker, prefix=hiding(hidden))
         return bool(busy)
 
     try:
-        said = node("--head", "--port", "0", "--num-cpus", "0", "--include-dashboard", "false", "--node-ip-address", "127.0.0.1")
+        said = node(
+            "--head",
+            "--port",
+            "0",
+            "--num-cpus",
+            "0",
+            "--include-dashboard",
+            "false",
+            "--node-ip-address",
+            "127.0.0.1",
+        )
         address = said.partition("--address='")[2].partition("'")[0]
         worker = ("--address", address, "--num-cpus", "1")
         for _ in range(2):
@@ -187,14 +235,18 @@ def test_no_path_is_shared(cluster, place, tmp_path):
         at = {"executor": cluster.__name__, "address": address}
         watch = Disturb(place, disturb)
         try:
-            found = afflux.sweep(scenario, VARY, seeds=[1], out=tmp_path / "sweep", watch=watch, **at)
+            found = afflux.sweep(
+                scenario, VARY, seeds=[1], out=tmp_path / "sweep", watch=watch, **at
+            )
             assert (found.outcome.failures, watch.disturbed) == ((), True)
             assert 0.0 < watch.largest <= 1.0
         finally:
             watch.restore()
         watch = Disturb(place, disturb)
         try:
-            verdict = studies.carry_out(Tiny(scenario, rounds=ROUNDS), out=tmp_path / "study", watch=watch, **at)
+            verdict = studies.carry_out(
+                Tiny(scenario, rounds=ROUNDS), out=tmp_path / "study", watch=watch, **at
+            )
             assert (verdict.outcome.failures, watch.disturbed) == ((), True)
         finally:
             watch.restore()
@@ -205,9 +257,16 @@ def test_no_path_is_shared(cluster, place, tmp_path):
         stored = afflux.sweep(scenario, FEW, seeds=[1], out=tmp_path / "stored", storage=url, **at)
     assert stored.rows == tuple(row for row in found.rows if row["traffic.0.rounds"] == SHORT)
     point = tmp_path / "stored" / "points" / f"switch.buffer=90packets,traffic.0.rounds={SHORT}-1"
-    assert {file.name for file in point.iterdir()} == {"summary.json", "scenario.toml", "stored.url"}
+    assert {file.name for file in point.iterdir()} == {
+        "summary.json",
+        "scenario.toml",
+        "stored.url",
+    }
     assert {file.name for file in (tmp_path / "storage" / point.name).iterdir()} == FILES
-    assert afflux.Result.open(point).flows["id"] == afflux.Result.open(place / "local-sweep" / "points" / point.name).flows["id"]
+    assert (
+        afflux.Result.open(point).flows["id"]
+        == afflux.Result.open(place / "local-sweep" / "points" / point.name).flows["id"]
+    )
 
 
 def same(local: Path, other: Path, *tables: str) -> None:
@@ -221,7 +280,9 @@ def same(local: Path, other: Path, *tables: str) -> None:
         files = {file.name for file in point.iterdir()}
         assert files == FILES == {file.name for file in (other / "points" / point.name).iterdir()}
         for name in files - {"summary.json"}:
-            assert (point / name).read_bytes() == (other / "points" / point.name / name).read_bytes(), f"{point.name}/{name}"
+            assert (point / name).read_bytes() == (
+                other / "points" / point.name / name
+            ).read_bytes(), f"{point.name}/{name}"
     assert verify(other).problems == []
 
 
@@ -249,10 +310,17 @@ def test_every_kind_of_input_travels(tmp_path):
     names of its author."""
     path = write(tmp_path)
     (tmp_path / "inputs" / "trace.tsv").write_text("job0\t9\t9\t4000000\t0\t1000000\n")
-    path.write_text(SCENARIO.replace("[record]", '[[traffic]]\nkind = "hadoop_trace"\nfile = "inputs/trace.tsv"\n\n[record]') + '[run]\nuntil = "1ms"\n')
+    path.write_text(
+        SCENARIO.replace(
+            "[record]", '[[traffic]]\nkind = "hadoop_trace"\nfile = "inputs/trace.tsv"\n\n[record]'
+        )
+        + '[run]\nuntil = "1ms"\n'
+    )
     loaded = _core.load(path)
     inputs = toml.inputs(loaded.resolved)
-    assert sorted(inputs.values()) == sorted(str(tmp_path / "inputs" / name) for name in (*INPUTS, "trace.tsv"))
+    assert sorted(inputs.values()) == sorted(
+        str(tmp_path / "inputs" / name) for name in (*INPUTS, "trace.tsv")
+    )
     store = tmp_path / "store"
     store.mkdir()
     for digest, file in inputs.items():
@@ -276,7 +344,10 @@ def test_an_input_that_changed_is_not_sent(tmp_path):
     with InPlace(1, None) as executor:
         executor.submit("a", Order(resolved, str(path), str(tmp_path / "out"), inputs))
         ((key, answer),) = executor.ended(1.0)
-    assert (key, answer.error) == ("a", f"{tmp_path}/inputs/sizes.txt has changed since the scenario was read")
+    assert (key, answer.error) == (
+        "a",
+        f"{tmp_path}/inputs/sizes.txt has changed since the scenario was read",
+    )
     assert not (tmp_path / "out").exists()
 
 
@@ -284,24 +355,44 @@ def test_results_on_shared_storage(tmp_path):
     """Only summaries are transferred, and tables are read from the storage. Missing results are
     simulated again, and damage is reported."""
     pytest.importorskip("fsspec")
-    (tmp_path / "small.toml").write_text(INCAST.replace("rounds = 3", "rounds = 2").replace("paths = true", ""))
+    (tmp_path / "small.toml").write_text(
+        INCAST.replace("rounds = 3", "rounds = 2").replace("paths = true", "")
+    )
     folder = tmp_path / "shared"
 
     def sweep() -> afflux.Sweep:
         with InPlace(1, remote.Folder(f"file://{folder}/")) as executor:
-            return afflux.sweep(tmp_path / "small.toml", {"switch.buffer": ["9packets", "90packets"]}, out=tmp_path / "out", executor=executor)
+            return afflux.sweep(
+                tmp_path / "small.toml",
+                {"switch.buffer": ["9packets", "90packets"]},
+                out=tmp_path / "out",
+                executor=executor,
+            )
 
-    local = afflux.sweep(tmp_path / "small.toml", {"switch.buffer": ["9packets", "90packets"]}, out=tmp_path / "local")
+    local = afflux.sweep(
+        tmp_path / "small.toml",
+        {"switch.buffer": ["9packets", "90packets"]},
+        out=tmp_path / "local",
+    )
     assert (sweep().rows, sweep().outcome.reused) == (local.rows, 2)
     point = tmp_path / "out" / "points" / "switch.buffer=9packets-1"
-    assert {file.name for file in point.iterdir()} == {"summary.json", "scenario.toml", "stored.url"}
+    assert {file.name for file in point.iterdir()} == {
+        "summary.json",
+        "scenario.toml",
+        "stored.url",
+    }
     result = afflux.Result.open(point)
-    assert result.flows["fct_ns"] == afflux.Result.open(tmp_path / "local" / "points" / point.name).flows["fct_ns"]
+    assert (
+        result.flows["fct_ns"]
+        == afflux.Result.open(tmp_path / "local" / "points" / point.name).flows["fct_ns"]
+    )
     assert result.explain() is not None
     good = verify(tmp_path / "out")
     assert (good.problems, good.notes, good.files) == ([], [], 2 * len(FILES))
     (folder / point.name / "flows.parquet").write_bytes(b"PAR1")
-    with pytest.raises(afflux.DamagedResult, match=r"file:///.*flows.parquet is not as it was written"):
+    with pytest.raises(
+        afflux.DamagedResult, match=r"file:///.*flows.parquet is not as it was written"
+    ):
         _ = afflux.Result.open(point).flows
     assert len(verify(tmp_path / "out").problems) == 1
     (folder / point.name / "flows.parquet").unlink()
@@ -334,7 +425,10 @@ def test_another_version_is_refused(tmp_path, monkeypatch):
 
     (tmp_path / "small.toml").write_text(INCAST)
     monkeypatch.setattr(on_dask, "__version__", "0.0.1")
-    with pytest.raises(afflux.RunError, match=rf"a worker on \S+ has afflux {afflux.__version__}, here is 0.0.1: install the same version on all machines"):
+    with pytest.raises(
+        afflux.RunError,
+        match=rf"a worker on \S+ has afflux {afflux.__version__}, here is 0.0.1: install the same version on all machines",
+    ):
         afflux.sweep(tmp_path / "small.toml", VARY, out=tmp_path / "out", executor="dask", jobs=1)
 
 
@@ -352,7 +446,10 @@ def test_another_version_is_refused_before_points_are_sent(invoke, tmp_path):
             time.sleep(0.05)
         done = invoke("study", "longfat", "--quick", "--executor", "dask", "--address", address)
     assert done.exit_code == 1
-    assert f"has afflux 0.0.1, here is {afflux.__version__}: install the same version on all machines" in done.stderr
+    assert (
+        f"has afflux 0.0.1, here is {afflux.__version__}: install the same version on all machines"
+        in done.stderr
+    )
 
 
 def test_study_takes_a_cluster(invoke, tmp_path, monkeypatch):
@@ -361,7 +458,9 @@ def test_study_takes_a_cluster(invoke, tmp_path, monkeypatch):
 
     # Dask retries until its time limit.
     monkeypatch.setattr(on_dask, "PATIENCE", 1)
-    done = invoke("study", "hadoop", "--quick", "--executor", "dask", "--address", "tcp://127.0.0.1:9")
+    done = invoke(
+        "study", "hadoop", "--quick", "--executor", "dask", "--address", "tcp://127.0.0.1:9"
+    )
     assert done.exit_code in (1, 2)
     assert "no Dask scheduler answers at tcp://127.0.0.1:9" in done.stderr
 
@@ -378,15 +477,26 @@ def test_the_program_for_slurm(tmp_path):
     this machine."""
     pytest.importorskip("dask_jobqueue")
     (program,) = blocks("slurm.md", "python")
-    program = program.replace("import SLURMCluster", "import SLURMCluster as Real; from dask_jobqueue.local import LocalCluster as Here")
+    program = program.replace(
+        "import SLURMCluster",
+        "import SLURMCluster as Real; from dask_jobqueue.local import LocalCluster as Here",
+    )
     of_slurm = re.search(r"SLURMCluster(\(queue=.*?\)) as", program)
     assert of_slurm
     here = "Here(cores=2, processes=1, memory='1GB')"
-    program = program.replace(f"SLURMCluster{of_slurm[1]}", here).replace("range(1, 51)", "range(1, 4)")
+    program = program.replace(f"SLURMCluster{of_slurm[1]}", here).replace(
+        "range(1, 51)", "range(1, 4)"
+    )
     program += f"print(Real{of_slurm[1][:-1]}, interface='lo').job_script())\n"
     (tmp_path / "program.py").write_text(program)
     (tmp_path / "star.toml").write_text(INCAST.replace("paths = true", ""))
-    done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=kills.PATIENCE)
+    done = subprocess.run(
+        [sys.executable, "program.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=kills.PATIENCE,
+    )
     assert done.returncode == 0, done.stderr
     assert "#SBATCH -p batch" in done.stdout
     assert "#SBATCH --cpus-per-task=32" in done.stdout
@@ -399,9 +509,15 @@ def test_the_manifest_for_kubernetes(tmp_path):
     (text,) = blocks("kubernetes.md", "yaml")
     scheduler, service, worker = yaml.safe_load_all(text)
     for deployment in (scheduler, worker):
-        assert deployment["spec"]["selector"]["matchLabels"] == deployment["spec"]["template"]["metadata"]["labels"]
+        assert (
+            deployment["spec"]["selector"]["matchLabels"]
+            == deployment["spec"]["template"]["metadata"]["labels"]
+        )
     assert service["spec"]["selector"] == scheduler["spec"]["template"]["metadata"]["labels"]
-    commands = [deployment["spec"]["template"]["spec"]["containers"][0]["command"] for deployment in (scheduler, worker)]
+    commands = [
+        deployment["spec"]["template"]["spec"]["containers"][0]["command"]
+        for deployment in (scheduler, worker)
+    ]
     name, port = service["metadata"]["name"], service["spec"]["ports"][0]["port"]
     assert commands[0][-1] == str(port)
     assert f"tcp://{name}:{port}" in commands[1]

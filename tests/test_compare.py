@@ -31,12 +31,20 @@ def test_pairing_finds_what_the_spread_of_seeds_hides():
     # each seed.
     base = [10.0, 50.0, 20.0, 90.0, 30.0, 70.0]
     found = job_time(afflux.compare(designs(base=base, other=[value - 2 for value in base])))
-    assert (found.difference, found.low, found.high) == (pytest.approx(-2e6), pytest.approx(-2e6), pytest.approx(-2e6))
+    assert (found.difference, found.low, found.high) == (
+        pytest.approx(-2e6),
+        pytest.approx(-2e6),
+        pytest.approx(-2e6),
+    )
     # The verdict uses the ratio, which differs between seeds.
     assert found.verdict == "better"
-    assert found.share == pytest.approx(math.prod((value - 2) / value for value in base) ** (1 / 6) - 1)
+    assert found.share == pytest.approx(
+        math.prod((value - 2) / value for value in base) ** (1 / 6) - 1
+    )
     assert -0.2 < found.share_low < found.share < found.share_high < 0
-    assert (found.ratio, found.ratio_low, found.ratio_high) == tuple(map(pytest.approx, (1 + found.share, 1 + found.share_low, 1 + found.share_high)))
+    assert (found.ratio, found.ratio_low, found.ratio_high) == tuple(
+        map(pytest.approx, (1 + found.share, 1 + found.share_low, 1 + found.share_high))
+    )
 
 
 def test_an_interval_that_spans_zero_tells_nothing():
@@ -50,7 +58,9 @@ def test_an_interval_that_spans_zero_tells_nothing():
 
 @pytest.mark.parametrize("seeds", [1, 2])
 def test_few_seeds_tell_nothing_however_clear_they_seem(seeds):
-    found = afflux.compare(designs(base=[100.0 + seed for seed in range(seeds)], other=[1.0] * seeds))
+    found = afflux.compare(
+        designs(base=[100.0 + seed for seed in range(seeds)], other=[1.0] * seeds)
+    )
     assert job_time(found).verdict == "too few seeds"
     assert (job_time(found).low is None) == (seeds == 1)
     assert "tell a difference from chance" in found.sentence()
@@ -58,8 +68,16 @@ def test_few_seeds_tell_nothing_however_clear_they_seem(seeds):
 
 
 def test_three_seeds_may_be_enough_if_the_difference_is_large():
-    assert job_time(afflux.compare(designs(base=[100.0, 101.0, 102.0], other=[1.0, 1.1, 1.0]))).verdict == "better"
-    assert job_time(afflux.compare(designs(base=[100.0, 101.0, 102.0], other=[80.0, 120.0, 60.0]))).verdict == "cannot tell"
+    assert (
+        job_time(afflux.compare(designs(base=[100.0, 101.0, 102.0], other=[1.0, 1.1, 1.0]))).verdict
+        == "better"
+    )
+    assert (
+        job_time(
+            afflux.compare(designs(base=[100.0, 101.0, 102.0], other=[80.0, 120.0, 60.0]))
+        ).verdict
+        == "cannot tell"
+    )
 
 
 def test_five_seeds_are_enough_and_the_same_is_the_same():
@@ -68,11 +86,17 @@ def test_five_seeds_are_enough_and_the_same_is_the_same():
     times = [d for d in found.differences if d.metric is JOB_TIME]
     assert [d.verdict for d in times] == ["worse", "same"]
     assert times[0].share == pytest.approx(1)
-    assert "worse has a higher job time than base: 6.00 ms instead of 3.00 ms, 100 % more" in found.sentence()
+    assert (
+        "worse has a higher job time than base: 6.00 ms instead of 3.00 ms, 100 % more"
+        in found.sentence()
+    )
 
 
 def test_seeds_of_one_side_are_left_out_and_named():
-    base, other = designs(base=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), designs(other=[2.0, 3.0, 4.0, 5.0, 6.0])
+    base, other = (
+        designs(base=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+        designs(other=[2.0, 3.0, 4.0, 5.0, 6.0]),
+    )
     found = afflux.compare(Designs([*base.values(), *other.values()]))
     assert job_time(found).seeds == 5
     assert found.notes == ("other: seed 6 left out, which only one side has",)
@@ -83,7 +107,10 @@ def test_seeds_of_one_side_are_left_out_and_named():
 
 def test_prices_are_no_sample():
     prices = [("deep", 100.0, "EUR"), ("shallow", 40.0, "EUR"), ("abroad", 40.0, "USD")]
-    made = {name: design(name, job=[5.0], price=price, currency=currency) for name, price, currency in prices}
+    made = {
+        name: design(name, job=[5.0], price=price, currency=currency)
+        for name, price, currency in prices
+    }
     found = afflux.compare(Designs([made["deep"], made["shallow"]]))
     (cost,) = [d for d in found.differences if d.metric is COST]
     assert (cost.difference, cost.share, cost.verdict) == (-60, pytest.approx(-0.6), "lower")
@@ -94,7 +121,9 @@ def test_prices_are_no_sample():
 
 def test_every_metric_is_in_the_summary(scenario):
     summary = afflux.load(scenario(("[switch]", "[cost]\nswitch = 1\n\n[switch]"))).run().summary
-    assert {metric.name: metric.of(summary) for metric in METRICS if metric.of(summary) is None} == {}
+    assert {
+        metric.name: metric.of(summary) for metric in METRICS if metric.of(summary) is None
+    } == {}
     assert summary["cost"] == {"currency": "USD", "total": 1.0, "switches": 1, "ports": 9}
     assert len({metric.name for metric in METRICS}) == len(METRICS)
 
@@ -103,7 +132,12 @@ def test_every_metric_is_in_the_summary(scenario):
 def results(command, scenario):
     """Creates results of two designs with two seeds each, in `out`."""
     for name, buffer in [("wide", "90packets"), ("narrow", "9packets")]:
-        path = scenario(('name = "small"', f'name = "{name}"'), ("30packets", buffer), ("rounds = 3", "rounds = 2"), name=f"{name}.toml")
+        path = scenario(
+            ('name = "small"', f'name = "{name}"'),
+            ("30packets", buffer),
+            ("rounds = 3", "rounds = 2"),
+            name=f"{name}.toml",
+        )
         for seed in (1, 2):
             assert command("run", path, "--seed", seed).returncode == 0
     return ["out/wide-1", "out/wide-2", "out/narrow-1", "out/narrow-2"]
@@ -118,8 +152,13 @@ def test_command(command, results, tmp_path):
     found = json.loads(command("compare", *results, "--json").stdout)
     assert (found["baseline"], found["designs"]) == ("wide", ["narrow"])
     drops = next(d for d in found["differences"] if d["metric"] == "drops")
-    of = {dir: json.loads((tmp_path / dir / "summary.json").read_text())["drops"] for dir in results}
-    assert drops["difference"] == (of["out/narrow-1"] + of["out/narrow-2"] - of["out/wide-1"] - of["out/wide-2"]) / 2
+    of = {
+        dir: json.loads((tmp_path / dir / "summary.json").read_text())["drops"] for dir in results
+    }
+    assert (
+        drops["difference"]
+        == (of["out/narrow-1"] + of["out/narrow-2"] - of["out/wide-1"] - of["out/wide-2"]) / 2
+    )
     assert (drops["seeds"], drops["verdict"]) == (2, "too few seeds")
     assert drops["low"] <= drops["difference"] <= drops["high"]
 
@@ -127,12 +166,25 @@ def test_command(command, results, tmp_path):
 def test_baseline_by_name(invoke, command, results):
     found = json.loads(invoke("compare", *results, "--baseline", "narrow", "--json").stdout)
     assert (found["baseline"], found["designs"]) == ("narrow", ["wide"])
-    by_dir = json.loads(invoke("compare", *results[:2], "--baseline", "out/narrow-2", "--json").stdout)
-    assert (by_dir["baseline"], by_dir["designs"]) == ("narrow", ["wide"]), "the directory need not be named once more"
+    by_dir = json.loads(
+        invoke("compare", *results[:2], "--baseline", "out/narrow-2", "--json").stdout
+    )
+    assert (by_dir["baseline"], by_dir["designs"]) == ("narrow", ["wide"]), (
+        "the directory need not be named once more"
+    )
     for name in ("compare", "report"):
-        done = invoke(name, *results, "--baseline", "narow", *(["-o", "page.html"] if name == "report" else []))
+        done = invoke(
+            name,
+            *results,
+            "--baseline",
+            "narow",
+            *(["-o", "page.html"] if name == "report" else []),
+        )
         assert done.exit_code == 2
-        assert "--baseline: there is no design called 'narow' (did you mean 'narrow'?): there are wide, narrow" in done.stderr
+        assert (
+            "--baseline: there is no design called 'narow' (did you mean 'narrow'?): there are wide, narrow"
+            in done.stderr
+        )
 
 
 def test_baseline_of_a_report(invoke, results, tmp_path):
@@ -142,22 +194,43 @@ def test_baseline_of_a_report(invoke, results, tmp_path):
         page = (tmp_path / "page.html").read_text()
         assert page.index(f"<b>{name}</b>") < page.index(f"<b>{others}</b>")
         assert f'<span lang="en">Against {name}</span>' in page
-        (row,) = [row for row in re.findall(r"<tr[^>]*>.*?</tr>", page[: page.index('id="measures"')]) if "baseline" in row and 'scope="row"' in row]
+        (row,) = [
+            row
+            for row in re.findall(r"<tr[^>]*>.*?</tr>", page[: page.index('id="measures"')])
+            if "baseline" in row and 'scope="row"' in row
+        ]
         assert f"<span>{name}</span>" in row
 
 
 def test_baseline_of_a_sweep(invoke, scenario):
-    arguments = ["sweep", scenario(("rounds = 3", "rounds = 2")), "--vary", "switch.buffer=9packets,30packets,90packets", "--seeds", "1-3", "--jobs", "1"]
+    arguments = [
+        "sweep",
+        scenario(("rounds = 3", "rounds = 2")),
+        "--vary",
+        "switch.buffer=9packets,30packets,90packets",
+        "--seeds",
+        "1-3",
+        "--jobs",
+        "1",
+    ]
     done = invoke(*arguments, "--baseline", "switch.buffer=9packet")
-    assert (done.exit_code, "did you mean 'switch.buffer=9packets'" in done.stderr) == (2, True), done.output
+    assert (done.exit_code, "did you mean 'switch.buffer=9packets'" in done.stderr) == (2, True), (
+        done.output
+    )
     assert not Path("out").exists(), "a wrong name is found before anything is simulated"
     done = invoke(*arguments, "--baseline", "switch.buffer=9packets")
     assert done.exit_code == 0, done.output
     titles = [line.rstrip() for line in done.stdout.splitlines() if " against " in line]
-    assert titles == ["buffer=30packets against buffer=9packets", "buffer=90packets against buffer=9packets"], "a table per design"
+    assert titles == [
+        "buffer=30packets against buffer=9packets",
+        "buffer=90packets against buffer=9packets",
+    ], "a table per design"
     found = json.loads(invoke(*arguments, "--baseline", "switch.buffer=30packets", "--json").stdout)
     assert len(found["rows"]) == 9
-    assert (found["comparison"]["baseline"], len(found["comparison"]["designs"])) == ("switch.buffer=30packets", 2)
+    assert (found["comparison"]["baseline"], len(found["comparison"]["designs"])) == (
+        "switch.buffer=30packets",
+        2,
+    )
     assert isinstance(json.loads(invoke(*arguments, "--json").stdout), list)
 
 
@@ -178,11 +251,21 @@ def test_what_cannot_be_compared(command, scenario, results):
         done = command("compare", *arguments)
         assert done.returncode == (2 if words else 0)
         assert words in done.stderr
-    assert command("run", scenario(('name = "small"', 'name = "wide"')), "--seed", "1", "-o", "out/again").returncode == 0
+    assert (
+        command(
+            "run", scenario(('name = "small"', 'name = "wide"')), "--seed", "1", "-o", "out/again"
+        ).returncode
+        == 0
+    )
     done = command("compare", "out/wide-1", "out/again", "out/narrow-1")
     assert done.returncode == 2
     assert "are both 'wide' with seed 1" in done.stderr
-    assert command("run", scenario(('name = "small"', 'name = "wide"')), "--seed", "3", "-o", "out/other").returncode == 0
+    assert (
+        command(
+            "run", scenario(('name = "small"', 'name = "wide"')), "--seed", "3", "-o", "out/other"
+        ).returncode
+        == 0
+    )
     done = command("compare", "out/wide-1", "out/other", "out/narrow-1")
     assert done.returncode == 2
     assert "switch.buffer" in done.stderr
@@ -202,13 +285,19 @@ def test_the_cause_in_the_answer_is_the_part_in_the_table(scenario):
     """
     runs = []
     for name, buffer in (("narrow", "9packets"), ("wide", "90packets")):
-        changed = (('name = "small"', f'name = "{name}"'), ("30packets", buffer), ("[record]", '[run]\nwarmup = "4ms"\nuntil = "11ms"\n[record]'))
+        changed = (
+            ('name = "small"', f'name = "{name}"'),
+            ("30packets", buffer),
+            ("[record]", '[run]\nwarmup = "4ms"\nuntil = "11ms"\n[record]'),
+        )
         loaded = afflux.load(scenario(*changed, name=f"{name}.toml"))
         runs += [loaded.run(seed=seed) for seed in (1, 2, 3)]
     found = afflux.compare(runs, "wide")
     assert all(run.summary["flows"]["in_warmup"] for run in runs)
     assert len({run.summary["flows"]["unfinished"] for run in runs}) > 1
-    lead = next(d for d in found.of("narrow") if d.verdict == "worse" and d.metric.name.startswith("fct"))
+    lead = next(
+        d for d in found.of("narrow") if d.verdict == "worse" and d.metric.name.startswith("fct")
+    )
     wait = circumstances.chief_wait(found, lead)
     table = split.changes(found.of_name, "wide")["narrow"]
     assert wait is not None

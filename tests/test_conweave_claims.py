@@ -10,9 +10,31 @@ from afflux.comparison.paired import UNCLEAR
 from afflux.studies.conweave import tables
 from afflux.studies.conweave.cases import BASELINES, CLAIMED, CONWEAVE, LONG, Case
 from afflux.studies.conweave.claims import Gain, claims
-from afflux.studies.conweave.runs import DEFAULT, Measured, Run, parsed, read, scenario, shown, simulate, write
+from afflux.studies.conweave.runs import (
+    DEFAULT,
+    Measured,
+    Run,
+    parsed,
+    read,
+    scenario,
+    shown,
+    simulate,
+    write,
+)
 from afflux.studies.conweave.sensitivity import GRIDS as ALL_GRIDS
-from afflux.studies.conweave.sensitivity import LONG_SEEDS, LONG_WINDOW, SELECTING, TUNABLE, WINDOW, best, candidates, judge, judging, select, selecting
+from afflux.studies.conweave.sensitivity import (
+    LONG_SEEDS,
+    LONG_WINDOW,
+    SELECTING,
+    TUNABLE,
+    WINDOW,
+    best,
+    candidates,
+    judge,
+    judging,
+    select,
+    selecting,
+)
 from afflux.studies.conweave.verdicts import DEFAULT_ONLY, FAILS, HOLDS, WITHDRAWN, judged, verdict
 
 CASE = CLAIMED[0]
@@ -81,7 +103,14 @@ def test_a_claim_with_missing_baselines_is_not_judged():
 
 @pytest.mark.parametrize(
     ("long", "expected"),
-    [([0.3, 0.26], HOLDS), ([0.25], HOLDS), ([0.3, 0.249], WITHDRAWN), ([], WITHDRAWN), ([-0.1, 0.5], WITHDRAWN), (None, HOLDS)],
+    [
+        ([0.3, 0.26], HOLDS),
+        ([0.25], HOLDS),
+        ([0.3, 0.249], WITHDRAWN),
+        ([], WITHDRAWN),
+        ([-0.1, 0.5], WITHDRAWN),
+        (None, HOLDS),
+    ],
 )
 def test_the_long_window_withdraws_a_claim(long, expected):
     assert verdict(0.25, of({}, LARGE), of({}, LARGE), long) == expected
@@ -97,14 +126,25 @@ def test_what_does_not_hold_is_not_withdrawn():
 
 
 def selected(means: dict, scheme: str, case: Case = CASE) -> dict[Run, Measured]:
-    return {run: measured(value + 0.01 * place) for setting, value in means.items() for place, run in enumerate(selecting(case, scheme, setting))}
+    return {
+        run: measured(value + 0.01 * place)
+        for setting, value in means.items()
+        for place, run in enumerate(selecting(case, scheme, setting))
+    }
 
 
 def test_the_lowest_mean_is_chosen():
-    runs = selected({setting: 3.0 - place for place, setting in enumerate(GRIDS["letflow"][0][:3])} | {GRIDS["letflow"][0][3]: 2.0}, "letflow")
+    runs = selected(
+        {setting: 3.0 - place for place, setting in enumerate(GRIDS["letflow"][0][:3])}
+        | {GRIDS["letflow"][0][3]: 2.0},
+        "letflow",
+    )
     assert best(CASE, "letflow", runs) == GRIDS["letflow"][0][2]
     # If all settings are equally good, the default is chosen.
-    assert best(CASE, "letflow", selected(dict.fromkeys(GRIDS["letflow"][0], 2.0), "letflow")) == DEFAULT
+    assert (
+        best(CASE, "letflow", selected(dict.fromkeys(GRIDS["letflow"][0], 2.0), "letflow"))
+        == DEFAULT
+    )
 
 
 def test_conga_is_searched_one_parameter_at_a_time():
@@ -112,7 +152,11 @@ def test_conga_is_searched_one_parameter_at_a_time():
     tdre = parsed("tdre=5us")
     runs = selected({setting: 1.5 if setting == tdre else 2.0 for setting in first}, "conga")
     assert best(CASE, "conga", runs) is None, "the second step is missing"
-    assert [shown(setting) for setting in candidates(CASE, "conga", runs)[len(first) :]] == ["gap=20us tdre=5us", "gap=50us tdre=5us", "gap=200us tdre=5us"]
+    assert [shown(setting) for setting in candidates(CASE, "conga", runs)[len(first) :]] == [
+        "gap=20us tdre=5us",
+        "gap=50us tdre=5us",
+        "gap=200us tdre=5us",
+    ]
     further = {parsed(f"{shown(setting)} tdre=5us"): 1.6 for setting in second}
     assert best(CASE, "conga", runs | selected(further, "conga")) == tdre
     further[parsed("gap=50us tdre=5us")] = 1.4
@@ -122,13 +166,20 @@ def test_conga_is_searched_one_parameter_at_a_time():
 def test_runs_that_are_missing_are_no_choice():
     few = selected(dict.fromkeys(GRIDS["drill"][0][:-1], 2.0), "drill")
     assert best(CASE, "drill", few) is None
-    one = {run: value for run, value in selected(dict.fromkeys(GRIDS["drill"][0], 2.0), "drill").items() if run.setting != DEFAULT}
+    one = {
+        run: value
+        for run, value in selected(dict.fromkeys(GRIDS["drill"][0], 2.0), "drill").items()
+        if run.setting != DEFAULT
+    }
     assert best(CASE, "drill", one) is None
     assert best(CASE, "ecmp", {}) == DEFAULT
 
 
 def test_seeds_that_judge_do_not_choose():
-    assert not {*SELECTING} & {*LONG_SEEDS, *(seed for case in CLAIMED for seed in judging(case, "ecmp"))}
+    assert not {*SELECTING} & {
+        *LONG_SEEDS,
+        *(seed for case in CLAIMED for seed in judging(case, "ecmp")),
+    }
     # The choice does not depend on the runs that judge it.
     runs = selected(dict.fromkeys(GRIDS["letflow"][0], 2.0) | {parsed("gap=20us"): 1.0}, "letflow")
     others = {run: measured(0.1) for run in judge(runs) if run.setting != parsed("gap=20us")}
@@ -149,21 +200,43 @@ def test_claims_are_judged_by_pairs_within_seeds():
     runs = {}
     for scheme in GRIDS:
         for steps in GRIDS[scheme]:
-            runs |= {run: measured(2.0) for setting in steps for run in selecting(CASE, scheme, setting)}
-        runs |= {run: measured(2.0) for setting in candidates(CASE, scheme, runs) for run in selecting(CASE, scheme, setting)}
+            runs |= {
+                run: measured(2.0) for setting in steps for run in selecting(CASE, scheme, setting)
+            }
+        runs |= {
+            run: measured(2.0)
+            for setting in candidates(CASE, scheme, runs)
+            for run in selecting(CASE, scheme, setting)
+        }
     for seed in judging(CASE, CONWEAVE):
-        runs |= {Run(CASE, scheme, DEFAULT, WINDOW, seed): measured(2.0 * seed, 20.0 * seed) for scheme in BASELINES}
-        runs[Run(CASE, CONWEAVE, DEFAULT, WINDOW, seed)] = measured((0.99 + 0.003 * seed) * seed, (9.0 + seed) * seed)
+        runs |= {
+            Run(CASE, scheme, DEFAULT, WINDOW, seed): measured(2.0 * seed, 20.0 * seed)
+            for scheme in BASELINES
+        }
+        runs[Run(CASE, CONWEAVE, DEFAULT, WINDOW, seed)] = measured(
+            (0.99 + 0.003 * seed) * seed, (9.0 + seed) * seed
+        )
     found = {judge.claim.statistic: judge for judge in judged(runs) if judge.claim.case == CASE}
     assert found["mean"].default["ecmp"].mean == pytest.approx(0.5, abs=0.002)
-    assert found["p99"].default["ecmp"].low < found["p99"].default["ecmp"].mean < found["p99"].default["ecmp"].high
+    assert (
+        found["p99"].default["ecmp"].low
+        < found["p99"].default["ecmp"].mean
+        < found["p99"].default["ecmp"].high
+    )
     assert found["mean"].settings == dict.fromkeys(BASELINES, DEFAULT)
     # This case needs the long window.
     assert CASE == LONG
     assert found["mean"].verdict == WITHDRAWN
     for seed in LONG_SEEDS:
-        runs |= {Run(CASE, "ecmp", DEFAULT, LONG_WINDOW, seed): measured(8.0), Run(CASE, CONWEAVE, DEFAULT, LONG_WINDOW, seed): measured(2.0)}
-    (mean,) = [judge for judge in judged(runs) if judge.claim.case == CASE and judge.claim.statistic == "mean"]
+        runs |= {
+            Run(CASE, "ecmp", DEFAULT, LONG_WINDOW, seed): measured(8.0),
+            Run(CASE, CONWEAVE, DEFAULT, LONG_WINDOW, seed): measured(2.0),
+        }
+    (mean,) = [
+        judge
+        for judge in judged(runs)
+        if judge.claim.case == CASE and judge.claim.statistic == "mean"
+    ]
     assert mean.long == pytest.approx([0.75] * len(LONG_SEEDS))
 
 
@@ -174,7 +247,9 @@ def test_runs_are_written_line_by_line_and_read_again(tmp_path):
     file = tmp_path / "results" / "runs.csv"
     fat = next(case for case in CLAIMED if case.fabric == "fat-tree")
     runs = {
-        Run(CASE, "conga", parsed("tdre=5us gap=20us"), WINDOW, 1): replace(measured(1.25), short_mean=None, short_p99=None, long_mean=None, long_p99=None),
+        Run(CASE, "conga", parsed("tdre=5us gap=20us"), WINDOW, 1): replace(
+            measured(1.25), short_mean=None, short_p99=None, long_mean=None, long_p99=None
+        ),
         Run(fat, CONWEAVE, DEFAULT, LONG_WINDOW, 2): measured(2.5),
     }
     for run, found in runs.items():
@@ -188,10 +263,16 @@ def test_settings_are_keys_of_the_scenario():
     balance = scenario(run)["switch"]["balance"]
     assert (balance["samples"], balance["memory"]) == (4, 1)
     assert scenario(run)["traffic"][0]["duration"] == "6ms"
-    assert scenario(Run(CASE, CONWEAVE, DEFAULT, WINDOW, 1))["switch"]["balance"]["reorder_memory"] == "unbounded"
+    assert (
+        scenario(Run(CASE, CONWEAVE, DEFAULT, WINDOW, 1))["switch"]["balance"]["reorder_memory"]
+        == "unbounded"
+    )
 
 
-@pytest.mark.xfail(strict=True, reason="the file was measured with afflux 0.3.0, where frames that arrive together went by port: no line is today's")
+@pytest.mark.xfail(
+    strict=True,
+    reason="the file was measured with afflux 0.3.0, where frames that arrive together went by port: no line is today's",
+)
 def test_a_line_of_the_file_can_be_computed_again():
     """Recomputes the cheapest of the judging runs."""
     run = Run(Case("leaf-spine", "alistorage", 50, "irn"), "ecmp", DEFAULT, WINDOW, 1)
@@ -216,17 +297,38 @@ def test_the_answer_of_the_readme_follows_from_the_file():
     found = list(judged(read()))
     default = [100 * gain.mean for judge in found for gain in judge.default.values()]
     assert all(gain.is_positive for judge in found for gain in judge.default.values())
-    assert f"in all sixteen published comparisons, by {min(default):.1f} to {max(default):.0f} %" in answer
+    assert (
+        f"in all sixteen published comparisons, by {min(default):.1f} to {max(default):.0f} %"
+        in answer
+    )
     verdicts = [judge.verdict for judge in found]
     assert (len(verdicts), *map(verdicts.count, (HOLDS, DEFAULT_ONLY, FAILS))) == (16, 3, 3, 10)
-    assert "Three of the sixteen claims hold, three hold only against the defaults, and ten do not hold." in answer
+    assert (
+        "Three of the sixteen claims hold, three hold only against the defaults, and ten do not hold."
+        in answer
+    )
     # Smallest gain of each claim over the baselines with their best parameters.
-    tails, means = ([judge for judge in found if judge.claim.statistic == statistic] for statistic in ("p99", "mean"))
+    tails, means = (
+        [judge for judge in found if judge.claim.statistic == statistic]
+        for statistic in ("p99", "mean")
+    )
     assert all(judge.beats_all_baselines for judge in tails)
-    assert [judge for judge in means if judge.beats_all_baselines] == [judge for judge in means if judge.claim.case.fabric == "fat-tree"]
-    tail, mean = ([100 * min(gain.mean for gain in judge.tuned.values()) for judge in some if judge.beats_all_baselines] for some in (tails, means))
+    assert [judge for judge in means if judge.beats_all_baselines] == [
+        judge for judge in means if judge.claim.case.fabric == "fat-tree"
+    ]
+    tail, mean = (
+        [
+            100 * min(gain.mean for gain in judge.tuned.values())
+            for judge in some
+            if judge.beats_all_baselines
+        ]
+        for some in (tails, means)
+    )
     published = [100 * judge.claim.gain for judge in tails]
-    assert f"by {min(tail):.0f} to {max(tail):.0f} % (published: {min(published):.0f} to {max(published):.0f} %)" in answer
+    assert (
+        f"by {min(tail):.0f} to {max(tail):.0f} % (published: {min(published):.0f} to {max(published):.0f} %)"
+        in answer
+    )
     assert f"but the mean only on the fat-tree, by {min(mean):.1f} to {max(mean):.0f} %." in answer
 
 
@@ -234,4 +336,6 @@ def test_the_long_window_was_simulated_over_ecmp_alone():
     """As the README states, the long window bounds no difference from a baseline other
     than ECMP.
     """
-    assert {(run.scheme, run.seed) for run in read() if run.window == LONG_WINDOW} == {(scheme, seed) for scheme in ("ecmp", CONWEAVE) for seed in LONG_SEEDS}
+    assert {(run.scheme, run.seed) for run in read() if run.window == LONG_WINDOW} == {
+        (scheme, seed) for scheme in ("ecmp", CONWEAVE) for seed in LONG_SEEDS
+    }

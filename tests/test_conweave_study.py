@@ -17,12 +17,18 @@ def test_points():
     points = STUDY.points(False)
     assert len({(point.name, point.seed) for point in points}) == len(points)
     quick = STUDY.points(True)
-    assert {(point.name, point.seed) for point in quick} < {(point.name, point.seed) for point in points}
+    assert {(point.name, point.seed) for point in quick} < {
+        (point.name, point.seed) for point in points
+    }
     # Every case that the paper makes a claim about has five seeds.
     for claim in claims.claims():
         for scheme in SCHEMES:
             assert sum(point.name == claim.case.name(scheme) for point in points) == 5
-    for case in (Case("fat-tree", "solar", 50, "irn"), Case("fat-tree", "fbhdp-20", 80, "lossless"), Case("leaf-spine", "solar", 60, "irn")):
+    for case in (
+        Case("fat-tree", "solar", 50, "irn"),
+        Case("fat-tree", "fbhdp-20", 80, "lossless"),
+        Case("leaf-spine", "solar", 60, "irn"),
+    ):
         for scheme in SCHEMES:
             (first, *_) = [point for point in points if point.name == case.name(scheme)]
             replace(first, set={**first.set, "traffic[0].duration": "100us"}).load()
@@ -44,7 +50,12 @@ def test_rows_and_checks(designs):
     assert {row.theirs for row in gains} == {17.6, 35.8}
     assert all(row.low <= row.ours <= row.high for row in rows)
     ecmp, conweave = (designs[LONG.name(scheme)].results for scheme in ("ecmp", "conweave"))
-    by_hand = [1 - conweave[seed].summary["slowdown"]["all"]["mean"] / ecmp[seed].summary["slowdown"]["all"]["mean"] for seed in (1, 2)]
+    by_hand = [
+        1
+        - conweave[seed].summary["slowdown"]["all"]["mean"]
+        / ecmp[seed].summary["slowdown"]["all"]["mean"]
+        for seed in (1, 2)
+    ]
     assert gains[0].what.endswith("below ecmp")
     assert gains[0].ours == pytest.approx(100 * sum(by_hand) / 2, abs=0.051)
     assert {check.bar for check in STUDY.checks(designs)} >= {17.6, 35.8, "drill", 15}
@@ -52,11 +63,19 @@ def test_rows_and_checks(designs):
 
 
 def test_the_long_window_is_compared_within_its_seed(designs):
-    long = [Design(long_name(scheme), {1: designs[LONG.name(scheme)].results[1]}) for scheme in ("ecmp", "conweave")]
+    long = [
+        Design(long_name(scheme), {1: designs[LONG.name(scheme)].results[1]})
+        for scheme in ("ecmp", "conweave")
+    ]
     found = list(claims.long_rows(Designs([*designs.values(), *long])))
     assert [check.value for _, check in found] == [0, 0]
-    by_seed = [designs[LONG.name(scheme)].by_seed(claims.claims()[0].metric()) for scheme in ("ecmp", "conweave")]
-    assert by_seed[0][1] / by_seed[1][1] != by_seed[0][2] / by_seed[1][2], "or the mean over the seeds would do as well"
+    by_seed = [
+        designs[LONG.name(scheme)].by_seed(claims.claims()[0].metric())
+        for scheme in ("ecmp", "conweave")
+    ]
+    assert by_seed[0][1] / by_seed[1][1] != by_seed[0][2] / by_seed[1][2], (
+        "or the mean over the seeds would do as well"
+    )
 
 
 def test_imbalance_is_of_windows_in_which_flows_start(designs):
@@ -69,17 +88,31 @@ def test_imbalance_is_of_windows_in_which_flows_start(designs):
 
 def test_pages_and_figures(designs, tmp_path):
     made = {path.name: path.read_text() for path in STUDY.plots(designs, tmp_path)}
-    assert made.keys() == {"claims.md", "cases.md", "slowdown-by-size.svg", "imbalance.svg", "reordering.svg"}
+    assert made.keys() == {
+        "claims.md",
+        "cases.md",
+        "slowdown-by-size.svg",
+        "imbalance.svg",
+        "reordering.svg",
+    }
     assert "## leaf-spine, alistorage, 80 %, lossless" in made["cases.md"]
     assert all(
-        f"| {name}" in made["cases.md"] for name in ("slowdown, all, p99", "uplink imbalance, mean", "reroutes", "reorder memory of a switch, p99.9, kB")
+        f"| {name}" in made["cases.md"]
+        for name in (
+            "slowdown, all, p99",
+            "uplink imbalance, mean",
+            "reroutes",
+            "reorder memory of a switch, p99.9, kB",
+        )
     )
     assert made["imbalance.svg"].count("<polyline") == len(SCHEMES)
 
 
 def test_the_figure_of_the_fat_tree(designs, tmp_path):
     case = next(claim.case for claim in claims.claims() if claim.case.fabric == "fat-tree")
-    renamed = Designs([Design(case.name(scheme), designs[LONG.name(scheme)].results) for scheme in SCHEMES])
+    renamed = Designs(
+        [Design(case.name(scheme), designs[LONG.name(scheme)].results) for scheme in SCHEMES]
+    )
     (made,) = page.figures(renamed, [case], tmp_path)
     assert made.name == "fat-tree.svg"
     assert made.read_text().count("<polyline") == 2 * len(SCHEMES)

@@ -6,7 +6,16 @@ import pytest
 
 from afflux.studies import files
 from afflux.studies.hadoop import crossvalidation, runs
-from afflux.studies.hadoop.cases import BASE, DESIGNS, FRAMEWORKS, SIZES, Case, Constants, keys, published
+from afflux.studies.hadoop.cases import (
+    BASE,
+    DESIGNS,
+    FRAMEWORKS,
+    SIZES,
+    Case,
+    Constants,
+    keys,
+    published,
+)
 from afflux.studies.hadoop.crossvalidation import SPLITS, Simulated, fit, judge, signs
 from afflux.studies.hadoop.runs import CPU, DISK, Run, read, write
 
@@ -33,13 +42,21 @@ def made(noise: Callable[[int], float] = lambda seed: 0.0) -> Simulated:
             for cpu in CPU:
                 for disk in DISK:
                     # The larger job has one seed, except at the base point.
-                    for seed in SEEDS if size == 10 or (cpu, disk) == (BASE.cpu, BASE.disk) else SEEDS[:1]:
-                        runs[Run(Case("deep", framework, size, False), cpu, disk, seed)] = without_traffic(framework, size, cpu, disk) + noise(seed)
+                    for seed in (
+                        SEEDS if size == 10 or (cpu, disk) == (BASE.cpu, BASE.disk) else SEEDS[:1]
+                    ):
+                        runs[Run(Case("deep", framework, size, False), cpu, disk, seed)] = (
+                            without_traffic(framework, size, cpu, disk) + noise(seed)
+                        )
             for design in DESIGNS:
                 for traffic in (False, True):
                     case = Case(design, framework, size, traffic)
                     for seed in SEEDS:
-                        runs[Run(case, BASE.cpu, BASE.disk, seed)] = without_traffic(framework, size, BASE.cpu, BASE.disk) + network(case) + noise(seed)
+                        runs[Run(case, BASE.cpu, BASE.disk, seed)] = (
+                            without_traffic(framework, size, BASE.cpu, BASE.disk)
+                            + network(case)
+                            + noise(seed)
+                        )
     return Simulated.of(runs)
 
 
@@ -50,12 +67,18 @@ def measured(simulated: Simulated, constants: Constants = TRUE) -> dict[Case, fl
 def test_the_time_of_a_job_is_made_of_its_parts():
     simulated = made()
     case = Case("deep", "mapreduce", 200, True)
-    by_hand = TRUE.start / TRUE.share + without_traffic("mapreduce", 200, TRUE.cpu / TRUE.share, TRUE.disk) + network(case)
+    by_hand = (
+        TRUE.start / TRUE.share
+        + without_traffic("mapreduce", 200, TRUE.cpu / TRUE.share, TRUE.disk)
+        + network(case)
+    )
     assert simulated.time(case, TRUE) == pytest.approx(by_hand)
     # If a point of the grid has only one seed, the base point shows how that seed deviates from the
     # mean over all seeds.
     noisy = made(lambda seed: 0.1 * seed)
-    assert noisy.without_traffic("mapreduce", 200, 20.0, 1500.0) == pytest.approx(without_traffic("mapreduce", 200, 20.0, 1500.0) + 0.3)
+    assert noisy.without_traffic("mapreduce", 200, 20.0, 1500.0) == pytest.approx(
+        without_traffic("mapreduce", 200, 20.0, 1500.0) + 0.3
+    )
     assert noisy.network(case) == pytest.approx(network(case))
 
 
@@ -65,7 +88,9 @@ def test_a_fit_finds_the_constants_that_made_the_numbers(split):
     found = judge(split, simulated, measured(simulated), resamples=3)
     # One size alone cannot separate the start from the work. The work then stays near its default,
     # and the start compensates.
-    assert found.error < {"10 GB, judged on 200 GB": 0.1, "200 GB, judged on 10 GB": 0.2}.get(split.name, 0.01)
+    assert found.error < {"10 GB, judged on 200 GB": 0.1, "200 GB, judged on 10 GB": 0.2}.get(
+        split.name, 0.01
+    )
     assert found.low <= found.high
     assert found.better
 
@@ -75,8 +100,13 @@ def test_all_numbers_determine_the_start_and_the_share():
     # is determined.
     simulated = made()
     found = fit(simulated, measured(simulated))
-    assert (found.start, found.share) == (pytest.approx(TRUE.start, rel=0.02), pytest.approx(TRUE.share, rel=0.02))
-    assert 0.05 * found.cpu + 40 / found.disk == pytest.approx(0.05 * TRUE.cpu + 40 / TRUE.disk, rel=0.02)
+    assert (found.start, found.share) == (
+        pytest.approx(TRUE.start, rel=0.02),
+        pytest.approx(TRUE.share, rel=0.02),
+    )
+    assert 0.05 * found.cpu + 40 / found.disk == pytest.approx(
+        0.05 * TRUE.cpu + 40 / TRUE.disk, rel=0.02
+    )
 
 
 def test_what_is_judged_is_not_seen():
@@ -92,7 +122,9 @@ def test_what_is_judged_is_not_seen():
             changed = numbers | {case: 2 * seconds for case, seconds in judged.items()}
             again = next(pair for pair in split.parts(changed) if set(pair[1]) == set(judged))
             assert fit(simulated, again[0]) == fit(simulated, fitted)
-            assert [[null(case, again[0]) for case in judged] for null in split.nulls] == [[null(case, fitted) for case in judged] for null in split.nulls]
+            assert [[null(case, again[0]) for case in judged] for null in split.nulls] == [
+                [null(case, fitted) for case in judged] for null in split.nulls
+            ]
 
 
 def test_where_the_network_makes_no_difference_the_null_model_is_better():
@@ -105,7 +137,11 @@ def test_where_the_network_makes_no_difference_the_null_model_is_better():
 
 def test_signs_are_those_of_deep_against_shallow_above_8_percent():
     case = Case("deep", "tez", 10, True)
-    predicted = {case: (60.0, 50.0), case._replace(design="ecn"): (50.0, 49.0), case._replace(design="pfc"): (58.0, 70.0)}
+    predicted = {
+        case: (60.0, 50.0),
+        case._replace(design="ecn"): (50.0, 49.0),
+        case._replace(design="pfc"): (58.0, 70.0),
+    }
     assert signs(predicted) == ([(case, case._replace(design="ecn"))], [])
     predicted[case._replace(design="dctcp")] = (50.0, 51.0)
     assert signs(predicted)[1] == [(case, case._replace(design="dctcp"))]
@@ -124,7 +160,10 @@ def test_the_readme_has_the_numbers():
     predicted = judged[-1].predicted
     assert crossvalidation.case_tables(predicted) in readme
     right, wrong = signs(predicted)
-    assert f"{len(right)} of {len(right) + len(wrong)} differences between deep and shallow" in " ".join(readme.split())
+    assert (
+        f"{len(right)} of {len(right) + len(wrong)} differences between deep and shallow"
+        in " ".join(readme.split())
+    )
 
 
 def test_a_job_that_does_not_end_counts_as_the_limit(monkeypatch):
@@ -135,10 +174,20 @@ def test_a_job_that_does_not_end_counts_as_the_limit(monkeypatch):
 
 def test_cases_that_are_not_simulated_are_left_out():
     some = made()
-    few = Simulated({run: seconds for run, seconds in some.runs.items() if run.case.size == 10 or not run.case.traffic}, SEEDS)
+    few = Simulated(
+        {
+            run: seconds
+            for run, seconds in some.runs.items()
+            if run.case.size == 10 or not run.case.traffic
+        },
+        SEEDS,
+    )
     known = few.known(published())
     assert len(known) == len(published()) - 14
-    assert judge(SPLITS[0], few, measured(some), resamples=0).low == judge(SPLITS[0], few, measured(some), resamples=0).error
+    assert (
+        judge(SPLITS[0], few, measured(some), resamples=0).low
+        == judge(SPLITS[0], few, measured(some), resamples=0).error
+    )
 
 
 def test_runs_are_written_line_by_line_and_read_again(tmp_path):
@@ -151,8 +200,16 @@ def test_runs_are_written_line_by_line_and_read_again(tmp_path):
 
 def test_constants_are_keys_of_the_scenario():
     found = keys(Case("ecn_again", "tez", 10, True), TRUE)
-    cluster = {key.removeprefix("traffic[0].cluster."): value for key, value in found.items() if key.startswith("traffic[0].cluster.")}
-    assert (cluster["master_init"], cluster["map_cpu_per_mb"], cluster["cpu_share"]) == ("20000000us", "12000us", 0.85)
+    cluster = {
+        key.removeprefix("traffic[0].cluster."): value
+        for key, value in found.items()
+        if key.startswith("traffic[0].cluster.")
+    }
+    assert (cluster["master_init"], cluster["map_cpu_per_mb"], cluster["cpu_share"]) == (
+        "20000000us",
+        "12000us",
+        0.85,
+    )
     assert cluster["disks"] == {"read": "3200Mbps"}
     assert "traffic[0].cluster.cpu_share" not in keys(Case("deep", "tez", 10, False), TRUE)
     assert crossvalidation.DIFFERENCE == 0.08

@@ -12,7 +12,9 @@ import afflux
 
 @pytest.fixture(scope="module")
 def result() -> afflux.Result:
-    return afflux.Scenario(topology={"kind": "star", "hosts": 5}, traffic=[{"kind": "permutation", "sizes": "50kB"}]).run()
+    return afflux.Scenario(
+        topology={"kind": "star", "hosts": 5}, traffic=[{"kind": "permutation", "sizes": "50kB"}]
+    ).run()
 
 
 def test_polars(result):
@@ -21,7 +23,10 @@ def test_polars(result):
     assert flows["fct_ns"].to_list() == result.flows["fct_ns"]
     assert flows.schema["slowdown"] == polars.Float64
     # No copy is made: both objects refer to the same memory.
-    assert flows["fct_ns"].to_arrow().buffers()[1].address == pa.table(result.flows)["fct_ns"].chunk(0).buffers()[1].address
+    assert (
+        flows["fct_ns"].to_arrow().buffers()[1].address
+        == pa.table(result.flows)["fct_ns"].chunk(0).buffers()[1].address
+    )
 
 
 def test_arrow_does_not_copy(result):
@@ -40,7 +45,9 @@ def test_pandas(result):
 def test_duckdb(result):
     duckdb = pytest.importorskip("duckdb")
     flows = pa.table(result.flows)  # noqa: F841 – found by its name in the query
-    assert duckdb.sql("SELECT sum(bytes), count(*), max(fct_ns) FROM flows").fetchall() == [(250_000, 5, max(result.flows["fct_ns"]))]
+    assert duckdb.sql("SELECT sum(bytes), count(*), max(fct_ns) FROM flows").fetchall() == [
+        (250_000, 5, max(result.flows["fct_ns"]))
+    ]
 
 
 def test_conversions(result):
@@ -52,12 +59,24 @@ def test_conversions(result):
     assert isinstance(flows.to_pandas(), pandas.DataFrame)
     assert flows.to_pandas()["fct_ns"].tolist() == flows["fct_ns"]
     part = flows[1:4][["id", "class", "src"]]
-    assert part.to_arrow().schema == pa.schema([flows.to_arrow().schema.field(name) for name in ("id", "class", "src")])
-    assert part.to_polars().to_dict(as_series=False) == {name: part[name] for name in ("id", "class", "src")}
+    assert part.to_arrow().schema == pa.schema(
+        [flows.to_arrow().schema.field(name) for name in ("id", "class", "src")]
+    )
+    assert part.to_polars().to_dict(as_series=False) == {
+        name: part[name] for name in ("id", "class", "src")
+    }
     assert part.to_pandas()["src"].tolist() == part["src"]
 
 
-SLICES = [slice(1, 4), slice(-2, None), slice(None, None, 2), slice(None, None, -1), slice(4, 1), slice(10, 20), slice(None)]
+SLICES = [
+    slice(1, 4),
+    slice(-2, None),
+    slice(None, None, 2),
+    slice(None, None, -1),
+    slice(4, 1),
+    slice(10, 20),
+    slice(None),
+]
 
 
 @pytest.mark.parametrize("rows", SLICES, ids=str)
@@ -89,7 +108,9 @@ def test_parts_of_parts(result):
 
 def test_what_is_no_part_of_a_table(result):
     for wrong in ("fct", ["id", "fct"]):
-        with pytest.raises(KeyError, match="there is no column called 'fct' \\(did you mean 'fct_ns'"):
+        with pytest.raises(
+            KeyError, match="there is no column called 'fct' \\(did you mean 'fct_ns'"
+        ):
             result.flows[wrong]
     with pytest.raises(KeyError, match="no column called 'src'"):
         result.flows[["id"]]["src"]
@@ -101,12 +122,18 @@ def test_what_is_no_part_of_a_table(result):
 
 
 @pytest.mark.parametrize(
-    ("method", "missing", "packages"), [("arrow", "pyarrow", "pyarrow"), ("polars", "polars", "polars"), ("pandas", "pandas", "pandas pyarrow")]
+    ("method", "missing", "packages"),
+    [
+        ("arrow", "pyarrow", "pyarrow"),
+        ("polars", "polars", "polars"),
+        ("pandas", "pandas", "pandas pyarrow"),
+    ],
 )
 def test_a_missing_library(result, monkeypatch, method, missing, packages):
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(
-        ImportError, match=f"Table.to_{method} needs the Python package '{missing}', which is not installed: .*-m pip install {packages}$"
+        ImportError,
+        match=f"Table.to_{method} needs the Python package '{missing}', which is not installed: .*-m pip install {packages}$",
     ) as found:
         getattr(result.flows, f"to_{method}")()
     assert isinstance(found.value, afflux.MissingExtra)
@@ -124,7 +151,9 @@ def test_parts_need_one_library_that_cuts_columns(result, monkeypatch):
 
 
 def test_a_part_of_a_table_that_was_read_is_checked(tmp_path):
-    run = afflux.Scenario(topology={"kind": "star", "hosts": 5}, traffic=[{"kind": "permutation", "sizes": "50kB"}]).run(out=tmp_path / "out")
+    run = afflux.Scenario(
+        topology={"kind": "star", "hosts": 5}, traffic=[{"kind": "permutation", "sizes": "50kB"}]
+    ).run(out=tmp_path / "out")
     flows = afflux.Result.open(tmp_path / "out").flows
     assert flows[1:3]["fct_ns"] == run.flows["fct_ns"][1:3]
     assert flows[1:3].to_arrow() == run.flows[1:3].to_arrow()
@@ -132,25 +161,48 @@ def test_a_part_of_a_table_that_was_read_is_checked(tmp_path):
 
 def test_a_missing_file_is_named(tmp_path):
     missing = tmp_path / "nothing.toml"
-    for call in (lambda: afflux.load(missing), lambda: afflux.sweep(missing, {"switch.buffer": ["1MB"]})):
-        with pytest.raises(FileNotFoundError, match=r"nothing\.toml: there is no such file") as found:
+    for call in (
+        lambda: afflux.load(missing),
+        lambda: afflux.sweep(missing, {"switch.buffer": ["1MB"]}),
+    ):
+        with pytest.raises(
+            FileNotFoundError, match=r"nothing\.toml: there is no such file"
+        ) as found:
             call()
         # Programs that catch a `ScenarioError` keep working.
         assert isinstance(found.value, afflux.ScenarioError)
-        assert (found.value.filename, found.value.file, found.value.line, found.value.key) == (str(missing), str(missing), None, None)
-    for call in (lambda: afflux.Result.open(tmp_path / "out"), lambda: afflux.compare([tmp_path / "out", tmp_path / "other"])):
-        with pytest.raises(FileNotFoundError, match=f"{tmp_path}/out is not a result directory: it does not exist") as found:
+        assert (found.value.filename, found.value.file, found.value.line, found.value.key) == (
+            str(missing),
+            str(missing),
+            None,
+            None,
+        )
+    for call in (
+        lambda: afflux.Result.open(tmp_path / "out"),
+        lambda: afflux.compare([tmp_path / "out", tmp_path / "other"]),
+    ):
+        with pytest.raises(
+            FileNotFoundError, match=f"{tmp_path}/out is not a result directory: it does not exist"
+        ) as found:
             call()
         assert not isinstance(found.value, afflux.Error)
 
 
 def test_scenarios_in_code():
-    scenario = afflux.Scenario(name="two", topology={"kind": "star", "hosts": 3}, traffic=[{"kind": "pairs", "pairs": [[0, 1]], "sizes": "1MB"}])
+    scenario = afflux.Scenario(
+        name="two",
+        topology={"kind": "star", "hosts": 3},
+        traffic=[{"kind": "pairs", "pairs": [[0, 1]], "sizes": "1MB"}],
+    )
     assert scenario["format"] == 1
     scenario["switch.buffer"] = "9MB"
     scenario["traffic.0.sizes"] = "2kB"
     assert scenario["switch"] == {"buffer": "9MB"}
-    assert ("switch.buffer" in scenario, "switch.nothing" in scenario, "traffic.7.sizes" in scenario) == (True, False, False)
+    assert (
+        "switch.buffer" in scenario,
+        "switch.nothing" in scenario,
+        "traffic.7.sizes" in scenario,
+    ) == (True, False, False)
     assert scenario.run().flows["bytes"] == [2_000]
     del scenario["switch.buffer"]
     assert scenario["switch"] == {}
@@ -179,7 +231,9 @@ def test_the_page_runs(tmp_path, monkeypatch):
     """Runs the code of docs/python.md from top to bottom."""
     for name in ("duckdb", "pandas", "polars"):
         pytest.importorskip(name)
-    (tmp_path / "incast.toml").write_text((REPO / "python/afflux/templates/incast.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "incast.toml").write_text(
+        (REPO / "python/afflux/templates/incast.toml").read_text(encoding="utf-8"), encoding="utf-8"
+    )
     monkeypatch.chdir(tmp_path)
     page = (REPO / "docs/python.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", page, re.S)
@@ -188,6 +242,10 @@ def test_the_page_runs(tmp_path, monkeypatch):
     for place, block in enumerate(blocks):
         exec(compile(block, "docs/python.md", "exec"), names)
         if place == 1:
-            assert "    >>> result\n" + "".join(f"    {line}\n" for line in repr(names["result"]).splitlines()) in page
+            assert (
+                "    >>> result\n"
+                + "".join(f"    {line}\n" for line in repr(names["result"]).splitlines())
+                in page
+            )
     assert names["found"].differences
     assert names["result"].summary["congestion"] == "python:Aimd"

@@ -110,13 +110,17 @@ def test_one_command_gives_answer_table_and_report(folder, command):
     assert not contradictions(found)
     assert found["choice"] == "marking", done.stdout
     assert found["certain"]
-    assert " ".join(done.stdout.split()).startswith("Choose marking: no other design meets every goal.")
+    assert " ".join(done.stdout.split()).startswith(
+        "Choose marking: no other design meets every goal."
+    )
     assert [design["price"] for design in found["designs"]] == [1000, 1100, 900]
     assert re.search(r"^today +✕", done.stdout, re.M)
     assert "6 scenarios with 4 seeds" in done.stderr
     page = (folder / "out/decide-designs/report.html").read_text()
     assert page.index('class="grid goals"') < page.index('id="measures"')
-    assert json.loads(command("decide", "designs.toml", "--seeds", "1-4", "--json").stdout) == found, "nothing is simulated again"
+    assert (
+        json.loads(command("decide", "designs.toml", "--seeds", "1-4", "--json").stdout) == found
+    ), "nothing is simulated again"
 
 
 @pytest.mark.usefixtures("here")
@@ -133,7 +137,9 @@ def test_a_scenario_file_may_hold_its_own_decision(folder, command):
 
 @pytest.mark.usefixtures("here")
 def test_without_goals_designs_are_compared_with_the_first(folder, command):
-    (folder / "designs.toml").write_text(f'scenario = "fabric.toml"\n{DESIGNS.partition("[[goal]]")[0]}')
+    (folder / "designs.toml").write_text(
+        f'scenario = "fabric.toml"\n{DESIGNS.partition("[[goal]]")[0]}'
+    )
     done = command("decide", "designs.toml", "--quick")
     assert done.returncode == 0, done.stderr
     assert "Goals by design" not in done.stdout
@@ -147,7 +153,9 @@ def test_seeds_are_added_until_it_is_decided(folder, command):
     found = json.loads(done.stdout)
     assert found["certain"]
     assert len(found["seeds"]) == found["looks"][-1]["seeds"] == 5
-    assert found["looks"] == [{"seeds": 5, "level": pytest.approx(0.025)}], "the first of two looks with equally many new seeds"
+    assert found["looks"] == [{"seeds": 5, "level": pytest.approx(0.025)}], (
+        "the first of two looks with equally many new seeds"
+    )
     assert found["error"] == pytest.approx(0.05)
 
 
@@ -163,8 +171,20 @@ def test_python(folder, monkeypatch):
 @pytest.mark.slow  # starts the command seven times
 def test_killed_at_random_moments_and_continued_it_gives_the_same_bytes(folder):
     def start(out: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "afflux", "decide", "designs.toml", "--seeds", "1-3", "-o", out]
-        return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        command = [
+            sys.executable,
+            "-m",
+            "afflux",
+            "decide",
+            "designs.toml",
+            "--seeds",
+            "1-3",
+            "-o",
+            out,
+        ]
+        return subprocess.Popen(
+            command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
 
     began = time.monotonic()
     assert start("whole").wait(120) == 0
@@ -177,7 +197,9 @@ def test_killed_at_random_moments_and_continued_it_gives_the_same_bytes(folder):
         process.wait(30)
     assert start("killed").wait(120) == 0
     for name in ("decision.json", "report.html"):
-        assert (folder / "whole" / name).read_bytes() == (folder / "killed" / name).read_bytes(), name
+        assert (folder / "whole" / name).read_bytes() == (folder / "killed" / name).read_bytes(), (
+            name
+        )
 
 
 def test_new_writes_a_file_that_can_be_decided(folder, command):
@@ -192,25 +214,81 @@ def test_new_writes_a_file_that_can_be_decided(folder, command):
 @pytest.mark.parametrize(
     ("old", "new", "wanted"),
     [
-        ('measure = "fct_p50"', 'measure = "p50"', "designs.toml: key goal[0].measure: there is no measure called 'p50'"),
-        ('at_most = "90us"', 'at_least = "90us"', "key goal[0].at_least: fct_p50 is better the lower it is: write at_most"),
-        ('at_most = "90us"', "at_most = 90", "key goal[0].at_most: found 90: write a number above 0 with one of ns, us, ms, s in quotes"),
-        ('at_most = "90us"', 'at_most = "90us"\nwithin = 0.1', "goal[0]: found at_most and within: write one of at_most, at_least and within"),
-        ('at_most = "90us"', 'at_most = "90us"\nalone = true', "key goal[0].alone: it belongs to within"),
-        ("within = 2.0\nalone = true", "within = 2.0", 'goal[1]: within needs design = "NAME", alone = true, or both'),
-        ("within = 0.3", "within = 1.5", "key goal[2].within: found 1.5: write a share of 0 or more and below 1, as more is better"),
-        ('design = "today"', 'design = "todai"', "key goal[2].design: there is no design called 'todai' (did you mean 'today'?)"),
-        ('design = "today"', "alone = true", "key goal[2].alone: all traffic is alone already: name a tenant"),
-        ('tenant = "web"', 'tenant = "wob"', "key goal[0].tenant: there is no tenant called 'wob' (did you mean 'web'?)"),
-        ('name = "tiny"', 'name = "today"', "design: the name 'today' stands 2 times: names must differ"),
-        ("price = 900", "prize = 900", "key design[2].prize: there is no key called 'prize' (did you mean 'price'?)"),
+        (
+            'measure = "fct_p50"',
+            'measure = "p50"',
+            "designs.toml: key goal[0].measure: there is no measure called 'p50'",
+        ),
+        (
+            'at_most = "90us"',
+            'at_least = "90us"',
+            "key goal[0].at_least: fct_p50 is better the lower it is: write at_most",
+        ),
+        (
+            'at_most = "90us"',
+            "at_most = 90",
+            "key goal[0].at_most: found 90: write a number above 0 with one of ns, us, ms, s in quotes",
+        ),
+        (
+            'at_most = "90us"',
+            'at_most = "90us"\nwithin = 0.1',
+            "goal[0]: found at_most and within: write one of at_most, at_least and within",
+        ),
+        (
+            'at_most = "90us"',
+            'at_most = "90us"\nalone = true',
+            "key goal[0].alone: it belongs to within",
+        ),
+        (
+            "within = 2.0\nalone = true",
+            "within = 2.0",
+            'goal[1]: within needs design = "NAME", alone = true, or both',
+        ),
+        (
+            "within = 0.3",
+            "within = 1.5",
+            "key goal[2].within: found 1.5: write a share of 0 or more and below 1, as more is better",
+        ),
+        (
+            'design = "today"',
+            'design = "todai"',
+            "key goal[2].design: there is no design called 'todai' (did you mean 'today'?)",
+        ),
+        (
+            'design = "today"',
+            "alone = true",
+            "key goal[2].alone: all traffic is alone already: name a tenant",
+        ),
+        (
+            'tenant = "web"',
+            'tenant = "wob"',
+            "key goal[0].tenant: there is no tenant called 'wob' (did you mean 'web'?)",
+        ),
+        (
+            'name = "tiny"',
+            'name = "today"',
+            "design: the name 'today' stands 2 times: names must differ",
+        ),
+        (
+            "price = 900",
+            "prize = 900",
+            "key design[2].prize: there is no key called 'prize' (did you mean 'price'?)",
+        ),
         ("price = 900", 'price = "900"', "key design[2].price: found '900': write a number"),
         ("price = 900", "price = -1", "key design[2].price: found -1: write 0 or more"),
         ('"switch.buffer" = "20kB"', '"switch.bufer" = "20kB"', "switch.bufer: unknown key"),
         ('scenario = "fabric.toml"', 'scenario = "nothing.toml"', "nothing.toml"),
         ('scenario = "fabric.toml"', "", "there is no scenario: write scenario"),
-        ('scenario = "fabric.toml"', 'scenario = "fabric.toml"\nbudget = 3', "key budget: there is no key called 'budget'"),
-        ("[[goal]]", "[[tenant]]\nname = 'x'\n[[goal]]", "key tenant[0].name: there is no class of traffic called 'x': there are web, storage"),
+        (
+            'scenario = "fabric.toml"',
+            'scenario = "fabric.toml"\nbudget = 3',
+            "key budget: there is no key called 'budget'",
+        ),
+        (
+            "[[goal]]",
+            "[[tenant]]\nname = 'x'\n[[goal]]",
+            "key tenant[0].name: there is no class of traffic called 'x': there are web, storage",
+        ),
     ],
 )
 def test_a_wrong_file_is_refused_with_key_and_cure(folder, command, old, new, wanted):
@@ -224,8 +302,14 @@ def test_a_wrong_file_is_refused_with_key_and_cure(folder, command, old, new, wa
 
 
 def test_options_that_contradict_each_other(folder, command):
-    assert "leave out --seeds and --until-decided" in command("decide", "designs.toml", "--quick", "--seeds", "1-3").stderr
-    assert "adds seeds by itself" in command("decide", "designs.toml", "--until-decided", "--seeds", "1-3").stderr
+    assert (
+        "leave out --seeds and --until-decided"
+        in command("decide", "designs.toml", "--quick", "--seeds", "1-3").stderr
+    )
+    assert (
+        "adds seeds by itself"
+        in command("decide", "designs.toml", "--until-decided", "--seeds", "1-3").stderr
+    )
 
 
 @pytest.mark.usefixtures("here")
@@ -234,7 +318,9 @@ def test_run_takes_several_seeds(folder, command):
     assert done.returncode == 0, done.stderr
     assert [row["seed"] for row in json.loads(done.stdout)] == [1, 2, 3]
     assert "3 seeds" in command("run", "fabric.toml", "--seeds", "1-3").stdout
-    assert "leave out --seed," in command("run", "fabric.toml", "--seeds", "1-3", "--seed", "4").stderr
+    assert (
+        "leave out --seed," in command("run", "fabric.toml", "--seeds", "1-3", "--seed", "4").stderr
+    )
 
 
 def test_errors_name_the_decision_file_and_its_design(folder, command):
@@ -275,17 +361,25 @@ def test_a_goal_is_judged_by_the_seeds_in_which_its_tenant_has_flows(folder, com
     (folder / "designs.toml").write_text(f'scenario = "fabric.toml"\n{DESIGNS}{RARE_GOAL}')
     done = command("decide", "designs.toml", "--seeds", "1-6", "--json")
     assert done.returncode == 0, done.stderr
-    samples = {goal["tenant"]: goal["samples"] for goal in json.loads(done.stdout)["designs"][1]["goals"]}
+    samples = {
+        goal["tenant"]: goal["samples"] for goal in json.loads(done.stdout)["designs"][1]["goals"]
+    }
     without = [
         seed
         for seed in range(1, 7)
-        if not afflux.Result.open(folder / f"out/decide-designs/points/tiny-{seed}").summary["fct"]["by_class"].get("rare", {}).get("count")
+        if not afflux.Result.open(folder / f"out/decide-designs/points/tiny-{seed}")
+        .summary["fct"]["by_class"]
+        .get("rare", {})
+        .get("count")
     ]
     assert 0 < len(without) < 5, "some seeds draw no flow"
     assert samples.pop("rare") == 6 - len(without)
     assert {*samples.values()} == {6}
     said = " ".join(command("decide", "designs.toml", "--seeds", "1-6").stdout.split())
-    assert f"has no value with seed {', '.join(map(str, without))}, because none of its flows started there" in said
+    assert (
+        f"has no value with seed {', '.join(map(str, without))}, because none of its flows started there"
+        in said
+    )
     # If no seed has flows of a tenant, the tenant cannot be judged at all.
     (folder / "fabric.toml").write_text(FABRIC + RARE.replace("20.0", "0.001"))
     said = " ".join(command("decide", "designs.toml", "--seeds", "1-2", "--fresh").stderr.split())

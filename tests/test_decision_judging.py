@@ -37,20 +37,46 @@ class Drawn(Outcome):
         return self.made
 
 
-def draw(rng: random.Random, truth: dict[str, dict[str, float]], prices: dict[str, float], goals: list[Goal], seeds: int, noise: float) -> Decision:
+def draw(
+    rng: random.Random,
+    truth: dict[str, dict[str, float]],
+    prices: dict[str, float],
+    goals: list[Goal],
+    seeds: int,
+    noise: float,
+) -> Decision:
     """Returns a decision on values scattered around the true ones (in ms). Part of the noise is
     common to all designs of a seed."""
-    shared = {(seed, name): rng.gauss(0, noise) for seed in range(1, seeds + 1) for name in ("web", "storage")}
+    shared = {
+        (seed, name): rng.gauss(0, noise)
+        for seed in range(1, seeds + 1)
+        for name in ("web", "storage")
+    }
     designs = []
     for design, of in truth.items():
         results = {}
         for seed in range(1, seeds + 1):
-            values = {name: of[name] * math.exp(shared[seed, name] + rng.gauss(0, noise)) for name in of}
-            classes = {name: {"fct": value / 2, "p99": value, "goodput": 5.0} for name, value in values.items()}
-            results[seed] = Made(summary(design, seed, classes=classes, price=prices[design], fct=sum(values.values())))
+            values = {
+                name: of[name] * math.exp(shared[seed, name] + rng.gauss(0, noise)) for name in of
+            }
+            classes = {
+                name: {"fct": value / 2, "p99": value, "goodput": 5.0}
+                for name, value in values.items()
+            }
+            results[seed] = Made(
+                summary(
+                    design, seed, classes=classes, price=prices[design], fct=sum(values.values())
+                )
+            )
         designs.append(Design(design, results))
     question = Question(
-        Path("designs.toml"), Scenario(), Path("scenario.toml"), tuple(Candidate(name) for name in truth), (WEB, STORAGE), tuple(goals), currency="USD"
+        Path("designs.toml"),
+        Scenario(),
+        Path("scenario.toml"),
+        tuple(Candidate(name) for name in truth),
+        (WEB, STORAGE),
+        tuple(goals),
+        currency="USD",
     )
     outcome = Drawn(Path(), {}, (), 0, (), made=Designs(designs))
     return judged(question, outcome, range(1, seeds + 1), [Look(seeds, 0.05)])
@@ -66,7 +92,10 @@ def contradictions(found: dict) -> list[str]:
     """Returns the contradictions between the first sentence of a decision with goals and its
     numbers. Uses only `decision.json`."""
     wrong = []
-    first = re.match(r"(Choose|Keep|No design)(?: ([\w-]+))?(.*?)\. |(Choose|Keep|No design)(?: ([\w-]+))?(.*)", found["answer"] + " ")
+    first = re.match(
+        r"(Choose|Keep|No design)(?: ([\w-]+))?(.*?)\. |(Choose|Keep|No design)(?: ([\w-]+))?(.*)",
+        found["answer"] + " ",
+    )
     verb, name, rest = first[1], first[2], first[3]
     of = {design["name"]: design for design in found["designs"]}
     order = list(of)
@@ -84,7 +113,11 @@ def contradictions(found: dict) -> list[str]:
             wrong.append(f"{met[0]} meets every goal")
         if any(goal["state"] == "missed" for goal in goals):
             wrong.append(f"{name} misses a goal")
-        within = [one for one in order if not any(goal["state"] == "missed" or beyond(goal) for goal in of[one]["goals"])]
+        within = [
+            one
+            for one in order
+            if not any(goal["state"] == "missed" or beyond(goal) for goal in of[one]["goals"])
+        ]
         if name not in within:
             wrong.append(f"a value of {name} is beyond its limit")
         if any(price[other] < price[name] for other in within):
@@ -99,11 +132,17 @@ def contradictions(found: dict) -> list[str]:
             wrong.append(f"{len(met)} designs meet every goal")
         if any(price[other] < price[name] for other in met):
             wrong.append("a cheaper design meets every goal")
-        if "the cheapest" in rest and any(price[other] <= price[name] for other in met if other != name):
+        if "the cheapest" in rest and any(
+            price[other] <= price[name] for other in met if other != name
+        ):
             wrong.append("it is not cheaper than all others")
     for goal in (goal for design in found["designs"] for goal in design["goals"]):
-        if (goal["state"] == "met" and beyond(goal) and not goal["given"]) or (goal["state"] == "missed" and not beyond(goal)):
-            wrong.append(f"{goal['tenant']} {goal['measure']} is {goal['state']} at {goal['ratio']:.3f} of its limit")
+        if (goal["state"] == "met" and beyond(goal) and not goal["given"]) or (
+            goal["state"] == "missed" and not beyond(goal)
+        ):
+            wrong.append(
+                f"{goal['tenant']} {goal['measure']} is {goal['state']} at {goal['ratio']:.3f} of its limit"
+            )
     return wrong
 
 
@@ -121,9 +160,22 @@ def test_the_first_sentence_never_contradicts_the_table():
     seen, refused = set(), 0
     for _ in range(as_many(200)):
         names = ["today", *[f"design{place}" for place in range(rng.randint(1, 5))]]
-        truth = {name: {tenant: 10 * rng.choice([0.3, 0.8, 0.95, 1.0, 1.05, 1.3, 4.0]) for tenant in ("web", "storage")} for name in names}
+        truth = {
+            name: {
+                tenant: 10 * rng.choice([0.3, 0.8, 0.95, 1.0, 1.05, 1.3, 4.0])
+                for tenant in ("web", "storage")
+            }
+            for name in names
+        }
         prices = {name: float(rng.choice([10_000, 20_000, 20_000, 40_000])) for name in names}
-        decision = draw(rng, truth, prices, drawn_goals(rng), rng.choice([3, 5, 8]), rng.choice([0.01, 0.1, 0.5]))
+        decision = draw(
+            rng,
+            truth,
+            prices,
+            drawn_goals(rng),
+            rng.choice([3, 5, 8]),
+            rng.choice([0.01, 0.1, 0.5]),
+        )
         found = json.loads(json.dumps(decision.to_dict()))
         assert not contradictions(found), found["answer"]
         seen.add(found["answer"].split(" ")[0])
@@ -131,17 +183,30 @@ def test_the_first_sentence_never_contradicts_the_table():
         # sentence, contradicts the numbers.
         if found["certain"]:
             for other in names:
-                if any(goal["state"] != "met" for goal in found["designs"][names.index(other)]["goals"]):
-                    assert contradictions(found | {"answer": found["answer"].replace(f" {found['choice']}", f" {other}", 1)})
+                if any(
+                    goal["state"] != "met" for goal in found["designs"][names.index(other)]["goals"]
+                ):
+                    assert contradictions(
+                        found
+                        | {"answer": found["answer"].replace(f" {found['choice']}", f" {other}", 1)}
+                    )
                     refused += 1
     assert seen == {"Choose", "Keep", "No"}
     assert refused > as_many(20)
 
 
-def synthetic(rng: random.Random, truth: dict[str, float], noise: float, most: int) -> dict[str, dict[str, dict[int, Value]]]:
+def synthetic(
+    rng: random.Random, truth: dict[str, float], noise: float, most: int
+) -> dict[str, dict[str, dict[int, Value]]]:
     shared = [rng.gauss(0, noise) for _ in range(most)]
     return {
-        name: {"web.fct_p99": {seed + 1: Value(value * math.exp(shared[seed] + rng.gauss(0, noise))) for seed in range(most)}} for name, value in truth.items()
+        name: {
+            "web.fct_p99": {
+                seed + 1: Value(value * math.exp(shared[seed] + rng.gauss(0, noise)))
+                for seed in range(most)
+            }
+        }
+        for name, value in truth.items()
     }
 
 
@@ -149,7 +214,10 @@ def synthetic(rng: random.Random, truth: dict[str, float], noise: float, most: i
 def test_a_wrong_statement_is_made_in_at_most_5_percent(until_decided):
     """Decisions with known truth: four designs whose true ratio to the limit is 1 or close to 1."""
     rng = random.Random(1_000 + until_decided)
-    goals, planned = [Goal(WEB, "fct_p99", limit=10.0)], looks(40) if until_decided else [Look(5, 0.05)]
+    goals, planned = (
+        [Goal(WEB, "fct_p99", limit=10.0)],
+        looks(40) if until_decided else [Look(5, 0.05)],
+    )
     assert sum(look.level for look in planned) == pytest.approx(0.05)
     wrong = decided = chosen_well = 0
     count = as_many(1_000)
@@ -158,14 +226,23 @@ def test_a_wrong_statement_is_made_in_at_most_5_percent(until_decided):
         prices = dict(zip("abcd", (1.0, 2.0, 3.0, 4.0), strict=True))
         values = synthetic(rng, truth, 0.1, planned[-1].seeds)
         for look in planned:
-            some = {name: {goal: {seed: value for seed, value in of.items() if seed <= look.seeds} for goal, of in one.items()} for name, one in values.items()}
+            some = {
+                name: {
+                    goal: {seed: value for seed, value in of.items() if seed <= look.seeds}
+                    for goal, of in one.items()
+                }
+                for name, one in values.items()
+            }
             found = Judged.of(some, {}, list(truth), goals, prices, look.level)
             if found.decided(prices):
                 decided += 1
                 break
         # A value exactly at its limit meets the goal, so only `missed` is wrong for it.
         states = {name: found.standings[name][0].state for name in truth}
-        wrong += any((states[name] == "missed" and value <= 10) or (states[name] == "met" and value > 10) for name, value in truth.items())
+        wrong += any(
+            (states[name] == "missed" and value <= 10) or (states[name] == "met" and value > 10)
+            for name, value in truth.items()
+        )
         right = next((name for name in "abcd" if truth[name] <= 10), None)
         chosen_well += found.choice.certain and found.choice.design == right
     assert wrong <= count * 0.05
@@ -196,6 +273,13 @@ def test_the_levels_of_looks_add_up_and_looks_grow():
 def test_a_time_that_is_only_a_lower_bound_can_miss_a_goal_but_not_meet_it():
     goals = [Goal(WEB, "fct_p99", limit=10.0)]
     for exact, below, above in ((True, "met", "missed"), (False, "open", "missed")):
-        values = {name: {"web.fct_p99": {seed: Value(number * (1 + seed / 100), exact) for seed in range(1, 6)}} for name, number in (("a", 5.0), ("b", 20.0))}
+        values = {
+            name: {
+                "web.fct_p99": {
+                    seed: Value(number * (1 + seed / 100), exact) for seed in range(1, 6)
+                }
+            }
+            for name, number in (("a", 5.0), ("b", 20.0))
+        }
         found = Judged.of(values, {}, ["a", "b"], goals, {})
         assert [found.standings[name][0].state for name in "ab"] == [below, above]

@@ -4,7 +4,19 @@ tenants' own fabrics, with the numbers of `tenants`."""
 import math
 
 import pytest
-from tenants import DEEP_WINS, FINE, GOALS, JOBS, NONE, PRICES, SHALLOW_WINS, alone, judged, mixture, standing
+from tenants import (
+    DEEP_WINS,
+    FINE,
+    GOALS,
+    JOBS,
+    NONE,
+    PRICES,
+    SHALLOW_WINS,
+    alone,
+    judged,
+    mixture,
+    standing,
+)
 
 from afflux.decision.judge import MET, MISSED, OPEN, Choice, Judged
 from afflux.decision.measures import _belongs
@@ -66,7 +78,10 @@ def test_goals_are_judged_together():
     """Nine goals that are met with an error probability of 2 % each do not count as met. A single goal
     with this probability would.
     """
-    near = {goal.tenant.name: goal.factor * math.exp(-0.05 if goal.metric.lower_is_better else 0.05) for goal in GOALS}
+    near = {
+        goal.tenant.name: goal.factor * math.exp(-0.05 if goal.metric.lower_is_better else 0.05)
+        for goal in GOALS
+    }
     values = mixture(0.075, deep=near, shallow=near, ecn=near)
     together = standing(judged(values), "shallow", "hadoop")
     assert judged(values).family == 9
@@ -75,7 +90,12 @@ def test_goals_are_judged_together():
     assert together.state == OPEN
     one = Judged.of(values, alone(), ["shallow"], [JOBS], PRICES)
     assert standing(one, "shallow", "hadoop").state == MET
-    few = judged({design: {name: {1: of[1], 2: of[2]} for name, of in some.items()} for design, some in values.items()})
+    few = judged(
+        {
+            design: {name: {1: of[1], 2: of[2]} for name, of in some.items()}
+            for design, some in values.items()
+        }
+    )
     assert {one.state for some in few.standings.values() for one in some} == {OPEN}
 
 
@@ -92,4 +112,9 @@ def test_a_standing_tells_the_change_from_where_its_goal_starts():
 
 def test_jobs_belong_to_their_block():
     names = ["query", "query.0", "query.11", "query1.0", "query1", "xquery.0", "query.job0"]
-    assert [name for name in names if _belongs(name, "query")] == ["query", "query.0", "query.11", "query.job0"]
+    assert [name for name in names if _belongs(name, "query")] == [
+        "query",
+        "query.0",
+        "query.11",
+        "query.job0",
+    ]

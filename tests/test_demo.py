@@ -16,7 +16,14 @@ def made(**seconds: list[float]) -> Designs:
 
 
 def _design(name: str, times: list[float]) -> afflux.Design:
-    found = design(name, job=[1e3 * time for time in times], drops=30, marks=40, pauses=50, price=100 if name == "deep" else 25)
+    found = design(
+        name,
+        job=[1e3 * time for time in times],
+        drops=30,
+        marks=40,
+        pauses=50,
+        price=100 if name == "deep" else 25,
+    )
     for time, result in zip(times, found.results.values(), strict=True):
         result.summary["drops_by_reason"] = {"buffer": 10, "red": 20}
         result.summary["fct"]["by_class"] = {"rpc": {"mean_ns": time * 1e6}}
@@ -34,8 +41,15 @@ def background(designs: Designs) -> demo.Background:
     """Returns the comparison without other traffic: job times of 4.1 s with the first design, 4.2 s
     and so on with the others, and 4 s with DCTCP. The other traffic gets 66 Gbps, 65 Gbps and so
     on."""
-    without_traffic = made(**{name: [4.0 if name == "shallow-dctcp" else 4.1 + 0.1 * place] for place, name in enumerate(designs)})
-    return demo.Background(without_traffic, {name: 66e9 - 1e9 * place for place, name in enumerate(designs)})
+    without_traffic = made(
+        **{
+            name: [4.0 if name == "shallow-dctcp" else 4.1 + 0.1 * place]
+            for place, name in enumerate(designs)
+        }
+    )
+    return demo.Background(
+        without_traffic, {name: 66e9 - 1e9 * place for place, name in enumerate(designs)}
+    )
 
 
 def answer(designs: Designs) -> str:
@@ -44,7 +58,15 @@ def answer(designs: Designs) -> str:
 
 
 def test_the_sentence_says_what_the_numbers_say():
-    designs = made(**{"deep": DEEP, "shallow": times(0.8), "shallow-dctcp": times(0.5), "other": times(2), "alike": times(0.98, 0.1)})
+    designs = made(
+        **{
+            "deep": DEEP,
+            "shallow": times(0.8),
+            "shallow-dctcp": times(0.5),
+            "other": times(2),
+            "alike": times(0.98, 0.1),
+        }
+    )
     assert answer(designs) == (
         "**Choose the shallow switch with DCTCP.** Under background traffic, compared with the deep switch, the sort takes 6.00 s instead of 12.0 s, "
         "50 % less (95 % interval 49 to 51 %, 5 paired seeds). Likely cause: queueing. One Hadoop call takes 12 ms on average behind the deep buffer, "
@@ -59,18 +81,37 @@ def test_the_sentence_says_what_the_numbers_say():
 
 
 def test_what_is_not_clear_is_not_chosen():
-    said = answer(made(**{"deep": DEEP, "shallow": times(0.95, 0.2), "shallow-ecn": times(1.05, 0.2)}))
-    assert said.startswith("**These seeds do not tell which design is best.** Certainty: not told apart from the deep switch: shallow (between")
+    said = answer(
+        made(**{"deep": DEEP, "shallow": times(0.95, 0.2), "shallow-ecn": times(1.05, 0.2)})
+    )
+    assert said.startswith(
+        "**These seeds do not tell which design is best.** Certainty: not told apart from the deep switch: shallow (between"
+    )
     assert "Choose" not in said
-    assert "What would change it: without background traffic the sort takes 4.1 to 4.3 s; the designs differ less for a job" in said
-    assert answer(made(**{"deep": DEEP, "shallow": times(1.2), "shallow-ecn": times(1.3)})).startswith("**Keep the deep switch.**")
+    assert (
+        "What would change it: without background traffic the sort takes 4.1 to 4.3 s; the designs differ less for a job"
+        in said
+    )
+    assert answer(
+        made(**{"deep": DEEP, "shallow": times(1.2), "shallow-ecn": times(1.3)})
+    ).startswith("**Keep the deep switch.**")
 
 
 def test_of_equals_the_cheapest_and_simplest_is_chosen():
     # DCTCP has the better mean, but the difference is not certain.
-    designs = made(**{"deep": DEEP, "shallow": times(0.6), "shallow-ecn": times(0.7, 0.01), "shallow-dctcp": times(0.59, 0.05)})
+    designs = made(
+        **{
+            "deep": DEEP,
+            "shallow": times(0.6),
+            "shallow-ecn": times(0.7, 0.01),
+            "shallow-dctcp": times(0.59, 0.05),
+        }
+    )
     page_answer = demo.explained(designs, compare(designs, "deep"), background(designs))
-    assert page_answer.head == "The shallow switch does better: the sort is done in 7.20 s instead of 12.0 s, for USD 25 instead of 100."
+    assert (
+        page_answer.head
+        == "The shallow switch does better: the sort is done in 7.20 s instead of 12.0 s, for USD 25 instead of 100."
+    )
     assert page_answer.facts.sure == [
         "All 3 other designs beat the deep switch, by 30 to 41 %.",
         "shallow beats shallow-ecn too, by 14 %.",
@@ -83,12 +124,24 @@ def test_designs_are_judged_together():
     # The difference is clear on its own (p = 0.03), but not as one of four.
     barely = times(0.8, 0.195)
     assert answer(made(deep=DEEP, shallow=barely)).startswith("**Choose the shallow switch.**")
-    four = made(**{"deep": DEEP, "shallow": barely, "shallow-ecn": times(1.0, 0.1), "shallow-dctcp": times(1.01, 0.1), "alike": times(0.99, 0.1)})
+    four = made(
+        **{
+            "deep": DEEP,
+            "shallow": barely,
+            "shallow-ecn": times(1.0, 0.1),
+            "shallow-dctcp": times(1.01, 0.1),
+            "alike": times(0.99, 0.1),
+        }
+    )
     said = answer(four)
     assert said.startswith("**These seeds do not tell which design is best.**")
     assert "shallow (20 % less, clear only when judged alone)" in said
     _, rows = demo.cells(four, compare(four, "deep"))
-    assert next(row for row in rows if row[0] == "verdict") == ("verdict", "–", *["cannot tell"] * 4)
+    assert next(row for row in rows if row[0] == "verdict") == (
+        "verdict",
+        "–",
+        *["cannot tell"] * 4,
+    )
 
 
 def test_the_table_has_a_column_per_design():
@@ -99,13 +152,24 @@ def test_the_table_has_a_column_per_design():
     assert of["change"] == ["–", "−45.2 %"]
     assert of["verdict"] == ["–", "better"]
     # Early drops are not counted twice.
-    assert (of["tail drops"], of["early drops"], of["pauses"], of["price, USD"]) == (["10", "10"], ["20", "20"], ["50", "50"], ["100", "25"])
+    assert (of["tail drops"], of["early drops"], of["pauses"], of["price, USD"]) == (
+        ["10", "10"],
+        ["20", "20"],
+        ["50", "50"],
+        ["100", "25"],
+    )
 
 
 def test_it_runs_and_writes_a_report(monkeypatch, tmp_path, invoke):
     tiny = {"traffic[0].size": "50MB", "traffic[1].rate": "200Mbps"}
-    points = [Point(point.name, point.scenario, point.set | tiny, point.seed) for point in demo.points() if point.seed == demo.SEEDS[0]]
-    assert {point.name for point in points} == {before + name for name in demo.DESIGN_NAMES for before in ("", demo.WITHOUT_TRAFFIC)}
+    points = [
+        Point(point.name, point.scenario, point.set | tiny, point.seed)
+        for point in demo.points()
+        if point.seed == demo.SEEDS[0]
+    ]
+    assert {point.name for point in points} == {
+        before + name for name in demo.DESIGN_NAMES for before in ("", demo.WITHOUT_TRAFFIC)
+    }
     monkeypatch.setattr(demo, "points", lambda: points)
     done = invoke("demo", "-o", "answer")
     assert done.exit_code == 0, done.stderr
@@ -143,13 +207,26 @@ def test_what_is_not_its_own_is_left_alone(monkeypatch, tmp_path, invoke):
 def test_the_page_has_the_answer_in_parts():
     designs = made(**{"deep": DEEP, "shallow": times(0.8), "shallow-dctcp": times(0.5)})
     page_answer = demo.explained(designs, compare(designs, "deep"), background(designs))
-    assert page_answer.head == "The shallow switch with DCTCP does better: the sort is done in 6.00 s instead of 12.0 s, for USD 25 instead of 100."
+    assert (
+        page_answer.head
+        == "The shallow switch with DCTCP does better: the sort is done in 6.00 s instead of 12.0 s, for USD 25 instead of 100."
+    )
     assert page_answer.facts.why == [
         "Likely cause: queueing. One Hadoop call takes 12 ms on average behind the deep buffer, 6.0 ms to 9.6 ms behind the others."
     ]
-    assert page_answer.facts.sure == ["All 2 other designs beat the deep switch, by 20 to 50 %.", "shallow-dctcp beats shallow too, by 38 %."]
-    assert page_answer.facts.change[0] == "Without background traffic the sort takes 4.00 s with the shallow switch with DCTCP, 4.10 s with the deep switch."
+    assert page_answer.facts.sure == [
+        "All 2 other designs beat the deep switch, by 20 to 50 %.",
+        "shallow-dctcp beats shallow too, by 38 %.",
+    ]
+    assert (
+        page_answer.facts.change[0]
+        == "Without background traffic the sort takes 4.00 s with the shallow switch with DCTCP, 4.10 s with the deep switch."
+    )
     alike = made(deep=DEEP, shallow=times(0.95, 0.2))
     page_answer = demo.explained(alike, compare(alike, "deep"), background(alike))
-    assert page_answer.head.startswith("These seeds do not tell which design is best. The sort takes ")
-    assert page_answer.facts.sure[0].startswith("Not told apart from the deep switch: shallow (between ")
+    assert page_answer.head.startswith(
+        "These seeds do not tell which design is best. The sort takes "
+    )
+    assert page_answer.facts.sure[0].startswith(
+        "Not told apart from the deep switch: shallow (between "
+    )

@@ -20,7 +20,11 @@ LONG = ("bytes = ", "# longer\nbytes = ")
 def results(scenario, tmp_path) -> Path:
     """Creates two results that differ in the buffer size, and a repetition of the first one on two
     threads."""
-    for name, threads, changes in [("a", 1, []), ("b", 1, [("30packets", "60packets")]), ("again", 2, [])]:
+    for name, threads, changes in [
+        ("a", 1, []),
+        ("b", 1, [("30packets", "60packets")]),
+        ("again", 2, []),
+    ]:
         made = afflux.load(scenario(*changes, name=f"{name}.toml"))
         made.run(out=tmp_path / name, threads=threads)
     return tmp_path
@@ -38,17 +42,29 @@ def test_results_that_differ(invoke, results):
     assert found["keys"] == [{"key": "switch.buffer", "a": "30packets", "b": "60packets"}]
     a, b = (afflux.Result.open(results / name) for name in "ab")
     flows = of(found, "flows.parquet")
-    assert (flows["hash_a"], flows["hash_b"]) == (a.digests["flows.parquet"], b.digests["flows.parquet"])
-    assert (flows["rows_a"], flows["rows_b"], flows["columns_a"]) == (24, 24, len(a.flows.column_names))
+    assert (flows["hash_a"], flows["hash_b"]) == (
+        a.digests["flows.parquet"],
+        b.digests["flows.parquet"],
+    )
+    assert (flows["rows_a"], flows["rows_b"], flows["columns_a"]) == (
+        24,
+        24,
+        len(a.flows.column_names),
+    )
     columns = [name for name in a.flows.column_names if a.flows[name] != b.flows[name]]
     assert flows["different"] == columns
-    rows = list(zip(*(a.flows[name] for name in columns), strict=True)), list(zip(*(b.flows[name] for name in columns), strict=True))
+    rows = (
+        list(zip(*(a.flows[name] for name in columns), strict=True)),
+        list(zip(*(b.flows[name] for name in columns), strict=True)),
+    )
     changed = [row for row in range(24) if rows[0][row] != rows[1][row]]
     assert flows["rows_different"] == found["flows_different"] == len(changed)
     first = min(changed, key=lambda row: (a.flows["start_ns"][row], a.flows["id"][row]))
     assert (found["first_flow"]["id"], found["first_flow"]["only"]) == (a.flows["id"][first], None)
     assert found["first_flow"]["columns"] == {
-        name: [a.flows[name][first], b.flows[name][first]] for name in columns if a.flows[name][first] != b.flows[name][first]
+        name: [a.flows[name][first], b.flows[name][first]]
+        for name in columns
+        if a.flows[name][first] != b.flows[name][first]
     }
     assert of(found, "summary.json")["hash_a"] == a.summary["counters_hash"]
 
@@ -70,19 +86,35 @@ def test_text(invoke, results, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
     done = invoke("diff", "a", "b")
     assert done.exit_code == 1
-    for words in ("a and b differ in 1 key, ", "switch.buffer", "30packets", "60packets", "flows.parquet", "First flow that differs: flow "):
+    for words in (
+        "a and b differ in 1 key, ",
+        "switch.buffer",
+        "30packets",
+        "60packets",
+        "flows.parquet",
+        "First flow that differs: flow ",
+    ):
         assert words in done.stdout, words
     assert max(map(len, done.stdout.splitlines())) <= width
     assert "…" not in done.stdout
 
 
 def test_tables_and_flows_of_one_side(invoke, results, scenario, tmp_path):
-    afflux.load(scenario(("rounds = 3", "rounds = 2"), ("paths = true\n", ""), name="less.toml")).run(out=tmp_path / "less")
+    afflux.load(
+        scenario(("rounds = 3", "rounds = 2"), ("paths = true\n", ""), name="less.toml")
+    ).run(out=tmp_path / "less")
     found = json.loads(invoke("diff", "a", "less", "--json").stdout)
     assert {key["key"] for key in found["keys"]} == {"traffic.0.rounds", "record.paths"}
-    assert (of(found, "paths.parquet")["hash_b"], of(found, "paths.parquet")["rows_b"]) == (None, None)
+    assert (of(found, "paths.parquet")["hash_b"], of(found, "paths.parquet")["rows_b"]) == (
+        None,
+        None,
+    )
     assert (of(found, "flows.parquet")["rows_a"], of(found, "flows.parquet")["rows_b"]) == (24, 16)
-    assert (found["first_flow"]["id"], found["first_flow"]["only"], found["flows_different"]) == (16, "a", 8)
+    assert (found["first_flow"]["id"], found["first_flow"]["only"], found["flows_different"]) == (
+        16,
+        "a",
+        8,
+    )
     text = invoke("diff", "a", "less").stdout
     assert "only a has it" in text
     assert "number of rows" in text
@@ -99,7 +131,12 @@ def test_columns_of_one_side(results, tmp_path):
     with pytest.warns(afflux.UncheckedResult):
         found = diff(tmp_path / "a", tmp_path / "c")
     jobs = next(file for file in found.files if file.name == "jobs.parquet")
-    assert (jobs.only_a, jobs.only_b, jobs.different, jobs.same) == (("task",), ("more",), (), False)
+    assert (jobs.only_a, jobs.only_b, jobs.different, jobs.same) == (
+        ("task",),
+        ("more",),
+        (),
+        False,
+    )
     assert [file.name for file in found.files if not file.same] == ["jobs.parquet"]
 
 
@@ -109,11 +146,16 @@ def test_scenario_files(invoke, scenario):
     scenario(("[host.transport]", "[host.transport]\nhandshake = false"), name="default.toml")
     scenario(('"200kB"', '"100kB"'), ("jitter", "# jitter"), name="b.toml")
     assert invoke("diff", "a.toml", "comment.toml").exit_code == 0
-    assert invoke("diff", "a.toml", "default.toml").exit_code == 0, "a default that is written is the same"
+    assert invoke("diff", "a.toml", "default.toml").exit_code == 0, (
+        "a default that is written is the same"
+    )
     done = invoke("diff", "a.toml", "b.toml", "--json")
     assert done.exit_code == 1
     found = json.loads(done.stdout)
-    assert {key["key"]: (key["a"], key["b"]) for key in found["keys"]} == {"traffic.0.bytes": ("200kB", "100kB"), "traffic.0.jitter": ("1us", "0ps")}
+    assert {key["key"]: (key["a"], key["b"]) for key in found["keys"]} == {
+        "traffic.0.bytes": ("200kB", "100kB"),
+        "traffic.0.jitter": ("1us", "0ps"),
+    }
     assert found["files"] == []
 
 
@@ -121,7 +163,9 @@ def test_inputs_are_compared_by_content(invoke, tmp_path):
     text = 'format = 1\n[topology]\nkind = "star"\nhosts = 3\nrate = "10Gbps"\ndelay = "1us"\n[[traffic]]\nkind = "flows"\nfile = "FILE"\n'
     for name, bytes in (("one", 9), ("same", 9), ("other", 10)):
         (tmp_path / f"{name}.csv").write_text(f"start_ns,src,dst,bytes\n0,0,1,{bytes}\n")
-        (tmp_path / f"{name}.toml").write_text(text.replace("FILE", f"{name}.csv").replace("format = 1", 'format = 1\nname = "x"'))
+        (tmp_path / f"{name}.toml").write_text(
+            text.replace("FILE", f"{name}.csv").replace("format = 1", 'format = 1\nname = "x"')
+        )
     assert invoke("diff", "one.toml", "same.toml").exit_code == 0
     found = json.loads(invoke("diff", "one.toml", "other.toml", "--json").stdout)
     assert [key["key"] for key in found["keys"]] == ["traffic.0.sha256"]

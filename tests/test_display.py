@@ -33,12 +33,25 @@ def result(scenario_of_test) -> afflux.Result:
 @pytest.fixture(scope="module")
 def sweep(scenario_of_test, tmp_path_factory) -> afflux.Sweep:
     out = tmp_path_factory.mktemp("sweep") / "out"
-    return afflux.sweep(scenario_of_test, {"switch.buffer": ["9packets", "90packets"]}, seeds=[1, 2], out=out, jobs=1)
+    return afflux.sweep(
+        scenario_of_test,
+        {"switch.buffer": ["9packets", "90packets"]},
+        seeds=[1, 2],
+        out=out,
+        jobs=1,
+    )
 
 
 @pytest.fixture(scope="module")
 def comparison() -> afflux.Comparison:
-    return afflux.compare(Designs([design("deep", job=[1.5, 1.52, 1.49]), design("shallow", job=[2.7, 2.8, 2.9], drops=[5, 6, 7])]))
+    return afflux.compare(
+        Designs(
+            [
+                design("deep", job=[1.5, 1.52, 1.49]),
+                design("shallow", job=[2.7, 2.8, 2.9], drops=[5, 6, 7]),
+            ]
+        )
+    )
 
 
 def screenful(shown: object) -> list[str]:
@@ -88,7 +101,10 @@ def test_scenario(scenario_of_test):
         "  traffic.0  incast query: to = 0, senders = 8, bytes = 200kB, rounds = 3,",
         "             period = 5ms, jitter = 1us",
     ]
-    assert "incast query: to = 0, senders = 8, bytes = 200kB, rounds = 3, period = 5ms, jitter = 1us" in small(scenario_of_test)
+    assert (
+        "incast query: to = 0, senders = 8, bytes = 200kB, rounds = 3, period = 5ms, jitter = 1us"
+        in small(scenario_of_test)
+    )
 
 
 def test_names_are_escaped(scenario_of_test):
@@ -115,7 +131,10 @@ def test_control_characters_do_not_reach_the_terminal():
     [
         {},
         {"topology": 3, "traffic": "none"},
-        {"topology": {"kind": "nope"}, "traffic": [3, {"kind": "pairs", "pairs": [[0, 1]] * 100}] * 20},
+        {
+            "topology": {"kind": "nope"},
+            "traffic": [3, {"kind": "pairs", "pairs": [[0, 1]] * 100}] * 20,
+        },
         {"topology": {"kind": "star", "hosts": None}, "host": {"a": object()}, "name": ["x"]},
         {"name": "x" * 10_000, "topology": {"kind": "custom", "hosts": ["h" * 50] * 1_000}},
     ],
@@ -125,7 +144,11 @@ def test_a_scenario_that_is_not_valid_is_shown_nevertheless(data):
     assert small(afflux.Scenario(data))
 
 
-@pytest.mark.parametrize("template", sorted((Path(afflux.__file__).parent / "templates").glob("*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "template",
+    sorted((Path(afflux.__file__).parent / "templates").glob("*.toml")),
+    ids=lambda path: path.stem,
+)
 def test_the_number_of_hosts_is_that_of_the_scenario(template):
     scenario = afflux.load(template)
     checked = scenario.check()
@@ -137,7 +160,11 @@ def test_result(result, tmp_path, scenario_of_test):
     assert screenful(result) == [
         "Result small, seed 1",
         "  flows            24 finished of 24 started",
-        *(line for line in repr(result).splitlines() if re.match(r"  (job|completion) time .* (mean|p99)$|  slowdown .* p99$", line)),
+        *(
+            line
+            for line in repr(result).splitlines()
+            if re.match(r"  (job|completion) time .* (mean|p99)$|  slowdown .* p99$", line)
+        ),
         f"  goodput          {result.summary['goodput_bps'] / 1e9:.2f} Gbps while flows were active",
         f"  switches         {result.summary['drops']} drops",
         f"  senders          {result.summary['retransmits']} retransmissions, {result.summary['timeouts']} time-outs",
@@ -154,10 +181,14 @@ def test_result(result, tmp_path, scenario_of_test):
 def test_table(result):
     lines = screenful(result.flows)
     assert lines[0] == "Table flows: 24 rows, 33 columns"
-    assert "id int64, class string, job string, src int32, dst int32, bytes int64" in " ".join(" ".join(lines).split())
+    assert "id int64, class string, job string, src int32, dst int32, bytes int64" in " ".join(
+        " ".join(lines).split()
+    )
     head = next(place for place, line in enumerate(lines) if line.split()[:2] == ["id", "class"])
     assert lines[head].split()[-1] == "…", "columns that do not fit are not hidden"
-    assert [line.split()[0] for line in lines[head + 1 : head + 6]] == [str(id) for id in result.flows["id"][:5]]
+    assert [line.split()[0] for line in lines[head + 1 : head + 6]] == [
+        str(id) for id in result.flows["id"][:5]
+    ]
     assert lines[-1] == "  … and 19 rows more"
     heads = small(result.flows)[3:]
     assert heads[:13] == [*result.flows.column_names[:12], "…"]
@@ -168,13 +199,20 @@ def test_table(result):
         "  columns  id int64, slowdown double, deadline_met bool",
         "",
         f"  id  {'slowdown':>{len(max(first, key=len))}}  deadline_met".replace("  id", "  id"),
-        *(f"  {id:>2}  {value:>{max(8, *map(len, first))}}  {'–':>12}" for id, value in zip((3, 4), first, strict=True)),
+        *(
+            f"  {id:>2}  {value:>{max(8, *map(len, first))}}  {'–':>12}"
+            for id, value in zip((3, 4), first, strict=True)
+        ),
     ]
 
 
 def test_sweep(sweep):
     lines = screenful(sweep)
-    assert lines[:3] == ["Sweep over switch.buffer: means of 2 combinations", "  points  4: 4 finished, 0 failed", "  seeds   2: 1, 2"]
+    assert lines[:3] == [
+        "Sweep over switch.buffer: means of 2 combinations",
+        "  points  4: 4 finished, 0 failed",
+        "  seeds   2: 1, 2",
+    ]
     rows = [line.split()[0] for line in lines if line.split()[:1] in (["9packets"], ["90packets"])]
     assert rows == ["9packets", "90packets"]
     assert "job time" in small(sweep)
@@ -190,13 +228,28 @@ def test_comparison(comparison):
     assert lines[0] == "Comparison of shallow with deep"
     assert str(comparison.sentence())[:40] in " ".join(" ".join(lines).split())
     (row,) = [line for line in lines if line.startswith("  job time")]
-    assert re.split(r"\s{2,}", row.strip()) == ["job time", "1.503 ms", "2.800 ms", "+86.2 %", "worse"]
+    assert re.split(r"\s{2,}", row.strip()) == [
+        "job time",
+        "1.503 ms",
+        "2.800 ms",
+        "+86.2 %",
+        "worse",
+    ]
     assert {"measure", "deep", "shallow", "change", "verdict"} <= {*small(comparison)}
 
 
 def test_comparison_of_many_designs():
-    names = [f"switch.buffer={buffer}MB,switch.ecn.k={k}kB" for buffer in range(1, 6) for k in (50, 200)]
-    found = afflux.compare(Designs([design(name, job=[1.0 + place, 1.1 + place, 1.2 + place]) for place, name in enumerate(names)]))
+    names = [
+        f"switch.buffer={buffer}MB,switch.ecn.k={k}kB" for buffer in range(1, 6) for k in (50, 200)
+    ]
+    found = afflux.compare(
+        Designs(
+            [
+                design(name, job=[1.0 + place, 1.1 + place, 1.2 + place])
+                for place, name in enumerate(names)
+            ]
+        )
+    )
     lines = screenful(found)
     assert lines[0] == "Comparison with buffer=1MB k=50kB"
     assert "buffer=5MB k=200kB" in " ".join(lines)

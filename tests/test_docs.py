@@ -10,11 +10,20 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
 def test_worked_example_of_the_split(tmp_path: Path) -> None:
-    section = (DOCS / "concepts/time-split.md").read_text().split("## A worked example")[1].split("\n## ")[0]
+    section = (
+        (DOCS / "concepts/time-split.md")
+        .read_text()
+        .split("## A worked example")[1]
+        .split("\n## ")[0]
+    )
     blocks = dict(re.findall(r"```(toml|csv)\n(.*?)```", section, re.S))
     (tmp_path / "example.toml").write_text(blocks["toml"])
     (tmp_path / "flows.csv").write_text(blocks["csv"])
-    table = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("|")]
+    table = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in section.splitlines()
+        if line.startswith("|")
+    ]
     header, rows = table[0], table[2:]
     assert len(rows) == 4
     flows = afflux.load(tmp_path / "example.toml").run().flows

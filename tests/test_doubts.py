@@ -20,7 +20,11 @@ from afflux.words import sentence, text
 
 FAILED = [
     {"flow": None, "check": "conservation", "detail": "7 packets were sent"},
-    {"flow": 3, "check": "split", "detail": "the parts add up to 5 ps, its completion time is 6 ps"},
+    {
+        "flow": 3,
+        "check": "split",
+        "detail": "the parts add up to 5 ps, its completion time is 6 ps",
+    },
 ]
 
 
@@ -62,7 +66,10 @@ def test_run_keeps_the_result_and_ends_with_1(invoke, scenario, tmp_path, monkey
     monkeypatch.setattr(Result, "of_run", of_run)
     done = invoke("run", scenario(), "-o", "out")
     assert done.exit_code == 1
-    assert "error: small, seed 1: 2 checks of the result itself failed (whole run, conservation: 7 packets were sent; flow 3, split: " in done.stderr
+    assert (
+        "error: small, seed 1: 2 checks of the result itself failed (whole run, conservation: 7 packets were sent; flow 3, split: "
+        in done.stderr
+    )
     assert f"please report the defect with {tmp_path}/out/scenario.toml" in done.stderr
     assert "Completion time" in done.stdout
     assert afflux.Result.open(tmp_path / "out").flows.column("id")[-1] == 23
@@ -73,12 +80,19 @@ def test_run_keeps_the_result_and_ends_with_1(invoke, scenario, tmp_path, monkey
 
 def test_whoever_shows_it_says_so(invoke, doubted, tmp_path):
     one, other = doubted(), doubted("other", 250)
-    for arguments in (["explain", one], ["report", one, "-o", "one.html"], ["compare", one, other], ["report", one, other, "-o", "both.html"]):
+    for arguments in (
+        ["explain", one],
+        ["report", one, "-o", "one.html"],
+        ["compare", one, other],
+        ["report", one, other, "-o", "both.html"],
+    ):
         done = invoke(*arguments)
         assert done.exit_code == 0, done.output
         assert "error: small, seed 1: 2 checks of the result itself failed" in done.stderr
     assert "and 248 more" in invoke("compare", one, other).stderr
-    assert "250 checks of the result itself failed" in invoke("compare", one, other, "--json").stdout
+    assert (
+        "250 checks of the result itself failed" in invoke("compare", one, other, "--json").stdout
+    )
     for page in ("one.html", "both.html"):
         text = (tmp_path / page).read_text()
         assert "2 checks of the result itself failed" in text
@@ -86,24 +100,49 @@ def test_whoever_shows_it_says_so(invoke, doubted, tmp_path):
 
 
 def test_a_sweep_ends_with_1(invoke, scenario, tmp_path):
-    arguments = ("sweep", scenario(), "--vary", "switch.buffer=20packets,30packets", "-o", "swept", "--jobs", "1")
+    arguments = (
+        "sweep",
+        scenario(),
+        "--vary",
+        "switch.buffer=20packets,30packets",
+        "-o",
+        "swept",
+        "--jobs",
+        "1",
+    )
     assert invoke(*arguments).exit_code == 0
     path = next((tmp_path / "swept/points").glob("*20packets*")) / "summary.json"
     change(path, failed_checks=FAILED[:1], failed_checks_total=1)
     done = invoke(*arguments)
     assert done.exit_code == 1
-    assert "a check of the result itself failed (whole run, conservation: 7 packets were sent)" in done.stderr
+    assert (
+        "a check of the result itself failed (whole run, conservation: 7 packets were sent)"
+        in done.stderr
+    )
 
 
 def test_a_flow_without_parts_is_left_out_of_the_explanation(scenario):
     result = afflux.load(scenario()).run()
     flows = polars.DataFrame(result.flows)
     first = int(flows["id"][0])
-    parts = [polars.when(polars.col("id") == first).then(None).otherwise(polars.col(f"{label}_ns")).alias(f"{label}_ns") for label in LABELS]
-    broken = Result(result.summary | {"failed_checks": FAILED, "failed_checks_total": 1}, None, ["flows"], lambda _: Columns(flows.with_columns(parts)))
+    parts = [
+        polars.when(polars.col("id") == first)
+        .then(None)
+        .otherwise(polars.col(f"{label}_ns"))
+        .alias(f"{label}_ns")
+        for label in LABELS
+    ]
+    broken = Result(
+        result.summary | {"failed_checks": FAILED, "failed_checks_total": 1},
+        None,
+        ["flows"],
+        lambda _: Columns(flows.with_columns(parts)),
+    )
     explanation = broken.explain()
     assert len(explanation) == len(result.explain()) - 1
-    assert explanation.sums(explanation.names("size"), explanation.counted())[ALL].flows == len(explanation)
+    assert explanation.sums(explanation.names("size"), explanation.counted())[ALL].flows == len(
+        explanation
+    )
     with pytest.raises(LookupError, match="do not add up"):
         explanation.flow(first)
     assert failed_checks.count(broken) == 1
@@ -153,7 +192,12 @@ def accounted(result: Result) -> None:
     assert (result.summary["failed_checks"], result.summary["failed_checks_total"]) == ([], 0)
     flows = polars.DataFrame(result.flows).filter(polars.col("fct_ns").is_not_null())
     assert len(flows) > 0
-    assert flows.select(polars.sum_horizontal(f"{label}_ns" for label in LABELS).alias("sum"))["sum"].to_list() == flows["fct_ns"].to_list()
+    assert (
+        flows.select(polars.sum_horizontal(f"{label}_ns" for label in LABELS).alias("sum"))[
+            "sum"
+        ].to_list()
+        == flows["fct_ns"].to_list()
+    )
 
 
 def test_multipath_flows_that_end_with_the_last_byte(scenario):
@@ -192,16 +236,28 @@ def test_no_goodput_is_above_the_line_rate(command):
     most = 1e9 * 1_460 / 1_538
     assert 0.99 * most < group["bps"] <= most
     assert max(goodputs) <= most
-    assert group["bps"] == summary["goodput_bps"] == pytest.approx(8e9 * flows["delivered_bytes"].sum() / summary["busy_ns"])
+    assert (
+        group["bps"]
+        == summary["goodput_bps"]
+        == pytest.approx(8e9 * flows["delivered_bytes"].sum() / summary["busy_ns"])
+    )
     assert (group["jain"], group["flows"]) == (pytest.approx(jain(goodputs)), 4)
-    best, worst = (flows.row(int(place), named=True) for place in (flows["goodput_bps"].arg_max(), flows["goodput_bps"].arg_min()))
+    best, worst = (
+        flows.row(int(place), named=True)
+        for place in (flows["goodput_bps"].arg_max(), flows["goodput_bps"].arg_min())
+    )
     (note,) = summary["notes"]
     between = f"between {worst['goodput_bps']:.0f} bps (flow {worst['id']}) and {best['goodput_bps'] / 1e6:.0f} Mbps (flow {best['id']})"
-    assert note.startswith(f"warning: class x: equal flows that started together got {between}; no difference in their paths explains it: ")
+    assert note.startswith(
+        f"warning: class x: equal flows that started together got {between}; no difference in their paths explains it: "
+    )
     assert sentence(note).ja.startswith("警告: クラス x: ")
     shown = " ".join(done.stdout.split())
     assert f"note: {note}" in shown
-    assert f"class x {text.rate(group['bps'])}, Jain's fairness index {text.ratio(group['jain'])} over 4 flows" in shown
+    assert (
+        f"class x {text.rate(group['bps'])}, Jain's fairness index {text.ratio(group['jain'])} over 4 flows"
+        in shown
+    )
 
 
 def test_what_each_of_two_senders_got(command):

@@ -39,7 +39,9 @@ def test_nothing_remains_of_what_was_not_finished(tmp_path):
 
     (tmp_path / "b.txt").write_text("old")
     with pytest.raises(ValueError, match="no"):
-        durable.write_all({tmp_path / "a.txt": lambda path: path.write_text("new"), tmp_path / "b.txt": fails})
+        durable.write_all(
+            {tmp_path / "a.txt": lambda path: path.write_text("new"), tmp_path / "b.txt": fails}
+        )
     assert names(tmp_path) == ["b.txt"]
     assert (tmp_path / "b.txt").read_text() == "old"
 
@@ -64,7 +66,11 @@ def test_errors_name_the_file_that_was_asked_for(tmp_path):
     with pytest.raises(FileNotFoundError) as missing:
         durable.write_text(tmp_path / "none" / "a.txt", "")
     assert missing.value.filename == str(tmp_path / "none")
-    with pytest.raises(OSError, match="No space") as full, durable.NewFile(tmp_path / "a.txt") as new, new.partial.open("w"):
+    with (
+        pytest.raises(OSError, match="No space") as full,
+        durable.NewFile(tmp_path / "a.txt") as new,
+        new.partial.open("w"),
+    ):
         raise OSError(28, "No space left on device")
     assert full.value.filename == str(tmp_path / "a.txt")
     assert names(tmp_path) == ["dir"]

@@ -13,8 +13,16 @@ WITHOUT_TRAFFIC = INCAST[: INCAST.index("[[traffic]]")]
 #: name: (replacement, line of the mistake as written in the file, words that the message must
 #: contain)
 MISTAKES = {
-    "unknown key": (('buffer = "30packets"', 'bufer = "30packets"'), "bufer", ["bufer", "switch", "buffer"]),
-    "wrong unit": (('delay = "1us"', 'delay = "1Gbps"'), 'delay = "1Gbps"', ["delay", "1Gbps", "us"]),
+    "unknown key": (
+        ('buffer = "30packets"', 'bufer = "30packets"'),
+        "bufer",
+        ["bufer", "switch", "buffer"],
+    ),
+    "wrong unit": (
+        ('delay = "1us"', 'delay = "1Gbps"'),
+        'delay = "1Gbps"',
+        ["delay", "1Gbps", "us"],
+    ),
     "no unit": (('rate = "10Gbps"', "rate = 10"), "rate = 10", ["rate", "10", "Gbps"]),
     "negative size": (('bytes = "200kB"', 'bytes = "-200kB"'), "-200kB", ["bytes", "-200kB"]),
     "host out of range": (("to = 0", "to = 9"), "to = 9", ["to", "9", "8"]),
@@ -31,7 +39,9 @@ def refused(command, file: Path, *options: str) -> str:
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
-    assert sorted(path.name for path in file.parent.iterdir()) == before, "a refused scenario writes nothing"
+    assert sorted(path.name for path in file.parent.iterdir()) == before, (
+        "a refused scenario writes nothing"
+    )
     return done.stderr
 
 
@@ -39,7 +49,11 @@ def refused(command, file: Path, *options: str) -> str:
 def test_mistake_in_a_scenario(command, scenario, mistake):
     replacement, at, words = MISTAKES[mistake]
     file = scenario(replacement)
-    line = next(number for number, text in enumerate(file.read_text().splitlines(), 1) if text.startswith(at) or at in text)
+    line = next(
+        number
+        for number, text in enumerate(file.read_text().splitlines(), 1)
+        if text.startswith(at) or at in text
+    )
     message = refused(command, file)
     for word in [f"small.toml:{line}", *words]:
         assert word in message, f"{word!r} is not in {message!r}"
@@ -83,7 +97,14 @@ b = "switch1"
         ("start_ns,src,dst,bytes\n0,1,9,1000\n", 2, ["dst", "9", "8"]),
         ("start_ns,src,dst,bytes\n0,1,1,1000\n", 2, ["local"]),
     ],
-    ids=["missing column", "broken number", "short row", "negative bytes", "host out of range", "to itself"],
+    ids=[
+        "missing column",
+        "broken number",
+        "short row",
+        "negative bytes",
+        "host out of range",
+        "to itself",
+    ],
 )
 def test_mistake_in_a_flow_list(command, scenario, csv, line, words):
     file = scenario(text=WITHOUT_TRAFFIC + FLOWS)
@@ -126,7 +147,10 @@ def test_result_directory_exists(command, scenario, tmp_path):
 
 def test_explain_refuses(command, scenario, tmp_path):
     assert command("run", scenario()).returncode == 0
-    for options, word in [(["--flow", "99999"], "99999"), (["--flow", "1", "--slowest", "2"], "--slowest")]:
+    for options, word in [
+        (["--flow", "99999"], "99999"),
+        (["--flow", "1", "--slowest", "2"], "--slowest"),
+    ]:
         done = command("explain", "out/small-1", *options)
         assert (done.returncode, done.stdout) == (2, "")
         assert word in done.stderr

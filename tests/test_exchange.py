@@ -13,7 +13,11 @@ from afflux.exchange import Account, sonic
 CONFIG = {
     "DSCP_TO_TC_MAP": {"AZURE": {"3": "3", "26": "3", "0": "0"}},
     "TC_TO_QUEUE_MAP": {"AZURE": {str(tc): str(tc) for tc in range(8)}},
-    "SCHEDULER": {"scheduler.0": {"type": "DWRR", "weight": "14"}, "scheduler.1": {"type": "DWRR", "weight": "15"}, "scheduler.2": {"type": "STRICT"}},
+    "SCHEDULER": {
+        "scheduler.0": {"type": "DWRR", "weight": "14"},
+        "scheduler.1": {"type": "DWRR", "weight": "15"},
+        "scheduler.2": {"type": "STRICT"},
+    },
     "WRED_PROFILE": {
         "AZURE_LOSSLESS": {
             "wred_green_enable": "true",
@@ -24,13 +28,28 @@ CONFIG = {
         }
     },
     "QUEUE": {
-        **{f"Ethernet{p}|{q}": {"scheduler": "scheduler.0"} for p in (0, 4) for q in (0, 1, 2, 5, 6)},
-        **{f"Ethernet{p}|3-4": {"scheduler": "scheduler.1", "wred_profile": "AZURE_LOSSLESS"} for p in (0, 4)},
+        **{
+            f"Ethernet{p}|{q}": {"scheduler": "scheduler.0"}
+            for p in (0, 4)
+            for q in (0, 1, 2, 5, 6)
+        },
+        **{
+            f"Ethernet{p}|3-4": {"scheduler": "scheduler.1", "wred_profile": "AZURE_LOSSLESS"}
+            for p in (0, 4)
+        },
         **{f"Ethernet{p}|7": {"scheduler": "scheduler.2"} for p in (0, 4)},
     },
-    "PORT_QOS_MAP": {f"Ethernet{p}": {"dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE", "pfc_enable": "3,4"} for p in (0, 4)},
+    "PORT_QOS_MAP": {
+        f"Ethernet{p}": {"dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE", "pfc_enable": "3,4"}
+        for p in (0, 4)
+    },
     "BUFFER_POOL": {
-        "ingress_lossless_pool": {"type": "ingress", "mode": "dynamic", "size": "10875072", "xoff": "4194112"},
+        "ingress_lossless_pool": {
+            "type": "ingress",
+            "mode": "dynamic",
+            "size": "10875072",
+            "xoff": "4194112",
+        },
         "egress_lossy_pool": {"type": "egress", "mode": "dynamic", "size": "9243812"},
     },
     "BUFFER_PROFILE": {
@@ -46,7 +65,13 @@ CONFIG = {
     },
     "BUFFER_PG": {f"Ethernet{p}|3-4": {"profile": "pg_lossless_25000_5m_profile"} for p in (0, 4)},
     "BUFFER_QUEUE": {f"Ethernet{p}|0-2": {"profile": "egress_lossy_profile"} for p in (0, 4)},
-    "PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "200"}, **{f"Ethernet{p}": {"action": "drop", "detection_time": "200", "restoration_time": "400"} for p in (0, 4)}},
+    "PFC_WD": {
+        "GLOBAL": {"POLL_INTERVAL": "200"},
+        **{
+            f"Ethernet{p}": {"action": "drop", "detection_time": "200", "restoration_time": "400"}
+            for p in (0, 4)
+        },
+    },
 }
 
 
@@ -75,7 +100,12 @@ def test_what_is_imported(command, config, tmp_path):
     assert switch["pfc"]["priorities"] == [3, 4]
     assert switch["pfc"]["headroom"] == "39936B"
     assert switch["queue"][3]["weight"] == 15
-    assert switch["queue"][3]["ecn"] == {"kmin": "1048576B", "kmax": "2097152B", "pmax": 0.05, "incapable": "drop"}
+    assert switch["queue"][3]["ecn"] == {
+        "kmin": "1048576B",
+        "kmax": "2097152B",
+        "pmax": 0.05,
+        "incapable": "drop",
+    }
     assert switch["queue"][7]["strict"]
     assert command("run", "leaf.toml").returncode == 0
 
@@ -90,22 +120,47 @@ def test_export_of_import(command, config):
 def test_a_changed_design_changes_what_it_must(command, config, tmp_path):
     command("import", "sonic", config(), "-o", "leaf.toml")
     path = tmp_path / "leaf.toml"
-    path.write_text(path.read_text().replace('kmin = "1048576B"', 'kmin = "150000B"').replace('headroom = "39936B"', 'headroom = "62464B"'))
+    path.write_text(
+        path.read_text()
+        .replace('kmin = "1048576B"', 'kmin = "150000B"')
+        .replace('headroom = "39936B"', 'headroom = "62464B"')
+    )
     done = command("export", "sonic", "leaf.toml")
     assert done.returncode == 0, done.stderr
     tables = json.loads(done.stdout)
-    assert {name for name in tables if tables[name] != CONFIG[name]} == {"WRED_PROFILE", "QUEUE", "BUFFER_PROFILE"}
+    assert {name for name in tables if tables[name] != CONFIG[name]} == {
+        "WRED_PROFILE",
+        "QUEUE",
+        "BUFFER_PROFILE",
+    }
     assert tables["BUFFER_PROFILE"]["pg_lossless_25000_5m_profile"]["xoff"] == "62464"
-    assert tables["WRED_PROFILE"][tables["QUEUE"]["Ethernet4|3"]["wred_profile"]]["green_min_threshold"] == "150000"
+    assert (
+        tables["WRED_PROFILE"][tables["QUEUE"]["Ethernet4|3"]["wred_profile"]][
+            "green_min_threshold"
+        ]
+        == "150000"
+    )
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda t: t["BUFFER_POOL"]["egress_lossy_pool"].update(size="9 MB"), "BUFFER_POOL → egress_lossy_pool → size: found '9 MB', expected a whole number"),
-        (lambda t: t["BUFFER_PG"]["Ethernet0|3-4"].update(profile="none"), "BUFFER_PG → Ethernet0|3-4 → profile: BUFFER_PROFILE has no 'none'"),
-        (lambda t: t["QUEUE"].update({"Ethernet0": {}}), "QUEUE → Ethernet0: expected a key of the form port|priorities"),
-        (lambda t: t["SCHEDULER"]["scheduler.0"].update(weight="300"), "SCHEDULER → scheduler.0 → weight: found '300', expected a whole number from 1 to 100"),
+        (
+            lambda t: t["BUFFER_POOL"]["egress_lossy_pool"].update(size="9 MB"),
+            "BUFFER_POOL → egress_lossy_pool → size: found '9 MB', expected a whole number",
+        ),
+        (
+            lambda t: t["BUFFER_PG"]["Ethernet0|3-4"].update(profile="none"),
+            "BUFFER_PG → Ethernet0|3-4 → profile: BUFFER_PROFILE has no 'none'",
+        ),
+        (
+            lambda t: t["QUEUE"].update({"Ethernet0": {}}),
+            "QUEUE → Ethernet0: expected a key of the form port|priorities",
+        ),
+        (
+            lambda t: t["SCHEDULER"]["scheduler.0"].update(weight="300"),
+            "SCHEDULER → scheduler.0 → weight: found '300', expected a whole number from 1 to 100",
+        ),
         (lambda t: t.update(WRED_PROFILE=[]), "WRED_PROFILE: found a list, expected an object"),
     ],
 )
@@ -119,7 +174,9 @@ def test_broken_tables_are_named(command, config, tmp_path, change, says):
 
 
 def test_unknown_tables_are_named(command, config):
-    done = command("import", "sonic", config(lambda t: t.update(VLAN={"Vlan100": {}})), "-o", "leaf.toml")
+    done = command(
+        "import", "sonic", config(lambda t: t.update(VLAN={"Vlan100": {}})), "-o", "leaf.toml"
+    )
     assert done.returncode == 0
     assert "table VLAN is unknown and ignored" in done.stderr
 
@@ -187,13 +244,22 @@ def test_the_switch_of_an_export_is_chosen(command, scenario):
     assert sizes == {"spine1": 32_000_000, "leaf0": 16_000_000, "leaf1": 8_000_000}
     plain = command("export", "sonic", path)
     assert plain.returncode == 0
-    assert "leaf0, leaf1 have other settings, from [[switch.override]]: write --switch leaf0 to export them" in plain.stderr
+    assert (
+        "leaf0, leaf1 have other settings, from [[switch.override]]: write --switch leaf0 to export them"
+        in plain.stderr
+    )
     wrong = command("export", "sonic", path, "--switch", "leave0")
     assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert "--switch leave0: there is no switch called 'leave0' (did you mean 'leaf0'?): there are leaf0, leaf1, spine0, spine1" in wrong.stderr
+    assert (
+        "--switch leave0: there is no switch called 'leave0' (did you mean 'leaf0'?): there are leaf0, leaf1, spine0, spine1"
+        in wrong.stderr
+    )
     every = command("export", "sonic", scenario(('match = "leaf*"', 'match = "*"'), text=FABRIC))
     assert every.returncode == 2
-    assert "every switch has settings of its own in [[switch.override]]: write --switch with one of leaf0, leaf1, spine0, spine1" in every.stderr
+    assert (
+        "every switch has settings of its own in [[switch.override]]: write --switch with one of leaf0, leaf1, spine0, spine1"
+        in every.stderr
+    )
 
 
 def test_classes_of_an_export_fit_together(command, scenario, tmp_path):
@@ -208,32 +274,51 @@ def test_classes_of_an_export_fit_together(command, scenario, tmp_path):
     again = tomllib.loads((tmp_path / "again.toml").read_text())
     wanted = tomllib.loads(FABRIC)["switch"]["override"][0]["queue"]
     for found, meant in zip(again["switch"]["queue"], wanted, strict=True):
-        assert (found["priorities"], found.get("weight"), found.get("strict")) == (meant["priorities"], meant.get("weight"), meant.get("strict"))
+        assert (found["priorities"], found.get("weight"), found.get("strict")) == (
+            meant["priorities"],
+            meant.get("weight"),
+            meant.get("strict"),
+        )
     assert again["host"]["dscp_to_priority"]["46"] == 5
     assert len(tables["DSCP_TO_TC_MAP"]["AZURE"]) == 64
     for port in ("Ethernet0", "Ethernet4"):
         maps = tables["PORT_QOS_MAP"][port]
-        queue = tables["TC_TO_QUEUE_MAP"][maps["tc_to_queue_map"]][tables["DSCP_TO_TC_MAP"][maps["dscp_to_tc_map"]]["3"]]
+        queue = tables["TC_TO_QUEUE_MAP"][maps["tc_to_queue_map"]][
+            tables["DSCP_TO_TC_MAP"][maps["dscp_to_tc_map"]]["3"]
+        ]
         assert "wred_profile" in tables["QUEUE"][f"{port}|{queue}"]
     # The messages state what hosts must do, what is impossible, and what got lost.
     assert "hosts must send traffic of priority 3 (bulk) with DSCP 3" in done.stderr
     assert "hosts must send traffic of priority 0 (default) with DSCP 8" in done.stderr
-    assert "no DSCP leads to priority 7 (control): write one in [host] dscp_to_priority, as in 56 = 7, and export again" in done.stderr
-    assert 'not exported: queue 1: spacing = "linux": WRED_PROFILE has no field for it' in done.stderr
+    assert (
+        "no DSCP leads to priority 7 (control): write one in [host] dscp_to_priority, as in 56 = 7, and export again"
+        in done.stderr
+    )
+    assert (
+        'not exported: queue 1: spacing = "linux": WRED_PROFILE has no field for it' in done.stderr
+    )
 
 
 def test_lossless_classes_have_groups_and_queues(command, scenario):
-    text = FABRIC.replace('buffer = "16MB"', 'buffer = "16MB"\npfc = { priorities = [3], headroom = "40kB" }')
+    text = FABRIC.replace(
+        'buffer = "16MB"', 'buffer = "16MB"\npfc = { priorities = [3], headroom = "40kB" }'
+    )
     done = command("export", "sonic", scenario(text=text), "--switch", "leaf0", "--ports", "1")
     assert done.returncode == 0, done.stderr
     tables = json.loads(done.stdout)
     maps = tables["PORT_QOS_MAP"]["Ethernet0"]
     assert maps["pfc_enable"] == "3"
-    assert tables["TC_TO_PRIORITY_GROUP_MAP"][maps["tc_to_pg_map"]] == {str(tc): "3" if tc == 3 else "0" for tc in range(8)}
+    assert tables["TC_TO_PRIORITY_GROUP_MAP"][maps["tc_to_pg_map"]] == {
+        str(tc): "3" if tc == 3 else "0" for tc in range(8)
+    }
     assert "xoff" in tables["BUFFER_PROFILE"][tables["BUFFER_PG"]["Ethernet0|3"]["profile"]]
     # Priority 3 is in queue 1, so PAUSE frames stop this queue, and no lossy buffer profile limits
     # it.
-    assert tables["MAP_PFC_PRIORITY_TO_QUEUE"][maps["pfc_to_queue_map"]]["3"] == tables["TC_TO_QUEUE_MAP"][maps["tc_to_queue_map"]]["3"] == "1"
+    assert (
+        tables["MAP_PFC_PRIORITY_TO_QUEUE"][maps["pfc_to_queue_map"]]["3"]
+        == tables["TC_TO_QUEUE_MAP"][maps["tc_to_queue_map"]]["3"]
+        == "1"
+    )
     assert "Ethernet0|1" not in tables["BUFFER_QUEUE"]
     assert "Ethernet0|0" in tables["BUFFER_QUEUE"]
 
@@ -266,14 +351,18 @@ def test_public_configurations_come_back(shared):
 
 
 def test_linux_without_the_module(command, scenario):
-    done = command("export", "linux", scenario(('stack = "basic"\nmin_rto = "1ms"', 'congestion = "d2tcp"')))
+    done = command(
+        "export", "linux", scenario(('stack = "basic"\nmin_rto = "1ms"', 'congestion = "d2tcp"'))
+    )
     assert done.returncode == 0, done.stderr
     assert "tcp_congestion_control" not in done.stdout
     assert "congestion = 'd2tcp': mainline Linux has no such module" in done.stderr
 
 
 def test_linux(command, scenario):
-    transport = 'congestion = "htcp"\necn = "classic"\nreceive_window = "unlimited"\nmin_rto = "10ms"'
+    transport = (
+        'congestion = "htcp"\necn = "classic"\nreceive_window = "unlimited"\nmin_rto = "10ms"'
+    )
     done = command("export", "linux", scenario(('stack = "basic"\nmin_rto = "1ms"', transport)))
     assert done.returncode == 0, done.stderr
     assert "net.ipv4.tcp_congestion_control = htcp" in done.stdout
@@ -283,9 +372,16 @@ def test_linux(command, scenario):
 
 
 def test_linux_without_ecn(command, scenario):
-    changes = [("[host.transport]", "[host]\necn = false\n\n[host.transport]"), ('stack = "basic"\nmin_rto = "1ms"', 'congestion = "{}"')]
+    changes = [
+        ("[host.transport]", "[host]\necn = false\n\n[host.transport]"),
+        ('stack = "basic"\nmin_rto = "1ms"', 'congestion = "{}"'),
+    ]
     for congestion, told in [("cubic", False), ("dctcp", True)]:
-        done = command("export", "linux", scenario(changes[0], (changes[1][0], changes[1][1].format(congestion))))
+        done = command(
+            "export",
+            "linux",
+            scenario(changes[0], (changes[1][0], changes[1][1].format(congestion))),
+        )
         assert done.returncode == 0, done.stderr
         assert "net.ipv4.tcp_ecn = 0" in done.stdout
         # Linux's DCTCP ignores this setting.
@@ -322,17 +418,32 @@ priority = 3
 @pytest.mark.parametrize("cell", ["off", "256B"])
 def test_exported_headroom_is_never_too_small(tmp_path, headroom, cell):
     written = computed = 0
-    for rate, delay, payload in itertools.product(["10Gbps", "100Gbps", "400Gbps"], ["25ns", "1.515us"], ["18B", "1000B", "9000B"]):
+    for rate, delay, payload in itertools.product(
+        ["10Gbps", "100Gbps", "400Gbps"], ["25ns", "1.515us"], ["18B", "1000B", "9000B"]
+    ):
         path = tmp_path / "lossless.toml"
-        path.write_text(LOSSLESS.format(rate=rate, delay=delay, cell=cell, headroom=headroom, payload=payload))
+        path.write_text(
+            LOSSLESS.format(rate=rate, delay=delay, cell=cell, headroom=headroom, payload=payload)
+        )
         ports = _core.load(path).headrooms
         assert len(ports) == 3
         tables, notes = sonic.exported(path)
-        xoff = next((int(profile["xoff"]) for profile in tables.get("BUFFER_PROFILE", {}).values() if "xoff" in profile), None)
+        xoff = next(
+            (
+                int(profile["xoff"])
+                for profile in tables.get("BUFFER_PROFILE", {}).values()
+                if "xoff" in profile
+            ),
+            None,
+        )
         # Without a value the switch computes the headroom.
         assert all((own if xoff is None else xoff) >= least for *_, own, least in ports)
-        assert (xoff is not None and headroom != "worst_case") == any("xoff is" in note for note in notes)
-        assert not any("balance" in note for note in notes), "ECMP is what switches do by themselves"
+        assert (xoff is not None and headroom != "worst_case") == any(
+            "xoff is" in note for note in notes
+        )
+        assert not any("balance" in note for note in notes), (
+            "ECMP is what switches do by themselves"
+        )
         written, computed = written + (xoff is not None), computed + (xoff is None)
     assert written > 0
     assert (computed > 0) == (headroom == "sonic")
@@ -340,7 +451,11 @@ def test_exported_headroom_is_never_too_small(tmp_path, headroom, cell):
 
 def test_a_size_that_is_too_small_is_exported_and_said(tmp_path):
     path = tmp_path / "lossless.toml"
-    path.write_text(LOSSLESS.format(rate="100Gbps", delay="1.515us", cell="off", headroom="20kB", payload="1000B"))
+    path.write_text(
+        LOSSLESS.format(
+            rate="100Gbps", delay="1.515us", cell="off", headroom="20kB", payload="1000B"
+        )
+    )
     checked = _core.load(path)
     assert 'and the headroom is 20000 B; write headroom = "worst_case"' in str(checked.warnings[0])
     tables, notes = sonic.exported(path)

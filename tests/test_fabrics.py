@@ -32,17 +32,29 @@ paths = true
 FABRICS = {
     "fat-tree": ('kind = "fat_tree"\nk = 4\n', "core0"),
     "dual-homed": ('kind = "dual_homed_fat_tree"\nk = 4\n', "edge0"),
-    "vl2": ('kind = "vl2"\naggregation_ports = 4\nintermediate_ports = 4\nhosts_per_tor = 4\n', "int0"),
-    "vl2, aggregation": ('kind = "vl2"\naggregation_ports = 4\nintermediate_ports = 4\nhosts_per_tor = 4\n', "agg1"),
+    "vl2": (
+        'kind = "vl2"\naggregation_ports = 4\nintermediate_ports = 4\nhosts_per_tor = 4\n',
+        "int0",
+    ),
+    "vl2, aggregation": (
+        'kind = "vl2"\naggregation_ports = 4\nintermediate_ports = 4\nhosts_per_tor = 4\n',
+        "agg1",
+    ),
     "bcube": ('kind = "bcube"\nports = 4\n', "level1_0"),
     "bcube, three levels": ('kind = "bcube"\nports = 3\nlevels = 3\n', "level0_4"),
 }
 
 
-@pytest.mark.parametrize("mptcp", ["", 'mptcp = { manager = "fullmesh", subflows = 4, coupling = "lia" }\n'], ids=["tcp", "mptcp"])
+@pytest.mark.parametrize(
+    "mptcp",
+    ["", 'mptcp = { manager = "fullmesh", subflows = 4, coupling = "lia" }\n'],
+    ids=["tcp", "mptcp"],
+)
 @pytest.mark.parametrize(("topology", "failed"), FABRICS.values(), ids=FABRICS)
 def test_a_failed_switch_is_avoided(tmp_path: Path, topology: str, failed: str, mptcp: str) -> None:
-    (tmp_path / "fabric.toml").write_text(FABRIC.format(topology=topology, failed=failed, mptcp=mptcp))
+    (tmp_path / "fabric.toml").write_text(
+        FABRIC.format(topology=topology, failed=failed, mptcp=mptcp)
+    )
     result = afflux.load(tmp_path / "fabric.toml").run()
     assert set(result.flows.column("status")) == {"finished"}
     paths = [path.split(">") for path in result.paths.column("path")]

@@ -25,13 +25,33 @@ BASE: dict[str, Any] = {
     "topology": {
         "defaults": {"kind": "linux"},
         "kinds": {"linux": {}},
-        "groups": {"servers": {"kind": "linux"}, "others": {"kind": "linux", "labels": {"role": "switch"}}},
-        "nodes": {"leaf": {"kind": "nokia_srlinux"}, "a": {"kind": "linux"}, "c1": {"group": "servers"}, "d1": None},
+        "groups": {
+            "servers": {"kind": "linux"},
+            "others": {"kind": "linux", "labels": {"role": "switch"}},
+        },
+        "nodes": {
+            "leaf": {"kind": "nokia_srlinux"},
+            "a": {"kind": "linux"},
+            "c1": {"group": "servers"},
+            "d1": None,
+        },
         "links": [
             {"endpoints": ["a:eth1", "leaf:e1-1"]},
-            {"type": "veth", "endpoints": [{"node": "c1", "interface": "eth1"}, {"node": "leaf", "interface": "e1-2"}]},
+            {
+                "type": "veth",
+                "endpoints": [
+                    {"node": "c1", "interface": "eth1"},
+                    {"node": "leaf", "interface": "e1-2"},
+                ],
+            },
             {"endpoints": ["d1:eth1", "leaf:e1-3"]},
-            {"type": "vxlan", "endpoint": {"node": "leaf", "interface": "e1-9"}, "remote": "10.9.9.9", "vni": 100, "dst-port": 4789},
+            {
+                "type": "vxlan",
+                "endpoint": {"node": "leaf", "interface": "e1-9"},
+                "remote": "10.9.9.9",
+                "vni": 100,
+                "dst-port": 4789,
+            },
         ],
     },
 }
@@ -131,7 +151,11 @@ CHANGES: list[Change] = [
     (("topology", "nodes", "a", "exec"), ["tc qdisc add dev eth1 root netem delay 10ms"], "exec"),
     (("topology", "nodes", "a", "exec"), ["sysctl -w net.ipv4.ip_forward=1"], "exec"),
     (("topology", "nodes", "a", "exec"), ["ip addr add 10.0.0.7/24 dev eth1 && iperf3 -s"], "exec"),
-    (("topology", "nodes", "a", "stages"), {"create": {"exec": [{"command": "ip addr add 10.0.0.7/24 dev eth1", "phase": "on-exit"}]}}, "stages"),
+    (
+        ("topology", "nodes", "a", "stages"),
+        {"create": {"exec": [{"command": "ip addr add 10.0.0.7/24 dev eth1", "phase": "on-exit"}]}},
+        "stages",
+    ),
     (("topology", "nodes", "a", "mgmt_ipv4"), "172.20.20.9", "mgmt_ipv4"),
     (("topology", "nodes", "leaf", "mgmt-ipv4"), "172.20.20.9", "addresses of switches"),
     (("topology", "nodes", "e"), {"kind": "linux"}, "e"),
@@ -184,7 +208,11 @@ CHANGES: list[Change] = [
     ((*_VXLAN, "x-mine"), 1, "x-mine"),
     ((*_VXLAN, "endpoint", "mac"), "aa:c1:ab:00:00:01", "mac"),
     *(
-        ((*_LINKS, 4), {"type": kind, "endpoint": {"node": "c1", "interface": "eth5"}, **more}, kind)
+        (
+            (*_LINKS, 4),
+            {"type": kind, "endpoint": {"node": "c1", "interface": "eth5"}, **more},
+            kind,
+        )
         for kind, more in {
             "mgmt-net": {"host-interface": "x"},
             "host": {"host-interface": "x"},
@@ -193,8 +221,15 @@ CHANGES: list[Change] = [
             "dummy": {},
         }.items()
     ),
-    *(((*_LINKS, 4), {"endpoints": ["c1:eth5", f"{end}:x"]}, end) for end in ("mgmt-net", "host", "macvlan")),
-    ((*_LINKS, 4), {"type": "dummy", "endpoint": {"node": "c1", "interface": "eth5", "ipv4": "10.0.0.7/24"}}, "ipv4"),
+    *(
+        ((*_LINKS, 4), {"endpoints": ["c1:eth5", f"{end}:x"]}, end)
+        for end in ("mgmt-net", "host", "macvlan")
+    ),
+    (
+        (*_LINKS, 4),
+        {"type": "dummy", "endpoint": {"node": "c1", "interface": "eth5", "ipv4": "10.0.0.7/24"}},
+        "ipv4",
+    ),
     ((*_LINKS, 4), {"endpoints": ["a:eth5", "c1:eth5"]}, "--switch"),
     ((*_LINKS, 4), {"endpoints": ["leaf:e1-5", "leaf:e1-6"]}, "from a node to itself"),
 ]
@@ -243,7 +278,9 @@ def titled(change: Change) -> str:
 
 @pytest.mark.parametrize("change", CHANGES, ids=titled)
 def test_no_field_is_silent(tmp_path, change):
-    assert is_silent(tmp_path, change) == (change[1] in SAME if isinstance(change[1], str) else False)
+    assert is_silent(tmp_path, change) == (
+        change[1] in SAME if isinstance(change[1], str) else False
+    )
 
 
 def test_a_reader_that_ignores_a_field_is_found(tmp_path, monkeypatch):
@@ -281,7 +318,9 @@ def test_a_reader_that_ignores_a_field_is_found(tmp_path, monkeypatch):
 def test_a_reader_without_notes_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(lab_fields.Fields, "look", lambda *_: None)
     known = {"binds", "sysctls", "mac", "prefix", "mgmt.mtu", "not-yet-invented"}
-    assert known == {change[2] for change in CHANGES if change[2] in known and is_silent(tmp_path, change)}
+    assert known == {
+        change[2] for change in CHANGES if change[2] in known and is_silent(tmp_path, change)
+    }
 
 
 def test_a_reader_without_mtus_is_found(tmp_path, monkeypatch):
@@ -292,7 +331,9 @@ def test_a_reader_without_mtus_is_found(tmp_path, monkeypatch):
 # ------------------------------------------------------------------------------------------------------------------ right values
 
 
-def topology_of(folder: Path, text: str, options: containerlab.Options = OPTIONS) -> tuple[dict[str, Any], list[str]]:
+def topology_of(
+    folder: Path, text: str, options: containerlab.Options = OPTIONS
+) -> tuple[dict[str, Any], list[str]]:
     path = folder / "x.clab.yml"
     path.write_text(text)
     scenario, account = containerlab.topology(path, options, None)
@@ -316,14 +357,28 @@ topology:
 """
 
 
-@pytest.mark.parametrize("image", ["frr", "quay.io/frrouting/frr:10.5.1", "ghcr.io/x/bird:2", "osrg/gobgp", "vyos/vyos:1.4", "unknown:1"])
+@pytest.mark.parametrize(
+    "image",
+    [
+        "frr",
+        "quay.io/frrouting/frr:10.5.1",
+        "ghcr.io/x/bird:2",
+        "osrg/gobgp",
+        "vyos/vyos:1.4",
+        "unknown:1",
+    ],
+)
 def test_routers_of_kind_linux(tmp_path, image):
     with pytest.raises(Wrong, match=r"x\.clab\.yml:11: found 3 links that join two hosts") as wrong:
         topology_of(tmp_path, ROUTERS.format(image=image))
     # If the image is unknown, nodes with several links count as intermediate nodes.
     assert "--switch r1 --switch r2" in str(wrong.value)
-    assert (f"2 hosts with images of routers ('{image}')" in str(wrong.value)) == (image != "unknown:1")
-    scenario, notes = topology_of(tmp_path, ROUTERS.format(image=image), containerlab.Options(rate="1Gbps", switches=["r*"]))
+    assert (f"2 hosts with images of routers ('{image}')" in str(wrong.value)) == (
+        image != "unknown:1"
+    )
+    scenario, notes = topology_of(
+        tmp_path, ROUTERS.format(image=image), containerlab.Options(rate="1Gbps", switches=["r*"])
+    )
     assert scenario["topology"]["switches"] == ["r1", "r2"]
     assert notes[0].startswith("3 links taken, 0 dropped")
 
@@ -332,7 +387,11 @@ def test_routers_beside_switches(tmp_path):
     more = ROUTERS.format(image="frr").replace("  nodes:\n", "  nodes:\n    s: {kind: bridge}\n")
     more += '    - endpoints: ["pc1:eth2", "s:1"]\n    - endpoints: ["pc2:eth2", "s:2"]\n'
     _, notes = topology_of(tmp_path, more)
-    assert any("3 links that join two hosts (r1 – r2, pc1 – r1, pc2 – r2)" in note and "--switch r1 --switch r2" in note for note in notes), notes
+    assert any(
+        "3 links that join two hosts (r1 – r2, pc1 – r1, pc2 – r2)" in note
+        and "--switch r1 --switch r2" in note
+        for note in notes
+    ), notes
 
 
 def test_mtus_and_addresses(tmp_path):
@@ -347,11 +406,21 @@ topology:
 """
     scenario, _ = topology_of(tmp_path, text)
     assert scenario["host"] == {"mtu": "9000B"}
-    assert scenario["topology"]["hosts"] == [{"name": "s1", "address": "10.0.0.2"}, {"name": "s2", "address": ["10.0.0.3", "2001:db8::3"]}]
-    assert scenario["topology"]["override"] == [{"link": ["s1-leaf"], "mtu": "9000B"}, {"link": ["s2-leaf"], "mtu": "1400B"}]
+    assert scenario["topology"]["hosts"] == [
+        {"name": "s1", "address": "10.0.0.2"},
+        {"name": "s2", "address": ["10.0.0.3", "2001:db8::3"]},
+    ]
+    assert scenario["topology"]["override"] == [
+        {"link": ["s1-leaf"], "mtu": "9000B"},
+        {"link": ["s2-leaf"], "mtu": "1400B"},
+    ]
     # An existing scenario keeps its hosts, and a note states the packet size of the links.
-    (tmp_path / "there.toml").write_text('format = 1\ntopology = { kind = "star", hosts = 2 }\ntraffic = [{ kind = "permutation", sizes = "1kB" }]\n')
-    into, account = containerlab.topology(tmp_path / "x.clab.yml", OPTIONS, None, Into(tmp_path / "there.toml"))
+    (tmp_path / "there.toml").write_text(
+        'format = 1\ntopology = { kind = "star", hosts = 2 }\ntraffic = [{ kind = "permutation", sizes = "1kB" }]\n'
+    )
+    into, account = containerlab.topology(
+        tmp_path / "x.clab.yml", OPTIONS, None, Into(tmp_path / "there.toml")
+    )
     assert "host" not in tomllib.loads(into)
     assert any("links of hosts carry packets of 9000 B" in note for note in account.lines())
 
@@ -371,23 +440,43 @@ def test_one_mtu_of_all_links(tmp_path):
         ("defaults: {kind: bridge}", "{kind: linux}", "host"),
         ("defaults: {kind: bridge}", "", "switch"),
         ("defaults: {kind: bridge, group: g}\n  groups: {g: {kind: linux}}", "", "host"),
-        ("defaults: {kind: bridge, group: g}\n  groups: {g: {kind: linux}, h: {}}", "{group: h}", "host"),
+        (
+            "defaults: {kind: bridge, group: g}\n  groups: {g: {kind: linux}, h: {}}",
+            "{group: h}",
+            "host",
+        ),
         ("defaults: {kind: bridge}\n  groups: {g: {kind: linux}}", "{group: g}", "host"),
         ("kinds: {linux: {group: g}}\n  groups: {g: {kind: bridge}}", "{kind: linux}", "host"),
         # Labels of the node take precedence over those of its group, its kind and the defaults, and
         # the group of a kind counts.
         ("kinds: {linux: {labels: {role: switch}}}", "{kind: linux}", "switch"),
-        ("kinds: {linux: {labels: {role: switch}}}\n  groups: {g: {labels: {role: host}}}", "{kind: linux, group: g}", "host"),
-        ("kinds: {linux: {group: g}}\n  groups: {g: {labels: {role: switch}}}", "{kind: linux}", "switch"),
-        ("defaults: {labels: {role: switch}}\n  groups: {g: {labels: {other: x}}}", "{kind: linux, group: g}", "switch"),
+        (
+            "kinds: {linux: {labels: {role: switch}}}\n  groups: {g: {labels: {role: host}}}",
+            "{kind: linux, group: g}",
+            "host",
+        ),
+        (
+            "kinds: {linux: {group: g}}\n  groups: {g: {labels: {role: switch}}}",
+            "{kind: linux}",
+            "switch",
+        ),
+        (
+            "defaults: {labels: {role: switch}}\n  groups: {g: {labels: {other: x}}}",
+            "{kind: linux, group: g}",
+            "switch",
+        ),
     ],
 )
 def test_inheritance(tmp_path, settings, node, role):
     nodes = f"    x: {node}\n    s: {{kind: bridge, labels: {{role: switch}}}}\n    h: {{kind: linux, labels: {{role: host}}}}\n"
     nodes += "    i: {kind: linux, labels: {role: host}}\n"
     links = "".join(f"    - endpoints: ['{node}:1', 's:{node}']\n" for node in "xhi")
-    scenario, _ = topology_of(tmp_path, f"topology:\n  {settings}\n  nodes:\n{nodes}  links:\n{links}")
-    names = [host if isinstance(host, str) else host["name"] for host in scenario["topology"]["hosts"]]
+    scenario, _ = topology_of(
+        tmp_path, f"topology:\n  {settings}\n  nodes:\n{nodes}  links:\n{links}"
+    )
+    names = [
+        host if isinstance(host, str) else host["name"] for host in scenario["topology"]["hosts"]
+    ]
     assert ("x" in names) == (role == "host")
 
 
@@ -402,16 +491,28 @@ topology:
 """
     scenario, notes = topology_of(tmp_path, text)
     # Two hosts would have 10.0.0.1 of the defaults.
-    assert scenario["topology"]["hosts"][0] == {"name": "x", "address": ["10.0.0.2", "2001:db8::3", "10.0.0.4"]}
+    assert scenario["topology"]["hosts"][0] == {
+        "name": "x",
+        "address": ["10.0.0.2", "2001:db8::3", "10.0.0.4"],
+    }
     assert any("addresses that several hosts have, left out: 10.0.0.1" in note for note in notes)
 
 
 def test_variables_have_their_defaults(tmp_path):
     nodes = "  nodes: {x: {kind: '${HOST_KIND:=linux}'}, y: {kind: linux, image: '${IMAGE}'}, s: {kind: bridge}}\n"
-    scenario, notes = topology_of(tmp_path, f"topology:\n{nodes}  links: [{{endpoints: ['x:1', 's:1']}}, {{endpoints: ['y:1', 's:2']}}]\n")
+    scenario, notes = topology_of(
+        tmp_path,
+        f"topology:\n{nodes}  links: [{{endpoints: ['x:1', 's:1']}}, {{endpoints: ['y:1', 's:2']}}]\n",
+    )
     assert scenario["topology"]["hosts"] == ["x", "y"]
-    assert any("${HOST_KIND}: environment variables are not read, so its default is taken (line 2)" in note for note in notes)
-    assert any("${IMAGE}: environment variables are not read, so it stays as written (line 2)" in note for note in notes)
+    assert any(
+        "${HOST_KIND}: environment variables are not read, so its default is taken (line 2)" in note
+        for note in notes
+    )
+    assert any(
+        "${IMAGE}: environment variables are not read, so it stays as written (line 2)" in note
+        for note in notes
+    )
 
 
 HEAD = "topology:\n  nodes:\n    s: {kind: bridge}\n    a: {kind: linux}\n    b: {kind: linux}\n"
@@ -421,33 +522,160 @@ LINKS = "  links:\n    - endpoints: ['a:eth1', 's:1']\n    - endpoints: ['b:eth1
 @pytest.mark.parametrize(
     ("text", "line", "found", "cure"),
     [
-        (HEAD + "    a: {kind: bridge}\n" + LINKS, 6, "the key 'a' a second time (first in line 4)", "each key once"),
-        (HEAD.replace("{kind: linux}", "{kind: linux, kind: bridge}", 1) + LINKS, 4, "the key 'kind' a second time (first in line 4)", "each key once"),
-        (HEAD + LINKS + "  links: []\n", 9, "the key 'links' a second time (first in line 6)", "each key once"),
-        (HEAD + LINKS + "    - endpoints: ['a:eth1', 's:3']\n", 9, "the interface 'a:eth1' a second time (first in line 7)", "each interface in one link"),
-        (HEAD + LINKS + "    - endpoints: ['a:eth2', 's:1']\n", 9, "the interface 's:1' a second time", "each interface in one link"),
-        (HEAD + LINKS + "    - {type: dummy, endpoint: {node: a, interface: eth1}}\n", 9, "the interface 'a:eth1' a second time", "each interface"),
-        (HEAD + LINKS + "    - endpoints: ['a:eth1', 'host:x']\n", 9, "the interface 'a:eth1' a second time", "each interface in one link"),
-        (HEAD + LINKS + "    - {type: tunnel, endpoints: ['a:2', 's:3']}\n", 9, "the type 'tunnel' of a link", "veth, veth-stitch, brief, mgmt-net"),
-        (HEAD + LINKS + "    - {type: vxlan, remote: 10.0.0.1}\n", 9, "a link of type vxlan without endpoint", "endpoint: {node: …"),
-        (HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], mtu: jumbo}\n", 9, "mtu: 'jumbo'", "a number"),
-        (HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], mtu: 0}\n", 9, "the mtu '0' of a link", "from 1 to 65535"),
-        (HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], mtu: 20}\n", 9, "the mtu '20B'", "write a packet size from"),
-        (HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], ipv4: [10.0.0.300/24]}\n", 9, "ipv4 of a link: '10.0.0.300/24'", "an address of IPv4"),
-        (HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], ipv6: [10.0.0.3/24]}\n", 9, "ipv6 of a link: '10.0.0.3/24'", "an address of IPv6"),
-        (HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], ipv4: [10.0.0.3]}\n", 9, "ipv4 of a link: '10.0.0.3'", "as in 10.0.0.2/24"),
-        (HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], ipv4: [1.1.1.1/8, 1.1.1.2/8, 1.1.1.3/8]}\n", 9, "3 addresses in ipv4", "at most two"),
-        (HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], labels: {rate: fast}}\n", 9, "the rate 'fast'", "bps"),
-        (HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], labels: {delay: soon}}\n", 9, "the delay 'soon'", "us"),
-        (HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], labels: {loss: '2'}}\n", 9, "the loss '2'", "below 1"),
-        (HEAD + LINKS + "    - endpoints: ['a:', 's:3']\n", 9, "the endpoint 'a:'", "node:interface"),
-        (HEAD.replace("{kind: linux}", "{kind: linux, binds: x}", 1) + LINKS, 4, "binds: 'x'", "a list"),
-        (HEAD.replace("{kind: linux}", "{kind: linux, privileged: perhaps}", 1) + LINKS, 4, "privileged: 'perhaps'", "true or false"),
-        (HEAD.replace("{kind: linux}", "{kind: linux, mgmt-ipv4: here}", 1) + LINKS, 4, "mgmt-ipv4: 'here'", "an address of IPv4"),
-        (HEAD.replace("{kind: linux}", "{kind: linux, labels: [x]}", 1) + LINKS, 4, "labels: a list of 1", "a mapping"),
+        (
+            HEAD + "    a: {kind: bridge}\n" + LINKS,
+            6,
+            "the key 'a' a second time (first in line 4)",
+            "each key once",
+        ),
+        (
+            HEAD.replace("{kind: linux}", "{kind: linux, kind: bridge}", 1) + LINKS,
+            4,
+            "the key 'kind' a second time (first in line 4)",
+            "each key once",
+        ),
+        (
+            HEAD + LINKS + "  links: []\n",
+            9,
+            "the key 'links' a second time (first in line 6)",
+            "each key once",
+        ),
+        (
+            HEAD + LINKS + "    - endpoints: ['a:eth1', 's:3']\n",
+            9,
+            "the interface 'a:eth1' a second time (first in line 7)",
+            "each interface in one link",
+        ),
+        (
+            HEAD + LINKS + "    - endpoints: ['a:eth2', 's:1']\n",
+            9,
+            "the interface 's:1' a second time",
+            "each interface in one link",
+        ),
+        (
+            HEAD + LINKS + "    - {type: dummy, endpoint: {node: a, interface: eth1}}\n",
+            9,
+            "the interface 'a:eth1' a second time",
+            "each interface",
+        ),
+        (
+            HEAD + LINKS + "    - endpoints: ['a:eth1', 'host:x']\n",
+            9,
+            "the interface 'a:eth1' a second time",
+            "each interface in one link",
+        ),
+        (
+            HEAD + LINKS + "    - {type: tunnel, endpoints: ['a:2', 's:3']}\n",
+            9,
+            "the type 'tunnel' of a link",
+            "veth, veth-stitch, brief, mgmt-net",
+        ),
+        (
+            HEAD + LINKS + "    - {type: vxlan, remote: 10.0.0.1}\n",
+            9,
+            "a link of type vxlan without endpoint",
+            "endpoint: {node: …",
+        ),
+        (
+            HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], mtu: jumbo}\n",
+            9,
+            "mtu: 'jumbo'",
+            "a number",
+        ),
+        (
+            HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], mtu: 0}\n",
+            9,
+            "the mtu '0' of a link",
+            "from 1 to 65535",
+        ),
+        (
+            HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], mtu: 20}\n",
+            9,
+            "the mtu '20B'",
+            "write a packet size from",
+        ),
+        (
+            HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], ipv4: [10.0.0.300/24]}\n",
+            9,
+            "ipv4 of a link: '10.0.0.300/24'",
+            "an address of IPv4",
+        ),
+        (
+            HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], ipv6: [10.0.0.3/24]}\n",
+            9,
+            "ipv6 of a link: '10.0.0.3/24'",
+            "an address of IPv6",
+        ),
+        (
+            HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], ipv4: [10.0.0.3]}\n",
+            9,
+            "ipv4 of a link: '10.0.0.3'",
+            "as in 10.0.0.2/24",
+        ),
+        (
+            HEAD
+            + LINKS
+            + "    - {endpoints: ['a:2', 's:3'], ipv4: [1.1.1.1/8, 1.1.1.2/8, 1.1.1.3/8]}\n",
+            9,
+            "3 addresses in ipv4",
+            "at most two",
+        ),
+        (
+            HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], labels: {rate: fast}}\n",
+            9,
+            "the rate 'fast'",
+            "bps",
+        ),
+        (
+            HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], labels: {delay: soon}}\n",
+            9,
+            "the delay 'soon'",
+            "us",
+        ),
+        (
+            HEAD + LINKS + "    - {endpoints: ['a:2', 's:3'], labels: {loss: '2'}}\n",
+            9,
+            "the loss '2'",
+            "below 1",
+        ),
+        (
+            HEAD + LINKS + "    - endpoints: ['a:', 's:3']\n",
+            9,
+            "the endpoint 'a:'",
+            "node:interface",
+        ),
+        (
+            HEAD.replace("{kind: linux}", "{kind: linux, binds: x}", 1) + LINKS,
+            4,
+            "binds: 'x'",
+            "a list",
+        ),
+        (
+            HEAD.replace("{kind: linux}", "{kind: linux, privileged: perhaps}", 1) + LINKS,
+            4,
+            "privileged: 'perhaps'",
+            "true or false",
+        ),
+        (
+            HEAD.replace("{kind: linux}", "{kind: linux, mgmt-ipv4: here}", 1) + LINKS,
+            4,
+            "mgmt-ipv4: 'here'",
+            "an address of IPv4",
+        ),
+        (
+            HEAD.replace("{kind: linux}", "{kind: linux, labels: [x]}", 1) + LINKS,
+            4,
+            "labels: a list of 1",
+            "a mapping",
+        ),
         (HEAD + LINKS.replace("b:eth1", "s:3"), 4, "one host with a link (a)", "--host PATTERN"),
         ("topology:\n  defaults: []\n", 2, "topology.defaults: a list of 0", "a mapping"),
-        ("name: x\ntopology:\n  nodes:\n    {{ range .leafs }}\n", 4, "a key that is not text", "a template is filled in first"),
+        (
+            "name: x\ntopology:\n  nodes:\n    {{ range .leafs }}\n",
+            4,
+            "a key that is not text",
+            "a template is filled in first",
+        ),
         (
             "name: x\ntopology:\n  nodes:\n{{- range .leafs }}\n    a: {kind: linux}\n{{ end }}\n",
             4,
@@ -465,21 +693,31 @@ def test_what_is_wrong_is_named(tmp_path, text, line, found, cure):
 
 
 def test_aliases_of_an_interface_are_one(tmp_path):
-    text = HEAD.replace("bridge", "nokia_srlinux") + LINKS.replace("s:1", "s:e1-1").replace("s:2", "s:ethernet-1/1")
-    with pytest.raises(Wrong, match=r":8: found the interface 's:ethernet-1/1' a second time \(first in line 7\)"):
+    text = HEAD.replace("bridge", "nokia_srlinux") + LINKS.replace("s:1", "s:e1-1").replace(
+        "s:2", "s:ethernet-1/1"
+    )
+    with pytest.raises(
+        Wrong, match=r":8: found the interface 's:ethernet-1/1' a second time \(first in line 7\)"
+    ):
         topology_of(tmp_path, text)
 
 
 def test_patterns_that_mean_no_node(tmp_path):
-    with pytest.raises(Wrong, match=r"no node that --switch 'r\*' means, expected one of the nodes: s, a, b"):
+    with pytest.raises(
+        Wrong, match=r"no node that --switch 'r\*' means, expected one of the nodes: s, a, b"
+    ):
         topology_of(tmp_path, HEAD + LINKS, containerlab.Options(rate="1Gbps", switches=["r*"]))
 
 
 def test_free_names_do_not_flood_the_notes(tmp_path):
     labels = ", ".join(f"k{number}: x" for number in range(5_000))
-    _, notes = topology_of(tmp_path, HEAD.replace("{kind: linux}", f"{{kind: linux, labels: {{{labels}}}}}", 1) + LINKS)
+    _, notes = topology_of(
+        tmp_path, HEAD.replace("{kind: linux}", f"{{kind: linux, labels: {{{labels}}}}}", 1) + LINKS
+    )
     assert len(notes) < 60
-    assert any("label further names of nodes" in note and "(4,9" in note for note in notes), notes[-3:]
+    assert any("label further names of nodes" in note and "(4,9" in note for note in notes), notes[
+        -3:
+    ]
 
 
 # -------------------------------------------------------------------------------------------------------------------- round trip
@@ -496,12 +734,18 @@ SCENARIO = {
     ("kind", "change"),
     [
         *((kind, "") for kind in SCENARIO),
-        ("star", 'hosts = ["a", { name = "b", address = "10.0.0.2" }, { name = "c", address = ["10.0.0.3", "2001:db8::3"] }]'),
+        (
+            "star",
+            'hosts = ["a", { name = "b", address = "10.0.0.2" }, { name = "c", address = ["10.0.0.3", "2001:db8::3"] }]',
+        ),
         ("star", 'switches = ["tor"]'),
         ("star", 'override = [{ link = "host1-switch0", rate = "40Gbps" }]'),
         ("star", 'override = [{ link = "host1-switch0", delay = "3us" }]'),
         ("star", 'override = [{ link = "host1-switch0", mtu = "4000B" }]'),
-        ("star", 'override = [{ link = "*-*", mtu = "4000B" }, { link = "host2-*", mtu = "1400B" }]'),
+        (
+            "star",
+            'override = [{ link = "*-*", mtu = "4000B" }, { link = "host2-*", mtu = "1400B" }]',
+        ),
         ("star", 'fault = [{ link = "host1-switch0", loss = 0.01 }]'),
         ("leaf-spine", "parallel = 2"),
         ("leaf-spine", 'parallel = 2\noverride = [{ link = "leaf0-spine1#1", mtu = "4000B" }]'),
@@ -511,7 +755,12 @@ SCENARIO = {
 def test_what_is_exported_is_imported_again(tmp_path, kind, change):
     """All properties of links and hosts of a fabric, field by field."""
     key = change.split(" = ")[0]
-    written = "".join(line + "\n" for line in SCENARIO[kind].splitlines() if not line.startswith(f"{key} = ")) + change
+    written = (
+        "".join(
+            line + "\n" for line in SCENARIO[kind].splitlines() if not line.startswith(f"{key} = ")
+        )
+        + change
+    )
     text = f'format = 1\ntraffic = [{{ kind = "permutation", sizes = "1kB" }}]\n[topology]\n{written}\n'
     first = _core.parse(text, "first.toml")
     lab_text, account = containerlab.topology_of(first, "nokia_srlinux", None, "alpine")
@@ -525,19 +774,31 @@ def test_what_is_exported_is_imported_again(tmp_path, kind, change):
     assert shape(again) == shape(first)
     assert re.findall(r'mtu = "[^"]*"', text) == [] or sorted(mtus(again)) == sorted(mtus(first))
     # A second export gives the same lab.
-    assert containerlab.topology_of(again, "nokia_srlinux", None, "alpine")[0].partition("topology:")[2] == lab_text.partition("topology:")[2]
+    assert (
+        containerlab.topology_of(again, "nokia_srlinux", None, "alpine")[0].partition("topology:")[
+            2
+        ]
+        == lab_text.partition("topology:")[2]
+    )
     # Labels of containers are text.
     nodes = yaml.safe_load(lab_text)["topology"]["nodes"]
-    assert all(isinstance(label, str) for node in nodes.values() for label in node["labels"].values())
+    assert all(
+        isinstance(label, str) for node in nodes.values() for label in node["labels"].values()
+    )
 
 
 def shape(scenario: _core.Scenario) -> list[Any]:
-    return sorted((sorted((a, b)), rate, delay, fault) for (a, b, rate, delay), fault in zip(scenario.edges, scenario.link_faults(), strict=True))
+    return sorted(
+        (sorted((a, b)), rate, delay, fault)
+        for (a, b, rate, delay), fault in zip(scenario.edges, scenario.link_faults(), strict=True)
+    )
 
 
 def mtus(scenario: _core.Scenario) -> list[tuple[Any, ...]]:
     fabric = containerlab.Fabric.of(scenario)
-    containerlab._set_mtus(fabric, tomllib.loads(scenario.resolved)["topology"], containerlab.Account("links"))
+    containerlab._set_mtus(
+        fabric, tomllib.loads(scenario.resolved)["topology"], containerlab.Account("links")
+    )
     return [(sorted((link.a, link.b)), link.mtu) for link in fabric.links if link.mtu is not None]
 
 
@@ -548,11 +809,18 @@ def test_separate_planes(tmp_path):
     ends = [("a", "s"), ("b", "s"), ("b", "t"), ("c", "t"), ("d", "u")]
     links = "".join(f"    - endpoints: ['{a}:{n}', '{b}:{n}']\n" for n, (a, b) in enumerate(ends))
     scenario, notes = topology_of(tmp_path, f"topology:\n{nodes}  links:\n{links}")
-    assert [(block["name"], block["hosts"]) for block in scenario["traffic"]] == [("stand-in", ["a", "b"]), ("stand-in-2", ["b", "c"])]
+    assert [(block["name"], block["hosts"]) for block in scenario["traffic"]] == [
+        ("stand-in", ["a", "b"]),
+        ("stand-in-2", ["b", "c"]),
+    ]
     assert any(note.startswith("3 planes without a path between them") for note in notes)
     # Real traffic replaces both stand-ins.
-    (tmp_path / "there.toml").write_text(containerlab.topology(tmp_path / "x.clab.yml", OPTIONS, None)[0])
-    into, _ = containerlab.topology(tmp_path / "x.clab.yml", OPTIONS, "flows.csv", Into(tmp_path / "there.toml"))
+    (tmp_path / "there.toml").write_text(
+        containerlab.topology(tmp_path / "x.clab.yml", OPTIONS, None)[0]
+    )
+    into, _ = containerlab.topology(
+        tmp_path / "x.clab.yml", OPTIONS, "flows.csv", Into(tmp_path / "there.toml")
+    )
     assert tomllib.loads(into)["traffic"] == [{"kind": "flows", "file": "flows.csv"}]
 
 

@@ -45,7 +45,15 @@ OTHER: dict[str, object] = {
 
 
 def csv_text(table: Rows) -> str:
-    return "\n".join([",".join(table), *(",".join(map(str, row)) for row in zip(*table.values(), strict=True))]) + "\n"
+    return (
+        "\n".join(
+            [
+                ",".join(table),
+                *(",".join(map(str, row)) for row in zip(*table.values(), strict=True)),
+            ]
+        )
+        + "\n"
+    )
 
 
 def write_csv(folder: Path, table: Rows) -> str:
@@ -75,7 +83,9 @@ def without(table: Rows, *names: str) -> Rows:
     return {name: values for name, values in table.items() if name not in names}
 
 
-def silent_columns(folder: Path, write: Write, read: Callable[[Path, Write, Rows], Outcome] = read_table) -> list[str]:
+def silent_columns(
+    folder: Path, write: Write, read: Callable[[Path, Write, Rows], Outcome] = read_table
+) -> list[str]:
     """Returns the silent columns: a different or missing value neither changes the flows nor is
     refused, and no note names the column."""
     found = []
@@ -83,8 +93,14 @@ def silent_columns(folder: Path, write: Write, read: Callable[[Path, Write, Rows
     for base in (TABLE, without(TABLE, "priority"), without(TABLE, "dscp")):
         plain = read(folder, write, base)
         for name in base:
-            changed = attempted(lambda base=base, name=name: read(folder, write, base | {name: [OTHER[name], base[name][1]]}))
-            absent = attempted(lambda base=base, name=name: read(folder, write, without(base, name)))
+            changed = attempted(
+                lambda base=base, name=name: read(
+                    folder, write, base | {name: [OTHER[name], base[name][1]]}
+                )
+            )
+            absent = attempted(
+                lambda base=base, name=name: read(folder, write, without(base, name))
+            )
             noted = re.search(rf"column.*\b{name}\b.*: left out", plain[1])
             # One of a DSCP and the corresponding priority is enough.
             redundant = name in ("dscp", "priority") and {"dscp", "priority"} <= set(base)
@@ -107,10 +123,15 @@ def test_a_silent_column_is_found(name, tmp_path):
 
 @pytest.mark.parametrize("write", TABLES)
 def test_other_columns(write, tmp_path):
-    flows, said = read_table(tmp_path, write, without(TABLE, "dscp", "src_name", "dst_name") | {"queueing_ns": [1, 2]})
+    flows, said = read_table(
+        tmp_path, write, without(TABLE, "dscp", "src_name", "dst_name") | {"queueing_ns": [1, 2]}
+    )
     assert len(flows) == 2
     assert "columns fct_ns, queueing_ns are not part of a flow list: left out" in said
-    assert "column src_name repeats a host" in read_table(tmp_path, write, without(TABLE, "dst_name"))[1]
+    assert (
+        "column src_name repeats a host"
+        in read_table(tmp_path, write, without(TABLE, "dst_name"))[1]
+    )
     for wrong in ("dealine_ns", "Priority", "start-ns"):
         with pytest.raises(ScenarioError, match=rf'unknown column "{wrong}".*did you mean'):
             read_table(tmp_path, write, without(TABLE, "deadline_ns", "priority") | {wrong: [1, 2]})
@@ -186,7 +207,9 @@ def silent_words(folder: Path, read: Callable[[Path, str, str], Outcome] = read_
         plain = read(folder, keys, base)
         for old, new, note in changes:
             assert old in base
-            changed = attempted(lambda keys=keys, text=base.replace(old, new, 1): read(folder, keys, text))
+            changed = attempted(
+                lambda keys=keys, text=base.replace(old, new, 1): read(folder, keys, text)
+            )
             if changed == plain and (note is None or note not in plain[1]):
                 found.append(f"{old} -> {new}")
     return found
@@ -199,15 +222,23 @@ def test_no_word_is_silent(tmp_path):
 def test_a_silent_word_is_found(tmp_path):
     """If a reader gives no notes, the words that only notes name are reported."""
     mute = lambda *arguments: (read_text(*arguments)[0], "")  # noqa: E731
-    assert {" 100  ->  101 ", "0 2 5 -> 0 2 6", "Nodes 4 -> Nodes 5", "prio 1 -> prio 2", "id 1 -> id 9", "6 3 -> 7 3", "6 3 -> 6 4"} <= set(
-        silent_words(tmp_path, mute)
-    )
+    assert {
+        " 100  ->  101 ",
+        "0 2 5 -> 0 2 6",
+        "Nodes 4 -> Nodes 5",
+        "prio 1 -> prio 2",
+        "id 1 -> id 9",
+        "6 3 -> 7 3",
+        "6 3 -> 6 4",
+    } <= set(silent_words(tmp_path, mute))
 
 
 def test_an_identifier_of_a_coflow_is_its_name(tmp_path):
     (tmp_path / "list.txt").write_text("6 1\n17 0 1 0 1 1:10\n")
     text = f'{FABRIC}[[traffic]]\nkind = "flows"\nfile = "list.txt"\nformat = "coflow"\n'
-    assert _core.parse(text, tmp_path / "fabric.toml").run().table("jobs").column("job") == ["flows.coflow17"]
+    assert _core.parse(text, tmp_path / "fabric.toml").run().table("jobs").column("job") == [
+        "flows.coflow17"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -257,7 +288,9 @@ SIZES: list[tuple[str, str, list[tuple[str, str, str | None]]]] = [
 
 def read_sizes(folder: Path, sizes: str, content: str) -> Outcome:
     (folder / "sizes.txt").write_text(content)
-    return loaded(folder, f'kind = "random"\nflows = 200\nflows_per_second = 1000\nsizes = {sizes}\n')
+    return loaded(
+        folder, f'kind = "random"\nflows = 200\nflows_per_second = 1000\nsizes = {sizes}\n'
+    )
 
 
 def silent_sizes(folder: Path, read: Callable[[Path, str, str], Outcome] = read_sizes) -> list[str]:
@@ -266,7 +299,11 @@ def silent_sizes(folder: Path, read: Callable[[Path, str, str], Outcome] = read_
         plain = read(folder, sizes, content)
         for old, new, note in changes:
             assert (old in sizes) != (old in content), old
-            changed = attempted(lambda old=old, new=new, sizes=sizes, content=content: read(folder, sizes.replace(old, new, 1), content.replace(old, new, 1)))
+            changed = attempted(
+                lambda old=old, new=new, sizes=sizes, content=content: read(
+                    folder, sizes.replace(old, new, 1), content.replace(old, new, 1)
+                )
+            )
             if changed == plain and (note is None or note not in plain[1]):
                 found.append(f"{old!r} -> {new!r}")
     return found
@@ -279,12 +316,27 @@ def test_no_size_is_silent(tmp_path):
 def test_a_silent_size_is_found(tmp_path):
     """Readers without notes and readers that ignore a unit are detected."""
     mute = lambda *arguments: (read_sizes(*arguments)[0], "")  # noqa: E731
-    assert {"'6 1' -> '6 0'", "'20 1' -> '20 2'", "'1 1 0\\n' -> '1 2 0\\n'"} <= set(silent_sizes(tmp_path, mute))
-    unitless = lambda folder, sizes, content: read_sizes(folder, re.sub(r', unit = "\w+"', "", sizes), content)  # noqa: E731
+    assert {"'6 1' -> '6 0'", "'20 1' -> '20 2'", "'1 1 0\\n' -> '1 2 0\\n'"} <= set(
+        silent_sizes(tmp_path, mute)
+    )
+
+    def unitless(folder, sizes, content):
+        return read_sizes(folder, re.sub(r', unit = "\w+"', "", sizes), content)
+
     assert "'1460B' -> '1000B'" in silent_sizes(tmp_path, unitless)
 
 
 def test_the_middle_column_is_noted_with_its_line(tmp_path):
-    said = read_sizes(tmp_path, '{ file = "sizes.txt", unit = "1460B" }', "1 1 0\n6 3 0.5\n20 4 1\n")[1]
-    assert "sizes.txt:2: the middle one of three columns is not 1, as in files of ns-2: it is left out" in said
-    assert "middle" not in read_sizes(tmp_path, '{ file = "sizes.txt", unit = "1460B" }', "1 1 0\n6 1 0.5\n20 1 1\n")[1]
+    said = read_sizes(
+        tmp_path, '{ file = "sizes.txt", unit = "1460B" }', "1 1 0\n6 3 0.5\n20 4 1\n"
+    )[1]
+    assert (
+        "sizes.txt:2: the middle one of three columns is not 1, as in files of ns-2: it is left out"
+        in said
+    )
+    assert (
+        "middle"
+        not in read_sizes(
+            tmp_path, '{ file = "sizes.txt", unit = "1460B" }', "1 1 0\n6 1 0.5\n20 1 1\n"
+        )[1]
+    )

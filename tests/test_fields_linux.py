@@ -78,7 +78,11 @@ def properties(name: str) -> dict[str, Any]:
     import json
 
     kinds = json.loads(_core.schema())["$defs"][name]
-    found: dict[str, Any] = next(one["properties"] for one in kinds["oneOf"] if one["properties"]["kind"].get("const") == "tcp")
+    found: dict[str, Any] = next(
+        one["properties"]
+        for one in kinds["oneOf"]
+        if one["properties"]["kind"].get("const") == "tcp"
+    )
     return found
 
 
@@ -101,7 +105,11 @@ def test_no_table_is_silent(key):
 
 def test_an_export_that_ignores_a_key_is_found(monkeypatch):
     """Without the last step of the export, keys without a Linux setting would be silent."""
-    before = {key: exported(f"{key} = {value}") for key, value in CHANGES.items() if key in ("granularity", "retries", "tick", "rtt_estimator")}
+    before = {
+        key: exported(f"{key} = {value}")
+        for key, value in CHANGES.items()
+        if key in ("granularity", "retries", "tick", "rtt_estimator")
+    }
     monkeypatch.setattr(sysctl, "_rest", lambda *_: None)
     assert [key for key in before if exported(f"{key} = {CHANGES[key]}") != exported("")] == []
 
@@ -115,11 +123,16 @@ def test_one_group_is_set_and_the_others_are_comments():
     assert "net.ipv4.tcp_congestion_control = cubic" in lines
     assert "# net.ipv4.tcp_congestion_control = bbr" in lines
     assert "# net.ipv4.tcp_ecn = 0" in lines
-    assert any("traffic with transport = 'bulk'" in note and "hosts host3" in note for note in sysctl.notes(groups))
+    assert any(
+        "traffic with transport = 'bulk'" in note and "hosts host3" in note
+        for note in sysctl.notes(groups)
+    )
 
 
 def test_groups_with_equal_settings_are_one():
-    groups = sysctl.of_scenario(resolved('congestion = "cubic"', '[host.transports.bulk]\ncongestion = "cubic"\n'))
+    groups = sysctl.of_scenario(
+        resolved('congestion = "cubic"', '[host.transports.bulk]\ncongestion = "cubic"\n')
+    )
     text = sysctl.document(groups)
     assert text.startswith("# all hosts, traffic with transport = 'bulk'\n")
     assert text.count("tcp_congestion_control") == 1
@@ -128,13 +141,24 @@ def test_groups_with_equal_settings_are_one():
 def test_the_transport_of_all_traffic_is_set():
     text = 'format = 1\n[topology]\nkind = "star"\nhosts = 4\n[host.transports.bulk]\ncongestion = "bbr"\n'
     text += '[[traffic]]\nkind = "permutation"\nsizes = "1kB"\ntransport = "bulk"\n'
-    lines = sysctl.document(sysctl.of_scenario(toml.with_defaults(_core.parse(text, "x.toml").resolved))).splitlines()
+    lines = sysctl.document(
+        sysctl.of_scenario(toml.with_defaults(_core.parse(text, "x.toml").resolved))
+    ).splitlines()
     assert "net.ipv4.tcp_congestion_control = bbr" in lines
     assert "# net.ipv4.tcp_congestion_control = cubic" in lines
 
 
 #: Keys without effect in current kernels (Documentation/networking/ip-sysctl.rst), or removed keys.
-OBSOLETE = ("tcp_adv_win_scale", "tcp_low_latency", "tcp_fack", "tcp_tw_recycle", "tcp_max_ssthresh", "tcp_frto_response", "tcp_abc", "tcp_dma_copybreak")
+OBSOLETE = (
+    "tcp_adv_win_scale",
+    "tcp_low_latency",
+    "tcp_fack",
+    "tcp_tw_recycle",
+    "tcp_max_ssthresh",
+    "tcp_frto_response",
+    "tcp_abc",
+    "tcp_dma_copybreak",
+)
 
 
 def test_no_key_is_obsolete():

@@ -27,7 +27,16 @@ class Outcome:
         self.trace = jobs.trace(log.jobs)
         flows, hosts = jobs.flows(log, known)
         name = {number: name for name, number in hosts.items()}
-        self.flows = sorted(zip(flows.start_ns, (name[h] for h in flows.src), (name[h] for h in flows.dst), flows.bytes, flows.classes or [], strict=True))
+        self.flows = sorted(
+            zip(
+                flows.start_ns,
+                (name[h] for h in flows.src),
+                (name[h] for h in flows.dst),
+                flows.bytes,
+                flows.classes or [],
+                strict=True,
+            )
+        )
         self.hosts = sorted(hosts)
         self.said = "\n".join([*log.account.lines(), *log.of_transfers.lines()])
 
@@ -42,8 +51,26 @@ class Outcome:
 # --------------------------------------------------------------------------------------------------------------------------- Spark
 
 
-def task(stage: int, host: str, launch: int, read: int = 0, written: int = 0, remote: int = 0, local: int = 0, shuffled: int = 0, **info: Any) -> Event:
-    about = {"Task ID": info.pop("id", None), "Index": 0, "Attempt": 0, "Launch Time": launch, "Finish Time": launch + 50, "Host": host, "Locality": "ANY"}
+def task(
+    stage: int,
+    host: str,
+    launch: int,
+    read: int = 0,
+    written: int = 0,
+    remote: int = 0,
+    local: int = 0,
+    shuffled: int = 0,
+    **info: Any,
+) -> Event:
+    about = {
+        "Task ID": info.pop("id", None),
+        "Index": 0,
+        "Attempt": 0,
+        "Launch Time": launch,
+        "Finish Time": launch + 50,
+        "Host": host,
+        "Locality": "ANY",
+    }
     return {
         "Event": "SparkListenerTaskEnd",
         "Stage ID": stage,
@@ -54,7 +81,12 @@ def task(stage: int, host: str, launch: int, read: int = 0, written: int = 0, re
         "Task Metrics": {
             "Executor Run Time": 4,
             "Result Size": 1_000,
-            "Shuffle Read Metrics": {"Remote Bytes Read": remote, "Local Bytes Read": local, "Remote Bytes Read To Disk": 0, "Fetch Wait Time": 1},
+            "Shuffle Read Metrics": {
+                "Remote Bytes Read": remote,
+                "Local Bytes Read": local,
+                "Remote Bytes Read To Disk": 0,
+                "Fetch Wait Time": 1,
+            },
             "Shuffle Write Metrics": {"Shuffle Bytes Written": shuffled, "Shuffle Write Time": 1},
             "Input Metrics": {"Bytes Read": read, "Records Read": 1},
             "Output Metrics": {"Bytes Written": written, "Records Written": 1},
@@ -63,17 +95,45 @@ def task(stage: int, host: str, launch: int, read: int = 0, written: int = 0, re
 
 
 def stage(number: int, parents: list[int], rdds: list[int], tasks: int = 2) -> Event:
-    infos = [{"RDD ID": rdd, "Name": "r", "Parent IDs": [], "Storage Level": {}, "Number of Partitions": tasks} for rdd in rdds]
-    return {"Stage ID": number, "Stage Attempt ID": 0, "Stage Name": "s", "Number of Tasks": tasks, "RDD Info": infos, "Parent IDs": parents}
+    infos = [
+        {
+            "RDD ID": rdd,
+            "Name": "r",
+            "Parent IDs": [],
+            "Storage Level": {},
+            "Number of Partitions": tasks,
+        }
+        for rdd in rdds
+    ]
+    return {
+        "Stage ID": number,
+        "Stage Attempt ID": 0,
+        "Stage Name": "s",
+        "Number of Tasks": tasks,
+        "RDD Info": infos,
+        "Parent IDs": parents,
+    }
 
 
 def job(number: int, at: int, *stages: Event) -> Event:
     ids = [one["Stage ID"] for one in stages]
-    return {"Event": "SparkListenerJobStart", "Job ID": number, "Submission Time": at, "Stage Infos": list(stages), "Stage IDs": ids, "Properties": {"a": "b"}}
+    return {
+        "Event": "SparkListenerJobStart",
+        "Job ID": number,
+        "Submission Time": at,
+        "Stage Infos": list(stages),
+        "Stage IDs": ids,
+        "Properties": {"a": "b"},
+    }
 
 
 def end(number: int, at: int, result: str = "JobSucceeded") -> Event:
-    return {"Event": "SparkListenerJobEnd", "Job ID": number, "Completion Time": at, "Job Result": {"Result": result}}
+    return {
+        "Event": "SparkListenerJobEnd",
+        "Job ID": number,
+        "Completion Time": at,
+        "Job Result": {"Result": result},
+    }
 
 
 def adaptive() -> list[Event]:
@@ -82,7 +142,13 @@ def adaptive() -> list[Event]:
     """
     return [
         {"Event": "SparkListenerLogStart", "Spark Version": "4.0.1"},
-        {"Event": "SparkListenerApplicationStart", "App Name": "q", "App ID": "app-1", "Timestamp": 1_000, "User": "u"},
+        {
+            "Event": "SparkListenerApplicationStart",
+            "App Name": "q",
+            "App ID": "app-1",
+            "Timestamp": 1_000,
+            "User": "u",
+        },
         job(0, 1_100, stage(0, [], [1, 3])),
         task(0, "n1", 1_110, read=4_000, shuffled=3_000, id=1),
         task(0, "n2", 1_110, read=4_000, shuffled=1_000, id=2, Index=1),
@@ -109,8 +175,13 @@ def read_spark(tmp_path: Path) -> Callable[..., Outcome]:
 def test_a_skipped_stage_stands_for_the_one_that_ran(read_spark):
     found = read_spark(adaptive())
     assert found.bytes_of() == ["8000/0/0", "0/4000/2000"]
-    assert found.flows == [(310_000_000, "n1", "n3", 3_000, "fetch"), (310_000_000, "n2", "n3", 1_000, "fetch")]
-    assert "skipped stages stand for those that computed the same RDD (stage 1: stage 0)" in found.said
+    assert found.flows == [
+        (310_000_000, "n1", "n3", 3_000, "fetch"),
+        (310_000_000, "n2", "n3", 1_000, "fetch"),
+    ]
+    assert (
+        "skipped stages stand for those that computed the same RDD (stage 1: stage 0)" in found.said
+    )
 
 
 def test_a_stage_that_was_computed_in_part_again(read_spark):
@@ -124,12 +195,28 @@ def test_a_stage_that_was_computed_in_part_again(read_spark):
 
 def test_failed_jobs_and_attempts_do_not_count(read_spark):
     events = adaptive()
-    failed = [job(2, 1_620, stage(5, [0], [8])), task(5, "n3", 1_625, remote=777, id=20), end(2, 1_690, "JobFailed")]
+    failed = [
+        job(2, 1_620, stage(5, [0], [8])),
+        task(5, "n3", 1_625, remote=777, id=20),
+        end(2, 1_690, "JobFailed"),
+    ]
     lost = copy.deepcopy(events[3])
     lost["Task Info"] |= {"Task ID": 30, "Host": "n9"}
     resubmitted = copy.deepcopy(lost) | {"Task End Reason": {"Reason": "Resubmitted"}}
-    copied = task(2, "n5", 1_410, remote=4_000, written=2_000, id=31, Speculative=True, Attempt=1, **{"Finish Time": 1_590})
-    killed = copy.deepcopy(copied) | {"Task End Reason": {"Reason": "TaskKilled", "Kill Reason": "another attempt succeeded"}}
+    copied = task(
+        2,
+        "n5",
+        1_410,
+        remote=4_000,
+        written=2_000,
+        id=31,
+        Speculative=True,
+        Attempt=1,
+        **{"Finish Time": 1_590},
+    )
+    killed = copy.deepcopy(copied) | {
+        "Task End Reason": {"Reason": "TaskKilled", "Kill Reason": "another attempt succeeded"}
+    }
     events[3:3] = [lost, resubmitted]
     events[-1:-1] = [copied, killed, *failed]
     found, plain = read_spark(events), read_spark(adaptive())
@@ -137,13 +224,24 @@ def test_failed_jobs_and_attempts_do_not_count(read_spark):
     assert "2 jobs taken, 1 dropped: 1 failed or cancelled" in found.said
     assert "tasks of failed jobs: left out" in found.said
     assert "tasks whose output was lost and that ran again: only the last run counts" in found.said
-    assert re.search(r"tasks of which another attempt succeeded: only that one counts \(log0:\d+, log0:\d+\)", found.said)
+    assert re.search(
+        r"tasks of which another attempt succeeded: only that one counts \(log0:\d+, log0:\d+\)",
+        found.said,
+    )
 
 
 def test_a_stage_belongs_to_the_job_that_ran_it(read_spark):
     """If a job fails before it reaches a stage, the stage's bytes count for the next job."""
     again = stage(0, [], [1])
-    found = read_spark([job(0, 1_000, again), end(0, 1_050, "JobFailed"), job(1, 1_100, again), task(0, "a", 1_110, read=5), end(1, 1_200)])
+    found = read_spark(
+        [
+            job(0, 1_000, again),
+            end(0, 1_050, "JobFailed"),
+            job(1, 1_100, again),
+            task(0, "a", 1_110, read=5),
+            end(1, 1_200),
+        ]
+    )
     assert found.bytes_of() == ["5/0/0"]
 
 
@@ -155,9 +253,33 @@ def rolled() -> list[list[Event]]:
     events: list[Event] = [{"Event": "SparkListenerApplicationStart", "App ID": "app-7"}]
     for number in range(3):
         at, first = 1_000 * (number + 1), 2 * number
-        events.append(job(number, at, stage(first, [], [first]), stage(first + 1, [first], [first + 1])))
-        events += [task(first, host, at + 10, read=100, shuffled=60 + number, id=10 * number + index, Index=index) for index, host in enumerate("ab")]
-        events += [task(first + 1, "b", at + 100, remote=60 + number, local=60 + number, written=50, id=10 * number + 5), end(number, at + 500)]
+        events.append(
+            job(number, at, stage(first, [], [first]), stage(first + 1, [first], [first + 1]))
+        )
+        events += [
+            task(
+                first,
+                host,
+                at + 10,
+                read=100,
+                shuffled=60 + number,
+                id=10 * number + index,
+                Index=index,
+            )
+            for index, host in enumerate("ab")
+        ]
+        events += [
+            task(
+                first + 1,
+                "b",
+                at + 100,
+                remote=60 + number,
+                local=60 + number,
+                written=50,
+                id=10 * number + 5,
+            ),
+            end(number, at + 500),
+        ]
     sizes = len(events) // 12 + 1
     return [events[at : at + sizes] for at in range(0, len(events), sizes)]
 
@@ -165,7 +287,9 @@ def rolled() -> list[list[Event]]:
 JOBS = ["200/120/50", "200/122/50", "200/124/50"]
 
 
-def lay_rolled(folder: Path, parts: list[list[Event]], names: str = "events_{}_app-7") -> list[Path]:
+def lay_rolled(
+    folder: Path, parts: list[list[Event]], names: str = "events_{}_app-7"
+) -> list[Path]:
     folder.mkdir()
     paths = [folder / names.format(number) for number in range(1, len(parts) + 1)]
     for path, events in zip(paths, parts, strict=True):
@@ -207,23 +331,36 @@ def test_a_compacted_part_stands_for_those_before_it(tmp_path):
     paths = lay_rolled(tmp_path / "log", parts)
     expected = Outcome(spark.read(paths)).written
     # The content that Spark keeps of the first two parts if nothing in them has ended.
-    (tmp_path / "log/events_2_app-7.compact").write_text("".join(json.dumps(event) + "\n" for events in parts[:2] for event in events))
+    (tmp_path / "log/events_2_app-7.compact").write_text(
+        "".join(json.dumps(event) + "\n" for events in parts[:2] for event in events)
+    )
     found = Outcome(spark.read([tmp_path / "log"]))
     assert found.written == expected
-    assert "parts that events_2_app-7.compact stands for are left out (events_1_app-7, events_2_app-7)" in found.said
+    assert (
+        "parts that events_2_app-7.compact stands for are left out (events_1_app-7, events_2_app-7)"
+        in found.said
+    )
     for path in paths[:2]:
         path.unlink()
     assert Outcome(spark.read([tmp_path / "log"])).written == expected
 
 
 def test_a_log_that_is_given_twice_is_refused(tmp_path, read_spark):
-    with pytest.raises(Wrong, match=r"log1:3: found job 0 of app-1 a second time \(first in log0:3\), expected each log"):
+    with pytest.raises(
+        Wrong,
+        match=r"log1:3: found job 0 of app-1 a second time \(first in log0:3\), expected each log",
+    ):
         read_spark(adaptive(), adaptive())
     other = adaptive()
     other[1] |= {"App Attempt ID": "2"}
     first = adaptive()
     first[1] |= {"App Attempt ID": "1"}
-    assert [line.split("\t")[0] for line in read_spark(first, other).trace.splitlines()] == ["app-1_1_0", "app-1_2_0", "app-1_1_1", "app-1_2_1"]
+    assert [line.split("\t")[0] for line in read_spark(first, other).trace.splitlines()] == [
+        "app-1_1_0",
+        "app-1_2_0",
+        "app-1_1_1",
+        "app-1_2_1",
+    ]
 
 
 def lz4_java(data: bytes, size: int = 500) -> bytes:
@@ -233,7 +370,9 @@ def lz4_java(data: bytes, size: int = 500) -> bytes:
         block = data[at : at + size]
         packed = bytes(cramjam.lz4.compress_block(block, store_size=False))
         method, packed = (0x26, packed) if at else (0x16, block)
-        out += b"LZ4Block" + bytes([method]) + struct.pack("<iii", len(packed), len(block), 0) + packed
+        out += (
+            b"LZ4Block" + bytes([method]) + struct.pack("<iii", len(packed), len(block), 0) + packed
+        )
     return out + b"LZ4Block" + bytes([0x16]) + bytes(12)
 
 
@@ -286,7 +425,9 @@ def test_codecs_of_spark(tmp_path, pack):
 def test_codecs_that_are_not_read_are_named(tmp_path):
     path = tmp_path / "app.lzf"
     path.write_bytes(b"ZV\x01\x00\x09\x00\x10abc")
-    with pytest.raises(Wrong, match="found a file compressed with lzf, expected no compression, gzip, xz, zstd"):
+    with pytest.raises(
+        Wrong, match="found a file compressed with lzf, expected no compression, gzip, xz, zstd"
+    ):
         spark.read([path])
 
 
@@ -304,12 +445,22 @@ def short_names() -> list[tuple[str, str, Event]]:
 
 @pytest.fixture
 def read_jhist(tmp_path: Path) -> Callable[..., Outcome]:
-    def read(events: list[tuple[str, str, Event]], binary: bool = False, known: Known | None = None) -> Outcome:
+    def read(
+        events: list[tuple[str, str, Event]], binary: bool = False, known: Known | None = None
+    ) -> Outcome:
         path = tmp_path / "job.jhist"
         if binary:
             path.write_bytes(as_binary(events))
         else:
-            lines = [json.dumps({"type": kind, "event": {f"org.apache.hadoop.mapreduce.jobhistory.{name}": record}}) for kind, name, record in events]
+            lines = [
+                json.dumps(
+                    {
+                        "type": kind,
+                        "event": {f"org.apache.hadoop.mapreduce.jobhistory.{name}": record},
+                    }
+                )
+                for kind, name, record in events
+            ]
             path.write_text("\n".join(["Avro-Json", json.dumps(SCHEMA), *lines]))
         return Outcome(jhist.read([path]), known)
 
@@ -319,7 +470,10 @@ def read_jhist(tmp_path: Path) -> Callable[..., Outcome]:
 def test_short_and_long_names_are_one_machine(read_jhist):
     found = read_jhist(short_names())
     plain = read_jhist(history(), binary=True)
-    assert (found.trace, [tuple(str(value).removesuffix(".dc") for value in row) for row in found.flows]) == (
+    assert (
+        found.trace,
+        [tuple(str(value).removesuffix(".dc") for value in row) for row in found.flows],
+    ) == (
         plain.trace,
         [tuple(map(str, row)) for row in plain.flows],
     )
@@ -339,14 +493,18 @@ def test_local_attempts_show_which_machine_is_which(read_jhist):
     events = copy.deepcopy(history())
     for kind, _, record in events:
         if kind == "TASK_STARTED":
-            record["splitLocations"] = "10.0.0.1,node2" if record["taskid"] == "map0" else "10.0.0.1"
+            record["splitLocations"] = (
+                "10.0.0.1,node2" if record["taskid"] == "map0" else "10.0.0.1"
+            )
         if kind == "MAP_ATTEMPT_STARTED" and record["attemptId"] == "map0_0":
             record["locality"] = {"string": "NODE_LOCAL"}
         if record.get("taskid") == "map1" and "hostname" in record:
             record["hostname"] = "node2"
     found = read_jhist(events)
     assert "10.0.0.1 = node1" in found.said or "node1 = 10.0.0.1" in found.said
-    assert [row for row in found.flows if row[4] == "read"] == [(100_000_000, "node1", "node2", 1_000, "read")]
+    assert [row for row in found.flows if row[4] == "read"] == [
+        (100_000_000, "node1", "node2", 1_000, "read")
+    ]
 
 
 def test_names_in_two_domains_are_two_machines(read_jhist):
@@ -355,7 +513,10 @@ def test_names_in_two_domains_are_two_machines(read_jhist):
         if record.get("hostname") == "node10.dc":
             record["hostname"] = "node1.other"
     found = read_jhist(events)
-    assert "a short name fits several machines with domains, and stays a machine of its own (node1)" in found.said
+    assert (
+        "a short name fits several machines with domains, and stays a machine of its own (node1)"
+        in found.said
+    )
     assert {"node1.dc", "node1.other"} <= set(found.hosts)
 
 
@@ -363,7 +524,9 @@ def test_erasure_coded_reads_are_noted(read_jhist):
     events = copy.deepcopy(history())
     for kind, _, record in events:
         if kind == "MAP_ATTEMPT_FINISHED":
-            record["counters"] = counters(HDFS_BYTES_READ=1_000, HDFS_BYTES_READ_EC=400, MAP_OUTPUT_MATERIALIZED_BYTES=300)
+            record["counters"] = counters(
+                HDFS_BYTES_READ=1_000, HDFS_BYTES_READ_EC=400, MAP_OUTPUT_MATERIALIZED_BYTES=300
+            )
     assert "800 of 2,000 bytes were read from erasure-coded files" in read_jhist(events).said
 
 
@@ -375,7 +538,11 @@ def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
     if the record's fields are known."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            if isinstance(inner, dict) and inner and key not in ("Properties", "acls", "Storage Level", "counters", "Job Result"):
+            if (
+                isinstance(inner, dict)
+                and inner
+                and key not in ("Properties", "acls", "Storage Level", "counters", "Job Result")
+            ):
                 yield from leaves(inner, (*path, key))
             elif isinstance(inner, list) and inner and isinstance(inner[0], dict):
                 yield from leaves(inner[0], (*path, key, 0))
@@ -419,7 +586,12 @@ def spark_cases() -> list[tuple[int, tuple[str | int, ...]]]:
         else:
             first.setdefault(event["Event"], number)
     every = adaptive()
-    return [(number, path) for number in (*first.values(), 3) for path in leaves(every[number]) if path[-1] not in IDENTITY]
+    return [
+        (number, path)
+        for number in (*first.values(), 3)
+        for path in leaves(every[number])
+        if path[-1] not in IDENTITY
+    ]
 
 
 def silent_in_spark(read: Callable[..., Outcome]) -> list[str]:
@@ -442,17 +614,34 @@ def silent_in_spark(read: Callable[..., Outcome]) -> list[str]:
             heard.add(case)
             continue
         named = re.search(rf"left out, [^:]*:.*\b{re.escape(str(path[-1]))} \(", found.said)
-        (silent if (found.written, found.said) == (plain.written, plain.said) and not named else heard).add(case)
+        (
+            silent
+            if (found.written, found.said) == (plain.written, plain.said) and not named
+            else heard
+        ).add(case)
     return sorted(silent - heard)
 
 
 #: Fields that distinguish records. Another value in a single record has no effect as long as it
 #: stays unique.
-DISTINGUISHES = {"Task ID", "Index", "Attempt", "Stage Attempt ID", "Completion Time", "Finish Time", "Number of Tasks", "RDD ID"}
+DISTINGUISHES = {
+    "Task ID",
+    "Index",
+    "Attempt",
+    "Stage Attempt ID",
+    "Completion Time",
+    "Finish Time",
+    "Number of Tasks",
+    "RDD ID",
+}
 
 
 def test_no_field_of_an_event_log_is_silent(read_spark):
-    silent = [case for case in silent_in_spark(read_spark) if not any(repr(name) in case for name in DISTINGUISHES)]
+    silent = [
+        case
+        for case in silent_in_spark(read_spark)
+        if not any(repr(name) in case for name in DISTINGUISHES)
+    ]
     assert silent == []
 
 
@@ -512,8 +701,20 @@ def full_history() -> list[tuple[str, str, Event]]:
             "locality": "NODE_LOCAL",
             "avataar": None,
         },
-        "MAP_ATTEMPT_FINISHED": {"finishTime": 9, "rackname": "/r", "port": 3, "state": "s", "clockSplits": [1], "physMemKbytes": [1]},
-        "REDUCE_ATTEMPT_FINISHED": {"shuffleFinishTime": 9, "sortFinishTime": 9, "rackname": "/r", "vMemKbytes": [1]},
+        "MAP_ATTEMPT_FINISHED": {
+            "finishTime": 9,
+            "rackname": "/r",
+            "port": 3,
+            "state": "s",
+            "clockSplits": [1],
+            "physMemKbytes": [1],
+        },
+        "REDUCE_ATTEMPT_FINISHED": {
+            "shuffleFinishTime": 9,
+            "sortFinishTime": 9,
+            "rackname": "/r",
+            "vMemKbytes": [1],
+        },
         "MAP_ATTEMPT_KILLED": {"status": "KILLED", "error": "x"},
         "JOB_FINISHED": {"finishTime": 9, "finishedMaps": 2, "killedMaps": 1},
     }
@@ -557,10 +758,20 @@ def test_silence_in_a_job_history_is_found(read_jhist, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(fields.Record, "add_to", lambda self, left_out: None)
         silent = silent_in_jhist(read_jhist)
-        assert {("JOB_SUBMITTED", ("userName",)), ("MAP_ATTEMPT_FINISHED", ("rackname",)), ("JOB_FINISHED", ("killedMaps",))} <= set(silent)
+        assert {
+            ("JOB_SUBMITTED", ("userName",)),
+            ("MAP_ATTEMPT_FINISHED", ("rackname",)),
+            ("JOB_FINISHED", ("killedMaps",)),
+        } <= set(silent)
 
     def without_times(events: list[tuple[str, str, Event]], **options: Any) -> Outcome:
-        return read_jhist([(kind, name, {**record, "submitTime": 0} if "submitTime" in record else record) for kind, name, record in events], **options)
+        return read_jhist(
+            [
+                (kind, name, {**record, "submitTime": 0} if "submitTime" in record else record)
+                for kind, name, record in events
+            ],
+            **options,
+        )
 
     assert any(case[1] == ("submitTime",) for case in silent_in_jhist(without_times))
 

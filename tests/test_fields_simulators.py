@@ -92,7 +92,10 @@ def silent(tmp_path: Path) -> list[str]:
                 outcome = read(path)
             except (Wrong, ValueError, ScenarioError):
                 continue
-            if outcome == plain and (named is None or not any("left out" in line and named in line for line in outcome[1].splitlines())):
+            if outcome == plain and (
+                named is None
+                or not any("left out" in line and named in line for line in outcome[1].splitlines())
+            ):
                 found.append(f"{read.__name__}: {old!r} -> {new!r}")
     return found
 
@@ -104,17 +107,28 @@ def test_no_field_is_silent(tmp_path):
 def test_silence_is_found(tmp_path, monkeypatch):
     """With readers that drop priority groups and notes, the test of fields fails."""
     of_table = FlowList.of_table
-    monkeypatch.setattr(FlowList, "of_table", lambda table: replace(of_table(table), priorities=None))
+    monkeypatch.setattr(
+        FlowList, "of_table", lambda table: replace(of_table(table), priorities=None)
+    )
     monkeypatch.setattr(Account, "lines", lambda account: [f"{account.taken}"])
-    assert {"flows: '0 2 3' -> '0 2 1'", "flows: ' 100 ' -> ' 101 '", "matrix: 'id 1' -> 'id 9'"} <= set(silent(tmp_path))
+    assert {
+        "flows: '0 2 3' -> '0 2 1'",
+        "flows: ' 100 ' -> ' 101 '",
+        "matrix: 'id 1' -> 'id 9'",
+    } <= set(silent(tmp_path))
 
 
 def test_priority_groups_are_priorities(tmp_path):
     path = tmp_path / "flow.txt"
     # Two flows of the same pair and size, the later one first.
-    path.write_text("4\n0 1 1 100 1000 2.1\n1 0 5 100 500 2.3\n1 0 3 100 500 2.2\n0 0 7 100 5 2.2\n")
+    path.write_text(
+        "4\n0 1 1 100 1000 2.1\n1 0 5 100 500 2.3\n1 0 3 100 500 2.2\n0 0 7 100 5 2.2\n"
+    )
     read, account = hpcc.flows(path)
-    assert "".join(read.csv()) == "start_ns,src,dst,bytes,priority\n100000000,0,1,1000,1\n200000000,1,0,500,3\n300000000,1,0,500,5\n"
+    assert (
+        "".join(read.csv())
+        == "start_ns,src,dst,bytes,priority\n100000000,0,1,1000,1\n200000000,1,0,500,3\n300000000,1,0,500,5\n"
+    )
     back = hpcc.flows_of(read, Account("flows"), ports=True)
     path.write_text(back)
     assert "".join(hpcc.flows(path)[0].csv()) == "".join(read.csv())
@@ -123,18 +137,33 @@ def test_priority_groups_are_priorities(tmp_path):
     assert read.priorities is None
     assert "all flows are in priority group 3" in "\n".join(account.lines())
     path.write_text("1\n0 1 9 100 1000 2.1\n")
-    with pytest.raises(ScenarioError, match=r"flow.txt:2: found priority group `9`, expected a priority from 0 to 7"):
+    with pytest.raises(
+        ScenarioError,
+        match=r"flow.txt:2: found priority group `9`, expected a priority from 0 to 7",
+    ):
         hpcc.flows(path)
 
 
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [
-        ("27 8 2 9 40 H100\n16 17\n", 1, "SimAI's form '27 8 2 9 40 H100' .*, expected `nodes switches links`"),
-        ("3 1 2\n2\n0 2 10Gbps 1us 0\n1 2 10Gbps 1us 0\n0 2 40Gbps 1us 0\n", 5, "link 3: '0 2 40Gbps 1us 0', expected 2 links, as line 1 says"),
+        (
+            "27 8 2 9 40 H100\n16 17\n",
+            1,
+            "SimAI's form '27 8 2 9 40 H100' .*, expected `nodes switches links`",
+        ),
+        (
+            "3 1 2\n2\n0 2 10Gbps 1us 0\n1 2 10Gbps 1us 0\n0 2 40Gbps 1us 0\n",
+            5,
+            "link 3: '0 2 40Gbps 1us 0', expected 2 links, as line 1 says",
+        ),
         ("3 1 2 9\n2\n", 1, "'3 1 2 9', expected `nodes switches links`"),
         ("3 1 2\n2 1\n", 2, "2 numbers of switches, expected 1, as line 1 says"),
-        ("3 1 2\n2\n0 2 10Gbps 1us 0 0\n", 3, "6 columns in '0 2 10Gbps 1us 0 0', expected five columns"),
+        (
+            "3 1 2\n2\n0 2 10Gbps 1us 0 0\n",
+            3,
+            "6 columns in '0 2 10Gbps 1us 0 0', expected five columns",
+        ),
         ("", 1, "an empty file"),
     ],
 )

@@ -20,7 +20,11 @@ from afflux.studies.hadoop import DESIGNS, findings
 QUIET = {"traffic[1].start": "3000s", "traffic[0].cluster.client_poll": "5ms"}
 #: Simultaneous reads exceed the capacity of the uplinks' priority groups while the ports below are
 #: paused.
-MANY_READS = {"traffic[0].size": "6GB", "traffic[0].cluster.map_slots": 16, "traffic[0].cluster.containers_per_heartbeat": 16}
+MANY_READS = {
+    "traffic[0].size": "6GB",
+    "traffic[0].cluster.map_slots": 16,
+    "traffic[0].cluster.containers_per_heartbeat": 16,
+}
 #: The management host uses neither ECN nor DCTCP.
 MIXED = {
     "host.transports.plain": {"stack": "linux", "congestion": "htcp", "receive_buffer": "6MiB"},
@@ -33,7 +37,9 @@ def _points() -> Iterator[Point]:
     small = files("hadoop") / "small.toml"
     for design in ("deep", "shallow", "ecn", "dctcp"):
         yield Point(design, small, DESIGNS[design], seed=1)
-    yield Point("ecn-pass", small, DESIGNS["ecn"] | {"switch.override[0].ecn.incapable": "pass"}, seed=1)
+    yield Point(
+        "ecn-pass", small, DESIGNS["ecn"] | {"switch.override[0].ecn.incapable": "pass"}, seed=1
+    )
     for design in ("ecn_pfc", "pfc"):
         yield Point(design, small, DESIGNS[design] | MANY_READS, seed=1)
     for design in ("shallow", "ecn", "dctcp"):
@@ -89,7 +95,10 @@ def test_q4_pfc_alone_has_no_queue_drops_but_in_discards(runs):
     assert pfc["drops"] == 0
     # The discarded frames come from the spines, which ignore PAUSE frames. Servers obey them and
     # lose nothing.
-    assert sum(count for (count,) in findings.rows(runs["pfc"], "in_discards", servers=False)) == pfc["in_discards"]
+    assert (
+        sum(count for (count,) in findings.rows(runs["pfc"], "in_discards", servers=False))
+        == pfc["in_discards"]
+    )
     assert runs["ecn_pfc"].summary["in_discards"] == 0
 
 
@@ -98,7 +107,10 @@ def test_q5_where_traffic_without_ecn_shares_queues_dctcp_loses_more_than_htcp(r
     # dropped. H-TCP stays well below it most of the time. The loss is measured by retransmitted
     # segments, because with H-TCP most out discards are acknowledgements, which cannot be marked
     # either.
-    lost = {design: sum(runs[f"{design}-mixed-{seed}"].summary["retransmits"] for seed in (1, 2)) for design in ("shallow", "ecn", "dctcp")}
+    lost = {
+        design: sum(runs[f"{design}-mixed-{seed}"].summary["retransmits"] for seed in (1, 2))
+        for design in ("shallow", "ecn", "dctcp")
+    }
     assert 2 * lost["ecn"] < lost["dctcp"] < lost["shallow"]
 
 

@@ -14,17 +14,34 @@ def run(design: str, seed: int) -> Run:
 
 
 def test_seeds_that_both_have() -> None:
-    runs = {run("deep", seed): 30.0 for seed in (1, 2, 3)} | {run("deep_codel", 1): 27.0, run("deep_codel", 3): 24.3, run("pfc_watchdog", 1): 9.0}
+    runs = {run("deep", seed): 30.0 for seed in (1, 2, 3)} | {
+        run("deep_codel", 1): 27.0,
+        run("deep_codel", 3): 24.3,
+        run("pfc_watchdog", 1): 9.0,
+    }
     # Runs with other constants, sizes and frameworks are excluded.
-    runs |= {Run(Case("deep_codel", "tez", 10, True), BASE.cpu, BASE.disk, 2): 1.0, run("deep_codel", 2)._replace(cpu=4.0): 1.0}
+    runs |= {
+        Run(Case("deep_codel", "tez", 10, True), BASE.cpu, BASE.disk, 2): 1.0,
+        run("deep_codel", 2)._replace(cpu=4.0): 1.0,
+    }
     (one,) = differences(runs)
-    assert (one.design, one.samples, one.baseline_mean, one.design_mean) == ("deep_codel", 2, 30e9, 25.65e9)
+    assert (one.design, one.samples, one.baseline_mean, one.design_mean) == (
+        "deep_codel",
+        2,
+        30e9,
+        25.65e9,
+    )
     assert one.ratio == pytest.approx((0.9 * 0.81) ** 0.5)
     assert "| `deep_codel` | 2 | 25.6 | 30.0 (`deep`) | -14.6 (-56.3 to +66.7) |" in table([one])
 
 
 def test_what_is_assumed_otherwise_changes_both_designs() -> None:
-    runs = {run("deep", 1): 31.0, run("deep", 2): 33.0, run("shallow", 1): 28.0, run("shallow", 2): 28.0}
+    runs = {
+        run("deep", 1): 31.0,
+        run("deep", 2): 33.0,
+        run("shallow", 1): 28.0,
+        run("shallow", 2): 28.0,
+    }
     runs |= {run("deep_1500B", 1): 40.0, run("shallow_1500B", 1): 30.0, run("deep_100ms", 2): 35.0}
     deep = QUESTIONS[0]
     study, small, long = deep.answers(runs)
@@ -38,8 +55,12 @@ def test_what_is_assumed_otherwise_changes_both_designs() -> None:
 def test_delays_are_added_to_the_job_without_traffic() -> None:
     quiet = Case("deep", "tez", 10, False)
     runs = {Run(quiet, BASE.cpu, BASE.disk, seed): 30.0 for seed in (1, 2)}
-    runs |= {Run(quiet._replace(design="deep_30ms"), BASE.cpu, BASE.disk, seed): 36.0 for seed in (1, 2)}
-    assert delays(runs).splitlines()[2:] == ["| 30 ms at all compute ports | Tez | 2 | 6.0 (6.0 to 6.0) |"]
+    runs |= {
+        Run(quiet._replace(design="deep_30ms"), BASE.cpu, BASE.disk, seed): 36.0 for seed in (1, 2)
+    }
+    assert delays(runs).splitlines()[2:] == [
+        "| 30 ms at all compute ports | Tez | 2 | 6.0 (6.0 to 6.0) |"
+    ]
 
 
 def test_a_choice_of_uplinks_by_load_ends_congestion_of_the_fabric() -> None:
@@ -47,12 +68,19 @@ def test_a_choice_of_uplinks_by_load_ends_congestion_of_the_fabric() -> None:
     With DLB and GLB each flow gets its 25 Gbps."""
     took = {}
     for balance in ("ecmp", "dlb", "glb"):
-        scenario = Scenario.load(files("hadoop") / "fabric.toml").set("switch.balance", balance).set("host.timing", "exact")
+        scenario = (
+            Scenario.load(files("hadoop") / "fabric.toml")
+            .set("switch.balance", balance)
+            .set("host.timing", "exact")
+        )
         took[balance] = scenario.run().summary["slowdown"]["all"]["mean"]
     assert took["ecmp"] > 1.4
     assert max(took["dlb"], took["glb"]) < 1.02
     readme = (files("hadoop") / "README.md").read_text(encoding="utf-8")
-    assert f"slowdown of {took['ecmp']:.2f}, {took['dlb']:.2f} with DLB and {took['glb']:.2f} with GLB" in " ".join(readme.split())
+    assert (
+        f"slowdown of {took['ecmp']:.2f}, {took['dlb']:.2f} with DLB and {took['glb']:.2f} with GLB"
+        in " ".join(readme.split())
+    )
 
 
 def test_the_readme_has_the_tables() -> None:

@@ -49,10 +49,16 @@ PARSED = {
 NEEDS = {"afflux tune": "optuna", "--format pdf": "matplotlib"}
 
 #: A scenario with a few senders and a small switch.
-STAR = INCAST.replace('"small"', '"star"', 1).replace('buffer = "30packets"', 'buffer = "200kB"\necn = { k = "50kB" }')
-STAR = STAR.replace('stack = "basic"', 'stack = "basic"\ncongestion = "dctcp"').replace("paths = true", 'waits = "switches"')
+STAR = INCAST.replace('"small"', '"star"', 1).replace(
+    'buffer = "30packets"', 'buffer = "200kB"\necn = { k = "50kB" }'
+)
+STAR = STAR.replace('stack = "basic"', 'stack = "basic"\ncongestion = "dctcp"').replace(
+    "paths = true", 'waits = "switches"'
+)
 TREE = 'format = 1\nname = "tree"\n[topology]\nkind = "fat_tree"\nk = 4\n[[traffic]]\nkind = "permutation"\nsizes = "20kB"\n'
-FABRIC = TREE.replace('kind = "fat_tree"\nk = 4', 'kind = "leaf_spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2')
+FABRIC = TREE.replace(
+    'kind = "fat_tree"\nk = 4', 'kind = "leaf_spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2'
+)
 DESIGNS = """\
 scenario = "star.toml"
 [[design]]
@@ -74,7 +80,10 @@ FILES: dict[str, str | bytes] = {
     "shallow.toml": STAR.replace('"star"', '"shallow"', 1),
     "deep.toml": STAR.replace('"star"', '"deep"', 1).replace("200kB", "9MB", 1),
     "fabric.toml": FABRIC,
-    "leaf.toml": FABRIC.replace('kind = "leaf_spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2', 'kind = "star"\nhosts = 4\n[switch]\nsharing = "sonic"'),
+    "leaf.toml": FABRIC.replace(
+        'kind = "leaf_spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2',
+        'kind = "star"\nhosts = 4\n[switch]\nsharing = "sonic"',
+    ),
     "lab.clab.yml": importer_samples.LAB,
     "fct.txt": importer_samples.COMPLETIONS,
     "flow.txt": importer_samples.FLOWS,
@@ -82,10 +91,16 @@ FILES: dict[str, str | bytes] = {
     "perm.cm": importer_samples.MATRIX,
     "done/job.jhist": importer_samples.as_json(importer_samples.history()),
     "application_1": TRACE,
-    "capture.pcapng": importer_samples.pcap([(0.0, importer_samples.udp(1, 2, 900)), (0.5, importer_samples.udp(2, 1, 300))]),
+    "capture.pcapng": importer_samples.pcap(
+        [(0.0, importer_samples.udp(1, 2, 900)), (0.5, importer_samples.udp(2, 1, 300))]
+    ),
     "config_db.json": json.dumps(SONIC),
-    "buffers.json": json.dumps({name: table for name, table in SONIC.items() if name.startswith("BUFFER")}),
-    "qos.json": json.dumps({name: table for name, table in SONIC.items() if not name.startswith("BUFFER")}),
+    "buffers.json": json.dumps(
+        {name: table for name, table in SONIC.items() if name.startswith("BUFFER")}
+    ),
+    "qos.json": json.dumps(
+        {name: table for name, table in SONIC.items() if not name.startswith("BUFFER")}
+    ),
 }
 #: Different contents of these files for particular commands.
 INSTEAD = {"afflux check": {"fabric.toml": TREE}}
@@ -95,14 +110,25 @@ ROUNDS = re.compile(r"rounds = \d+")
 
 def examples() -> list[str]:
     """Returns the examples at the end of each command's help, as a user types them."""
-    return [line for _, command in every() for line in re.findall(r"^\s*(afflux .*|sudo .*)$", Text.from_markup(command.epilog or "").plain, re.M)]
+    return [
+        line
+        for _, command in every()
+        for line in re.findall(
+            r"^\s*(afflux .*|sudo .*)$", Text.from_markup(command.epilog or "").plain, re.M
+        )
+    ]
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Creates the directory `out` that the examples read."""
     out = tmp_path_factory.mktemp("results") / "out"
-    for design, seeds in {"shallow": (1, 2), "deep": (1, 2), "incast-dctcp": (1,), "demo": (1,)}.items():
+    for design, seeds in {
+        "shallow": (1, 2),
+        "deep": (1, 2),
+        "incast-dctcp": (1,),
+        "demo": (1,),
+    }.items():
         for seed in seeds:
             text = FILES.get(f"{design}.toml", STAR)
             assert isinstance(text, str)
@@ -114,7 +140,9 @@ def lay(line: str, folder: Path, results: Path) -> None:
     """Creates the files that an example reads, without those that it writes."""
     words = shlex.split(line)
     written = {after for word, after in pairwise(words) if word in ("-o", "--out", ">", "--flows")}
-    for name, content in (FILES | next((files for begin, files in INSTEAD.items() if line.startswith(begin)), {})).items():
+    for name, content in (
+        FILES | next((files for begin, files in INSTEAD.items() if line.startswith(begin)), {})
+    ).items():
         if name not in written:
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -128,7 +156,11 @@ def arguments(line: str, folder: Path) -> list[str]:
     """Returns the words behind `afflux`, with patterns expanded like in a shell."""
     found = []
     for word in shlex.split(line.partition(" > ")[0])[1:]:
-        found += sorted(str(path.relative_to(folder)) for path in folder.glob(word)) if "*" in word else [word]
+        found += (
+            sorted(str(path.relative_to(folder)) for path in folder.glob(word))
+            if "*" in word
+            else [word]
+        )
     return found
 
 
@@ -136,7 +168,11 @@ def timed(line: str) -> Any:
     """Marks examples of searches and sweeps as slow, because they simulate up to a
     hundred points.
     """
-    return pytest.param(line, marks=pytest.mark.slow) if line.startswith(("afflux sweep", "afflux study")) else line
+    return (
+        pytest.param(line, marks=pytest.mark.slow)
+        if line.startswith(("afflux sweep", "afflux study"))
+        else line
+    )
 
 
 @pytest.mark.parametrize("line", [timed(line) for line in examples() if line not in PARSED])
@@ -148,7 +184,9 @@ def test_examples_run(invoke, results: Path, tmp_path: Path, line: str) -> None:
     lay(line, tmp_path, results)
     done = invoke(*arguments(line, tmp_path))
     # Like `diff`, it ends with 1 if its operands differ.
-    assert done.exit_code == (1 if line.startswith("afflux diff") and "deep" in line else 0), done.stderr or done.exception
+    assert done.exit_code == (1 if line.startswith("afflux diff") and "deep" in line else 0), (
+        done.stderr or done.exception
+    )
     assert "error:" not in done.stderr
     assert "Traceback" not in done.output
 
@@ -170,15 +208,25 @@ IN_BRACKETS = re.compile(r"\[+[\w/#@.-]+\]+")
 
 def sources() -> Iterator[tuple[list[str], str]]:
     """Yields the words that call each command with every source text of its help."""
-    rows = [([], function, shown) for group in commands.GROUPS.values() for function, shown in group]
+    rows = [
+        ([], function, shown) for group in commands.GROUPS.values() for function, shown in group
+    ]
     for name, formats in (("import", exchange.IMPORTS), ("export", exchange.EXPORTS)):
-        rows += [([name, format_name], function, shown) for group in formats.values() for format_name, function, shown in group]
+        rows += [
+            ([name, format_name], function, shown)
+            for group in formats.values()
+            for format_name, function, shown in group
+        ]
     for words, function, shown in rows:
         path = words or [function.__name__]
         yield from ((path, text) for text in (function.__doc__ or "", *shown))
         for hint in typing.get_type_hints(function, include_extras=True).values():
             for info in getattr(hint, "__metadata__", ()):
-                yield from ((path, text) for text in (getattr(info, "help", None), getattr(info, "metavar", None)) if text)
+                yield from (
+                    (path, text)
+                    for text in (getattr(info, "help", None), getattr(info, "metavar", None))
+                    if text
+                )
 
 
 def on_screen(text: str) -> str:
@@ -187,7 +235,9 @@ def on_screen(text: str) -> str:
 
 
 def test_words_in_brackets_are_on_the_screen(invoke) -> None:
-    found = {(" ".join(path), word) for path, text in sources() for word in IN_BRACKETS.findall(text)}
+    found = {
+        (" ".join(path), word) for path, text in sources() for word in IN_BRACKETS.findall(text)
+    }
     assert ("explain", "[record]") in found
     assert ("schema", "[0]") in found
     for path, word in sorted(found):
@@ -201,13 +251,21 @@ def test_no_text_of_a_command_is_markup(monkeypatch: pytest.MonkeyPatch) -> None
     and in the list of commands."""
     monkeypatch.setenv("COLUMNS", "80")
 
-    def new(of: Annotated[str, typer.Option(help="Option [bold] and [/bold], [[traffic]].")] = "") -> None:
+    def new(
+        of: Annotated[str, typer.Option(help="Option [bold] and [/bold], [[traffic]].")] = "",
+    ) -> None:
         """Command [red] and [[switch.queue]]. More [record]."""
 
     app = typer.Typer(rich_markup_mode="rich")
     app.callback()(lambda: None)
     cli._register(app, new, "Panel", ["afflux new [dim] traffic[0].sizes"])
     shown = on_screen(CliRunner().invoke(app, ["new", "--help"]).stdout)
-    for text in ("Command [red] and [[switch.queue]]. More [record].", "Option [bold] and [/bold], [[traffic]].", "afflux new [dim] traffic[0].sizes"):
+    for text in (
+        "Command [red] and [[switch.queue]]. More [record].",
+        "Option [bold] and [/bold], [[traffic]].",
+        "afflux new [dim] traffic[0].sizes",
+    ):
         assert text in shown
-    assert "Command [red] and [[switch.queue]]" in on_screen(CliRunner().invoke(app, ["--help"]).stdout)
+    assert "Command [red] and [[switch.queue]]" in on_screen(
+        CliRunner().invoke(app, ["--help"]).stdout
+    )

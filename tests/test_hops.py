@@ -43,7 +43,10 @@ waits = "all"
 
 def rows(result: afflux.Result, table: str) -> list[dict]:
     columns = result.table(table)
-    return [dict(zip(columns.column_names, row, strict=True)) for row in zip(*(columns.column(name) for name in columns.column_names), strict=True)]
+    return [
+        dict(zip(columns.column_names, row, strict=True))
+        for row in zip(*(columns.column(name) for name in columns.column_names), strict=True)
+    ]
 
 
 def run(tmp_path: Path, text: str = TWO_FRAMES) -> afflux.Result:
@@ -56,7 +59,11 @@ def test_waits_and_gaps_of_frames_that_meet(tmp_path: Path) -> None:
     payload = max(row["bytes"] / row["frames"] for row in rows(result, "gaps"))
     # Time in ns of a frame and its gap.
     time = (payload + 20) * 8 / 10
-    waits = {(row["node"], row["behind"], row["own"]): row for row in rows(result, "waits") if row["node"] == "switch0"}
+    waits = {
+        (row["node"], row["behind"], row["own"]): row
+        for row in rows(result, "waits")
+        if row["node"] == "switch0"
+    }
     # The ten frames of the other host arrive one frame time apart. Each finds the port busy for one
     # frame time, minus the nanosecond.
     other = waits["switch0", "first", False]
@@ -102,7 +109,10 @@ def test_explain_names_the_ports_where_frames_waited(tmp_path: Path, command) ->
     assert sum(one["share"] for one in ports) == pytest.approx(1.0)
     told = command("explain", "out").stdout
     assert "Where frames waited, by port" in told
-    shares = [f"{100 * sums[node] / (sums['host2'] + sums['switch0']):.1f} %" for node in ("host2", "switch0")]
+    shares = [
+        f"{100 * sums[node] / (sums['host2'] + sums['switch0']):.1f} %"
+        for node in ("host2", "switch0")
+    ]
     sentence = f"Of the time that frames waited for others, {shares[0]} was spent in the NICs of hosts and {shares[1]} at switch0."
     assert sentence in " ".join(told.split())
     lines = [line for line in told.splitlines() if re.match(r"\w+ → ", line)]
@@ -115,8 +125,13 @@ def test_explain_names_the_ports_where_frames_waited(tmp_path: Path, command) ->
 def test_explain_says_what_to_record_to_see_where(tmp_path: Path, command) -> None:
     run(tmp_path, TWO_FRAMES.replace('waits = "all"\n', ""))
     told = " ".join(command("explain", "out").stdout.split())
-    assert "where queueing took place was not recorded: run again with --set record.waits=all; the busiest link was " in told
-    run_again = TWO_FRAMES.replace("pairs = [[2, 0]]", "pairs = [[2, 1]]").replace('waits = "all"\n', "")
+    assert (
+        "where queueing took place was not recorded: run again with --set record.waits=all; the busiest link was "
+        in told
+    )
+    run_again = TWO_FRAMES.replace("pairs = [[2, 0]]", "pairs = [[2, 1]]").replace(
+        'waits = "all"\n', ""
+    )
     (tmp_path / "apart").mkdir()
     run(tmp_path / "apart", run_again)
     assert "was not recorded" not in command("explain", "apart/out").stdout
@@ -131,7 +146,9 @@ def test_waits_that_were_not_recorded(tmp_path: Path, command) -> None:
 
 def test_recording_changes_nothing(tmp_path: Path, scenario) -> None:
     plain = afflux.load(scenario()).run().summary
-    watched = afflux.load(scenario(("paths = true", 'paths = true\ngaps = "all"\nwaits = "all"\nround_trips = true'))).run()
+    watched = afflux.load(
+        scenario(("paths = true", 'paths = true\ngaps = "all"\nwaits = "all"\nround_trips = true'))
+    ).run()
     assert [plain[key] for key in ("result_hash", "ports_hash", "counters_hash")] == [
         watched.summary[key] for key in ("result_hash", "ports_hash", "counters_hash")
     ]

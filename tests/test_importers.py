@@ -19,7 +19,20 @@ from typer.testing import CliRunner
 import afflux
 from afflux.cli import app
 from afflux.exchange import avro, hosts
-from fuzz.importer_samples import COMPLETIONS, FLOWS, LAB, MATRIX, SCHEMA, TOPOLOGY, as_binary, as_json, history, pcap, spark_log, udp
+from fuzz.importer_samples import (
+    COMPLETIONS,
+    FLOWS,
+    LAB,
+    MATRIX,
+    SCHEMA,
+    TOPOLOGY,
+    as_binary,
+    as_json,
+    history,
+    pcap,
+    spark_log,
+    udp,
+)
 
 
 @pytest.fixture
@@ -45,17 +58,26 @@ def rows(path: Path) -> list[dict[str, str]]:
 def test_hpcc_topology_is_the_same_fabric(command, files):
     here = files(topology__txt=TOPOLOGY, flow__txt=FLOWS)
     assert command("import", "hpcc-flows", "flow.txt", "-o", "flows.csv").returncode == 0
-    done = command("import", "hpcc-topology", "topology.txt", "--flows", "flows.csv", "-o", "fabric.toml")
+    done = command(
+        "import", "hpcc-topology", "topology.txt", "--flows", "flows.csv", "-o", "fabric.toml"
+    )
     assert done.returncode == 0, done.stderr
     assert "9 links taken, 0 dropped" in done.stderr
     (here / "direct.toml").write_text(
         'format = 1\ntopology = { kind = "hpcc", file = "topology.txt" }\ntraffic = [{ kind = "flows", file = "flow.txt", format = "hpcc", local = "drop" }]\n'
     )
-    ours, theirs = (afflux.load(here / name).run().summary for name in ("fabric.toml", "direct.toml"))
-    assert [ours[key] for key in ("result_hash", "ports_hash", "counters_hash")] == [theirs[key] for key in ("result_hash", "ports_hash", "counters_hash")]
+    ours, theirs = (
+        afflux.load(here / name).run().summary for name in ("fabric.toml", "direct.toml")
+    )
+    assert [ours[key] for key in ("result_hash", "ports_hash", "counters_hash")] == [
+        theirs[key] for key in ("result_hash", "ports_hash", "counters_hash")
+    ]
     back = command("export", "hpcc-topology", "fabric.toml")
     assert [line.split() for line in back.stdout.splitlines()] == [
-        [*line.split()[:4], f"{float(line.split()[4]):.6f}"] if line.count(" ") == 4 else line.split() for line in TOPOLOGY.splitlines()
+        [*line.split()[:4], f"{float(line.split()[4]):.6f}"]
+        if line.count(" ") == 4
+        else line.split()
+        for line in TOPOLOGY.splitlines()
     ]
 
 
@@ -63,10 +85,17 @@ def test_hpcc_flows_there_and_back(command, files):
     here = files(flow__txt=FLOWS, topology__txt=TOPOLOGY)
     done = command("import", "hpcc-flows", "flow.txt", "-o", "flows.csv")
     assert "3 flows taken, 1 dropped: 1 from a host to itself" in done.stderr
-    assert (here / "flows.csv").read_text() == "start_ns,src,dst,bytes\n10,0,2,50000\n1000,1,3,1000\n2500,2,0,777\n"
+    assert (
+        here / "flows.csv"
+    ).read_text() == "start_ns,src,dst,bytes\n10,0,2,50000\n1000,1,3,1000\n2500,2,0,777\n"
     command("import", "hpcc-topology", "topology.txt", "--flows", "flows.csv", "-o", "fabric.toml")
     back = command("export", "hpcc-flows", "fabric.toml")
-    assert back.stdout == "3\n" + "\n".join(line for line in FLOWS.splitlines()[1:] if not line.startswith("3 3")) + "\n"
+    assert (
+        back.stdout
+        == "3\n"
+        + "\n".join(line for line in FLOWS.splitlines()[1:] if not line.startswith("3 3"))
+        + "\n"
+    )
     command("export", "hpcc-flows", "fabric.toml", "--ports", "-o", "ports.txt")
     assert command("import", "hpcc-flows", "ports.txt").stdout == (here / "flows.csv").read_text()
 
@@ -75,7 +104,12 @@ def test_hpcc_completion_times(command, files, scenario):
     here = files(fct__txt=COMPLETIONS)
     done = command("import", "hpcc-fct", "fct.txt", "-o", "theirs.csv", "--json")
     assert json.loads(done.stdout)["records"] == [
-        {"what": "flows", "taken": 2, "dropped": {"from a host to itself": 1}, "notes": ["left out, ports: sport and dport (2)"]}
+        {
+            "what": "flows",
+            "taken": 2,
+            "dropped": {"from a host to itself": 1},
+            "notes": ["left out, ports: sport and dport (2)"],
+        }
     ]
     assert [list(row.values()) for row in rows(here / "theirs.csv")] == [
         ["10", "0", "2", "50000", "9000", "8000", "1.125"],
@@ -85,8 +119,15 @@ def test_hpcc_completion_times(command, files, scenario):
     command("export", "hpcc-fct", "result", "-o", "ours.txt")
     assert command("import", "hpcc-fct", "ours.txt", "-o", "ours.csv").returncode == 0
     flows = afflux.Result.open(here / "result").flows
-    read = {(int(row["start_ns"]), int(row["src"])): int(row["fct_ns"]) for row in rows(here / "ours.csv")}
-    assert read == {(start, src): fct for start, src, fct in zip(flows["start_ns"], flows["src"], flows["fct_ns"], strict=True) if fct is not None}
+    read = {
+        (int(row["start_ns"]), int(row["src"])): int(row["fct_ns"])
+        for row in rows(here / "ours.csv")
+    }
+    assert read == {
+        (start, src): fct
+        for start, src, fct in zip(flows["start_ns"], flows["src"], flows["fct_ns"], strict=True)
+        if fct is not None
+    }
 
 
 # --------------------------------------------------------------------------------------------------------------------------- htsim
@@ -97,7 +138,9 @@ def test_htsim_there_and_back(command, files, scenario):
     done = command("import", "htsim", "perm.cm", "-o", "flows.csv")
     assert done.returncode == 0, done.stderr
     assert "1 starts were rounded to whole nanoseconds" in done.stderr
-    assert (here / "flows.csv").read_text() == "start_ns,src,dst,bytes\n0,0,2,50000\n1500,1,3,1000\n1500,2,1,9\n"
+    assert (
+        here / "flows.csv"
+    ).read_text() == "start_ns,src,dst,bytes\n0,0,2,50000\n1500,1,3,1000\n1500,2,1,9\n"
     scenario(
         text='format = 1\n[topology]\nkind = "star"\nhosts = 4\n[[traffic]]\nkind = "flows"\nfile = "flows.csv"\n',
         name="star.toml",
@@ -110,7 +153,19 @@ def test_htsim_there_and_back(command, files, scenario):
 
 def test_containerlab(command, files):
     here = files(lab__clab__yml=LAB)
-    done = command("import", "containerlab", "lab.clab.yml", "--rate", "100Gbps", "--host-rate", "25Gbps", "--delay", "2us", "-o", "fabric.toml")
+    done = command(
+        "import",
+        "containerlab",
+        "lab.clab.yml",
+        "--rate",
+        "100Gbps",
+        "--host-rate",
+        "25Gbps",
+        "--delay",
+        "2us",
+        "-o",
+        "fabric.toml",
+    )
     assert done.returncode == 0, done.stderr
     assert "6 links taken, 2 dropped: 1 of type mgmt-net, 1 that leave the lab" in done.stderr
     assert "without a link, left out: 1 host (lonely)" in done.stderr
@@ -139,7 +194,9 @@ def test_containerlab(command, files):
 
 def test_roles_by_option(command, files):
     nodes = "nodes:\n    s: {kind: linux}\n    x: {kind: linux}\n    y: {kind: linux}\n"
-    files(lab__yml=f"topology:\n  {nodes}  links:\n    - endpoints: ['s:1', 'x:1']\n    - endpoints: ['s:2', 'y:1']\n")
+    files(
+        lab__yml=f"topology:\n  {nodes}  links:\n    - endpoints: ['s:1', 'x:1']\n    - endpoints: ['s:2', 'y:1']\n"
+    )
     assert command("import", "containerlab", "lab.yml", "--rate", "1Gbps").returncode == 2
     done = command("import", "containerlab", "lab.yml", "--rate", "1Gbps", "--switch", "s*")
     assert done.returncode == 0, done.stderr
@@ -157,7 +214,9 @@ def test_a_capture_of_ours_gives_the_flows(command, scenario, tmp_path):
     assert command("run", scenario(text=text), "-o", "result").returncode == 0
     result = afflux.Result.open(tmp_path / "result")
     assert result.summary["retransmits"] > 0
-    captures = sorted((tmp_path / "result").glob("host*.pcapng"), key=lambda path: hosts.natural(path.name))
+    captures = sorted(
+        (tmp_path / "result").glob("host*.pcapng"), key=lambda path: hosts.natural(path.name)
+    )
     assert len(captures) == 5
     found, again = [], 0
     for path in captures:
@@ -170,24 +229,39 @@ def test_a_capture_of_ours_gives_the_flows(command, scenario, tmp_path):
         again += json.loads(done.stdout)["records"][0]["dropped"].get("sent again", 0)
         names = {row["host"]: row["name"] for row in rows(tmp_path / "flows.hosts.csv")}
         table = pyarrow.parquet.read_table(tmp_path / "flows.parquet").to_pylist()
-        found += [(names[str(row["src"])], names[str(row["dst"])], row["bytes"], row["class"]) for row in table]
-    expected = [(f"10.0.0.{src + 1}", "10.0.0.1", size, "tcp") for src, size in zip(result.flows["src"], result.flows["bytes"], strict=True)]
+        found += [
+            (names[str(row["src"])], names[str(row["dst"])], row["bytes"], row["class"])
+            for row in table
+        ]
+    expected = [
+        (f"10.0.0.{src + 1}", "10.0.0.1", size, "tcp")
+        for src, size in zip(result.flows["src"], result.flows["bytes"], strict=True)
+    ]
     assert sorted(found) == sorted(expected)
     assert again == result.summary["retransmits"]
 
 
 def test_gaps_and_given_numbers(command, files):
-    capture = pcap([(100, udp(1, 2, 50)), (100.25, udp(1, 2, 50)), (101, udp(9, 2, 7)), (103, udp(1, 2, 1))])
+    capture = pcap(
+        [(100, udp(1, 2, 50)), (100.25, udp(1, 2, 50)), (101, udp(9, 2, 7)), (103, udp(1, 2, 1))]
+    )
     here = files(c__pcap=capture, names__csv="host,name\n7,10.0.0.1\n3,10.0.0.2\n")
     assert command("import", "pcap", "c.pcap", "-o", "one.csv", "--gap", "10s").returncode == 0
     assert [row["bytes"] for row in rows(here / "one.csv")] == ["101", "7"]
-    done = command("import", "pcap", "c.pcap", "-o", "two.csv", "--gap", "500ms", "--hosts", "names.csv")
+    done = command(
+        "import", "pcap", "c.pcap", "-o", "two.csv", "--gap", "500ms", "--hosts", "names.csv"
+    )
     assert "1 flow of hosts that names.csv does not name left out (10.0.0.9)" in done.stderr
     assert "from 1970-01-01 00:01:40 UTC on" in done.stderr
-    assert (here / "two.csv").read_text() == "start_ns,src,dst,bytes,class\n0,7,3,100,udp\n3000000000,7,3,1,udp\n"
+    assert (
+        here / "two.csv"
+    ).read_text() == "start_ns,src,dst,bytes,class\n0,7,3,100,udp\n3000000000,7,3,1,udp\n"
     assert (here / "two.hosts.csv").read_text() == "host,name\n3,10.0.0.2\n7,10.0.0.1\n"
     (here / "c.pcap.gz").write_bytes(gzip.compress(capture))
-    assert command("import", "pcap", "c.pcap.gz", "--gap", "10s").stdout == (here / "one.csv").read_text()
+    assert (
+        command("import", "pcap", "c.pcap.gz", "--gap", "10s").stdout
+        == (here / "one.csv").read_text()
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------------- jobs
@@ -204,16 +278,27 @@ start_ns,src,dst,bytes,class
 
 @pytest.mark.parametrize("form", [as_json, as_binary])
 def test_jhist(command, files, scenario, form):
-    here = files(a__jhist=form(history()), b__jhist=form(history("job_7_0002", 1_061_500)), c__jhist=form(history("job_7_0003")[:-1]))
+    here = files(
+        a__jhist=form(history()),
+        b__jhist=form(history("job_7_0002", 1_061_500)),
+        c__jhist=form(history("job_7_0003")[:-1]),
+    )
     done = command("import", "jhist", "b.jhist", "a.jhist", "c.jhist", "-o", "jobs.tsv")
     assert done.returncode == 0, done.stderr
     assert "2 jobs taken, 1 dropped: 1 without an end" in done.stderr
     assert (here / "jobs.tsv").read_text() == TRACE
     done = command("import", "jhist", "a.jhist", "--flows", "shuffle.csv")
-    assert "4 flows taken, 2 dropped: 1 from a host to itself, 1 reads on the same host" in done.stderr
+    assert (
+        "4 flows taken, 2 dropped: 1 from a host to itself, 1 reads on the same host" in done.stderr
+    )
     assert "attempts that failed or were killed: left out" in done.stderr
     assert (here / "shuffle.csv").read_text() == SHUFFLE
-    assert [row["name"] for row in rows(here / "shuffle.hosts.csv")] == ["node1", "node2", "node3", "node10"]
+    assert [row["name"] for row in rows(here / "shuffle.hosts.csv")] == [
+        "node1",
+        "node2",
+        "node3",
+        "node10",
+    ]
     # A scenario can read the written file.
     text = 'format = 1\n[topology]\nkind = "star"\nhosts = 4\n[[traffic]]\nkind = "hadoop_trace"\nfile = "jobs.tsv"\n[run]\nuntil = "jobs"\n'
     assert afflux.load(scenario(text=text)).check().hosts == 4
@@ -224,7 +309,9 @@ def test_spark(command, files):
     here = files(app__log=text + '{"Event": "SparkListenerTa')
     done = command("import", "spark", "app.log", "-o", "jobs.tsv", "--flows", "shuffle.csv")
     assert done.returncode == 0, done.stderr
-    assert (here / "jobs.tsv").read_text() == "app-1_0\t0.000\t0.000\t2000\t900\t420\napp-1_1\t3.500\t3.500\t0\t10\t0\n"
+    assert (
+        here / "jobs.tsv"
+    ).read_text() == "app-1_0\t0.000\t0.000\t2000\t900\t420\napp-1_1\t3.500\t3.500\t0\t10\t0\n"
     assert (here / "shuffle.csv").read_text() == (
         "start_ns,src,dst,bytes,class\n1000000000,1,0,300,fetch\n1001000000,0,2,150,fetch\n1001000000,1,2,300,fetch\n"
     )
@@ -244,14 +331,22 @@ def test_flows_of_scenarios_and_results(command, scenario, tmp_path):
     command("run", path, "-o", "result")
     for name in ("was.csv", "was.csv.gz", "was.parquet"):
         assert command("export", "flows", "result", "-o", name).returncode == 0
-    assert gzip.decompress((tmp_path / "was.csv.gz").read_bytes()).decode() == (tmp_path / "was.csv").read_text()
+    assert (
+        gzip.decompress((tmp_path / "was.csv.gz").read_bytes()).decode()
+        == (tmp_path / "was.csv").read_text()
+    )
     assert (tmp_path / "was.csv").read_text() == (tmp_path / "planned.csv").read_text()
     # A run of the exported list reproduces the original run.
     expected = afflux.Result.open(tmp_path / "result").flows["fct_ns"]
     text = path.read_text()
     replay = text[: text.index("[[traffic]]")] + '[[traffic]]\nkind = "flows"\nfile = "{}"\n'
     for name in ("was.csv", "was.parquet"):
-        assert afflux.load(scenario(text=replay.format(name), name="replay.toml")).run().flows["fct_ns"] == expected
+        assert (
+            afflux.load(scenario(text=replay.format(name), name="replay.toml"))
+            .run()
+            .flows["fct_ns"]
+            == expected
+        )
 
 
 def test_nothing_is_replaced_or_left_half_written(command, files):
@@ -265,9 +360,17 @@ def test_nothing_is_replaced_or_left_half_written(command, files):
     # If the second of two outputs exists, neither is written.
     (here / "a.jhist").write_text(as_json(history()))
     (here / "s.hosts.csv").write_text("mine")
-    assert command("import", "jhist", "a.jhist", "-o", "jobs.tsv", "--flows", "s.csv").returncode == 2
+    assert (
+        command("import", "jhist", "a.jhist", "-o", "jobs.tsv", "--flows", "s.csv").returncode == 2
+    )
     assert command("import", "htsim", "perm.cm", "-o", "nowhere/flows.csv").returncode == 2
-    assert sorted(path.name for path in here.iterdir()) == ["a.jhist", "bad.cm", "flows.csv", "perm.cm", "s.hosts.csv"]
+    assert sorted(path.name for path in here.iterdir()) == [
+        "a.jhist",
+        "bad.cm",
+        "flows.csv",
+        "perm.cm",
+        "s.hosts.csv",
+    ]
 
 
 # -------------------------------------------------------------------------------------------------------------------------- errors
@@ -315,7 +418,14 @@ def test_what_is_wrong_is_named(command, files, kind, text, found, expected):
 
 def whole(kind: str) -> bytes:
     """Returns a valid file."""
-    texts = {"hpcc-topology": TOPOLOGY, "hpcc-flows": FLOWS, "hpcc-fct": COMPLETIONS, "htsim": MATRIX, "containerlab": LAB, "jhist": JOB}
+    texts = {
+        "hpcc-topology": TOPOLOGY,
+        "hpcc-flows": FLOWS,
+        "hpcc-fct": COMPLETIONS,
+        "htsim": MATRIX,
+        "containerlab": LAB,
+        "jhist": JOB,
+    }
     if kind == "pcap":
         return pcap([(100, udp(1, 2, 50)), (100.25, udp(2, 1, 50))])
     if kind == "spark":
@@ -325,7 +435,20 @@ def whole(kind: str) -> bytes:
     return texts[kind].encode()
 
 
-@pytest.mark.parametrize("kind", ["hpcc-topology", "hpcc-flows", "hpcc-fct", "htsim", "containerlab", "pcap", "jhist", "jhist-binary", "spark"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "hpcc-topology",
+        "hpcc-flows",
+        "hpcc-fct",
+        "htsim",
+        "containerlab",
+        "pcap",
+        "jhist",
+        "jhist-binary",
+        "spark",
+    ],
+)
 def test_no_bytes_crash_an_importer(kind, tmp_path):
     """Truncated, changed and random bytes are read or refused, without any other effect."""
     draw = random.Random(f"afflux {kind}")
@@ -339,22 +462,57 @@ def test_no_bytes_crash_an_importer(kind, tmp_path):
             del data[draw.randrange(len(data) + 1) :]
         if attempt % 3 == 1:
             for _ in range(draw.randrange(1, 6)):
-                data[draw.randrange(len(data))] = draw.choice([draw.randrange(256), *b'0123456789-"{}[]:,. \n'])
+                data[draw.randrange(len(data))] = draw.choice(
+                    [draw.randrange(256), *b'0123456789-"{}[]:,. \n']
+                )
         if attempt % 3 == 2:
             at = draw.randrange(len(data))
-            data[at : at + draw.randrange(40)] = draw.choice([b"", draw.randbytes(draw.randrange(60)), data[draw.randrange(len(data)) :][:80]])
+            data[at : at + draw.randrange(40)] = draw.choice(
+                [b"", draw.randbytes(draw.randrange(60)), data[draw.randrange(len(data)) :][:80]]
+            )
         if attempt % 20 == 19:
             data = bytearray(draw.randbytes(draw.randrange(300)))
         if attempt % 10 == 5:
             data = bytearray(draw.choice([gzip.compress, lzma.compress])(bytes(data)))
             del data[draw.randrange(len(data) // 2, len(data) + 1) :]
         path.write_bytes(data)
-        done = CliRunner().invoke(app, ["import", kind.removesuffix("-binary"), str(path), "-o", str(out), "--force", *options])
-        assert done.exception is None or isinstance(done.exception, SystemExit), (attempt, bytes(data), done.exception)
+        done = CliRunner().invoke(
+            app,
+            [
+                "import",
+                kind.removesuffix("-binary"),
+                str(path),
+                "-o",
+                str(out),
+                "--force",
+                *options,
+            ],
+        )
+        assert done.exception is None or isinstance(done.exception, SystemExit), (
+            attempt,
+            bytes(data),
+            done.exception,
+        )
         assert done.exit_code in (0, 2), (attempt, done.output)
         codes.append(done.exit_code)
     path.write_bytes(good)
-    assert CliRunner().invoke(app, ["import", kind.removesuffix("-binary"), str(path), "-o", str(out), "--force", *options]).exit_code == 0
+    assert (
+        CliRunner()
+        .invoke(
+            app,
+            [
+                "import",
+                kind.removesuffix("-binary"),
+                str(path),
+                "-o",
+                str(out),
+                "--force",
+                *options,
+            ],
+        )
+        .exit_code
+        == 0
+    )
     assert 2 in codes
 
 
@@ -373,16 +531,33 @@ def test_files_of_the_reference_runs(command, tmp_path):
     """Reads topologies, flows, completion times and matrices of the reference runs."""
     inputs = REFERENCE / "conweave/inputs"
     fabric = inputs / "leaf_spine_128_100G_OS2.txt"
-    assert command("import", "hpcc-flows", inputs / "micro_perm.txt.xz", "-o", "flows.csv").returncode == 0
-    assert command("import", "hpcc-topology", fabric, "--flows", "flows.csv", "-o", "fabric.toml").returncode == 0
-    back = [line.split() for line in command("export", "hpcc-topology", "fabric.toml").stdout.splitlines()]
+    assert (
+        command("import", "hpcc-flows", inputs / "micro_perm.txt.xz", "-o", "flows.csv").returncode
+        == 0
+    )
+    assert (
+        command(
+            "import", "hpcc-topology", fabric, "--flows", "flows.csv", "-o", "fabric.toml"
+        ).returncode
+        == 0
+    )
+    back = [
+        line.split()
+        for line in command("export", "hpcc-topology", "fabric.toml").stdout.splitlines()
+    ]
     given = [line.split() for line in fabric.read_text().splitlines() if line.strip()]
     assert back[:2] == given[:2]
     assert [line[:4] for line in back[2:]] == [line[:4] for line in given[2 : 2 + int(given[0][2])]]
     theirs = lzma.decompress((inputs / "micro_perm.txt.xz").read_bytes()).decode().split("\n")
     ours = command("export", "hpcc-flows", "fabric.toml").stdout.split("\n")
-    assert sorted(line.strip() for line in ours if line) == sorted(line.strip() for line in theirs if line.strip())
-    run = next(path for path in sorted((REFERENCE / "conweave").iterdir()) if (path / "fct.txt.xz").is_file())
+    assert sorted(line.strip() for line in ours if line) == sorted(
+        line.strip() for line in theirs if line.strip()
+    )
+    run = next(
+        path
+        for path in sorted((REFERENCE / "conweave").iterdir())
+        if (path / "fct.txt.xz").is_file()
+    )
     done = command("import", "hpcc-fct", run / "fct.txt.xz", "-o", "fct.csv")
     assert done.returncode == 0, done.stderr
     matrix = REFERENCE / "htsim/perm_128n_10000000B.cm"

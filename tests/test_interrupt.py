@@ -16,20 +16,29 @@ import afflux
 from fuzz.kills import is_heeding
 
 #: A scenario that runs far longer than any test waits.
-FOREVER = INCAST[: INCAST.index("[[traffic]]")] + '[[traffic]]\nkind = "datagram"\npairs = [[1, 0], [2, 3]]\nrate = "9Gbps"\nduration = "60s"\n'
+FOREVER = (
+    INCAST[: INCAST.index("[[traffic]]")]
+    + '[[traffic]]\nkind = "datagram"\npairs = [[1, 0], [2, 3]]\nrate = "9Gbps"\nduration = "60s"\n'
+)
 BULK = '[[traffic]]\nkind = "random"\nload = 0.8\nload_basis = "host_payload"\nsizes = "websearch"\nflows = 60_000\n'
 STAR = 'format = 1\nname = "small"\n[topology]\nkind = "star"\nhosts = 32\nrate = "10Gbps"\ndelay = "1us"\n'
 #: One scenario for every kind of engine.
 ENGINES = {
     "windows": FOREVER,
     "classical": FOREVER + '[run]\nengine = "classical"\n',
-    "pfabric": (REPO / "benches" / "leaf-spine-pfabric.toml").read_text().replace('"20ms"', '"2s"').replace('name = "leaf-spine-pfabric"', 'name = "small"'),
+    "pfabric": (REPO / "benches" / "leaf-spine-pfabric.toml")
+    .read_text()
+    .replace('"20ms"', '"2s"')
+    .replace('name = "leaf-spine-pfabric"', 'name = "small"'),
     "ideal": STAR + '[run]\nengine = "ideal"\n' + BULK.replace("60_000", "400_000"),
 }
 #: Seconds after which an expected event counts as missing.
 PATIENCE = 60
 
-needs_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to see which signals a process handles")
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/status").exists(),
+    reason="needs /proc to see which signals a process handles",
+)
 
 
 def start(arguments: Sequence[object], cwd: Path, **environment: str) -> subprocess.Popen[str]:
@@ -38,7 +47,15 @@ def start(arguments: Sequence[object], cwd: Path, **environment: str) -> subproc
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     command = [sys.executable, "-m", *map(str, arguments)]
-    return subprocess.Popen(command, cwd=cwd, env=os.environ | environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed)
+    return subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed,
+    )
 
 
 def wait_until(what, process: subprocess.Popen[str]) -> None:
@@ -54,11 +71,16 @@ def ended(process: subprocess.Popen[str], number: signal.Signals = signal.SIGINT
     process.send_signal(number)
     out, err = process.communicate(timeout=PATIENCE)
     # A batch that takes long to check its points prints its progress.
-    said = [line for line in err.splitlines() if not line.endswith(" of scenarios and results checked")]
+    said = [
+        line for line in err.splitlines() if not line.endswith(" of scenarios and results checked")
+    ]
     if process.returncode == 0:  # it had finished before the signal
         assert said == []
     else:
-        assert (process.returncode, said) == (128 + number, ["interrupted" if number == signal.SIGINT else "terminated"])
+        assert (process.returncode, said) == (
+            128 + number,
+            ["interrupted" if number == signal.SIGINT else "terminated"],
+        )
     return out
 
 
@@ -93,7 +115,9 @@ def test_ctrl_c_while_simulating(engine, scenario, tmp_path):
 
 @needs_proc
 def test_ctrl_c_while_flows_are_drawn(scenario, tmp_path):
-    file = scenario(text=STAR + BULK.replace("60_000", "9_000_000") + '[run]\nmax_memory = "200GB"\n')
+    file = scenario(
+        text=STAR + BULK.replace("60_000", "9_000_000") + '[run]\nmax_memory = "200GB"\n'
+    )
     process = start(["afflux", "check", file], tmp_path)
     wait_until(lambda: is_heeding(process.pid), process)
     time.sleep(0.4)
@@ -107,7 +131,9 @@ def test_ctrl_c_while_flows_are_drawn(scenario, tmp_path):
 def test_signals_while_files_are_written(fault, scenario, tmp_path):
     process = start(["afflux", "run", scenario(), "--force"], tmp_path, AFFLUX_FAULT=fault)
     out, err = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, err) == ((130, "interrupted\n") if fault.startswith("INT") else (143, "terminated\n")), out
+    assert (process.returncode, err) == (
+        (130, "interrupted\n") if fault.startswith("INT") else (143, "terminated\n")
+    ), out
     nothing_half_written(tmp_path / "out")
 
 
@@ -116,7 +142,10 @@ def workers(marked: str) -> list[int]:
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
-            if marked.encode() in (entry / "environ").read_bytes() and b"afflux.worker" in (entry / "cmdline").read_bytes():
+            if (
+                marked.encode() in (entry / "environ").read_bytes()
+                and b"afflux.worker" in (entry / "cmdline").read_bytes()
+            ):
                 found.append(int(entry.name))
         except OSError:  # it has ended, or belongs to another user
             continue
@@ -127,8 +156,28 @@ def workers(marked: str) -> list[int]:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["afflux", "sweep", "small.toml", "--vary", "switch.buffer=9packets,90packets", "-o", "out"],
-        ["afflux", "tune", "small.toml", "--vary", "switch.buffer=9packets..90packets", "--objective", "fct_p99", "--seeds", "1-2", "-o", "out"],
+        [
+            "afflux",
+            "sweep",
+            "small.toml",
+            "--vary",
+            "switch.buffer=9packets,90packets",
+            "-o",
+            "out",
+        ],
+        [
+            "afflux",
+            "tune",
+            "small.toml",
+            "--vary",
+            "switch.buffer=9packets..90packets",
+            "--objective",
+            "fct_p99",
+            "--seeds",
+            "1-2",
+            "-o",
+            "out",
+        ],
         ["afflux", "demo"],
         ["afflux.demo"],
     ],
@@ -158,7 +207,9 @@ with signals.working():
 def program(text: str, tmp_path: Path) -> subprocess.Popen[str]:
     file = tmp_path / "program.py"
     file.write_text(PROGRAM.format(text.replace("\n", "\n    ")))
-    return subprocess.Popen([sys.executable, file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def test_a_signal_that_cannot_be_raised_is_raised_later(tmp_path):
@@ -181,12 +232,18 @@ time.sleep(60)"""
 
 
 def test_a_second_signal_lets_clean_up_and_a_later_one_does_not(tmp_path):
-    process = program("try:\n    print('here', flush=True); time.sleep(60)\nfinally:\n    time.sleep(0.3); print('clean', flush=True)", tmp_path)
+    process = program(
+        "try:\n    print('here', flush=True); time.sleep(60)\nfinally:\n    time.sleep(0.3); print('clean', flush=True)",
+        tmp_path,
+    )
     assert process.stdout.readline() == "here\n"
     process.send_signal(signal.SIGINT)
     time.sleep(0.1)
     assert ended(process) == "clean\n"
-    process = program("try:\n    print('here', flush=True); time.sleep(60)\nfinally:\n    print('slow', flush=True); time.sleep(60)", tmp_path)
+    process = program(
+        "try:\n    print('here', flush=True); time.sleep(60)\nfinally:\n    print('slow', flush=True); time.sleep(60)",
+        tmp_path,
+    )
     assert process.stdout.readline() == "here\n"
     process.send_signal(signal.SIGTERM)
     assert process.stdout.readline() == "slow\n"
@@ -199,7 +256,12 @@ def test_a_second_signal_lets_clean_up_and_a_later_one_does_not(tmp_path):
 def test_what_is_ignored_stays_ignored(scenario, tmp_path):
     command = [sys.executable, "-m", "afflux", "run", str(scenario())]
     process = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
     )
     time.sleep(0.15)
     process.send_signal(signal.SIGHUP)
@@ -218,7 +280,13 @@ def test_the_program_heeds_signals_before_it_imports_the_rest():
     """Few modules are imported before the signal handlers are set, so a Python traceback can appear
     only during Python's own start."""
     text = "import sys; before = {*sys.modules}; from afflux import __main__; print(*sorted({*sys.modules} - before))"
-    done = subprocess.run([sys.executable, "-I", "-c", text], check=True, capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", text],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
     ours = [name for name in done.stdout.split() if name.startswith("afflux")]
     assert ours == ["afflux", "afflux.__main__", "afflux.signals", "afflux.streams"]
     script = (REPO / "pyproject.toml").read_text()

@@ -102,17 +102,31 @@ def test_a_file_that_may_not_grow(tmp_path):
     """Uses a limit of the system instead of an injected one, so that writes end in the middle."""
     one = Try(RUN, tmp_path / "run")
     command = ["bash", "-c", 'ulimit -f 4; exec "$@"', "bash", *RUN.command]
-    done = subprocess.run(command, cwd=one.dir, capture_output=True, text=True, timeout=kills.PATIENCE)
-    assert (done.returncode, done.stderr) == (1, "error: out/flows.parquet cannot be written: File too large\n")
+    done = subprocess.run(
+        command, cwd=one.dir, capture_output=True, text=True, timeout=kills.PATIENCE
+    )
+    assert (done.returncode, done.stderr) == (
+        1,
+        "error: out/flows.parquet cannot be written: File too large\n",
+    )
     assert [path.name for path in one.dir.iterdir()] == ["small.toml"]
 
 
 def test_two_writers_of_one_directory(tmp_path):
     one = Try(RUN, tmp_path / "run")
     (one.dir / "sleeper.py").write_text(kills.SLEEPER)
-    long = kills.SCENARIO.replace("rounds = 2", "rounds = 1_000") + '[host.python]\nfile = "sleeper.py"\nparameters = { seconds = 0.02 }\n'
+    long = (
+        kills.SCENARIO.replace("rounds = 2", "rounds = 1_000")
+        + '[host.python]\nfile = "sleeper.py"\nparameters = { seconds = 0.02 }\n'
+    )
     (one.dir / "long.toml").write_text(long)
-    first = subprocess.Popen([*kills.AFFLUX, "run", "long.toml", "-o", "out"], cwd=one.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    first = subprocess.Popen(
+        [*kills.AFFLUX, "run", "long.toml", "-o", "out"],
+        cwd=one.dir,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         until = time.monotonic() + kills.PATIENCE
         while not list(one.dir.glob(".out.partial-*")) and time.monotonic() < until:
@@ -120,13 +134,21 @@ def test_two_writers_of_one_directory(tmp_path):
         there = sorted(path.name for path in one.dir.iterdir())
         second = one.run()  # with --force
         assert second.returncode == 1
-        assert second.stderr == "error: out is being written by another run: wait for its end, or choose another directory with -o\n"
+        assert (
+            second.stderr
+            == "error: out is being written by another run: wait for its end, or choose another directory with -o\n"
+        )
         assert sorted(path.name for path in one.dir.iterdir()) == there
     finally:
         first.terminate()
         first.communicate(timeout=kills.PATIENCE)
     assert one.run().returncode == 0
-    assert sorted(path.name for path in one.dir.iterdir()) == ["long.toml", "out", "sleeper.py", "small.toml"]
+    assert sorted(path.name for path in one.dir.iterdir()) == [
+        "long.toml",
+        "out",
+        "sleeper.py",
+        "small.toml",
+    ]
 
 
 def as_anybody() -> None:
@@ -156,23 +178,70 @@ def test_places_that_cannot_be_written(tmp_path):
     (one.dir / "link").symlink_to("nowhere")
     sweep = ("sweep", "small.toml", "--vary", "switch.buffer=9packets")
     wanted = [
-        (("run", "small.toml", "-o", "closed/x"), 1, "error: closed/x cannot be written: Permission denied\n"),
-        (("run", "small.toml", "-o", "closed/y/x"), 1, "error: closed/y/x cannot be written: Permission denied\n"),
-        (("run", "small.toml", "-o", "file"), 2, "error: file exists; choose another directory with -o, or --force to replace it\n"),
-        (("run", "small.toml", "-o", "file", "--force"), 2, "error: file is not a result directory (it has no summary.json); --force replaces only results\n"),
-        (("run", "small.toml", "-o", "file/x"), 2, "error: file/x cannot be made: a part of its path is a file; choose another directory with -o\n"),
-        (("run", "small.toml", "-o", "link", "--force"), 2, "error: link is not a result directory (it has no summary.json); --force replaces only results\n"),
+        (
+            ("run", "small.toml", "-o", "closed/x"),
+            1,
+            "error: closed/x cannot be written: Permission denied\n",
+        ),
+        (
+            ("run", "small.toml", "-o", "closed/y/x"),
+            1,
+            "error: closed/y/x cannot be written: Permission denied\n",
+        ),
+        (
+            ("run", "small.toml", "-o", "file"),
+            2,
+            "error: file exists; choose another directory with -o, or --force to replace it\n",
+        ),
+        (
+            ("run", "small.toml", "-o", "file", "--force"),
+            2,
+            "error: file is not a result directory (it has no summary.json); --force replaces only results\n",
+        ),
+        (
+            ("run", "small.toml", "-o", "file/x"),
+            2,
+            "error: file/x cannot be made: a part of its path is a file; choose another directory with -o\n",
+        ),
+        (
+            ("run", "small.toml", "-o", "link", "--force"),
+            2,
+            "error: link is not a result directory (it has no summary.json); --force replaces only results\n",
+        ),
         ((*sweep, "-o", "closed/x"), 2, f"error: {one.dir}/closed/x: permission denied\n"),
         ((*sweep, "-o", "file"), 2, "error: file is a file: name a directory\n"),
         ((*sweep, "-o", "file/x"), 2, f"error: {one.dir}/file is a file: name a directory\n"),
-        ((*sweep, "-o", "."), 2, "error: . has files (closed, file, link, …) but no points/manifest.json: choose another directory, or empty it\n"),
+        (
+            (*sweep, "-o", "."),
+            2,
+            "error: . has files (closed, file, link, …) but no points/manifest.json: choose another directory, or empty it\n",
+        ),
     ]
     # One process without these rights runs all commands.
-    program = [sys.executable, "-c", IN_ONE_PROCESS, json.dumps([arguments for arguments, _, _ in wanted])]
-    done = subprocess.run(program, cwd=one.dir, capture_output=True, text=True, timeout=kills.PATIENCE, preexec_fn=as_anybody)
+    program = [
+        sys.executable,
+        "-c",
+        IN_ONE_PROCESS,
+        json.dumps([arguments for arguments, _, _ in wanted]),
+    ]
+    done = subprocess.run(
+        program,
+        cwd=one.dir,
+        capture_output=True,
+        text=True,
+        timeout=kills.PATIENCE,
+        preexec_fn=as_anybody,
+    )
     assert done.returncode == 0, done.stderr
-    assert [tuple(ended) for ended in json.loads(done.stdout)] == [(code, words) for _, code, words in wanted]
-    assert sorted(path.name for path in one.dir.iterdir()) == ["closed", "file", "link", "small.toml"]
+    assert [tuple(ended) for ended in json.loads(done.stdout)] == [
+        (code, words) for _, code, words in wanted
+    ]
+    assert sorted(path.name for path in one.dir.iterdir()) == [
+        "closed",
+        "file",
+        "link",
+        "small.toml",
+    ]
     assert not list((one.dir / "closed").iterdir())
 
 
@@ -197,7 +266,9 @@ def test_what_we_leave_is_ours_and_anything_else_is_not(tmp_path):
     (points / ".a-1.partial-7").mkdir()
     (tmp_path / "out" / ".sweep.csv.partial-12ab").touch()
     (tmp_path / "small.toml").write_text(kills.SCENARIO)
-    outcome = batch.run([batch.Point("a", tmp_path / "small.toml", seed=1)], batch.home(tmp_path / "out"))
+    outcome = batch.run(
+        [batch.Point("a", tmp_path / "small.toml", seed=1)], batch.home(tmp_path / "out")
+    )
     assert list(outcome.results) == [("a", 1)]
     assert sorted(path.name for path in points.iterdir()) == [".lock", "a-1", "manifest.json"]
     (points / "manifest.json").unlink()
@@ -211,14 +282,36 @@ def test_what_we_leave_is_ours_and_anything_else_is_not(tmp_path):
 def test_a_sweep_killed_before_its_first_point(tmp_path):
     """Uses the file that revealed the defect: captures and series make its first point take a
     while."""
-    command = [*kills.AFFLUX, "sweep", defect("sweep.toml"), "--vary", "switch.buffer=200kB,2MB", "--set", "traffic.0.duration=1ms", "-o", "out"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | {kills.MARK: str(tmp_path)})
+    command = [
+        *kills.AFFLUX,
+        "sweep",
+        defect("sweep.toml"),
+        "--vary",
+        "switch.buffer=200kB,2MB",
+        "--set",
+        "traffic.0.duration=1ms",
+        "-o",
+        "out",
+    ]
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {kills.MARK: str(tmp_path)},
+    )
     until = time.monotonic() + kills.PATIENCE
-    while not list((tmp_path / "out").rglob(".*.partial-*")) and process.poll() is None and time.monotonic() < until:
+    while (
+        not list((tmp_path / "out").rglob(".*.partial-*"))
+        and process.poll() is None
+        and time.monotonic() < until
+    ):
         time.sleep(0.002)
     process.kill()
     process.communicate(timeout=kills.PATIENCE)
-    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=kills.PATIENCE)
+    again = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=kills.PATIENCE
+    )
     assert again.returncode == 0, again.stderr
     assert (tmp_path / "out" / "sweep.csv").exists()
     assert not [path for path in (tmp_path / "out").rglob(".*") if path.name != ".lock"]

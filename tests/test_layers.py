@@ -32,7 +32,12 @@ CRATES = sorted(path.parent.name for path in (REPO / "crates").glob("*/Cargo.tom
 def dependencies(crate: str) -> set[str]:
     manifest = tomllib.loads((REPO / "crates" / crate / "Cargo.toml").read_text())
     tables = [manifest, *manifest.get("target", {}).values()]
-    return {name for table in tables for kind in ("dependencies", "build-dependencies") for name in table.get(kind, {})}
+    return {
+        name
+        for table in tables
+        for kind in ("dependencies", "build-dependencies")
+        for name in table.get(kind, {})
+    }
 
 
 def test_every_crate_has_its_place():
@@ -41,7 +46,9 @@ def test_every_crate_has_its_place():
 
 @pytest.mark.parametrize("crate", CRATES)
 def test_dependencies_point_one_way(crate):
-    ours = {name.removeprefix("afflux-") for name in dependencies(crate) if name.startswith("afflux-")}
+    ours = {
+        name.removeprefix("afflux-") for name in dependencies(crate) if name.startswith("afflux-")
+    }
     assert ours <= ALLOWED[crate]
 
 
@@ -56,7 +63,9 @@ def test_arrow_and_python_stay_in_their_rooms(crate):
 
 @pytest.mark.parametrize("crate", ["units", "engine", "net"])
 def test_the_simulator_itself_sees_no_formats(crate):
-    forbidden = re.compile(r"\b(arrow\w*|parquet|serde_json|tracing|pyo3\w*)::|\buse (arrow\w*|parquet|serde_json|tracing|pyo3\w*)\b")
+    forbidden = re.compile(
+        r"\b(arrow\w*|parquet|serde_json|tracing|pyo3\w*)::|\buse (arrow\w*|parquet|serde_json|tracing|pyo3\w*)\b"
+    )
     for source in (REPO / "crates" / crate / "src").rglob("*.rs"):
         assert not forbidden.search(source.read_text()), source
     assert not dependencies(crate) & {"serde_json", "tracing", "tracing-core", "log"}
@@ -67,7 +76,9 @@ def test_no_platform_mathematics(crate):
     # ln, exp, pow and similar functions differ in the last bit between platforms, but results must
     # not (libm is exact). `make lint` forbids these functions too. This test needs no second
     # compilation.
-    platform = re.compile(r"\.(ln|ln_1p|log|log2|log10|exp|exp2|exp_m1|powf|powi|cbrt|sin|cos|tan|sqrt)\(")
+    platform = re.compile(
+        r"\.(ln|ln_1p|log|log2|log10|exp|exp2|exp_m1|powf|powi|cbrt|sin|cos|tan|sqrt)\("
+    )
     exact = re.compile(r"\.sqrt\(")  # IEEE 754 requires it to be exact
     for source in (REPO / "crates" / crate / "src").rglob("*.rs"):
         for line in source.read_text().splitlines():
@@ -80,7 +91,18 @@ def test_no_platform_mathematics(crate):
 NET_LEVELS = (
     {"counters", "frame", "model", "telemetry"},
     {"balance", "congestion", "queue"},
-    {"fault", "idle", "pacer", "paths", "port", "processor", "routing", "shard", "transport", "world"},
+    {
+        "fault",
+        "idle",
+        "pacer",
+        "paths",
+        "port",
+        "processor",
+        "routing",
+        "shard",
+        "transport",
+        "world",
+    },
     {"ideal", "run"},
 )
 NET_LEVEL = {room: place for place, rooms in enumerate(NET_LEVELS) for room in rooms}
@@ -94,7 +116,10 @@ def edges_of(crate: str) -> rust_items.Edges:
 
 
 def steps(edges: rust_items.Edges, way: list[str]) -> str:
-    return way[0] + "".join(f" uses {', '.join(sorted(edges[a][b]))} of {b}" + (", which" if b != way[-1] else "") for a, b in itertools.pairwise(way))
+    return way[0] + "".join(
+        f" uses {', '.join(sorted(edges[a][b]))} of {b}" + (", which" if b != way[-1] else "")
+        for a, b in itertools.pairwise(way)
+    )
 
 
 @pytest.mark.parametrize("crate", CRATES)
@@ -128,7 +153,12 @@ def test_items_of_rust_are_found(tmp_path):
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     edges = rust_items.Crate(tmp_path).edges()
-    assert edges == {"lib.rs": {}, "a.rs": {"b/c.rs": {"Two", "Three"}}, "b/mod.rs": {}, "b/c.rs": {}}
+    assert edges == {
+        "lib.rs": {},
+        "a.rs": {"b/c.rs": {"Two", "Three"}},
+        "b/mod.rs": {},
+        "b/c.rs": {},
+    }
     (tmp_path / "b" / "c.rs").write_text(files["b/c.rs"] + "fn g(_: crate::One) {}\n")
     edges = rust_items.Crate(tmp_path).edges()
     way = rust_items.circle(edges, "a.rs")
@@ -138,7 +168,11 @@ def test_items_of_rust_are_found(tmp_path):
 def test_unsafe_code_is_where_it_is_needed():
     allowed = {"engine/src/prefetch.rs", "live/src/sys.rs", "live/src/command.rs"}
     crates = REPO / "crates"
-    found = {str(source.relative_to(crates)) for source in crates.rglob("src/**/*.rs") if re.search(r"allow\(unsafe_code\)", source.read_text())}
+    found = {
+        str(source.relative_to(crates))
+        for source in crates.rglob("src/**/*.rs")
+        if re.search(r"allow\(unsafe_code\)", source.read_text())
+    }
     assert found == allowed
 
 
@@ -162,8 +196,15 @@ def test_the_lock_file_has_what_the_tests_need():
     from packaging.requirements import Requirement
 
     project = tomllib.loads((REPO / "pyproject.toml").read_text())["project"]
-    wanted = [Requirement(text) for text in [*project["dependencies"], *project["optional-dependencies"]["test"]]]
-    lines = [line for line in (REPO / "requirements-dev.lock").read_text().splitlines() if not line.startswith("#")]
+    wanted = [
+        Requirement(text)
+        for text in [*project["dependencies"], *project["optional-dependencies"]["test"]]
+    ]
+    lines = [
+        line
+        for line in (REPO / "requirements-dev.lock").read_text().splitlines()
+        if not line.startswith("#")
+    ]
     locked = {one.name.lower().replace("_", "-"): one for one in map(Requirement, lines)}
     assert len(locked) == len(lines)
     for one in wanted:

@@ -14,7 +14,11 @@ def test_too_little_memory_leaves_no_half_result():
     # Runs in a separate process, because a process that has run other tests has free memory to
     # reuse.
     done = subprocess.run(
-        [sys.executable, "-m", "fuzz.memory", "--seed", "1", "--count", str(as_many(8))], cwd=REPO, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "fuzz.memory", "--seed", "1", "--count", str(as_many(8))],
+        cwd=REPO,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     # The limits cover both outcomes: some calls fail, others do not.

@@ -35,7 +35,9 @@ def test_every_point_is_valid():
         points = find("longfat").points(quick)
         assert len({(point.name, point.seed) for point in points}) == len(points)
         if not quick:
-            assert {point.name for point in points} == {point.name for point in find("longfat").points(True)}
+            assert {point.name for point in points} == {
+                point.name for point in find("longfat").points(True)
+            }
         for point in points:
             point.load()
 
@@ -45,8 +47,13 @@ def test_what_it_measures(designs):
         return measure.over_seeds(designs[name], measure.converged_rate)[0]
 
     # One window per round trip, in whole windows: 20 s contain one window more or less.
-    for name, trip in ((longfat._of_window(longfat._FREE, 700), 0.3), (longfat._of_window("600 ms", 700), 0.6)):
-        assert converged_rate(name) == pytest.approx(700e3 * 8 / trip / 1e6, abs=700e3 * 8 / 20 / 1e6)
+    for name, trip in (
+        (longfat._of_window(longfat._FREE, 700), 0.3),
+        (longfat._of_window("600 ms", 700), 0.6),
+    ):
+        assert converged_rate(name) == pytest.approx(
+            700e3 * 8 / trip / 1e6, abs=700e3 * 8 / 20 / 1e6
+        )
     # The driver's queue can hold the slow start of 700 kB, but not that of 1 MB.
     assert designs[longfat._of_window("Linux 2.2", 700)].first.summary["drops"] == 0
     assert designs[longfat._of_window("Linux 2.2", 1000)].first.summary["drops"] > 0
@@ -63,7 +70,9 @@ def test_a_table_and_checks_without_most_points(designs):
     rows, checks = study.table(designs), study.checks(designs)
     assert len(rows) > 5
     assert all(row.ours is not None for row in rows)
-    assert {check.name for check in checks} == {"a cached threshold slows the connections after a loss down to half and less, Mbps"}
+    assert {check.name for check in checks} == {
+        "a cached threshold slows the connections after a loss down to half and less, Mbps"
+    }
     assert study.answer(designs) is None
     assert study.figures(designs) == [] or all(figure.series for figure in study.figures(designs))
 
@@ -73,18 +82,33 @@ def test_the_answer_of_the_readme_is_that_of_the_command(monkeypatch):
     text = (REPO / "studies" / "longfat" / "README.md").read_text(encoding="utf-8")
 
     def cells(start: str) -> list[str]:
-        return [cell.strip() for cell in text[text.index(f"\n| {start}") :].split("\n")[1].strip("|").split("|")]
+        return [
+            cell.strip()
+            for cell in text[text.index(f"\n| {start}") :].split("\n")[1].strip("|").split("|")
+        ]
 
-    apart, once = (float(cells(f"2, 4, 8 connections{of}")[-1].split(",")[-1]) for of in (" of 450 kB, starts 1 s apart", ", slow start at once"))
+    apart, once = (
+        float(cells(f"2, 4, 8 connections{of}")[-1].split(",")[-1])
+        for of in (" of 450 kB, starts 1 s apart", ", slow start at once")
+    )
     flush = float(cells("files: 8 connections")[-1].split(";")[2].partition(",")[0])
-    numbers = {longfat._of_parallel(8, "1s"): apart, longfat._of_parallel(8, "1ns"): once, longfat._of_stall("the kernel stops"): flush}
-    for transport, cell in zip(longfat._TRANSPORTS, cells("300 ms, 1 frame in 10,000 lost")[1:], strict=True):
+    numbers = {
+        longfat._of_parallel(8, "1s"): apart,
+        longfat._of_parallel(8, "1ns"): once,
+        longfat._of_stall("the kernel stops"): flush,
+    }
+    for transport, cell in zip(
+        longfat._TRANSPORTS, cells("300 ms, 1 frame in 10,000 lost")[1:], strict=True
+    ):
         numbers[longfat._of_transfer(transport, 300, "loss 1e-4")] = float(cell.split()[0])
     monkeypatch.setattr(longfat, "over_seeds", lambda number, _: (number, None, None))
     said = find("longfat").answer(numbers)
     answer = text.partition("**Answer.** ")[2].partition("\n\n")[0]
     assert said == " ".join(answer.split())
-    assert f"データグラムは {numbers[longfat._of_transfer('datagrams', 300, 'loss 1e-4')]:.0f} Mbps" in said.ja
+    assert (
+        f"データグラムは {numbers[longfat._of_transfer('datagrams', 300, 'loss 1e-4')]:.0f} Mbps"
+        in said.ja
+    )
     numbers.pop(longfat._of_stall("the kernel stops"))
     assert find("longfat").answer(numbers) is None
 
@@ -94,7 +118,12 @@ def test_the_checks_of_our_formulas_say_so():
     separately.
     """
     folder = REPO / "studies" / "longfat"
-    assert sum(path.read_text(encoding="utf-8").count('"our formula: ') for path in folder.glob("*.py")) == 3
+    assert (
+        sum(
+            path.read_text(encoding="utf-8").count('"our formula: ') for path in folder.glob("*.py")
+        )
+        == 3
+    )
     assert "**Three test our own formulas**" in (folder / "README.md").read_text(encoding="utf-8")
 
 
@@ -102,7 +131,10 @@ def test_a_processor_limits_where_its_formula_says(designs):
     """The receiver spends its time on a segment, the sender on an acknowledgement of
     two segments.
     """
-    limits = {processor.of_receiver(200): 1448 * 8 / 200, processor.of_sender(3000, 400): 2 * 1448 * 8 / 400}
+    limits = {
+        processor.of_receiver(200): 1448 * 8 / 200,
+        processor.of_sender(3000, 400): 2 * 1448 * 8 / 400,
+    }
     for name, limit in limits.items():
         assert measure.over_seeds(designs[name])[0] == pytest.approx(limit, rel=1e-3)
     # If its queue cannot hold a slow start, the receiver loses frames, and Reno does not reach the
@@ -124,13 +156,17 @@ def test_the_narrowest_stage_sets_the_rate(designs):
     suffices, narrow = pipeline.PIPELINES[-2:]
     assert measure.over_seeds(designs[suffices.name])[0] == pytest.approx(20, rel=2e-3)
     # There are five stops in the second half. One window more or less at each of them is 4 %.
-    assert measure.over_seeds(designs[narrow.name])[0] == pytest.approx(1000e3 * 8 / 0.3 / 1e6 * (1 - 0.7 / 4), rel=0.04)
+    assert measure.over_seeds(designs[narrow.name])[0] == pytest.approx(
+        1000e3 * 8 / 0.3 / 1e6 * (1 - 0.7 / 4), rel=0.04
+    )
     # A window that closes causes no loss.
     assert designs[suffices.name].first.summary["retransmits"] == 0
 
 
 def test_windows_over_time(designs, tmp_path):
-    forgotten, cached = (windows.over_time(designs[longfat._of_cache(on)], 1) for on in (False, True))
+    forgotten, cached = (
+        windows.over_time(designs[longfat._of_cache(on)], 1) for on in (False, True)
+    )
     # The second connection either knows no losses or starts with the cached threshold, which ends
     # its slow start.
     assert windows.THRESHOLD not in forgotten
@@ -138,8 +174,13 @@ def test_windows_over_time(designs, tmp_path):
     assert max(flight for _, flight in forgotten[windows.FLIGHT]) == pytest.approx(2000, rel=0.01)
     assert threshold < 1000
     slow_start = [time for time, window in cached[windows.WINDOW] if window < threshold]
-    growth = [(time, window) for time, window in cached[windows.WINDOW] if time > max(slow_start) + 1]
-    rates = [(later[1] - earlier[1]) / (later[0] - earlier[0]) for earlier, later in zip(growth, growth[300:], strict=False)]
+    growth = [
+        (time, window) for time, window in cached[windows.WINDOW] if time > max(slow_start) + 1
+    ]
+    rates = [
+        (later[1] - earlier[1]) / (later[0] - earlier[0])
+        for earlier, later in zip(growth, growth[300:], strict=False)
+    ]
     # From there on Reno grows by one segment per round trip.
     assert min(rates) > 0.9 * 1.448 / 0.3
     assert max(rates) < 1.1 * 1.448 / 0.3

@@ -58,7 +58,13 @@ def limited(*words: object, cwd) -> subprocess.CompletedProcess:
         resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
 
     return subprocess.run(
-        [sys.executable, "-m", "afflux", *map(str, words)], cwd=cwd, preexec_fn=limit, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "afflux", *map(str, words)],
+        cwd=cwd,
+        preexec_fn=limit,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 
@@ -79,11 +85,17 @@ def test_what_cannot_fit_is_refused(name, said, tmp_path):
 
 
 def test_a_billion_flows_are_refused_before_they_are_drawn(tmp_path):
-    (tmp_path / "many.toml").write_text(STAR + '[[traffic]]\nkind = "random"\nsizes = "1kB"\nflows_per_second = 1e9\nflows = 1_000_000_000\n')
+    (tmp_path / "many.toml").write_text(
+        STAR
+        + '[[traffic]]\nkind = "random"\nsizes = "1kB"\nflows_per_second = 1e9\nflows = 1_000_000_000\n'
+    )
     began = time.monotonic()
     done = limited("check", "many.toml", cwd=tmp_path)
     assert done.returncode == 2
-    assert "many.toml:12: key traffic[0].flows: this makes about 1.0 billion flows, which take at least" in done.stderr
+    assert (
+        "many.toml:12: key traffic[0].flows: this makes about 1.0 billion flows, which take at least"
+        in done.stderr
+    )
     assert time.monotonic() - began < 20
 
 
@@ -102,7 +114,9 @@ def test_sizes_that_cannot_be_counted_are_refused(line, said, tmp_path):
 
 
 def test_rows_of_flow_lists_that_cannot_be_counted_are_refused(tmp_path):
-    (tmp_path / "flows.csv").write_text(f"id,start_ns,src,dst,bytes\n1,0,0,1,1000\n2,0,0,1,{2**64 - 1}\n")
+    (tmp_path / "flows.csv").write_text(
+        f"id,start_ns,src,dst,bytes\n1,0,0,1,1000\n2,0,0,1,{2**64 - 1}\n"
+    )
     (tmp_path / "list.toml").write_text(STAR + '[[traffic]]\nkind = "flows"\nfile = "flows.csv"\n')
     done = limited("check", "list.toml", cwd=tmp_path)
     assert done.returncode == 2
@@ -120,7 +134,11 @@ def test_a_run_ends_at_its_limit_with_what_was_recorded(tmp_path):
     assert "the run ended early" in done.stderr
     assert "max_memory, 150 MB" in done.stderr
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
-    assert (summary["ended_by"], summary["early_end"]["reached_by"], summary["early_end"]["repeatable"]) == ("max_memory", "records", True)
+    assert (
+        summary["ended_by"],
+        summary["early_end"]["reached_by"],
+        summary["early_end"]["repeatable"],
+    ) == ("max_memory", "records", True)
     # In addition to the process, records may take a third of the limit, and twice as much again
     # while they are sorted and written.
     process = 40_000_000

@@ -45,8 +45,16 @@ AMBIGUOUS = {
 #: Other files that may name a model, with the reason.
 ALLOWED = {
     # Default of a stack.
-    "cubic": ["net/src/transport/tcp/keys.rs", f"{CONGESTION}/window_response.rs", f"{CONGESTION}/hystart.rs"],
-    "newreno": ["net/src/transport/tcp/keys.rs", "net/src/transport/mptcp/settings.rs", "net/src/transport/pfabric/keys.rs"],
+    "cubic": [
+        "net/src/transport/tcp/keys.rs",
+        f"{CONGESTION}/window_response.rs",
+        f"{CONGESTION}/hystart.rs",
+    ],
+    "newreno": [
+        "net/src/transport/tcp/keys.rs",
+        "net/src/transport/mptcp/settings.rs",
+        "net/src/transport/pfabric/keys.rs",
+    ],
     # pFabric's patch contains both.
     "dctcp": [
         "net/src/transport/tcp/keys.rs",
@@ -108,7 +116,9 @@ def registered() -> list[tuple[str, str, str, str]]:
         lines = lines[: lines.index("\n}\n")]
         models = re.findall(r"^ +(\w+) (\w+)(?:\([\w:]+\)|;)", lines, re.MULTILINE)
         assert models, registry
-        found += [(registry, module, name, enums) for module, name in models if module not in EXEMPT]
+        found += [
+            (registry, module, name, enums) for module, name in models if module not in EXEMPT
+        ]
     return found
 
 
@@ -122,19 +132,35 @@ def production(path) -> str:
 SOURCES = {
     str(path.relative_to(CRATES)): production(path)
     for path in CRATES.glob("*/src/**/*.rs")
-    if not path.is_relative_to(CRATES / "fuzz") and "tests" not in path.parts and path.name not in ("testing.rs", "tests.rs")
+    if not path.is_relative_to(CRATES / "fuzz")
+    and "tests" not in path.parts
+    and path.name not in ("testing.rs", "tests.rs")
 }
 
 
-@pytest.mark.parametrize(("registry", "module", "name", "enums"), registered(), ids=lambda value: value if value.islower() and "/" not in value else "")
+@pytest.mark.parametrize(
+    ("registry", "module", "name", "enums"),
+    registered(),
+    ids=lambda value: value if value.islower() and "/" not in value else "",
+)
 def test_a_model_is_named_in_its_file_and_the_registry(registry, module, name, enums):
     folder = registry.rpartition("/")[0]
     words = rf"\b(?:{name}Config|(?:{enums})::{name}|(?:congestion|rate|balance|aqm)::{module})\b"
     if module not in AMBIGUOUS:
         words += rf"|\b(?:{module}|{name})\b"
     lists = LISTS if folder == TRANSPORT else []
-    own = (registry, f"{folder}/{module}.rs", f"{folder}/{module}/", *lists, *ALLOWED.get(module, ()))
-    elsewhere = [path for path, text in SOURCES.items() if not path.startswith(own) and re.search(words, text)]
+    own = (
+        registry,
+        f"{folder}/{module}.rs",
+        f"{folder}/{module}/",
+        *lists,
+        *ALLOWED.get(module, ()),
+    )
+    elsewhere = [
+        path
+        for path, text in SOURCES.items()
+        if not path.startswith(own) and re.search(words, text)
+    ]
     assert elsewhere == []
 
 
@@ -142,4 +168,8 @@ def test_no_exception_is_out_of_date():
     modules = {module for _, module, _, _ in registered()}
     assert set(AMBIGUOUS) <= modules
     assert set(ALLOWED) <= modules
-    assert all(any(source.startswith(path) for source in SOURCES) for paths in ALLOWED.values() for path in paths)
+    assert all(
+        any(source.startswith(path) for source in SOURCES)
+        for paths in ALLOWED.values()
+        for path in paths
+    )

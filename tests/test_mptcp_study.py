@@ -36,7 +36,9 @@ def test_captured_flows_end_within_a_microsecond(designs):
     theirs = path.published()
     # Flow 3 would end a tick earlier without the frames of flow 2. Flows 2 and 5 meet other flows
     # when they close.
-    assert [path.to_fin(flows[number - 1]) for number in (1, 3, 4)] == [pytest.approx(theirs[f"capture {number}"], abs=0.0011) for number in (1, 3, 4)]
+    assert [path.to_fin(flows[number - 1]) for number in (1, 3, 4)] == [
+        pytest.approx(theirs[f"capture {number}"], abs=0.0011) for number in (1, 3, 4)
+    ]
     assert [flow.lone for flow in flows] == [True, False, False, True, True]
     assert path.travel_ns() == pytest.approx(468_800)
 
@@ -81,25 +83,66 @@ class Made:
 
     dir = None
 
-    def __init__(self, seed: int, base: float, size: str = "70 kB", gaps: tuple[float, float] = (30, 5)) -> None:
+    def __init__(
+        self, seed: int, base: float, size: str = "70 kB", gaps: tuple[float, float] = (30, 5)
+    ) -> None:
         numbers = range(84)
         starts = [1e6 * (sum(gaps) * (n // 2) + gaps[0] * (n % 2)) for n in numbers]
         starts[-1] += 5e8
         self.times = [base + 10 * (n % 4) + 0.1 * (n // 4) for n in numbers]
         ends = [start + 1e6 * time for start, time in zip(starts, self.times, strict=True)]
         times = [round(1e6 * time) for time in self.times]
-        self.flows = Columns(id=list(numbers), start_ns=starts, fct_ns=times, finish_ns=ends, queueing_ns=[0] * 84) | {"class": [size] * 84}
+        self.flows = Columns(
+            id=list(numbers), start_ns=starts, fct_ns=times, finish_ns=ends, queueing_ns=[0] * 84
+        ) | {"class": [size] * 84}
         self.flows = Columns(self.flows)
         sides = [("ab"[n % 4 // 2], n % 4) for n in numbers]
-        self.paths = Columns(flow=list(numbers), path=[f"host1>edge0{side}>agg0{side}>core{core}>agg1{side}>edge1{side}>host3" for side, core in sides])
-        links = [(f"agg0{'ab'[core // 2]}", f"core{core}", (core + 1) / 10, 0) for core in range(4)] + [("edge1a", "host2", 0.9, 25_000 * base)]
-        self.links = Columns(zip(("from", "to", "utilisation", "bytes"), map(list, zip(*links, strict=True)), strict=True))
-        self.summary = {"result_hash": f"{base}-{seed}", "simulated_ns": 1e6, "goodput_bps": 128e9 * 1436 / 1538 * base / 100}
-        ports = ("host1 edge0a", "edge0a agg0a", "agg0a core0", "core0 agg1a", "agg1a edge1a", "edge1a host3")
+        self.paths = Columns(
+            flow=list(numbers),
+            path=[
+                f"host1>edge0{side}>agg0{side}>core{core}>agg1{side}>edge1{side}>host3"
+                for side, core in sides
+            ],
+        )
+        links = [
+            (f"agg0{'ab'[core // 2]}", f"core{core}", (core + 1) / 10, 0) for core in range(4)
+        ] + [("edge1a", "host2", 0.9, 25_000 * base)]
+        self.links = Columns(
+            zip(
+                ("from", "to", "utilisation", "bytes"),
+                map(list, zip(*links, strict=True)),
+                strict=True,
+            )
+        )
+        self.summary = {
+            "result_hash": f"{base}-{seed}",
+            "simulated_ns": 1e6,
+            "goodput_bps": 128e9 * 1436 / 1538 * base / 100,
+        }
+        ports = (
+            "host1 edge0a",
+            "edge0a agg0a",
+            "agg0a core0",
+            "core0 agg1a",
+            "agg1a edge1a",
+            "edge1a host3",
+        )
         # Three frames have two gaps. Flows over other paths and flows of one frame are excluded.
-        rows = [(n, *port.split(), 3, 5e5 * (base + hop + seed)) for n in (0, 1, 4) for hop, port in enumerate(ports)]
-        rows += [(2, *port.split(), 3, 9e9) for port in ports] + [(5, *port.split(), 1, None) for port in ports]
-        self.gaps = Columns(zip(("flow", "node", "peer", "frames", "gap_ns_mean"), map(list, zip(*rows, strict=True)), strict=True))
+        rows = [
+            (n, *port.split(), 3, 5e5 * (base + hop + seed))
+            for n in (0, 1, 4)
+            for hop, port in enumerate(ports)
+        ]
+        rows += [(2, *port.split(), 3, 9e9) for port in ports] + [
+            (5, *port.split(), 1, None) for port in ports
+        ]
+        self.gaps = Columns(
+            zip(
+                ("flow", "node", "peer", "frames", "gap_ns_mean"),
+                map(list, zip(*rows, strict=True)),
+                strict=True,
+            )
+        )
 
     def table(self, name: str) -> Columns:
         assert name == "gaps"
@@ -132,10 +175,19 @@ def test_figures(designs, tmp_path):
 def test_figures_of_the_slice_without_simulations(drawn, tmp_path):
     """Figures 5 to 8 of made-up results: names, series, values."""
     bases = {four.ALONE: 1.0, four.LOADED: 2.0, four.LARGE: 5.0}
-    cases = {(case, size): made(four.name(case, size), base, size) for case, base in bases.items() for size in ("2 kB", "20 kB", "70 kB")}
+    cases = {
+        (case, size): made(four.name(case, size), base, size)
+        for case, base in bases.items()
+        for size in ("2 kB", "20 kB", "70 kB")
+    }
     cases[four.TENTH, "70 kB"] = made(four.name(four.TENTH, "70 kB"), 60.0)
     written = STUDY.plots(Designs(cases.values()), tmp_path)
-    assert [file.name for file in written] == ["figure-5.svg", "figure-8.svg", "figure-6.svg", "figure-7.svg"]
+    assert [file.name for file in written] == [
+        "figure-5.svg",
+        "figure-8.svg",
+        "figure-6.svg",
+        "figure-7.svg",
+    ]
     for file in written:
         (panels,), colours = drawn[file.name]
         text = file.read_text()
@@ -149,33 +201,55 @@ def test_figures_of_the_slice_without_simulations(drawn, tmp_path):
     assert list(times.ticks) == list(use.ticks) == ["path 1", "path 2", "path 3", "path 4"]
     assert list(times.lines) == list(use.lines) == list(bases)
     for place, (case, base) in enumerate(bases.items()):
-        assert times.lines[case] == [(float(core), pytest.approx(base + 10 * core + 1)) for core in range(4)]
+        assert times.lines[case] == [
+            (float(core), pytest.approx(base + 10 * core + 1)) for core in range(4)
+        ]
         ends = [(base + 10 * core + 0.1, base + 10 * core + 1.9) for core in range(4)]
-        assert [(low, high) for _, low, high in times.bars[case]] == [pytest.approx(pair) for pair in ends]
-        assert [x for x, _, _ in times.bars[case]] == [pytest.approx(core + 0.03 * (place - 1)) for core in range(4)], "bars stand side by side"
-        assert use.lines[case] == [(float(core), pytest.approx(10 * (core + 1))) for core in range(4)]
+        assert [(low, high) for _, low, high in times.bars[case]] == [
+            pytest.approx(pair) for pair in ends
+        ]
+        assert [x for x, _, _ in times.bars[case]] == [
+            pytest.approx(core + 0.03 * (place - 1)) for core in range(4)
+        ], "bars stand side by side"
+        assert use.lines[case] == [
+            (float(core), pytest.approx(10 * (core + 1))) for core in range(4)
+        ]
 
     # Figure 6: the 95th percentile by size, on loaded paths and on the others.
     (panels,), _ = drawn["figure-6.svg"]
-    assert [panel.title for panel in panels] == [f"95th percentile, {case}" for case in (four.LOADED, four.LARGE)]
+    assert [panel.title for panel in panels] == [
+        f"95th percentile, {case}" for case in (four.LOADED, four.LARGE)
+    ]
     for panel, case in zip(panels, (four.LOADED, four.LARGE), strict=True):
         assert list(panel.ticks) == ["2 kB", "20 kB", "70 kB"]
         of_one = cases[case, "70 kB"].first.times
         for name, chosen in (("paths 1 and 2", (0, 1)), ("paths 3 and 4", (2, 3))):
-            expected = quantile(sorted(time for n, time in enumerate(of_one) if n % 4 in chosen), 0.95)
-            assert panel.lines[name] == [(float(place), pytest.approx(expected, abs=1e-6)) for place in range(3)]
+            expected = quantile(
+                sorted(time for n, time in enumerate(of_one) if n % 4 in chosen), 0.95
+            )
+            assert panel.lines[name] == [
+                (float(place), pytest.approx(expected, abs=1e-6)) for place in range(3)
+            ]
             assert len(panel.bars[name]) == 3
 
     # Figure 7: completion times by the time since the start of the previous flow. Even flows start
     # 5 ms after it, odd flows 30 ms, and the last one 530 ms, which is too few flows for a point.
     (panels,), _ = drawn["figure-7.svg"]
-    assert [panel.title for panel in panels] == [f"70 kB {case}" for case in (four.LARGE, four.TENTH)]
+    assert [panel.title for panel in panels] == [
+        f"70 kB {case}" for case in (four.LARGE, four.TENTH)
+    ]
     for panel, case in zip(panels, (four.LARGE, four.TENTH), strict=True):
         assert list(panel.ticks) == ["10", "40"]
         both = [result.times for result in cases[case, "70 kB"].results.values()]
         for name, q in (("median", 0.5), ("95th percentile", 0.95)):
-            close, apart = (quantile(sorted(time for times in both for time in times[first:83:2]), q) for first in (2, 1))
-            assert panel.lines[name] == [(0.0, pytest.approx(close, abs=1e-6)), (1.0, pytest.approx(apart, abs=1e-6))]
+            close, apart = (
+                quantile(sorted(time for times in both for time in times[first:83:2]), q)
+                for first in (2, 1)
+            )
+            assert panel.lines[name] == [
+                (0.0, pytest.approx(close, abs=1e-6)),
+                (1.0, pytest.approx(apart, abs=1e-6)),
+            ]
 
     # Figure 8: from a flow's first frame to its last at each port, mean and interval over the seeds.
     (panels,), _ = drawn["figure-8.svg"]
@@ -184,12 +258,19 @@ def test_figures_of_the_slice_without_simulations(drawn, tmp_path):
         assert list(panel.ticks) == ["1", "2", "3", "4", "5", "6"]
         assert list(panel.lines) == list(bases)
         for case, base in bases.items():
-            assert panel.lines[case] == [(float(hop), pytest.approx(base + hop + 1.5)) for hop in range(len(four.HOPS))]
+            assert panel.lines[case] == [
+                (float(hop), pytest.approx(base + hop + 1.5)) for hop in range(len(four.HOPS))
+            ]
             assert all(low < base + hop + 1.5 < high for hop, low, high in panel.bars[case])
 
 
 def test_figures_without_their_results_are_not_drawn(drawn, tmp_path):
-    some = Designs([made(four.name(four.TENTH, "70 kB"), 60.0), made(four.name(four.LOADED, "2 kB"), 2.0, "2 kB")])
+    some = Designs(
+        [
+            made(four.name(four.TENTH, "70 kB"), 60.0),
+            made(four.name(four.LOADED, "2 kB"), 2.0, "2 kB"),
+        ]
+    )
     assert [file.name for file in STUDY.plots(some, tmp_path)] == ["figure-7.svg"]
     (panels,), _ = drawn["figure-7.svg"]
     assert [panel.title for panel in panels] == [f"70 kB {four.TENTH}"]
@@ -201,8 +282,12 @@ def test_the_answer_says_how_much_is_filled():
     cases += [made(name, 60.0, gaps=(500, 500)) for name in (path.PRINTED, path.SPACED)]
     assert STUDY.answer(Designs(cases)) is None
     said = STUDY.answer(Designs([*cases, made("permutation-8", 85.0)]))
-    assert said.startswith("With eight subflows MPTCP fills 85 % of what the hosts of a FatTree can send (about 90 % in the source). ")
-    assert said.ja.startswith("サブフロー 8 本の MPTCP は、ファットツリーのホストが送信できる量の 85% を使います")
+    assert said.startswith(
+        "With eight subflows MPTCP fills 85 % of what the hosts of a FatTree can send (about 90 % in the source). "
+    )
+    assert said.ja.startswith(
+        "サブフロー 8 本の MPTCP は、ファットツリーのホストが送信できる量の 85% を使います"
+    )
 
 
 def test_mechanisms_are_valid():
@@ -216,7 +301,10 @@ def test_mechanisms_are_valid():
 def test_the_page_has_the_mechanisms_and_its_own_differences():
     text = (files("mptcp") / "README.md").read_text(encoding="utf-8")
     with mechanisms.FILE.open() as lines:
-        kept = [[float(value) for value in re.findall(r",([\d.]+)", line)][1:9] for line in list(lines)[2:]]
+        kept = [
+            [float(value) for value in re.findall(r",([\d.]+)", line)][1:9]
+            for line in list(lines)[2:]
+        ]
     rows = text.partition("| mechanism |")[2].partition("\n\n")[0].splitlines()[2:]
     assert len(rows) == len(kept)
     for row, (average, _, _, *quantiles) in zip(rows, kept, strict=True):
@@ -228,7 +316,10 @@ def test_the_page_has_the_mechanisms_and_its_own_differences():
     assert len(more) == 4
     assert f"{min(more):.0f} to {max(more):.0f} % more of the core than in the source" in text
     # The sentences about captured flows agree with the table.
-    flows = [(float(theirs), float(ours)) for theirs, ours in re.findall(r"\| \d[^|]* \| (1\d\d\.\d{3}) \| (1\d\d\.\d{3}) \|", text)]
+    flows = [
+        (float(theirs), float(ours))
+        for theirs, ours in re.findall(r"\| \d[^|]* \| (1\d\d\.\d{3}) \| (1\d\d\.\d{3}) \|", text)
+    ]
     assert [f"{abs(theirs - ours):.0f}" for theirs, ours in flows] == ["0", "24", "0", "0", "28"]
     assert "Flow 2 ends 24 ms later" in text
     assert "Flow 5 ends 28 ms later" in " ".join(text.split())

@@ -15,4 +15,6 @@ def test_mutated_scenarios_run_or_are_refused():
 
 def test_a_case_is_the_same_each_time():
     one, other = scenarios.Mutator(), scenarios.Mutator()
-    assert [one.case(1, number) for number in range(20)] == [other.case(1, number) for number in range(20)]
+    assert [one.case(1, number) for number in range(20)] == [
+        other.case(1, number) for number in range(20)
+    ]

@@ -55,21 +55,37 @@ topology:
 
 
 def udp(src: tuple[int, ...], dst: tuple[int, ...], size: int, dscp: int, port: int) -> bytes:
-    ip = bytes([0x45, dscp << 2, *(28 + size).to_bytes(2), 0, 0, 0, 0, 64, 17, 0, 0, 10, *src, 10, *dst])
-    return bytes(12) + b"\x08\x00" + ip + bytes([0, port, 0, 9, *(8 + size).to_bytes(2), 0, 0]) + bytes(size)
+    ip = bytes(
+        [0x45, dscp << 2, *(28 + size).to_bytes(2), 0, 0, 0, 0, 64, 17, 0, 0, 10, *src, 10, *dst]
+    )
+    return (
+        bytes(12)
+        + b"\x08\x00"
+        + ip
+        + bytes([0, port, 0, 9, *(8 + size).to_bytes(2), 0, 0])
+        + bytes(size)
+    )
 
 
 def capture() -> bytes:
     """Returns a capture: three web servers send to the database at once, every third flow has DSCP
     26, and one flow comes from outside the lab."""
     senders = [(1, 0, 2), (2, 0, 1), (2, 0, 2)]
-    frames = [(100 + at * 2e-6, udp(senders[at % 3], (1, 0, 1), 1_400, 26 if at % 3 == 0 else 0, at % 7 + 1)) for at in range(400)]
+    frames = [
+        (
+            100 + at * 2e-6,
+            udp(senders[at % 3], (1, 0, 1), 1_400, 26 if at % 3 == 0 else 0, at % 7 + 1),
+        )
+        for at in range(400)
+    ]
     return pcap([*frames, (100.01, udp((9, 9, 9), (1, 0, 1), 1_400, 0, 1))])
 
 
 def configuration(lossy: int) -> str:
     tables = json.loads(json.dumps(CONFIG_DB))
-    tables["BUFFER_POOL"]["egress_lossy_pool"]["size"] = tables["BUFFER_POOL"]["ingress_lossless_pool"]["size"] = str(lossy)
+    tables["BUFFER_POOL"]["egress_lossy_pool"]["size"] = tables["BUFFER_POOL"][
+        "ingress_lossless_pool"
+    ]["size"] = str(lossy)
     tables["BUFFER_POOL"]["ingress_lossless_pool"]["xoff"] = "100000"
     return json.dumps(tables, indent=1)
 
@@ -87,7 +103,12 @@ def test_the_how_to(command, tmp_path):
         (tmp_path / name).write_bytes(content)
     for name, lossy in (("deep", 9_000_000), ("shallow", 60_000)):
         (tmp_path / f"{name}.json").write_text(configuration(lossy))
-    section = (REPO / "docs/exchange.md").read_text().split("## From a lab, a capture")[1].split("\n## ")[0]
+    section = (
+        (REPO / "docs/exchange.md")
+        .read_text()
+        .split("## From a lab, a capture")[1]
+        .split("\n## ")[0]
+    )
     lines = [line.split() for line in section.splitlines() if line.startswith("    afflux ")]
     assert len(lines) == 9
     said = {}
@@ -97,20 +118,38 @@ def test_the_how_to(command, tmp_path):
         said[" ".join(words[1:3])] = done
     # The lab: a short file, with names and addresses.
     lab = tomllib.loads((tmp_path / "lab.toml").read_text())["topology"]
-    assert (lab["kind"], lab["leaves"], lab["host_rate"], lab["uplink_rate"]) == ("leaf_spine", 2, "25Gbps", "100Gbps")
+    assert (lab["kind"], lab["leaves"], lab["host_rate"], lab["uplink_rate"]) == (
+        "leaf_spine",
+        2,
+        "25Gbps",
+        "100Gbps",
+    )
     assert lab["switches"] == ["leaf1", "leaf2", "spine1"]
     assert lab["hosts"][2] == {"name": "web2", "address": ["10.2.0.1", "172.20.20.7"]}
     # The capture: flows with host names and DSCPs replace the stand-in traffic.
     traffic = tomllib.loads((tmp_path / "traffic.toml").read_text())["traffic"]
     assert traffic == [{"kind": "flows", "file": "traffic.flows.csv"}]
     listed = rows(tmp_path / "traffic.flows.csv")
-    assert {(row["src"], row["dst"], row["dscp"]) for row in listed} == {("web1", "db1", "26"), ("web2", "db1", "0"), ("web3", "db1", "0")}
-    assert "1 flow of hosts that lab.toml does not name left out (10.9.9.9)" in said["import pcap"].stderr
+    assert {(row["src"], row["dst"], row["dscp"]) for row in listed} == {
+        ("web1", "db1", "26"),
+        ("web2", "db1", "0"),
+        ("web3", "db1", "0"),
+    }
+    assert (
+        "1 flow of hosts that lab.toml does not name left out (10.9.9.9)"
+        in said["import pcap"].stderr
+    )
     # The switches: SONiC's map assigns priority 3 to DSCP 26.
-    assert tomllib.loads((tmp_path / "deep.toml").read_text())["host"]["dscp_to_priority"]["26"] == 3
+    assert (
+        tomllib.loads((tmp_path / "deep.toml").read_text())["host"]["dscp_to_priority"]["26"] == 3
+    )
     planned = tmp_path / "planned.csv"
     assert command("export", "flows", "deep.toml", "-o", planned).returncode == 0
-    assert {(row["src"], row["priority"]) for row in rows(planned)} == {("web1", "3"), ("web2", "0"), ("web3", "0")}
+    assert {(row["src"], row["priority"]) for row in rows(planned)} == {
+        ("web1", "3"),
+        ("web2", "0"),
+        ("web3", "0"),
+    }
     assert "leaf1: db1, web1" in said["check deep.toml"].stdout
     # The results.
     result = afflux.Result.open(tmp_path / "out/shallow")
@@ -120,7 +159,12 @@ def test_the_how_to(command, tmp_path):
     assert {"db1", "web3", "leaf1", "spine1"} <= {*result.links["from"], *result.links["to"]}
     explained = command("explain", "out/shallow", "--slowest", "3").stdout
     assert re.search(r"web\d→db1", explained)
-    assert command("explain", "out/shallow", "--flow", result.flows["id"][0], "--json").stdout.count('"db1"') == 1
+    assert (
+        command("explain", "out/shallow", "--flow", result.flows["id"][0], "--json").stdout.count(
+            '"db1"'
+        )
+        == 1
+    )
     from afflux.report import data
     from afflux.results.designs import gather
 
@@ -135,16 +179,56 @@ def test_leaves_and_spines_of_their_own(command, tmp_path):
     (tmp_path / "s.toml").write_text(SCENARIO.replace('buffer = "9MB"', '# none\nbuffer = "9MB"'))
     (tmp_path / "leaf.json").write_text(configuration(1_000_000))
     (tmp_path / "spine.json").write_text(configuration(7_000_000))
-    assert command("import", "sonic", "leaf.json", "--match", "tor-*", "--into", "s.toml", "-o", "both.toml").returncode == 0
-    assert command("import", "sonic", "spine.json", "--match", "core", "--into", "both.toml", "-o", "both.toml", "--force").returncode == 0
-    done = command("import", "sonic", "leaf.json", "--match", "tor-*", "--into", "both.toml", "-o", "both.toml", "--force")
+    assert (
+        command(
+            "import",
+            "sonic",
+            "leaf.json",
+            "--match",
+            "tor-*",
+            "--into",
+            "s.toml",
+            "-o",
+            "both.toml",
+        ).returncode
+        == 0
+    )
+    assert (
+        command(
+            "import",
+            "sonic",
+            "spine.json",
+            "--match",
+            "core",
+            "--into",
+            "both.toml",
+            "-o",
+            "both.toml",
+            "--force",
+        ).returncode
+        == 0
+    )
+    done = command(
+        "import",
+        "sonic",
+        "leaf.json",
+        "--match",
+        "tor-*",
+        "--into",
+        "both.toml",
+        "-o",
+        "both.toml",
+        "--force",
+    )
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "both.toml").read_text()
     assert "# none" in text
     assert "# deep enough" in text
     switch = tomllib.loads(text)["switch"]
     assert switch["buffer"] == "9MB"
-    assert sorted((change["match"], change["buffer"], change["sharing"]) for change in switch["override"]) == [
+    assert sorted(
+        (change["match"], change["buffer"], change["sharing"]) for change in switch["override"]
+    ) == [
         ("core", "7100000B", "sonic"),
         ("tor-*", "1100000B", "sonic"),
     ]
@@ -156,17 +240,35 @@ def test_leaves_and_spines_of_their_own(command, tmp_path):
 
 def test_hosts_of_a_scenario_and_a_class_of_ones_own(command, tmp_path):
     (tmp_path / "lab.toml").write_text(SCENARIO)
-    (tmp_path / "c.pcap").write_bytes(pcap([(1, udp((0, 0, 1), (0, 0, 3), 9, 46, 1)), (1, udp((0, 0, 2), (0, 0, 1), 5, 0, 1))]))
-    done = command("import", "pcap", "c.pcap", "--hosts", "lab.toml", "--class", "mine", "-o", "flows.csv")
+    (tmp_path / "c.pcap").write_bytes(
+        pcap([(1, udp((0, 0, 1), (0, 0, 3), 9, 46, 1)), (1, udp((0, 0, 2), (0, 0, 1), 5, 0, 1))])
+    )
+    done = command(
+        "import", "pcap", "c.pcap", "--hosts", "lab.toml", "--class", "mine", "-o", "flows.csv"
+    )
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "flows.csv").read_text() == "start_ns,src,dst,bytes,class,dscp\n0,db2,w1,9,mine,46\n0,10.0.0.2,db2,5,mine,0\n"
+    assert (
+        (tmp_path / "flows.csv").read_text()
+        == "start_ns,src,dst,bytes,class,dscp\n0,db2,w1,9,mine,46\n0,10.0.0.2,db2,5,mine,0\n"
+    )
     assert not (tmp_path / "flows.hosts.csv").exists(), "the names say who is who"
-    assert command("import", "pcap", "c.pcap", "--hosts", "lab.toml", "-o", "flows.parquet").returncode == 0
-    assert pyarrow.parquet.read_table(tmp_path / "flows.parquet").column("src").to_pylist() == ["db2", "10.0.0.2"]
+    assert (
+        command("import", "pcap", "c.pcap", "--hosts", "lab.toml", "-o", "flows.parquet").returncode
+        == 0
+    )
+    assert pyarrow.parquet.read_table(tmp_path / "flows.parquet").column("src").to_pylist() == [
+        "db2",
+        "10.0.0.2",
+    ]
     # The user's class and priority take precedence over the file's.
-    text = SCENARIO[: SCENARIO.index("[[traffic]]")] + '[[traffic]]\nkind = "flows"\nfile = "FILE"\n'
+    text = (
+        SCENARIO[: SCENARIO.index("[[traffic]]")] + '[[traffic]]\nkind = "flows"\nfile = "FILE"\n'
+    )
     for file in ("flows.csv", "flows.parquet"):
-        for more, classes, priorities in (("", {"mine", "tcp", "udp"}, [5, 1]), ('class = "web"\npriority = 2\n', {"web"}, [2, 2])):
+        for more, classes, priorities in (
+            ("", {"mine", "tcp", "udp"}, [5, 1]),
+            ('class = "web"\npriority = 2\n', {"web"}, [2, 2]),
+        ):
             (tmp_path / "s.toml").write_text(text.replace("FILE", file) + more)
             table, _ = _core.load(tmp_path / "s.toml").flow_list()
             assert set(table["class"]) <= classes
@@ -183,9 +285,15 @@ def test_strangers_are_named(command, tmp_path):
     (tmp_path / "c.pcap").write_bytes(pcap([(1, udp((0, 0, 71), (0, 0, 72), 9, 0, 1))]))
     done = command("import", "pcap", "c.pcap", "--into", "lab.toml", "-o", "new.toml")
     assert done.returncode == 2
-    assert "c.pcap: found only addresses of unknown hosts: 10.0.0.71, 10.0.0.72, expected addresses of the hosts of lab.toml" in done.stderr
+    assert (
+        "c.pcap: found only addresses of unknown hosts: 10.0.0.71, 10.0.0.72, expected addresses of the hosts of lab.toml"
+        in done.stderr
+    )
     (tmp_path / "flows.csv").write_text("start_ns,src,dst,bytes\n0,db1,db2,5\n0,db1,db3,5\n")
-    text = SCENARIO[: SCENARIO.index("[[traffic]]")] + '[[traffic]]\nkind = "flows"\nfile = "flows.csv"\n'
+    text = (
+        SCENARIO[: SCENARIO.index("[[traffic]]")]
+        + '[[traffic]]\nkind = "flows"\nfile = "flows.csv"\n'
+    )
     (tmp_path / "s.toml").write_text(text)
     done = command("check", "s.toml")
     assert done.returncode == 2
@@ -194,7 +302,12 @@ def test_strangers_are_named(command, tmp_path):
 
 
 def test_machines_of_logs_are_matched_by_name():
-    log = Log(transfers=[Transfer(0, "db1", "w1", 10, "fetch"), Transfer(1, "10.0.0.1", "elsewhere", 10, "fetch")])
+    log = Log(
+        transfers=[
+            Transfer(0, "db1", "w1", 10, "fetch"),
+            Transfer(1, "10.0.0.1", "elsewhere", 10, "fetch"),
+        ]
+    )
     known = hosts.of_scenario(_core.parse(SCENARIO, "lab.toml"), "lab.toml")
     list_, _ = flows_of(log, known)
     assert "".join(list_.csv()) == "start_ns,src,dst,bytes,class\n0,db1,w1,10,fetch\n"
@@ -204,8 +317,13 @@ def test_machines_of_logs_are_matched_by_name():
 
 
 def test_captures_have_addresses_and_names(command, tmp_path):
-    text = SCENARIO[: SCENARIO.index("[[traffic]]")] + '[[traffic]]\nkind = "pairs"\npairs = [["db2", "w1"], ["db1", "w1"]]\nsizes = "3kB"\n'
-    (tmp_path / "s.toml").write_text(text + '[record]\ncapture = "tor-b>w1"\nports = { interval = "1us" }\npaths = true\n')
+    text = (
+        SCENARIO[: SCENARIO.index("[[traffic]]")]
+        + '[[traffic]]\nkind = "pairs"\npairs = [["db2", "w1"], ["db1", "w1"]]\nsizes = "3kB"\n'
+    )
+    (tmp_path / "s.toml").write_text(
+        text + '[record]\ncapture = "tor-b>w1"\nports = { interval = "1us" }\npaths = true\n'
+    )
     assert command("run", "s.toml", "-o", "result").returncode == 0
     file = tmp_path / "result/tor-b-w1.pcapng"
     data = file.read_bytes()
@@ -219,14 +337,22 @@ def test_captures_have_addresses_and_names(command, tmp_path):
     assert {"db2>tor-a>core>tor-b>w1"} <= set(result.paths["path"])
     assert "w1" in result.ports["peer"]
     if shutil.which("tshark"):
-        shown = subprocess.run(["tshark", "-r", file, "-N", "n", "-T", "fields", "-e", "ip.dst_host"], capture_output=True, text=True, timeout=60)
+        shown = subprocess.run(
+            ["tshark", "-r", file, "-N", "n", "-T", "fields", "-e", "ip.dst_host"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         assert set(shown.stdout.split()) == {"w1"}, shown.stderr
 
 
 def test_results_of_scenarios_without_names_are_what_they_were(command, scenario, tmp_path):
     assert command("run", scenario(), "-o", "plain").returncode == 0
     plain = afflux.Result.open(tmp_path / "plain")
-    named = scenario(("hosts = 9", f"hosts = {[f'node-{number}' for number in range(9)]}".replace("'", '"')), name="named.toml")
+    named = scenario(
+        ("hosts = 9", f"hosts = {[f'node-{number}' for number in range(9)]}".replace("'", '"')),
+        name="named.toml",
+    )
     assert command("run", named, "-o", "named").returncode == 0
     other = afflux.Result.open(tmp_path / "named")
     assert "host_names" not in plain.summary
@@ -251,17 +377,48 @@ def test_comments_and_all_else_stay(command, tmp_path):
     done = command("import", "sonic", "config_db.json", "--into", "mine.toml", "-o", "new.toml")
     assert done.returncode == 0, done.stderr
     new = (tmp_path / "new.toml").read_text()
-    for comment in ("# Ours, since 2019.", "# the lab", "# four", "# as bought", "# the only one", "# slow ones", "# for now"):
+    for comment in (
+        "# Ours, since 2019.",
+        "# the lab",
+        "# four",
+        "# as bought",
+        "# the only one",
+        "# slow ones",
+        "# for now",
+    ):
         assert comment in new, new
     read = tomllib.loads(new)
-    assert (read["switch"]["sharing"], read["switch"]["override"][0]["match"]) == ("sonic", "switch0")
+    assert (read["switch"]["sharing"], read["switch"]["override"][0]["match"]) == (
+        "sonic",
+        "switch0",
+    )
     assert read["host"]["delay"] == "1us"
     (tmp_path / "lab.clab.yml").write_text(LAB)
-    done = command("import", "containerlab", "lab.clab.yml", "--rate", "10Gbps", "--into", "new.toml", "-o", "lab.toml")
+    done = command(
+        "import",
+        "containerlab",
+        "lab.clab.yml",
+        "--rate",
+        "10Gbps",
+        "--into",
+        "new.toml",
+        "-o",
+        "lab.toml",
+    )
     assert done.returncode == 2, "its override means a switch that the lab does not have"
     assert "lab.clab.yml: its content makes no valid scenario" in done.stderr
     (tmp_path / "new.toml").write_text(new.replace('match = "switch0"', 'match = "leaf*"'))
-    done = command("import", "containerlab", "lab.clab.yml", "--rate", "10Gbps", "--into", "new.toml", "-o", "lab.toml")
+    done = command(
+        "import",
+        "containerlab",
+        "lab.clab.yml",
+        "--rate",
+        "10Gbps",
+        "--into",
+        "new.toml",
+        "-o",
+        "lab.toml",
+    )
     assert done.returncode == 0, done.stderr
     lab = (tmp_path / "lab.toml").read_text()
     assert "# Ours, since 2019." in lab
@@ -274,9 +431,17 @@ def test_paths_stay_right_elsewhere(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "out").mkdir()
     (tmp_path / "in/flows.csv").write_text("start_ns,src,dst,bytes\n0,0,1,5\n")
-    (tmp_path / "in/s.toml").write_text('format = 1\n[topology]\nkind = "star"\nhosts = 2\n[[traffic]]\nkind = "flows"\nfile = "flows.csv"\n')
-    assert Into(tmp_path / "in/s.toml", tmp_path / "out/s.toml").data["traffic"][0]["file"] == "../in/flows.csv"
-    assert Into(tmp_path / "in/s.toml", tmp_path / "in/t.toml").data["traffic"][0]["file"] == "flows.csv"
+    (tmp_path / "in/s.toml").write_text(
+        'format = 1\n[topology]\nkind = "star"\nhosts = 2\n[[traffic]]\nkind = "flows"\nfile = "flows.csv"\n'
+    )
+    assert (
+        Into(tmp_path / "in/s.toml", tmp_path / "out/s.toml").data["traffic"][0]["file"]
+        == "../in/flows.csv"
+    )
+    assert (
+        Into(tmp_path / "in/s.toml", tmp_path / "in/t.toml").data["traffic"][0]["file"]
+        == "flows.csv"
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------- shapes
@@ -284,18 +449,39 @@ def test_paths_stay_right_elsewhere(tmp_path):
 
 def fabric_of(links: list[str], hosts: str, more: str = "") -> str:
     nodes = "".join(f"    {name}: {{kind: linux}}\n" for name in hosts.split())
-    switches = "".join(f"    {name}: {{kind: x}}\n" for name in sorted({end for link in links for end in link.split("-")} - set(hosts.split())))
-    ends = "".join(f'    - endpoints: ["{a}:{n}", "{b}:{n}"]\n' for n, (a, b) in enumerate(link.split("-") for link in links))
+    switches = "".join(
+        f"    {name}: {{kind: x}}\n"
+        for name in sorted({end for link in links for end in link.split("-")} - set(hosts.split()))
+    )
+    ends = "".join(
+        f'    - endpoints: ["{a}:{n}", "{b}:{n}"]\n'
+        for n, (a, b) in enumerate(link.split("-") for link in links)
+    )
     return f"name: x\ntopology:\n  nodes:\n{nodes}{switches}  links:\n{ends}{more}"
 
 
 @pytest.mark.parametrize(
     ("links", "names", "kind", "says"),
     [
-        (["a-s", "b-s", "c-s"], "a b c", "star", {"hosts": ["a", "b", "c"], "rate": "10Gbps", "delay": "1us", "switches": ["s"]}),
-        (["a-l1", "b-l2", "l1-s", "l2-s"], "a b", "leaf_spine", {"leaves": 2, "hosts_per_leaf": 1, "host_rate": "10Gbps"}),
+        (
+            ["a-s", "b-s", "c-s"],
+            "a b c",
+            "star",
+            {"hosts": ["a", "b", "c"], "rate": "10Gbps", "delay": "1us", "switches": ["s"]},
+        ),
+        (
+            ["a-l1", "b-l2", "l1-s", "l2-s"],
+            "a b",
+            "leaf_spine",
+            {"leaves": 2, "hosts_per_leaf": 1, "host_rate": "10Gbps"},
+        ),
         (["a-l1", "b-l2", "l1-s", "l1-s", "s-l2", "l2-s"], "a b", "leaf_spine", {"parallel": 2}),
-        (["a-l1", "b-l2", "c-l2", "l1-s", "l2-s"], "a b c", "custom", {"rate": "10Gbps", "delay": "1us"}),
+        (
+            ["a-l1", "b-l2", "c-l2", "l1-s", "l2-s"],
+            "a b c",
+            "custom",
+            {"rate": "10Gbps", "delay": "1us"},
+        ),
         (["a-l1", "b-l2", "l1-s", "l2-s", "l1-l2"], "a b", "custom", {"hosts": ["a", "b"]}),
         (["a-l1", "a-l2", "b-l2", "l1-s", "l2-s"], "a b", "custom", {}),
     ],
@@ -313,7 +499,9 @@ def test_nothing_is_unrolled(command, tmp_path, links, names, kind, says):
     # The links are the same for every kind.
     scenario = _core.load(tmp_path / "x.toml")
     called = [name for name, *_ in scenario.nodes]
-    assert sorted(sorted((called[a], called[b])) for a, b, *_ in scenario.edges) == sorted(sorted(link.split("-")) for link in links)
+    assert sorted(sorted((called[a], called[b])) for a, b, *_ in scenario.edges) == sorted(
+        sorted(link.split("-")) for link in links
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------- defects
@@ -322,17 +510,41 @@ def test_nothing_is_unrolled(command, tmp_path, links, names, kind, says):
 @pytest.mark.parametrize(
     ("file", "arguments", "says"),
     [
-        ("lol.yml", ("import", "containerlab"), "lol.yml:6: found more than 500,000 values once what is named by * and << is written out"),
+        (
+            "lol.yml",
+            ("import", "containerlab"),
+            "lol.yml:6: found more than 500,000 values once what is named by * and << is written out",
+        ),
         ("lol2.yml", ("import", "containerlab"), "lol2.yml:9: found more than 500,000 values once"),
-        ("merge.yml", ("import", "containerlab"), "merge.yml:11: found more than 500,000 values once"),
-        ("group-dict.clab.yml", ("import", "containerlab"), "group-dict.clab.yml:45: found the group a mapping of 'a' of the node 'a1'"),
+        (
+            "merge.yml",
+            ("import", "containerlab"),
+            "merge.yml:11: found more than 500,000 values once",
+        ),
+        (
+            "group-dict.clab.yml",
+            ("import", "containerlab"),
+            "group-dict.clab.yml:45: found the group a mapping of 'a' of the node 'a1'",
+        ),
         ("lab.clab.yml", ("import", "containerlab"), "lab.clab.yml:5: found a node's name"),
-        ("avro.jhist", ("import", "jhist"), "avro.jhist: found more than 2,000,000 values in a file of this size"),
-        ("fixed.jhist", ("import", "jhist"), "fixed.jhist: found a fixed 'F' of the size a list of 1"),
+        (
+            "avro.jhist",
+            ("import", "jhist"),
+            "avro.jhist: found more than 2,000,000 values in a file of this size",
+        ),
+        (
+            "fixed.jhist",
+            ("import", "jhist"),
+            "fixed.jhist: found a fixed 'F' of the size a list of 1",
+        ),
         ("f6.jhist", ("import", "jhist"), "f6.jhist: found symbol 60 of 1"),
         ("s.json", ("import", "sonic"), "s.json:1: found values nested too deeply"),
         ("panic.toml", ("check",), "panic.parquet: the file is damaged"),
-        ("one.toml", ("check",), 'one.toml:10: key traffic[0].class: "x\\n9,0,2,1,99999999,y": write a name without control characters'),
+        (
+            "one.toml",
+            ("check",),
+            'one.toml:10: key traffic[0].class: "x\\n9,0,2,1,99999999,y": write a name without control characters',
+        ),
     ],
 )
 def test_defects_are_refused(invoke, tmp_path, file, arguments, says):
@@ -351,7 +563,10 @@ def test_a_row_cannot_be_added(command, tmp_path):
     flow must stay one flow."""
     name = "x,9,0,2,1,99999999,\"y'"
     topology = 'format = 1\n[topology]\nkind = "star"\nhosts = 4\nrate = "1Gbps"\n'
-    (tmp_path / "one.toml").write_text(topology + f'[[traffic]]\nkind = "pairs"\npairs = [[1, 0]]\nsizes = "30kB"\nclass = {toml.value(name)}\n')
+    (tmp_path / "one.toml").write_text(
+        topology
+        + f'[[traffic]]\nkind = "pairs"\npairs = [[1, 0]]\nsizes = "30kB"\nclass = {toml.value(name)}\n'
+    )
     (tmp_path / "back.toml").write_text(topology + '[[traffic]]\nkind = "flows"\nfile = "fl.csv"\n')
     assert command("export", "flows", "one.toml", "-o", "fl.csv").returncode == 0
     table, _ = _core.load(tmp_path / "back.toml").flow_list()
@@ -362,10 +577,17 @@ def test_nothing_grows_without_bounds(tmp_path):
     packed = {"bomb.gz": gzip.compress(bytes(40 << 20)), "bomb.xz": lzma.compress(bytes(40 << 20))}
     for name, data in packed.items():
         (tmp_path / name).write_bytes(data)
-        with pytest.raises(Wrong, match=f"{name}: found a compressed file: more than 17 MB come out of it.*AFFLUX_MAX_UNPACKED=4GB"):
+        with pytest.raises(
+            Wrong,
+            match=f"{name}: found a compressed file: more than 17 MB come out of it.*AFFLUX_MAX_UNPACKED=4GB",
+        ):
             list(reading.lines(tmp_path / name))
         done = subprocess.run(
-            [sys.executable, "-c", f"from afflux.exchange import reading; print(len(reading.opened({str(tmp_path / name)!r}).read()))"],
+            [
+                sys.executable,
+                "-c",
+                f"from afflux.exchange import reading; print(len(reading.opened({str(tmp_path / name)!r}).read()))",
+            ],
             env={"AFFLUX_MAX_UNPACKED": "100MB"},
             capture_output=True,
             text=True,
@@ -398,25 +620,47 @@ def test_what_is_nested_or_circular_is_refused(invoke, tmp_path):
 
 def test_small_logs_do_not_make_large_tables(invoke, tmp_path):
     def task(stage: int, host: str, **metrics: dict) -> str:
-        event = {"Event": "SparkListenerTaskEnd", "Stage ID": stage, "Task End Reason": {"Reason": "Success"}, "Task Info": {"Host": host, "Launch Time": 1}}
+        event = {
+            "Event": "SparkListenerTaskEnd",
+            "Stage ID": stage,
+            "Task End Reason": {"Reason": "Success"},
+            "Task Info": {"Host": host, "Launch Time": 1},
+        }
         return json.dumps(event | {"Task Metrics": metrics}) + "\n"
 
-    start = {"Event": "SparkListenerJobStart", "Job ID": 0, "Submission Time": 1, "Stage Infos": [{"Stage ID": 1, "Parent IDs": [0]}], "Stage IDs": [0, 1]}
+    start = {
+        "Event": "SparkListenerJobStart",
+        "Job ID": 0,
+        "Submission Time": 1,
+        "Stage Infos": [{"Stage ID": 1, "Parent IDs": [0]}],
+        "Stage IDs": [0, 1],
+    }
     lines = [json.dumps(start) + "\n"]
-    lines += [task(0, f"w{at}", **{"Shuffle Write Metrics": {"Shuffle Bytes Written": 9}}) for at in range(1_100)]
-    lines += [task(1, f"r{at}", **{"Shuffle Read Metrics": {"Remote Bytes Read": 99_999}}) for at in range(1_100)]
+    lines += [
+        task(0, f"w{at}", **{"Shuffle Write Metrics": {"Shuffle Bytes Written": 9}})
+        for at in range(1_100)
+    ]
+    lines += [
+        task(1, f"r{at}", **{"Shuffle Read Metrics": {"Remote Bytes Read": 99_999}})
+        for at in range(1_100)
+    ]
     (tmp_path / "app.log").write_text("".join(lines))
     assert invoke("import", "spark", "app.log", "-o", "jobs.tsv").exit_code == 0
     done = invoke("import", "spark", "app.log", "-o", "more.tsv", "--flows", "flows.csv")
     assert done.exit_code == 2
     assert "app.log: found" in done.stderr
     assert "transfers between machines, expected at most 1,000,000" in done.stderr
-    (tmp_path / "coflows.txt").write_text("9999 1\n1 0 5000 " + "1 " * 5_000 + "5000 " + "2:1 " * 5_000 + "\n")
+    (tmp_path / "coflows.txt").write_text(
+        "9999 1\n1 0 5000 " + "1 " * 5_000 + "5000 " + "2:1 " * 5_000 + "\n"
+    )
     star = '[topology]\nkind = "star"\nhosts = 9999\n[[traffic]]\nkind = "flows"\nformat = "coflow"\nfile = "coflows.txt"\n'
     (tmp_path / "s.toml").write_text(f"format = 1\n{star}")
     done = invoke("check", "s.toml")
     assert done.exit_code == 2
-    assert "coflows.txt:2: found 5000 mappers and 5000 reducers, which make 25000000 flows so far" in done.stderr
+    assert (
+        "coflows.txt:2: found 5000 mappers and 5000 reducers, which make 25000000 flows so far"
+        in done.stderr
+    )
 
 
 # --------------------------------------------------------------------------------------------------------------- nasty names
@@ -429,17 +673,36 @@ nasty = st.one_of(
 
 
 @settings(max_examples=as_many(150), deadline=None)
-@given(st.lists(st.lists(nasty.filter(lambda text: not re.search(r"[\ud800-\udfff\r\n]", text)), min_size=2, max_size=2), max_size=5))
+@given(
+    st.lists(
+        st.lists(
+            nasty.filter(lambda text: not re.search(r"[\ud800-\udfff\r\n]", text)),
+            min_size=2,
+            max_size=2,
+        ),
+        max_size=5,
+    )
+)
 def test_csv_comes_back_and_is_no_formula(table):
     text = csvtext.lines(table)
     for row in csv.reader(io.StringIO(text, newline="")):
-        assert not any(re.match(r"[=+\-@\t\r]", cell) and not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", cell, re.A) for cell in row)
-    back = [cells for _, cells in csvtext.read((at, line) for at, line in enumerate(text.split("\n")[:-1]))]
+        assert not any(
+            re.match(r"[=+\-@\t\r]", cell)
+            and not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", cell, re.A)
+            for cell in row
+        )
+    back = [
+        cells
+        for _, cells in csvtext.read((at, line) for at, line in enumerate(text.split("\n")[:-1]))
+    ]
     assert back == table
 
 
 def test_numbers_stay_numbers():
-    assert csvtext.lines([(-3, 1.5, None, "-3", "+1e9", "=1+1", "-x", "'-x", "'x")]) == "-3,1.5,,-3,+1e9,'=1+1,'-x,''-x,'x\n"
+    assert (
+        csvtext.lines([(-3, 1.5, None, "-3", "+1e9", "=1+1", "-x", "'-x", "'x")])
+        == "-3,1.5,,-3,+1e9,'=1+1,'-x,''-x,'x\n"
+    )
 
 
 @settings(max_examples=as_many(150), deadline=None)
@@ -462,7 +725,10 @@ def test_a_class_is_refused_or_comes_back(name):
     topology = 'format = 1\n[topology]\nkind = "star"\nhosts = 4\n'
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)
-        one = topology + f'[[traffic]]\nkind = "pairs"\npairs = [[1, 0]]\nsizes = "30kB"\nclass = {toml.value(name)}\n'
+        one = (
+            topology
+            + f'[[traffic]]\nkind = "pairs"\npairs = [[1, 0]]\nsizes = "30kB"\nclass = {toml.value(name)}\n'
+        )
         if _core.wrong_name(name) is not None:
             with pytest.raises(_core.ScenarioError) as refused:
                 _core.parse(one, here / "one.toml")
@@ -473,7 +739,9 @@ def test_a_class_is_refused_or_comes_back(name):
         flows = FlowList.of_table(table)
         for file in ("flows.csv", "flows.parquet"):
             flows.writer(here / file)(here / file)
-            back, _ = _core.parse(topology + f'[[traffic]]\nkind = "flows"\nfile = "{file}"\n', here / "back.toml").flow_list()
+            back, _ = _core.parse(
+                topology + f'[[traffic]]\nkind = "flows"\nfile = "{file}"\n', here / "back.toml"
+            ).flow_list()
             assert (back["class"], back["src"], back["bytes"]) == ([name], [1], [30_000])
 
 
@@ -483,7 +751,10 @@ def test_names_on_the_terminal_are_text(scenario, tmp_path, command):
     table = pyarrow.parquet.read_table(tmp_path / "result/flows.parquet")
     at = table.schema.get_field_index("class")
     evil = "\x1b]0;pwned\x07[/bold]\u202e"
-    pyarrow.parquet.write_table(table.set_column(at, "class", pyarrow.array([evil] * table.num_rows)), tmp_path / "result/flows.parquet")
+    pyarrow.parquet.write_table(
+        table.set_column(at, "class", pyarrow.array([evil] * table.num_rows)),
+        tmp_path / "result/flows.parquet",
+    )
     done = command("explain", "result", "--flow", table.column("id")[0].as_py())
     if done.returncode == 0:
         assert "[/bold]" in done.stdout
@@ -499,7 +770,12 @@ def test_a_name_with_markup_stays_text_in_a_page(scenario, tmp_path):
 
 
 def command_run(path: Path, out: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "afflux", "run", str(path), "-o", str(out)], capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        [sys.executable, "-m", "afflux", "run", str(path), "-o", str(out)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
 
 
 # Runs processes with their own limits.

@@ -15,8 +15,16 @@ from afflux.studies.pfabric.measure import Measured
 @pytest.fixture(scope="module")
 def designs(tmp_path_factory: pytest.TempPathFactory):
     place = tmp_path_factory.mktemp("pfabric")
-    points = [schemes.point(scheme, "websearch", 0.6, seed, place) for scheme in ("Ideal", "pFabric") for seed in (1, 2)]
-    outcome = batch.run([replace(point, set={**point.set, "traffic[0].flows": 300}) for point in points], place / "points", jobs=2)
+    points = [
+        schemes.point(scheme, "websearch", 0.6, seed, place)
+        for scheme in ("Ideal", "pFabric")
+        for seed in (1, 2)
+    ]
+    outcome = batch.run(
+        [replace(point, set={**point.set, "traffic[0].flows": 300}) for point in points],
+        place / "points",
+        jobs=2,
+    )
     assert not outcome.failures
     return outcome.designs
 
@@ -53,11 +61,19 @@ def test_points_of_a_few_queues_read_prepared_flows(tmp_path):
 
 def test_the_kept_runs_and_their_differences():
     found = runs.read()
-    every = {run.seed for run in found if (run.workload, run.load, run.scheme) == ("websearch", 0.6, "pFabric")}
+    every = {
+        run.seed
+        for run in found
+        if (run.workload, run.load, run.scheme) == ("websearch", 0.6, "pFabric")
+    }
     assert len(every) >= 3
     against = runs.differences(found, "websearch", 0.6, "average")
     dctcp = against["DCTCP"]
-    ratios = [found[runs.Run("websearch", 0.6, "DCTCP", seed)]["average"] / found[runs.Run("websearch", 0.6, "pFabric", seed)]["average"] for seed in every]
+    ratios = [
+        found[runs.Run("websearch", 0.6, "DCTCP", seed)]["average"]
+        / found[runs.Run("websearch", 0.6, "pFabric", seed)]["average"]
+        for seed in every
+    ]
     assert min(ratios) <= dctcp.ratio <= max(ratios)
     assert dctcp.ratio_low < dctcp.ratio < dctcp.ratio_high
     assert "| pFabric |" in "\n".join(runs.table(found))
@@ -69,9 +85,18 @@ def test_the_readme_has_the_tables_and_the_order():
     for lines in (runs.means, runs.compared, runs.by_size):
         assert "\n".join(lines(found, "websearch", 0.6)) in readme
     for scheme in schemes.SCHEMES:
-        assert {run.seed for run in found if run[:3] == ("websearch", 0.6, scheme)} >= {1, 2, 3, 4, 5}
+        assert {run.seed for run in found if run[:3] == ("websearch", 0.6, scheme)} >= {
+            1,
+            2,
+            3,
+            4,
+            5,
+        }
     for seed in range(1, 6):
-        order = [found[runs.Run("websearch", 0.6, scheme, seed)]["average"] for scheme in ("Ideal", "pFabric", "PDQ", "DCTCP", "TCP-DropTail")]
+        order = [
+            found[runs.Run("websearch", 0.6, scheme, seed)]["average"]
+            for scheme in ("Ideal", "pFabric", "PDQ", "DCTCP", "TCP-DropTail")
+        ]
         assert order == sorted(order)
 
 
@@ -84,9 +109,14 @@ def test_the_readme_says_how_many_points_there_are():
     assert len({(run.scheme, run.seed) for run in five}) == len(five) == 5 * len(schemes.SCHEMES)
     assert f"That is {len(STUDY.points(False))} points" in readme
     assert f"{len(STUDY.points(True))} points" in readme
-    mice, elephants, middle = ([runs.shares("websearch", 0.6, seed)[place] for seed in range(1, 6)] for place in range(3))
+    mice, elephants, middle = (
+        [runs.shares("websearch", 0.6, seed)[place] for seed in range(1, 6)] for place in range(3)
+    )
     said = [f"{20 * sum(each):.1f} %" for each in (mice, middle, elephants)]
-    assert f"Of the 20,000 flows {said[0]} have up to 100 kB, {said[1]} have 100 kB to 10 MB, and {said[2]} have more" in readme
+    assert (
+        f"Of the 20,000 flows {said[0]} have up to 100 kB, {said[1]} have 100 kB to 10 MB, and {said[2]} have more"
+        in readme
+    )
 
 
 def test_the_classes_of_sizes_add_up():
@@ -95,10 +125,17 @@ def test_the_classes_of_sizes_add_up():
     assert mice + elephants + middle == pytest.approx(1)
     # The 89 % of the page: the middle class has the largest share of the loss of eight queues,
     # though each elephant loses more.
-    lines = {line.split(" | ")[0].lstrip("| "): line.rstrip(" |").split(" | ")[1:] for line in runs.by_size(runs.read(), "websearch", 0.6)}
+    lines = {
+        line.split(" | ")[0].lstrip("| "): line.rstrip(" |").split(" | ")[1:]
+        for line in runs.by_size(runs.read(), "websearch", 0.6)
+    }
     own = float(lines["8 queues"][0].split()[0])
-    assert mice * values["mice_average"] + elephants * values["elephants"] + middle * own == pytest.approx(values["average"], abs=0.02)
-    assert [int(cell.removesuffix(" %").replace("−", "-")) for cell in lines["8 queues"][2:]] == [pytest.approx(share, abs=1) for share in (-2, 89, 14)]
+    assert mice * values["mice_average"] + elephants * values[
+        "elephants"
+    ] + middle * own == pytest.approx(values["average"], abs=0.02)
+    assert [int(cell.removesuffix(" %").replace("−", "-")) for cell in lines["8 queues"][2:]] == [
+        pytest.approx(share, abs=1) for share in (-2, 89, 14)
+    ]
 
 
 def made(**averages: dict[float, float]) -> Pfabric:
@@ -108,8 +145,19 @@ def made(**averages: dict[float, float]) -> Pfabric:
     study = Pfabric()
 
     def seeds(designs, scheme: str, workload: str, load: float) -> dict[int, Measured]:
-        value = averages.get(scheme.replace("-", "_"), {}).get(load) if workload == "websearch" else None
-        return {} if value is None else {seed: Measured(1_000, value * seed, value * seed, 1.0, 1.0, None, 0) for seed in (1, 2)}
+        value = (
+            averages.get(scheme.replace("-", "_"), {}).get(load)
+            if workload == "websearch"
+            else None
+        )
+        return (
+            {}
+            if value is None
+            else {
+                seed: Measured(1_000, value * seed, value * seed, 1.0, 1.0, None, 0)
+                for seed in (1, 2)
+            }
+        )
 
     study.seeds = seeds
     return study
@@ -119,13 +167,27 @@ def test_near_the_ideal_is_judged_at_each_load():
     """At load 0.3 pFabric is behind HULL, though far better than HULL at 0.8. The largest ratio
     over all loads would hide this."""
     ideal = {0.3: 1.0, 0.6: 1.2, 0.8: 1.4}
-    study = made(Ideal=ideal, pFabric={0.3: 1.2, 0.6: 1.4, 0.8: 1.6}, HULL={0.3: 1.1, 0.6: 2.0, 0.8: 4.0}, DCTCP={0.3: 1.8, 0.6: 3.0})
+    study = made(
+        Ideal=ideal,
+        pFabric={0.3: 1.2, 0.6: 1.4, 0.8: 1.6},
+        HULL={0.3: 1.1, 0.6: 2.0, 0.8: 4.0},
+        DCTCP={0.3: 1.8, 0.6: 3.0},
+    )
     near = {check.name: check for check in study.checks(None) if "over the Ideal's" in check.name}
-    assert [(check.holds, check.value, check.bar) for check in near.values()] == [(False, 1.2, 1.1), (True, 1.167, 1.667), (True, 1.143, 2.857)]
-    assert next(iter(near)) == "pFabric's average over the Ideal's, web search, load 0.3: less than any other scheme's"
+    assert [(check.holds, check.value, check.bar) for check in near.values()] == [
+        (False, 1.2, 1.1),
+        (True, 1.167, 1.667),
+        (True, 1.143, 2.857),
+    ]
+    assert (
+        next(iter(near))
+        == "pFabric's average over the Ideal's, web search, load 0.3: less than any other scheme's"
+    )
     # An equal average is not nearer, and without the Ideal or another scheme there is no check.
     equal = made(Ideal=ideal, pFabric={0.6: 1.4}, HULL={0.6: 1.4})
-    assert [check.holds for check in equal.checks(None) if "over the Ideal's" in check.name] == [False]
+    assert [check.holds for check in equal.checks(None) if "over the Ideal's" in check.name] == [
+        False
+    ]
     for alone in (made(pFabric=ideal, HULL=ideal), made(Ideal=ideal, pFabric=ideal)):
         assert not [check for check in alone.checks(None) if "over the Ideal's" in check.name]
 
@@ -136,18 +198,39 @@ def test_the_page_names_the_checks_that_miss():
     text = (files("pfabric") / "README.md").read_text(encoding="utf-8")
     found: dict[tuple[str, float, str], Measured] = {}
     for workload, called in schemes.WORKLOADS.items():
-        rows = text.partition(f"\n{called[0].upper()}{called[1:]}:\n")[2].lstrip().partition("\n\n")[0]
-        for load, scheme, *numbers in re.findall(r"\| (0\.\d) \| (.+?) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|", rows):
+        rows = (
+            text.partition(f"\n{called[0].upper()}{called[1:]}:\n")[2].lstrip().partition("\n\n")[0]
+        )
+        for load, scheme, *numbers in re.findall(
+            r"\| (0\.\d) \| (.+?) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|",
+            rows,
+        ):
             found[workload, float(load), scheme] = Measured(20_000, *map(float, numbers), 0)
     assert len(found) == 96
     study = Pfabric()
-    study.seeds = lambda designs, scheme, workload, load: {1: found[workload, load, scheme]} if (workload, load, scheme) in found else {}
+    study.seeds = lambda designs, scheme, workload, load: (
+        {1: found[workload, load, scheme]} if (workload, load, scheme) in found else {}
+    )
     checks = study.checks(None)
     assert sum("over the Ideal's" in check.name for check in checks) == 16
-    assert [check.name for check in checks if not check.holds] == [f"order of the averages, data mining, load {load}" for load in (0.3, 0.4)]
-    over = {place: study.over_ideal(None, *place) for place in ((workload, load) for workload in schemes.WORKLOADS for load in (0.1, 0.8))}
-    assert [f"{100 * (each['pFabric'] - 1):.1f}" for each in over.values()] == ["1.7", "12.3", "1.7", "7.4"]
-    assert min(each for scheme, each in over["datamining", 0.1].items() if scheme not in ("Ideal", "pFabric")) == pytest.approx(1.10, abs=0.005)
+    assert [check.name for check in checks if not check.holds] == [
+        f"order of the averages, data mining, load {load}" for load in (0.3, 0.4)
+    ]
+    over = {
+        place: study.over_ideal(None, *place)
+        for place in ((workload, load) for workload in schemes.WORKLOADS for load in (0.1, 0.8))
+    }
+    assert [f"{100 * (each['pFabric'] - 1):.1f}" for each in over.values()] == [
+        "1.7",
+        "12.3",
+        "1.7",
+        "7.4",
+    ]
+    assert min(
+        each
+        for scheme, each in over["datamining", 0.1].items()
+        if scheme not in ("Ideal", "pFabric")
+    ) == pytest.approx(1.10, abs=0.005)
 
 
 def test_a_run_keeps_its_line(tmp_path):

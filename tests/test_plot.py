@@ -35,7 +35,11 @@ DRAWN = {
 def results(tmp_path_factory):
     """Returns the results of two designs with three seeds."""
     folder = tmp_path_factory.mktemp("results")
-    return [result for name, keys in reported.DESIGNS.items() for result in reported._run(folder, reported.MIXED, name, keys, (1, 2, 3))]
+    return [
+        result
+        for name, keys in reported.DESIGNS.items()
+        for result in reported._run(folder, reported.MIXED, name, keys, (1, 2, 3))
+    ]
 
 
 def texts(figure):
@@ -54,7 +58,9 @@ def test_figure(results, tmp_path, name):
     # Every numeric axis has a label, with its unit if it has one.
     assert figure.axes[-1].get_xlabel()
     units = {"ns", "µs", "ms", "s", "kB", "%"}
-    assert any(f"({unit})" in text or f"({unit};" in text for text in texts(figure) for unit in units), texts(figure)
+    assert any(
+        f"({unit})" in text or f"({unit};" in text for text in texts(figure) for unit in units
+    ), texts(figure)
     again = getattr(plot, name)(results, **DRAWN[name])
     for suffix in printed.FORMATS:
         path = figure.save(tmp_path / f"a.{suffix}")
@@ -73,7 +79,10 @@ def test_another_process_writes_the_same_bytes(results, tmp_path):
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
     for figure, suffix in ((plot.completion_times(results), "svg"), (plot.split(results), "pdf")):
         here = figure.save(tmp_path / f"here.{suffix}").read_bytes()
-        assert hashlib.sha256(here).digest() == hashlib.sha256((tmp_path / f"there.{suffix}").read_bytes()).digest()
+        assert (
+            hashlib.sha256(here).digest()
+            == hashlib.sha256((tmp_path / f"there.{suffix}").read_bytes()).digest()
+        )
 
 
 def test_lines_and_intervals_are_those_of_the_seeds(results):
@@ -93,9 +102,18 @@ def test_lines_and_intervals_are_those_of_the_seeds(results):
     # The curve is the mean of the seeds' distributions.
     curve = plot.completion_times(designs).axes[0].lines[0]
     place = len(curve.get_xdata()) // 2
-    at = curve.get_xdata()[place] * 1e3 * (1e3 if "(ms)" in plot.completion_times(designs).axes[0].get_xlabel() else 1)
-    own = [[fct for fct in result.flows["fct_ns"] if fct is not None] for result in designs["tail-drop"].results.values()]
-    assert curve.get_ydata()[place] == pytest.approx(mean([sum(fct <= at for fct in fcts) / len(fcts) for fcts in own]), abs=0.01)
+    at = (
+        curve.get_xdata()[place]
+        * 1e3
+        * (1e3 if "(ms)" in plot.completion_times(designs).axes[0].get_xlabel() else 1)
+    )
+    own = [
+        [fct for fct in result.flows["fct_ns"] if fct is not None]
+        for result in designs["tail-drop"].results.values()
+    ]
+    assert curve.get_ydata()[place] == pytest.approx(
+        mean([sum(fct <= at for fct in fcts) / len(fcts) for fcts in own]), abs=0.01
+    )
 
 
 def test_two_seeds_have_no_interval(results):
@@ -125,9 +143,18 @@ def test_designs_differ_without_colour():
 
 
 def test_ports(results):
-    names = sorted({f"{node} port {port} → {peer}" for node, port, peer in zip(*(results[0].ports[name] for name in ("node", "port", "peer")), strict=True)})
+    names = sorted(
+        {
+            f"{node} port {port} → {peer}"
+            for node, port, peer in zip(
+                *(results[0].ports[name] for name in ("node", "port", "peer")), strict=True
+            )
+        }
+    )
     figure = plot.queues(results, names[:2], whole_run=True)
-    assert [axes.get_ylabel() for axes in figure.axes] == [f"Queue (kB), {name}" for name in names[:2]]
+    assert [axes.get_ylabel() for axes in figure.axes] == [
+        f"Queue (kB), {name}" for name in names[:2]
+    ]
     with pytest.raises(ValueError, match=r"no recorded port 'x': there are switch0 port"):
         plot.queues(results, "x")
 
@@ -141,7 +168,9 @@ def test_wide_changes_are_ratios(results):
 
 
 def test_own_lines():
-    figure = plot.lines({"window": ([0, 1, 2], [1, 2, 4])}, x="Time (ms)", y="Window (segments)", height=1.5)
+    figure = plot.lines(
+        {"window": ([0, 1, 2], [1, 2, 4])}, x="Time (ms)", y="Window (segments)", height=1.5
+    )
     assert texts(figure) == ["Time (ms)", "Window (segments)"]
     assert list(figure.get_size_inches()) == [3.4, 1.5]
     assert math.isclose(figure.axes[0].lines[0].get_linewidth(), 1.2)
@@ -150,7 +179,9 @@ def test_own_lines():
 
 def test_own_lines_of_several_seeds():
     seeds = [[1.0, 1.1, 1.3], [2.0, 2.2, 2.5]]
-    axes = plot.lines({"window": ([0, 1], seeds), "goal": ([0, 1], [3, 3])}, x="Time (ms)", y="Window (segments)").axes[0]
+    axes = plot.lines(
+        {"window": ([0, 1], seeds), "goal": ([0, 1], [3, 3])}, x="Time (ms)", y="Window (segments)"
+    ).axes[0]
     assert list(axes.lines[0].get_ydata()) == pytest.approx([mean(values) for values in seeds])
     (band,) = axes.collections
     ends = {round(float(y), 9) for _, y in band.get_paths()[0].vertices}
@@ -158,7 +189,9 @@ def test_own_lines_of_several_seeds():
 
 
 def test_a_sweep_is_a_line_per_value(tmp_path):
-    (tmp_path / "quick.toml").write_text(INCAST.replace("rounds = 3", "rounds = 2").replace('bytes = "200kB"', 'bytes = "20kB"'))
+    (tmp_path / "quick.toml").write_text(
+        INCAST.replace("rounds = 3", "rounds = 2").replace('bytes = "200kB"', 'bytes = "20kB"')
+    )
     vary = {"switch.buffer": ["9packets", "90packets"], "traffic.query.senders": [2, 4, 8]}
     found = afflux.sweep(tmp_path / "quick.toml", vary, seeds=[1, 2, 3], out=tmp_path / "out")
     axes = plot.swept(found, "traffic.query.senders", "fct_mean_ns", by="switch.buffer").axes[0]
@@ -169,14 +202,21 @@ def test_a_sweep_is_a_line_per_value(tmp_path):
         some = [one for one in found.combinations if one.values["switch.buffer"] == buffer]
         assert list(line.get_xdata()) == [2, 4, 8]
         factor = some[0].means["fct_mean_ns"].mean / line.get_ydata()[0]
-        assert [y * factor for y in line.get_ydata()] == pytest.approx([one.means["fct_mean_ns"].mean for one in some])
+        assert [y * factor for y in line.get_ydata()] == pytest.approx(
+            [one.means["fct_mean_ns"].mean for one in some]
+        )
         (_, low), (_, high) = bars.get_segments()[0]
-        assert (low * factor, high * factor) == pytest.approx((some[0].means["fct_mean_ns"].low, some[0].means["fct_mean_ns"].high))
+        assert (low * factor, high * factor) == pytest.approx(
+            (some[0].means["fct_mean_ns"].low, some[0].means["fct_mean_ns"].high)
+        )
     words = plot.swept(found, "switch.buffer", by="traffic.query.senders").axes[0]
     assert [text.get_text() for text in words.get_xticklabels()] == ["9packets", "90packets"]
     with pytest.raises(ValueError, match=r"switch\.buffer varied, too: write by='switch\.buffer'"):
         plot.swept(found, "traffic.query.senders")
-    with pytest.raises(ValueError, match=r"'switch\.alpha' was not varied: there are switch\.buffer, traffic\.query\.senders"):
+    with pytest.raises(
+        ValueError,
+        match=r"'switch\.alpha' was not varied: there are switch\.buffer, traffic\.query\.senders",
+    ):
         plot.swept(found, "switch.alpha")
 
 
@@ -184,11 +224,20 @@ def test_a_sweep_is_a_line_per_value(tmp_path):
     ("draw", "message"),
     [
         (lambda results: plot.completion_times(results, measure="x"), "write 'fct' or 'slowdown'"),
-        (lambda results: plot.completion_times(results, width="wide"), "write 'column' or 'page', or inches"),
+        (
+            lambda results: plot.completion_times(results, width="wide"),
+            "write 'column' or 'page', or inches",
+        ),
         (lambda results: plot.slowdown_by_size(results, percentile="p90"), "write 'mean', 'p50'"),
-        (lambda results: plot.slowdown_by_size(results, percentile="p999"), "no class of flow sizes has enough flows in every seed"),
+        (
+            lambda results: plot.slowdown_by_size(results, percentile="p999"),
+            "no class of flow sizes has enough flows in every seed",
+        ),
         (lambda results: plot.designs(results, "x"), "no measure 'x': there are job_time_mean_ns"),
-        (lambda results: plot.designs(results, "cost"), "no design has 'cost': there are job_time_mean_ns"),
+        (
+            lambda results: plot.designs(results, "cost"),
+            "no design has 'cost': there are job_time_mean_ns",
+        ),
         (lambda results: plot.changes(results[:3]), "there is only one design"),
         (lambda results: plot.split_difference(results[:3]), "it needs a second design"),
         (lambda results: plot.split(results).save("figure.eps"), r"ends in \.pdf, \.svg or \.png"),

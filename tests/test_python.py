@@ -73,7 +73,9 @@ def test_editing(small):
     assert small.get("switch.nothing") is None
     untouched = small.copy()
     small["switch"]["buffer"] = "9MB"
-    small.set("switch.ecn.k", "100kB").set("host.transport.congestion", "dctcp").set("traffic[0].rounds", 2)
+    small.set("switch.ecn.k", "100kB").set("host.transport.congestion", "dctcp").set(
+        "traffic[0].rounds", 2
+    )
     assert small.check().flows == 16
     summary = small.run().summary
     assert (summary["drops"], summary["ecn_marks"] > 0) == (0, True)
@@ -86,17 +88,31 @@ def test_blocks_have_names(small):
     named["traffic"].append({"kind": "pairs", "class": "bulk", "pairs": [[1, 0]], "sizes": "1MB"})
     named["traffic.query.senders"] = 4
     named["traffic.bulk.sizes"] = "2MB"
-    assert (named["traffic.0.senders"], named["traffic.1.sizes"], named.get("traffic.bulk.class")) == (4, "2MB", "bulk")
+    assert (
+        named["traffic.0.senders"],
+        named["traffic.1.sizes"],
+        named.get("traffic.bulk.class"),
+    ) == (4, "2MB", "bulk")
     del named["traffic.bulk.class"]
     assert "class" not in named["traffic.1"]
     assert named.get("traffic.bulk.sizes") is None
-    with pytest.raises(ValueError, match=r"there is no block called 'querry' \(did you mean 'query'\?\): there are query"):
+    with pytest.raises(
+        ValueError,
+        match=r"there is no block called 'querry' \(did you mean 'query'\?\): there are query",
+    ):
         named.set("traffic.querry.senders", 2)
 
 
 def test_loaded_scenarios_tell_what_they_are(small):
     checked = small.check(seed=9)
-    assert (checked.name, checked.seed, checked.hosts, checked.switches, checked.links, checked.flows) == ("small", 9, 9, 1, 9, 24)
+    assert (
+        checked.name,
+        checked.seed,
+        checked.hosts,
+        checked.switches,
+        checked.links,
+        checked.flows,
+    ) == ("small", 9, 9, 1, 9, 24)
     assert checked.until_ns is None
     assert tomllib.loads(checked.resolved)["switch"]["buffer"] == "30packets"
 
@@ -135,7 +151,10 @@ def test_explanation(small):
 
 
 def test_progress_and_cancelling(scenario, tmp_path):
-    long = INCAST[: INCAST.index("[[traffic]]")] + '[[traffic]]\nkind = "datagram"\npairs = [[1, 0]]\nrate = "9Gbps"\nduration = "60s"\n'
+    long = (
+        INCAST[: INCAST.index("[[traffic]]")]
+        + '[[traffic]]\nkind = "datagram"\npairs = [[1, 0]]\nrate = "9Gbps"\nduration = "60s"\n'
+    )
     loaded = afflux.load(scenario(text=long))
     seen: list[tuple[int, int]] = []
 
@@ -155,7 +174,10 @@ def test_progress_and_cancelling(scenario, tmp_path):
 
 
 def test_other_threads_go_on(scenario):
-    long = INCAST[: INCAST.index("[[traffic]]")] + '[[traffic]]\nkind = "datagram"\npairs = [[1, 0]]\nrate = "9Gbps"\nduration = "60s"\n'
+    long = (
+        INCAST[: INCAST.index("[[traffic]]")]
+        + '[[traffic]]\nkind = "datagram"\npairs = [[1, 0]]\nrate = "9Gbps"\nduration = "60s"\n'
+    )
     ticks = 0
     done = threading.Event()
 
@@ -168,7 +190,12 @@ def test_other_threads_go_on(scenario):
     thread = threading.Thread(target=count)
     thread.start()
     with pytest.raises(afflux.RunError):
-        afflux.load(scenario(text=long)).run(interval=0.05, on_progress=lambda progress: progress.cancel() if time.monotonic() - began > 0.5 else None)
+        afflux.load(scenario(text=long)).run(
+            interval=0.05,
+            on_progress=lambda progress: (
+                progress.cancel() if time.monotonic() - began > 0.5 else None
+            ),
+        )
     done.set()
     thread.join()
     assert ticks > 50
@@ -176,12 +203,25 @@ def test_other_threads_go_on(scenario):
 
 def test_coflows(small):
     jobs = coflows.jobs(small.run())
-    assert [(job.name, job.phase, job.block) for job in jobs] == [("query.0", "query", "query"), ("query.1", "query", "query"), ("query.2", "query", "query")]
+    assert [(job.name, job.phase, job.block) for job in jobs] == [
+        ("query.0", "query", "query"),
+        ("query.1", "query", "query"),
+        ("query.2", "query", "query"),
+    ]
     assert {job.kind for job in jobs} == {"short, narrow"}
     assert {(job.flows, job.bytes, job.longest_bytes) for job in jobs} == {(8, 1_600_000, 200_000)}
-    assert [(times.name, times.jobs, times.flows) for times in coflows.by_block(jobs)] == [("all", 3, (8, 8)), ("query", 3, (8, 8))]
+    assert [(times.name, times.jobs, times.flows) for times in coflows.by_block(jobs)] == [
+        ("all", 3, (8, 8)),
+        ("query", 3, (8, 8)),
+    ]
     times = coflows.by_kind(jobs)[0]
-    assert times.p50_ns <= times.p95_ns <= times.p99_ns <= times.max_ns == coflows.slowest(jobs, 1)[0].completion_ns
+    assert (
+        times.p50_ns
+        <= times.p95_ns
+        <= times.p99_ns
+        <= times.max_ns
+        == coflows.slowest(jobs, 1)[0].completion_ns
+    )
 
 
 def test_models_and_schema():
@@ -206,14 +246,28 @@ def test_writing_toml():
 
 def test_quantiles_are_numpys():
     values = [1.0, 2.0, 4.0, 8.0]
-    assert [statistics.quantile(values, q) for q in (0, 0.5, 0.9, 1)] == [1, 3, pytest.approx(6.8), 8]
+    assert [statistics.quantile(values, q) for q in (0, 0.5, 0.9, 1)] == [
+        1,
+        3,
+        pytest.approx(6.8),
+        8,
+    ]
     assert statistics.quantile([5.0], 0.99) == 5
 
 
 def test_numbers_as_text():
-    assert [text.time(ns) for ns in (0, 999, 1_234, 12_345_678, 9.9e9, None)] == ["0 ns", "999 ns", "1.234 µs", "12.35 ms", "9.900 s", "–"]
+    assert [text.time(ns) for ns in (0, 999, 1_234, 12_345_678, 9.9e9, None)] == [
+        "0 ns",
+        "999 ns",
+        "1.234 µs",
+        "12.35 ms",
+        "9.900 s",
+        "–",
+    ]
     assert [text.size(n) for n in (0, 1_500, 9_000_000)] == ["0 B", "1.50 kB", "9.00 MB"]
-    assert [text.size_class(name) for name in ("le_100KB", "100KB_10MB", "gt_10MB", "le_1500B")] == ["≤ 100 kB", "100 kB – 10 MB", "> 10 MB", "≤ 1500 B"]
+    assert [
+        text.size_class(name) for name in ("le_100KB", "100KB_10MB", "gt_10MB", "le_1500B")
+    ] == ["≤ 100 kB", "100 kB – 10 MB", "> 10 MB", "≤ 1500 B"]
     assert [text.share(x) for x in (0, 0.0001, 0.5)] == ["0.0 %", "< 0.1 %", "50.0 %"]
     assert [text.duration(s) for s in (9.6, 187, 3_720)] == ["10 s", "3:07 min", "1:02 h"]
 
@@ -230,9 +284,18 @@ def test_every_name_of_the_package_is_there():
 
 def documented() -> list[str]:
     """Returns the names below `afflux` that the documentation uses."""
-    text = "".join(path.read_text(encoding="utf-8") for path in [REPO / "README.md", *REPO.glob("docs/**/*.md"), *REPO.glob("docs/notebooks/*.ipynb")])
+    text = "".join(
+        path.read_text(encoding="utf-8")
+        for path in [
+            REPO / "README.md",
+            *REPO.glob("docs/**/*.md"),
+            *REPO.glob("docs/notebooks/*.ipynb"),
+        ]
+    )
     names = {*re.findall(r"(?<![\w./-])afflux\.([A-Za-z_]+(?:\.[A-Za-z_]+)*)", text)}
-    for module, imported in re.findall(r"from afflux((?:\.[a-z_]+)*) import ([A-Za-z_]+(?:, [A-Za-z_]+)*)", text):
+    for module, imported in re.findall(
+        r"from afflux((?:\.[a-z_]+)*) import ([A-Za-z_]+(?:, [A-Za-z_]+)*)", text
+    ):
         names |= {f"{module}.{name}".removeprefix(".") for name in imported.split(", ")}
     return sorted(names)
 
@@ -243,5 +306,14 @@ def test_documented_names_are_there(name):
 
 
 def test_documented_modules_are_imported_by_their_names():
-    for module in ("batch", "executors", "live", "metrics", "report", "report.paper", "studies", "words"):
+    for module in (
+        "batch",
+        "executors",
+        "live",
+        "metrics",
+        "report",
+        "report.paper",
+        "studies",
+        "words",
+    ):
         assert importlib.import_module(f"afflux.{module}")

@@ -54,7 +54,9 @@ def star() -> afflux.Scenario:
 def aimd() -> type[afflux.CongestionControl]:
     """Returns the class of docs/python.md."""
     text = (REPO / "docs/python.md").read_text(encoding="utf-8")
-    code = next(block for block in re.findall(r"```python\n(.*?)```", text, re.S) if "class Aimd" in block)
+    code = next(
+        block for block in re.findall(r"```python\n(.*?)```", text, re.S) if "class Aimd" in block
+    )
     names: dict = {"afflux": afflux}
     exec(code.split("\n\n\nresult")[0], names)
     return names["Aimd"]
@@ -75,7 +77,9 @@ def test_the_example_is_close_to_newreno(star, stack):
     ours = [star.run(seed=seed) for seed in range(1, 6)]
     theirs = [star.run(seed=seed, congestion=aimd()) for seed in range(1, 6)]
     assert all(result.summary["drops"] > 0 for result in ours)
-    last_ours, last_theirs = ([max(result.flows["fct_ns"]) for result in results] for results in (ours, theirs))
+    last_ours, last_theirs = (
+        [max(result.flows["fct_ns"]) for result in results] for results in (ours, theirs)
+    )
     assert statistics.median(last_theirs) == pytest.approx(statistics.median(last_ours), rel=0.02)
 
 
@@ -139,9 +143,17 @@ def test_what_goes_wrong_is_raised(star, tmp_path):
     with pytest.raises(ZeroDivisionError, match="mine"):
         star.run(congestion=Broken)
     with pytest.raises(ValueError, match="cwnd is NaN"):
-        star.run(congestion=type("Nan", (Broken,), {"on_ack": lambda self, ack: setattr(self, "cwnd", float("nan"))}))
+        star.run(
+            congestion=type(
+                "Nan", (Broken,), {"on_ack": lambda self, ack: setattr(self, "cwnd", float("nan"))}
+            )
+        )
     with pytest.raises(TypeError, match="cwnd is wide"):
-        star.run(congestion=type("Text", (Broken,), {"on_ack": lambda self, ack: setattr(self, "cwnd", "wide")}))
+        star.run(
+            congestion=type(
+                "Text", (Broken,), {"on_ack": lambda self, ack: setattr(self, "cwnd", "wide")}
+            )
+        )
     with pytest.raises(ValueError, match=r"write file and class in \[host.python\]"):
         star.run(congestion=Broken, out=tmp_path / "x")
     star["host.transport"] = {"kind": "rdma", "mode": "gbn_no_pfc"}
@@ -172,7 +184,9 @@ def test_ctrl_c(star):
 
 
 def test_it_is_listed():
-    assert any(model.name == "python" and "prototypes" in model.simplified for model in afflux.models())
+    assert any(
+        model.name == "python" and "prototypes" in model.simplified for model in afflux.models()
+    )
 
 
 OWN = """\
@@ -214,7 +228,11 @@ def test_a_scenario_names_the_class(own, tmp_path):
     del wanted["host.python"]
     wanted = wanted.run(congestion=lambda: names["Aimd"](2.0))
     found = own.run(out=tmp_path / "out")
-    assert found.summary["result_hash"] == wanted.summary["result_hash"] != own.set("host.python.parameters.increase", 1.0).run().summary["result_hash"]
+    assert (
+        found.summary["result_hash"]
+        == wanted.summary["result_hash"]
+        != own.set("host.python.parameters.increase", 1.0).run().summary["result_hash"]
+    )
     assert any("aimd.py" in note for note in found.summary["notes"])
     # The result directory can be run again, and a different class of the same name is detected.
     again = tmp_path / "out/scenario.toml"
@@ -228,7 +246,9 @@ def test_multipath_without_coupling(own):
     own["host.transport"] = {"mptcp": {"subflows": 2, "coupling": "off"}}
     assert own.run().summary["flows"]["finished"] == 3
     own["host.transport.mptcp.coupling"] = "lia"
-    with pytest.raises(afflux.ScenarioError, match=r"host\.python: no transport of this scenario can use it"):
+    with pytest.raises(
+        afflux.ScenarioError, match=r"host\.python: no transport of this scenario can use it"
+    ):
         own.check()
 
 
@@ -241,7 +261,10 @@ def test_check_estimates_a_class_of_ones_own(own, command):
     run = own.run().summary
     assert found["packet_hops"] == pytest.approx(run["packet_hops"], rel=0.15)
     assert found["seconds"] > 3 * 2_000_000 / 1_460 * 9e-6
-    assert any("the window rule of a Python class is not known before the run" in note for note in found["notes"])
+    assert any(
+        "the window rule of a Python class is not known before the run" in note
+        for note in found["notes"]
+    )
     assert "most of it in the Python class" in command("check", "star.toml").stdout
 
 
@@ -250,14 +273,25 @@ def test_a_built_in_control_next_to_the_class(own):
     own["host.transports"] = {"mine": {"stack": "basic", "congestion": "newreno", "min_rto": "1ms"}}
     own["traffic"] = [
         {"kind": "pairs", "class": "cubic", "pairs": [[1, 0], [2, 0]], "sizes": "8MB"},
-        {"kind": "pairs", "class": "mine", "pairs": [[4, 3], [5, 3], [6, 3]], "sizes": "8MB", "transport": "mine"},
+        {
+            "kind": "pairs",
+            "class": "mine",
+            "pairs": [[4, 3], [5, 3], [6, 3]],
+            "sizes": "8MB",
+            "transport": "mine",
+        },
     ]
     own["topology.hosts"] = 7
     own["host.transport.congestion"] = "cubic"
 
     def fct(scenario: afflux.Scenario) -> dict[str, list[int]]:
         flows = scenario.run().flows
-        return {name: [fct for of, fct in zip(flows["class"], flows["fct_ns"], strict=True) if of == name] for name in ("cubic", "mine")}
+        return {
+            name: [
+                fct for of, fct in zip(flows["class"], flows["fct_ns"], strict=True) if of == name
+            ]
+            for name in ("cubic", "mine")
+        }
 
     every = fct(own)
     own["host.python.transports"] = ["mine"]
@@ -269,7 +303,10 @@ def test_a_built_in_control_next_to_the_class(own):
     assert one["cubic"] != every["cubic"]
     assert one["mine"] != none["mine"]
     for names, says in (
-        (["mien"], r'host\.python\.transports\[0\]: there is no transport "mien" \(did you mean "mine"\?\)'),
+        (
+            ["mien"],
+            r'host\.python\.transports\[0\]: there is no transport "mien" \(did you mean "mine"\?\)',
+        ),
         ([], r"host\.python: no transport of this scenario can use it"),
     ):
         own["host.python"] = {"file": "aimd.py", "transports": names}
@@ -277,7 +314,10 @@ def test_a_built_in_control_next_to_the_class(own):
             own.check()
     own["host.transports.fast"] = {"kind": "rdma"}
     own["host.python.transports"] = ["fast"]
-    with pytest.raises(afflux.ScenarioError, match=r'transports\[0\]: the transport "fast" cannot use the class: it needs kind = "tcp"'):
+    with pytest.raises(
+        afflux.ScenarioError,
+        match=r'transports\[0\]: the transport "fast" cannot use the class: it needs kind = "tcp"',
+    ):
         own.check()
 
 
@@ -300,7 +340,9 @@ def test_what_the_methods_return_does_not_count(star):
 
     star["switch"] = {"buffer": "4MB", "ecn": {"k": "65kB", "incapable": "pass"}}
     star["host.transport.ecn"] = "classic"
-    sets, returns, ignores = (star.run(congestion=made).summary for made in (Sets, Returns, Ignores))
+    sets, returns, ignores = (
+        star.run(congestion=made).summary for made in (Sets, Returns, Ignores)
+    )
     assert returns["result_hash"] == sets["result_hash"]
     assert ignores["ecn_marks"] > 2 * sets["ecn_marks"] > 0
 
@@ -313,17 +355,32 @@ def test_dctcp_of_the_page_is_dctcp(tmp_path):
     star = afflux.Scenario(STAR)
     star["switch"] = {"buffer": "4MB", "ecn": {"k": "65kB"}}
     star["host.transport"] = {"congestion": "dctcp"}
-    star["traffic"] = [{"kind": "pairs", "pairs": [[1, 0], [2, 0], [3, 0]], "sizes": "8MB", "jitter": "200us"}]
+    star["traffic"] = [
+        {"kind": "pairs", "pairs": [[1, 0], [2, 0], [3, 0]], "sizes": "8MB", "jitter": "200us"}
+    ]
     star["record"] = {"ports": {"interval": "50us"}}
 
     def queue(result: afflux.Result) -> float:
         ports = result.ports
-        rows = zip(ports["node"], ports["peer"], ports["queue"], ports["time_ns"], ports["queue_bytes"], strict=True)
-        return statistics.mean(bytes for node, peer, number, time, bytes in rows if (node, peer, number) == ("switch0", "host0", -1) and 5e6 < time < 15e6)
+        rows = zip(
+            ports["node"],
+            ports["peer"],
+            ports["queue"],
+            ports["time_ns"],
+            ports["queue_bytes"],
+            strict=True,
+        )
+        return statistics.mean(
+            bytes
+            for node, peer, number, time, bytes in rows
+            if (node, peer, number) == ("switch0", "host0", -1) and 5e6 < time < 15e6
+        )
 
     built_in, ours = star.run(), star.run(congestion=names["Dctcp"])
     halves = star.run(congestion=afflux.CongestionControl)
-    assert ours.summary["fct"]["all"]["mean_ns"] == pytest.approx(built_in.summary["fct"]["all"]["mean_ns"], rel=0.06)
+    assert ours.summary["fct"]["all"]["mean_ns"] == pytest.approx(
+        built_in.summary["fct"]["all"]["mean_ns"], rel=0.06
+    )
     assert ours.summary["ecn_marks"] == pytest.approx(built_in.summary["ecn_marks"], rel=0.15)
     assert queue(ours) == pytest.approx(queue(built_in), rel=0.05)
     # A window that is halved at each mark gives a shorter queue.
@@ -344,7 +401,9 @@ def page(name: str) -> str:
 
 
 def test_a_sweep_over_its_parameters(own, command, tmp_path):
-    done = command("sweep", "star.toml", "--vary", "host.python.parameters.increase=1.0,4.0", "-o", "sweep")
+    done = command(
+        "sweep", "star.toml", "--vary", "host.python.parameters.increase=1.0,4.0", "-o", "sweep"
+    )
     assert done.returncode == 0, done.stderr
     rows = (tmp_path / "sweep/sweep.csv").read_text().splitlines()
     assert len(rows) == 3
@@ -354,11 +413,31 @@ def test_a_sweep_over_its_parameters(own, command, tmp_path):
 @pytest.mark.parametrize(
     ("text", "table", "says"),
     [
-        ("x = 1\n", {}, r"aimd.py: host.python.class: the file has no class derived from afflux.CongestionControl"),
-        (OWN + OWN.replace("Aimd", "Other"), {}, r"host.python.class: the file has the classes Aimd, Other: write class = "),
-        (OWN, {"class": "Aimed"}, r"host.python.class: no class 'Aimed' derived from afflux.CongestionControl: there are Aimd"),
-        (OWN, {"parameters": {"increment": 1}}, r"host.python.parameters: Aimd\(increment=1\): .*unexpected keyword argument 'increment'"),
-        (OWN, {"parameters": {"increase": [1]}}, r"host.python.parameters.increase: write a number, a string, true or false"),
+        (
+            "x = 1\n",
+            {},
+            r"aimd.py: host.python.class: the file has no class derived from afflux.CongestionControl",
+        ),
+        (
+            OWN + OWN.replace("Aimd", "Other"),
+            {},
+            r"host.python.class: the file has the classes Aimd, Other: write class = ",
+        ),
+        (
+            OWN,
+            {"class": "Aimed"},
+            r"host.python.class: no class 'Aimed' derived from afflux.CongestionControl: there are Aimd",
+        ),
+        (
+            OWN,
+            {"parameters": {"increment": 1}},
+            r"host.python.parameters: Aimd\(increment=1\): .*unexpected keyword argument 'increment'",
+        ),
+        (
+            OWN,
+            {"parameters": {"increase": [1]}},
+            r"host.python.parameters.increase: write a number, a string, true or false",
+        ),
         (OWN + "\nx = 1 /\n", {}, r"aimd.py:19: host.python.file: SyntaxError"),
         (OWN + "\nx = 1 / 0\n", {}, r"aimd.py:19: host.python.file: ZeroDivisionError"),
     ],
@@ -371,7 +450,9 @@ def test_a_wrong_file_is_an_error_with_its_line(own, tmp_path, text, table, says
 
 
 def test_an_exception_of_the_class_names_its_line(own, command, tmp_path):
-    (tmp_path / "aimd.py").write_text(OWN.replace("self.ssthresh = max", "self.ssthresh = 1 / 0 + max"))
+    (tmp_path / "aimd.py").write_text(
+        OWN.replace("self.ssthresh = max", "self.ssthresh = 1 / 0 + max")
+    )
     done = command("run", "star.toml", "-o", "out")
     assert (done.returncode, not (tmp_path / "out").exists()) == (1, True)
     assert "aimd.py:17: on_loss: ZeroDivisionError" in done.stderr

@@ -22,7 +22,11 @@ VERSION = tomllib.loads((REPO / "Cargo.toml").read_text())["workspace"]["package
 
 # Git variables of a hook or a user must not affect the repositories of these tests.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-ENVIRONMENT |= {f"GIT_{who}_{what}": "nobody@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+ENVIRONMENT |= {
+    f"GIT_{who}_{what}": "nobody@example.org"
+    for who in ("AUTHOR", "COMMITTER")
+    for what in ("NAME", "EMAIL")
+}
 ENVIRONMENT |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
 
@@ -32,12 +36,16 @@ def script(tmp_path_factory) -> Path:
     if not shutil.which("rustc") or not shutil.which("git"):
         pytest.skip("rustc or git is missing")
     program = tmp_path_factory.mktemp("build") / "script"
-    subprocess.run(["rustc", "--edition", "2024", "-o", program, REPO / "crates/python/build.rs"], check=True)
+    subprocess.run(
+        ["rustc", "--edition", "2024", "-o", program, REPO / "crates/python/build.rs"], check=True
+    )
     return program
 
 
 def git(root: Path, *arguments: str | Path) -> str:
-    return subprocess.run(["git", *arguments], cwd=root, env=ENVIRONMENT, check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        ["git", *arguments], cwd=root, env=ENVIRONMENT, check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 def tree(root: Path) -> Path:
@@ -66,8 +74,14 @@ def checkout(tmp_path) -> Path:
 def run(script: Path, root: Path, **environment: str) -> tuple[str, set[str]]:
     """Returns the build that the script determines, and the files whose change makes cargo run it
     again."""
-    given = ENVIRONMENT | {"CARGO_MANIFEST_DIR": str(root / "crates/python"), "CARGO_PKG_VERSION": "1.2.3"} | environment
-    said = subprocess.run([script], cwd=root / "crates/python", env=given, check=True, capture_output=True, text=True).stdout
+    given = (
+        ENVIRONMENT
+        | {"CARGO_MANIFEST_DIR": str(root / "crates/python"), "CARGO_PKG_VERSION": "1.2.3"}
+        | environment
+    )
+    said = subprocess.run(
+        [script], cwd=root / "crates/python", env=given, check=True, capture_output=True, text=True
+    ).stdout
     (build,) = re.findall(r"(?m)^cargo::rustc-env=AFFLUX_BUILD=(.*)$", said)
     return build, set(re.findall(r"(?m)^cargo::rerun-if-changed=(.*)$", said))
 
@@ -77,7 +91,15 @@ def test_a_checkout(script, checkout):
     build, watched = run(script, checkout)
     assert build == f"1.2.3+g{commit}"
     root = checkout.resolve()
-    expected = {".git/HEAD", ".git/logs/HEAD", ".git/index", ".git/refs/heads/main", "README.md", ".gitignore", "crates/python/lib.rs"}
+    expected = {
+        ".git/HEAD",
+        ".git/logs/HEAD",
+        ".git/index",
+        ".git/refs/heads/main",
+        "README.md",
+        ".gitignore",
+        "crates/python/lib.rs",
+    }
     assert watched == {"build.rs"} | {str(root / path) for path in expected}
     # The script itself changes no file, because otherwise cargo would run it every time.
     assert run(script, checkout) == (build, watched)
@@ -106,9 +128,22 @@ def test_a_worktree_and_a_shallow_clone(script, checkout, tmp_path):
     commit = committed(tmp_path / "worktree")
     build, watched = run(script, tmp_path / "worktree")
     assert build == f"1.2.3+g{commit}"
-    assert {str(checkout.resolve() / ".git" / path) for path in ("refs/heads/other", "worktrees/worktree/HEAD", "worktrees/worktree/index")} <= watched
+    assert {
+        str(checkout.resolve() / ".git" / path)
+        for path in ("refs/heads/other", "worktrees/worktree/HEAD", "worktrees/worktree/index")
+    } <= watched
     assert run(script, checkout)[0] != build
-    git(tmp_path, "clone", "--quiet", "--depth", "1", "--branch", "other", f"file://{checkout}", "shallow")
+    git(
+        tmp_path,
+        "clone",
+        "--quiet",
+        "--depth",
+        "1",
+        "--branch",
+        "other",
+        f"file://{checkout}",
+        "shallow",
+    )
     assert run(script, tmp_path / "shallow")[0] == build
 
 
@@ -121,7 +156,11 @@ def test_the_repository_of_something_else(script, checkout, tmp_path):
     other = tree(tmp_path / "other")
     git(other, "init", "--quiet")
     commit = committed(other)
-    hook = {"GIT_DIR": str(checkout / ".git"), "GIT_WORK_TREE": str(checkout), "GIT_INDEX_FILE": str(checkout / ".git/index")}
+    hook = {
+        "GIT_DIR": str(checkout / ".git"),
+        "GIT_WORK_TREE": str(checkout),
+        "GIT_INDEX_FILE": str(checkout / ".git/index"),
+    }
     assert run(script, other, **hook)[0] == f"1.2.3+g{commit}"
 
 
@@ -140,7 +179,12 @@ def test_a_source_distribution(script, checkout, tmp_path, place):
     root = checkout if place == "checkout" else tree(tmp_path / "alone")
     (root / "PKG-INFO").write_text("Name: afflux\n")
     assert run(script, root)[0] == "1.2.3"
-    for written, build in (("1234abc", "1.2.3+g1234abc"), ("1234abc.dirty\n", "1.2.3+g1234abc.dirty"), ("", "1.2.3"), ("two words", "1.2.3")):
+    for written, build in (
+        ("1234abc", "1.2.3+g1234abc"),
+        ("1234abc.dirty\n", "1.2.3+g1234abc.dirty"),
+        ("", "1.2.3"),
+        ("two words", "1.2.3"),
+    ):
         (root / "COMMIT").write_text(written)
         named, watched = run(script, root)
         assert named == build
@@ -163,12 +207,16 @@ def test_the_program_and_its_results_say_it(command, scenario, tmp_path):
 
 def test_every_file_quotes_one_version():
     citation = yaml.safe_load((REPO / "CITATION.cff").read_text())
-    changelog = re.findall(r"(?m)^## \[(.*?)\](?: - (\d{4}-\d{2}-\d{2}))?$", (REPO / "CHANGELOG.md").read_text())
+    changelog = re.findall(
+        r"(?m)^## \[(.*?)\](?: - (\d{4}-\d{2}-\d{2}))?$", (REPO / "CHANGELOG.md").read_text()
+    )
     assert changelog[0] == ("Unreleased", "")
     assert changelog[1] == (VERSION, str(citation["date-released"]))
     assert citation["version"] == VERSION
     packages = tomllib.loads((REPO / "Cargo.lock").read_text())["package"]
-    assert {package["version"] for package in packages if package["name"].startswith("afflux-")} == {VERSION}
+    assert {
+        package["version"] for package in packages if package["name"].startswith("afflux-")
+    } == {VERSION}
 
 
 def test_results_without_a_build(invoke, scenario, tmp_path, monkeypatch):
@@ -176,17 +224,26 @@ def test_results_without_a_build(invoke, scenario, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("new", "old"):
         afflux.load(scenario()).run(out=tmp_path / name)
-    afflux.load(scenario(('"small"', '"deep"'), ("30packets", "60packets"))).run(out=tmp_path / "deep")
+    afflux.load(scenario(('"small"', '"deep"'), ("30packets", "60packets"))).run(
+        out=tmp_path / "deep"
+    )
     path = tmp_path / "old/summary.json"
     summary = json.loads(path.read_text()) | {"summary_digest": ""}
     del summary["build"]
     text = json.dumps(summary)
-    path.write_text(text.replace('"summary_digest": ""', f'"summary_digest": "{hashlib.sha256(text.encode()).hexdigest()}"'))
+    path.write_text(
+        text.replace(
+            '"summary_digest": ""',
+            f'"summary_digest": "{hashlib.sha256(text.encode()).hexdigest()}"',
+        )
+    )
     assert afflux.Result.open(tmp_path / "old").summary["build"] is None
     assert invoke("verify", "old").exit_code == 0
     done = invoke("diff", "new", "old")
     assert done.exit_code == 0, done.output
     if _core.__build__ != VERSION:
-        assert f"the results are of afflux {_core.__build__} and {VERSION}" in " ".join(done.output.split())
+        assert f"the results are of afflux {_core.__build__} and {VERSION}" in " ".join(
+            done.output.split()
+        )
     done = invoke("compare", "old", "deep")
     assert done.exit_code == 0, done.output

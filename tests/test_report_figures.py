@@ -30,8 +30,18 @@ def test_distributions_have_their_percentiles(opened, pages, width):  # noqa: F8
     assert section.locator("h3").first.inner_text() == "Completion times, logarithmic scale"
     assert section.locator("path.hill").count() == len(data["designs"])
     grid, marks = data["cdf"]["fct"]["x"], section.locator(".hills").first.locator("i.percentile")
-    known = [value for name, value in data["groups"][0]["percentiles"][0]["fct"].items() if name != "mean" and value is not None]
-    places = [float(place) for place in re.findall(r"--x: ?([\d.]+)%", " ".join(marks.evaluate_all("(all) => all.map((one) => one.getAttribute('style'))")))]
+    known = [
+        value
+        for name, value in data["groups"][0]["percentiles"][0]["fct"].items()
+        if name != "mean" and value is not None
+    ]
+    places = [
+        float(place)
+        for place in re.findall(
+            r"--x: ?([\d.]+)%",
+            " ".join(marks.evaluate_all("(all) => all.map((one) => one.getAttribute('style'))")),
+        )
+    ]
     assert len(places) == len(known) >= 2
     # The axis is logarithmic.
     for place, value in zip(places, known, strict=True):
@@ -50,10 +60,17 @@ def test_percentiles_by_flow_size(opened, pages):  # noqa: F811
     figure = section.locator("figure.later")
     figure.get_by_label("p50", exact=True).check(force=True)
     assert figure.locator("h3").inner_text() == "Completion time by flow size, p50"
-    values = [value for value in data_of(pages("fabric"))["completion"]["designs"][0]["fct"]["p50"] if value is not None]
+    values = [
+        value
+        for value in data_of(pages("fabric"))["completion"]["designs"][0]["fct"]["p50"]
+        if value is not None
+    ]
     assert figure.locator(".cell").first.locator(".dot").count() == len(values) > 3
     # The first design is drawn faintly behind the second.
-    assert (figure.locator(".cell").first.locator(".ghost").count(), figure.locator(".cell").nth(1).locator(".ghost").count()) == (0, 1)
+    assert (
+        figure.locator(".cell").first.locator(".ghost").count(),
+        figure.locator(".cell").nth(1).locator(".ghost").count(),
+    ) == (0, 1)
 
 
 def test_where_the_time_and_the_difference_went(opened, pages):  # noqa: F811
@@ -64,7 +81,9 @@ def test_where_the_time_and_the_difference_went(opened, pages):  # noqa: F811
     small, large = section.locator(".stacks .stack:not(.heads)").evaluate_all(WIDTHS)
     # The lengths of the bars are proportional to the sums of all flows' times.
     assert small / large == pytest.approx(before / after, rel=0.02)
-    assert [seconds(text) for text in section.locator(".stack em").all_inner_texts()] == pytest.approx([before, after], rel=0.006)
+    assert [
+        seconds(text) for text in section.locator(".stack em").all_inner_texts()
+    ] == pytest.approx([before, after], rel=0.006)
     # The largest change comes first, and the bars lead from one sum to the other.
     rows = section.locator(".fall > span:nth-child(3n+1)").all_inner_texts()
     changes = dict(zip(LABELS, group["changes"][1]["parts"], strict=True))
@@ -87,7 +106,10 @@ def test_parts_have_definitions(opened):  # noqa: F811
     page.wait_for_timeout(200)
     term.hover()
     page.locator("#tip").wait_for(state="visible")
-    assert page.locator("#tip").inner_text() == "Waiting for the detection of a loss and for its retransmission, with every wait that a time-out ends."
+    assert (
+        page.locator("#tip").inner_text()
+        == "Waiting for the detection of a loss and for its retransmission, with every wait that a time-out ends."
+    )
     # Parts that took no time have no definition.
     assert page.locator("#term-part_paused").count() == 0
 
@@ -141,9 +163,23 @@ def test_everything_can_be_reached_by_keys(opened):  # noqa: F811
     reached = set()
     for _ in range(120):
         page.keyboard.press("Tab")
-        reached.add(page.evaluate("document.activeElement.tagName + '.' + document.activeElement.className"))
-        assert page.evaluate("document.activeElement === document.body || document.activeElement.matches(':focus-visible')")
-    assert {"A.", "INPUT.", "INPUT.slider", "SELECT.", "DIV.plot", "SUMMARY.", "BUTTON.play", "BUTTON.link", "DIV.fabric"} <= reached
+        reached.add(
+            page.evaluate("document.activeElement.tagName + '.' + document.activeElement.className")
+        )
+        assert page.evaluate(
+            "document.activeElement === document.body || document.activeElement.matches(':focus-visible')"
+        )
+    assert {
+        "A.",
+        "INPUT.",
+        "INPUT.slider",
+        "SELECT.",
+        "DIV.plot",
+        "SUMMARY.",
+        "BUTTON.play",
+        "BUTTON.link",
+        "DIV.fabric",
+    } <= reached
 
 
 def test_jobs_have_tracks_with_names(opened, pages):  # noqa: F811
@@ -156,8 +192,12 @@ def test_jobs_have_tracks_with_names(opened, pages):  # noqa: F811
     assert section.locator(".row.phases i").get_by_text("map", exact=True).count() == 1
     assert re.search(r"\d+ × map", ", ".join(section.locator(".who small").all_inner_texts()))
     # A task has the colour of its phase, in both themes.
-    assert re.match(r"terasort, \w+, \d+: [\d.]+ ", section.locator("i.t").first.get_attribute("title"))
-    colours = section.locator("i.t").evaluate_all("(all) => [...new Set(all.map((one) => getComputedStyle(one).backgroundColor))].length")
+    assert re.match(
+        r"terasort, \w+, \d+: [\d.]+ ", section.locator("i.t").first.get_attribute("title")
+    )
+    colours = section.locator("i.t").evaluate_all(
+        "(all) => [...new Set(all.map((one) => getComputedStyle(one).backgroundColor))].length"
+    )
     assert colours >= 3
     # The job's phases add up to its completion time.
     assert page.locator("#split h3").first.inner_text().startswith("The job by phase")
@@ -174,7 +214,10 @@ def test_a_port_of_the_drawing_has_its_series(opened):  # noqa: F811
     queue = page.locator(".chosen figure", has_text="Queue length: highest of each moment")
     assert len(queue.locator("path.line").get_attribute("d")) > 300
     page.get_by_role("button", name="All series of this port").click()
-    assert page.locator("#ports select").first.evaluate("(select) => select.selectedOptions[0].text") == "leaf0 port 0 → host0"
+    assert (
+        page.locator("#ports select").first.evaluate("(select) => select.selectedOptions[0].text")
+        == "leaf0 port 0 → host0"
+    )
     page.get_by_role("button", name="The other direction").click()
     assert page.locator(".chosen h3").inner_text() == "host0 port 0 → leaf0"
 
@@ -225,8 +268,19 @@ def test_equal_designs_are_shown_once(opened, tmp_path):  # noqa: F811
     scenario = afflux.Scenario.parse(INCAST, tmp_path / "small.toml")
     buffers = {"large": "1MB", "larger": "2MB", "small": "20packets"}
     cases = [(name, buffer, seed) for name, buffer in buffers.items() for seed in (1, 2)]
-    found = [scenario.set("name", name).set("switch.buffer", buffer).run(seed=seed, out=tmp_path / f"{name}-{seed}") for name, buffer, seed in cases]
+    found = [
+        scenario.set("name", name)
+        .set("switch.buffer", buffer)
+        .run(seed=seed, out=tmp_path / f"{name}-{seed}")
+        for name, buffer, seed in cases
+    ]
     page = opened(report.write(found, tmp_path / "report.html"))
     assert page.locator("#ports .cell h4").all_inner_texts() == ["large = larger", "small"]
-    assert page.locator("#split .stacks").last.locator(".sd").all_inner_texts() == ["large *", "small"]
-    assert "larger gives the same results as large with every seed: no frame was dropped." in page.locator("#split").inner_text()
+    assert page.locator("#split .stacks").last.locator(".sd").all_inner_texts() == [
+        "large *",
+        "small",
+    ]
+    assert (
+        "larger gives the same results as large with every seed: no frame was dropped."
+        in page.locator("#split").inner_text()
+    )

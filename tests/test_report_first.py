@@ -33,7 +33,9 @@ def results(tmp_path_factory) -> list[afflux.Result]:
 
 def text(shown: str) -> str:
     """Returns the text of HTML as a reader of English sees it."""
-    return html.unescape(re.sub(r'<span lang="ja">.*?</span>|<[^>]*>', "", shown)).replace("\N{NO-BREAK SPACE}", " ")
+    return html.unescape(re.sub(r'<span lang="ja">.*?</span>|<[^>]*>', "", shown)).replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
 
 
 # The question.
@@ -53,7 +55,10 @@ def test_the_question_says_what_was_simulated(results):
 
 
 @pytest.mark.parametrize(
-    "path", sorted((REPO / "examples").glob("*.toml")) + sorted((REPO / "python" / "afflux" / "templates").glob("*.toml")), ids=lambda path: path.stem
+    "path",
+    sorted((REPO / "examples").glob("*.toml"))
+    + sorted((REPO / "python" / "afflux" / "templates").glob("*.toml")),
+    ids=lambda path: path.stem,
 )
 def test_every_example_has_words(path):
     """Every clause has words other than the name of the block, and no placeholder in braces
@@ -65,11 +70,18 @@ def test_every_example_has_words(path):
     traffic, transports = questions._traffic(scenario), questions._transports(scenario)
     assert traffic
     assert transports
-    assert not re.search(r"[{}]|None|traffic\d", f"{traffic} {traffic.ja} {transports} {transports.ja}")
+    assert not re.search(
+        r"[{}]|None|traffic\d", f"{traffic} {traffic.ja} {transports} {transports.ja}"
+    )
 
 
 def test_points_of_a_sweep_have_names_for_people():
-    assert questions.label("switch.buffer=30packets,switch.ecn.k=8packets").replace("\N{NO-BREAK SPACE}", " ") == "buffer 30 packets, ecn.k 8 packets"
+    assert (
+        questions.label("switch.buffer=30packets,switch.ecn.k=8packets").replace(
+            "\N{NO-BREAK SPACE}", " "
+        )
+        == "buffer 30 packets, ecn.k 8 packets"
+    )
     assert questions.is_point("switch.buffer=1MB")
     points = [f"switch.buffer={buffer}MB,switch.ecn.k={k}kB" for buffer in (1, 9) for k in (8, 30)]
     designs = Designs(design(questions.label(name), job=TIMES) for name in points)
@@ -105,34 +117,61 @@ def test_senders_are_counted_however_they_are_given(block, words):
 
 def test_hosts_of_patterns_are_counted_by_their_names():
     names = ["db1", "db2", "db10", "web1"]
-    counts = {"db*": "3 senders", "db?": "2 senders", "*[1-2]": "3 senders", "[db,web]1": "2 senders", "all": "senders"}
-    assert {pattern: questions._senders({"senders": pattern}, names) for pattern in counts} == counts
+    counts = {
+        "db*": "3 senders",
+        "db?": "2 senders",
+        "*[1-2]": "3 senders",
+        "[db,web]1": "2 senders",
+        "all": "senders",
+    }
+    assert {
+        pattern: questions._senders({"senders": pattern}, names) for pattern in counts
+    } == counts
 
 
 def test_each_incast_is_named_once_with_its_width():
     def said(*blocks):
-        return questions._traffic({"traffic": [{"kind": "incast", "bytes": "64kB", **block} for block in blocks]})
+        return questions._traffic(
+            {"traffic": [{"kind": "incast", "bytes": "64kB", **block} for block in blocks]}
+        )
 
     assert said({"name": "traffic0", "senders": 16}) == "an incast of 16 senders, 64 kB each"
     assert said({"name": "read", "senders": 16}) == "incast read of 16 senders, 64 kB each"
     blocks = [{"name": f"read{number}", "senders": 2**number} for number in range(3)]
-    assert said(*blocks) == "incasts read0 of 1 sender, read1 of 2 senders and read2 of 4 senders, 64 kB each"
-    assert said(*blocks).ja == "インキャスト read0（送信元 1 台）、read1（送信元 2 台）、read2（送信元 4 台）（各 64 kB）"
-    assert said({"name": "traffic0", "senders": 4}, {"name": "traffic1", "senders": 8}) == "incasts incast of 4 senders and traffic1 of 8 senders, 64 kB each"
-    assert said(*({"name": f"read{number}", "senders": 4} for number in range(20))).endswith("read6 of 4 senders and 13 more, 64 kB each")
+    assert (
+        said(*blocks)
+        == "incasts read0 of 1 sender, read1 of 2 senders and read2 of 4 senders, 64 kB each"
+    )
+    assert (
+        said(*blocks).ja
+        == "インキャスト read0（送信元 1 台）、read1（送信元 2 台）、read2（送信元 4 台）（各 64 kB）"
+    )
+    assert (
+        said({"name": "traffic0", "senders": 4}, {"name": "traffic1", "senders": 8})
+        == "incasts incast of 4 senders and traffic1 of 8 senders, 64 kB each"
+    )
+    assert said(*({"name": f"read{number}", "senders": 4} for number in range(20))).endswith(
+        "read6 of 4 senders and 13 more, 64 kB each"
+    )
     sizes = said({"name": "a", "senders": 4}, {"name": "b", "senders": 8, "bytes": "1MB"})
     assert sizes == "incast a of 4 senders, 64 kB each and incast b of 8 senders, 1 MB each"
 
 
 def of(**ratios: tuple[float, float]) -> Designs:
     """Returns designs with job times and prices by name. The first design is the baseline."""
-    return Designs(design(name, job=[time * ratio for time in TIMES], price=price) for name, (ratio, price) in ratios.items())
+    return Designs(
+        design(name, job=[time * ratio for time in TIMES], price=price)
+        for name, (ratio, price) in ratios.items()
+    )
 
 
 def test_the_heading_has_the_numbers_in_it():
     found = compare(of(deep=(1.0, 30_000), shallow=(0.5, 12_000)))
     page_answer = first.of_comparison(found, JOB_TIME)
-    assert page_answer.head == "shallow has the lower job time: 6.00 ms instead of 12.0 ms with deep, 50 % less, for USD 12,000 instead of 30,000."
+    assert (
+        page_answer.head
+        == "shallow has the lower job time: 6.00 ms instead of 12.0 ms with deep, 50 % less, for USD 12,000 instead of 30,000."
+    )
     assert page_answer.facts.sure[0].startswith("All 5 seeds agree: the job time is ")
     assert page_answer.facts.sure[0].endswith(" less with shallow than with deep (95 % interval).")
     assert [str(change) for change in page_answer.facts.change] == [
@@ -144,44 +183,90 @@ def test_the_heading_has_the_numbers_in_it():
 def test_prices_are_told_also_where_the_heading_has_none():
     """The price is stated in three cases: no difference is established; no design is better; the
     best costs as much as the baseline."""
-    undecided = Designs([design("a", job=[10, 12, 11, 13, 14], price=30), design("b", job=[12, 10, 13, 11, 14.5], price=12)])
+    undecided = Designs(
+        [
+            design("a", job=[10, 12, 11, 13, 14], price=30),
+            design("b", job=[12, 10, 13, 11, 14.5], price=12),
+        ]
+    )
     few = Designs([design("a", job=[10], price=30), design("b", job=[12], price=12)])
     cases = {
         "Cost: USD 12 with b instead of 30, 60 % less.": (undecided, few),
-        "Cost: USD 30 with deep, USD 12 with x, USD 15 with y.": (of(deep=(1.0, 30), x=(1.5, 12), y=(1.3, 15)),),
-        "Cost: USD 30 with deep, USD 30 with marking, USD 12 with shallow.": (of(deep=(1.0, 30), marking=(0.5, 30), shallow=(0.8, 12)),),
+        "Cost: USD 30 with deep, USD 12 with x, USD 15 with y.": (
+            of(deep=(1.0, 30), x=(1.5, 12), y=(1.3, 15)),
+        ),
+        "Cost: USD 30 with deep, USD 30 with marking, USD 12 with shallow.": (
+            of(deep=(1.0, 30), marking=(0.5, 30), shallow=(0.8, 12)),
+        ),
     }
     for words, every in cases.items():
         for designs in every:
             page_answer = first.of_comparison(compare(designs), JOB_TIME)
-            assert words in [*map(str, page_answer.facts.sure), *map(str, page_answer.facts.observations)], page_answer
+            assert words in [
+                *map(str, page_answer.facts.sure),
+                *map(str, page_answer.facts.observations),
+            ], page_answer
             assert "USD" not in page_answer.head
 
 
 def test_the_next_best_design_would_change_the_answer():
-    page_answer = first.of_comparison(compare(of(deep=(1.0, 1), shallow=(0.8, 1), dctcp=(0.5, 1))), JOB_TIME)
-    assert page_answer.head.startswith("dctcp has the lowest job time: 6.00 ms instead of 12.0 ms with deep, 50 % less.")
-    assert page_answer.facts.change[0] == "If dctcp is not possible: shallow still has 20 % less than deep."
+    page_answer = first.of_comparison(
+        compare(of(deep=(1.0, 1), shallow=(0.8, 1), dctcp=(0.5, 1))), JOB_TIME
+    )
+    assert page_answer.head.startswith(
+        "dctcp has the lowest job time: 6.00 ms instead of 12.0 ms with deep, 50 % less."
+    )
+    assert (
+        page_answer.facts.change[0]
+        == "If dctcp is not possible: shallow still has 20 % less than deep."
+    )
 
 
 def test_what_cannot_be_told_has_its_numbers_too():
-    designs = Designs([design("a", job=[10, 12, 11, 13, 14]), design("b", job=[12, 10, 13, 11, 14.5])])
+    designs = Designs(
+        [design("a", job=[10, 12, 11, 13, 14]), design("b", job=[12, 10, 13, 11, 14.5])]
+    )
     page_answer = first.of_comparison(compare(designs), JOB_TIME)
-    assert page_answer.head == "Cannot tell whether b is better than a. The job time is 12.0 to 12.1 ms.".replace(" ms", "\N{NO-BREAK SPACE}ms")
-    assert page_answer.facts.sure[0].startswith("The job time is 12.1 ms with b and 12.0 ms with a, between ")
-    assert page_answer.facts.change[0] == "More seeds with the same scenarios: they narrow the intervals."
-    one = first.of_comparison(compare(Designs([design("a", job=[10]), design("b", job=[12])])), JOB_TIME)
-    assert one.head == "One seed cannot tell a difference from chance. The job time is 10.0 to 12.0 ms.".replace(" ms", "\N{NO-BREAK SPACE}ms")
+    assert (
+        page_answer.head
+        == "Cannot tell whether b is better than a. The job time is 12.0 to 12.1 ms.".replace(
+            " ms", "\N{NO-BREAK SPACE}ms"
+        )
+    )
+    assert page_answer.facts.sure[0].startswith(
+        "The job time is 12.1 ms with b and 12.0 ms with a, between "
+    )
+    assert (
+        page_answer.facts.change[0]
+        == "More seeds with the same scenarios: they narrow the intervals."
+    )
+    one = first.of_comparison(
+        compare(Designs([design("a", job=[10]), design("b", job=[12])])), JOB_TIME
+    )
+    assert (
+        one.head
+        == "One seed cannot tell a difference from chance. The job time is 10.0 to 12.0 ms.".replace(
+            " ms", "\N{NO-BREAK SPACE}ms"
+        )
+    )
     assert one.facts.change[0] == "Run at least 3 seeds, better 5 or more."
 
 
 def test_what_speaks_against_the_answer_would_change_it():
-    counts = [design("a", unfinished=[5, 6, 7]), design("b", unfinished=[500, 600, 700], fct=[1, 1.1, 1.2])]
+    counts = [
+        design("a", unfinished=[5, 6, 7]),
+        design("b", unfinished=[500, 600, 700], fct=[1, 1.1, 1.2]),
+    ]
     found = compare(Designs(counts))
     page_answer = first.of_comparison(found, first.main_measure(found.of_name, found))
     assert page_answer.head == "b leaves more flows unfinished: 600 instead of 6 with a, 594 more."
-    assert page_answer.facts.change[0] == "If the mean completion time counts more: with b it is 78 % less than with a."
-    shown = first.figure(found.of_name, first.main_measure(found.of_name, found), found, markup.Terms(), "")
+    assert (
+        page_answer.facts.change[0]
+        == "If the mean completion time counts more: with b it is 78 % less than with a."
+    )
+    shown = first.figure(
+        found.of_name, first.main_measure(found.of_name, found), found, markup.Terms(), ""
+    )
     assert "600" in text(shown)
     assert "600.0" not in text(shown)
 
@@ -203,7 +288,12 @@ def test_the_figure_has_a_row_per_design_and_marks_the_best():
 
 def test_designs_with_the_same_results_share_a_row_and_a_colour():
     same = [f"hash-{seed}" for seed in range(5)]
-    designs = Designs([design("a", job=TIMES), *(design(name, job=TIMES[::-1], hash=same) for name in ("ecn", "pfc"))])
+    designs = Designs(
+        [
+            design("a", job=TIMES),
+            *(design(name, job=TIMES[::-1], hash=same) for name in ("ecn", "pfc")),
+        ]
+    )
     assert differs.colours(designs) == [0, 1, 1]
     shown = first.figure(designs, JOB_TIME, compare(designs), markup.Terms(), "")
     assert "ecn, <br>pfc" in shown
@@ -234,8 +324,12 @@ def test_ticks_are_round_and_hold_all_values():
 
 def test_intervals_are_no_finer_than_their_value_and_have_true_signs():
     assert axis.span(JOB_TIME, 10.92e9, 11.70e9, 11.3e9) == "10.9–11.7\N{NO-BREAK SPACE}s"
-    assert axis.span(JOB_TIME, -3.5e9, -1.3e9, 8.5e9, sign=True) == "−3.5 to −1.3\N{NO-BREAK SPACE}s"
-    assert axis.span(JOB_TIME, -0.5e9, 0.44e9, 6.2e9, sign=True) == "−0.50 to +0.44\N{NO-BREAK SPACE}s"
+    assert (
+        axis.span(JOB_TIME, -3.5e9, -1.3e9, 8.5e9, sign=True) == "−3.5 to −1.3\N{NO-BREAK SPACE}s"
+    )
+    assert (
+        axis.span(JOB_TIME, -0.5e9, 0.44e9, 6.2e9, sign=True) == "−0.50 to +0.44\N{NO-BREAK SPACE}s"
+    )
     assert axis.number(-0.001, 1) == "0.0"
     assert axis.number(-12_345.6, 0) == "−12,346"
 
@@ -259,8 +353,16 @@ def test_only_keys_that_differ_are_shown(results):
 
 
 def test_values_are_written_as_people_read_them():
-    shown = {"1048576B": "1 MiB", "2300ns": "2.3 µs", "12345678B": "12,345,678 B", "15packets": "15 packets", "900Gbps": "900 Gbps"}
-    assert {value: differs.value_of(value).replace("\N{NO-BREAK SPACE}", " ") for value in shown} == shown
+    shown = {
+        "1048576B": "1 MiB",
+        "2300ns": "2.3 µs",
+        "12345678B": "12,345,678 B",
+        "15packets": "15 packets",
+        "900Gbps": "900 Gbps",
+    }
+    assert {
+        value: differs.value_of(value).replace("\N{NO-BREAK SPACE}", " ") for value in shown
+    } == shown
     assert differs.value_of(None) == "–"
 
 
@@ -295,14 +397,27 @@ def _texts(kind: str) -> Iterator[str]:
     """Yields the names of all rows or checks that the studies write, with numbers in place of
     inserted values."""
     for path in sorted((Path(studies.__file__).parent).glob("*/*.py")):
-        calls = {"Row": ("Row", "add"), "Check": ("Check", "say")}[kind][: 2 if path.parent.name == "longfat" else 1]
+        calls = {"Row": ("Row", "add"), "Check": ("Check", "say")}[kind][
+            : 2 if path.parent.name == "longfat" else 1
+        ]
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in calls and node.args:
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id in calls
+                and node.args
+            ):
                 name = node.args[0]
                 if isinstance(name, ast.Constant) and isinstance(name.value, str):
                     yield name.value
-                elif isinstance(name, ast.JoinedStr) and any(isinstance(part, ast.Constant) and len(str(part.value)) > 3 for part in name.values):
-                    yield "".join(str(part.value) if isinstance(part, ast.Constant) else "7" for part in name.values)
+                elif isinstance(name, ast.JoinedStr) and any(
+                    isinstance(part, ast.Constant) and len(str(part.value)) > 3
+                    for part in name.values
+                ):
+                    yield "".join(
+                        str(part.value) if isinstance(part, ast.Constant) else "7"
+                        for part in name.values
+                    )
 
 
 @pytest.mark.parametrize("kind", ["Row", "Check"])
@@ -310,18 +425,32 @@ def test_rows_and_checks_of_studies_are_in_japanese(kind):
     every = sorted(set(_texts(kind)))
     assert len(every) > 20
     # `connection{'s' if …}` is filled in with a number here.
-    names = {"7: Mbps": "gigabit, frames of 1500 B, 20 us per packet: Mbps", "7: Mbps in 60 s": "CUBIC, 300 ms, loss 1e-4: Mbps in 60 s"}
+    names = {
+        "7: Mbps": "gigabit, frames of 1500 B, 20 us per packet: Mbps",
+        "7: Mbps in 60 s": "CUBIC, 300 ms, loss 1e-4: Mbps in 60 s",
+    }
     every = [names.get(name, name) for name in every]
-    missing = [name for name in every if not isinstance(sentence(re.sub(r"(connection|pair)7", r"\1s", name)), Words)]
+    missing = [
+        name
+        for name in every
+        if not isinstance(sentence(re.sub(r"(connection|pair)7", r"\1s", name)), Words)
+    ]
     assert missing == []
 
 
 def test_sentences_from_elsewhere_are_translated_with_their_numbers():
     said = sentence("leaf-spine, 80 %, lossless: p99 slowdown of short flows, % below ecmp")
-    assert said.ja == "リーフ・スパイン、80%、ロスレス: 短いフローのスローダウンのp99、ecmp との差 (%)"
-    assert sentence("7 flows from a host to itself finish at their start: they never see the network").ja.startswith("ホストから自身へのフロー 7 本")
+    assert (
+        said.ja == "リーフ・スパイン、80%、ロスレス: 短いフローのスローダウンのp99、ecmp との差 (%)"
+    )
+    assert sentence(
+        "7 flows from a host to itself finish at their start: they never see the network"
+    ).ja.startswith("ホストから自身へのフロー 7 本")
     note = 'traffic[1]: load 0.5 of "fabric_oversub" is 25.00 % of a source\'s link in payload'
-    assert sentence(note).ja == 'traffic[1]: "fabric_oversub" の負荷 0.5 は、送信元リンクのペイロードで 25.00% にあたります'
+    assert (
+        sentence(note).ja
+        == 'traffic[1]: "fabric_oversub" の負荷 0.5 は、送信元リンクのペイロードで 25.00% にあたります'
+    )
     early = "the run ended early, after 1.0 ms: its records came to max_memory, 5 MB; flows that were under way then are unfinished"
     assert "記録がmax_memory（5 MB）に達した" in sentence(early).ja
     assert sentence("nobody knows this one") == "nobody knows this one"
@@ -334,7 +463,9 @@ def test_nothing_is_minus_zero():
 
 def test_published_numbers_stand_beside_ours():
     rows = [
-        published.Published("web search, load 0.6, all flows, average, pFabric", 2.0, 2.2, 1.9, 2.5),
+        published.Published(
+            "web search, load 0.6, all flows, average, pFabric", 2.0, 2.2, 1.9, 2.5
+        ),
         published.Published("least", 10.0, 12.0, at_least=True),
         published.Published("ours alone", None, -3.5),
         published.Published("alike", 95.64, 95.63),
@@ -350,7 +481,12 @@ def test_published_numbers_stand_beside_ours():
     table = text(published.section(rows, terms))
     assert "ours alone−3.50––" in table
     assert "負荷 0.6" in published.section(rows, terms)
-    checks = published.checks([published.Held("median error under traffic", True, 0.0339, 0.06), published.Held("x", False, 1, 2)])
+    checks = published.checks(
+        [
+            published.Held("median error under traffic", True, 0.0339, 0.06),
+            published.Held("x", False, 1, 2),
+        ]
+    )
     assert "1 of 2 checks hold." in text(checks)
     assert 'chip good"><span lang="en">holds' in checks
     assert 'chip bad"><span lang="en">does not' in checks
@@ -361,11 +497,18 @@ def test_why_shows_the_wait_that_the_answer_names(monkeypatch):
     """If more is better, as for goodput, the cause is still the waiting time that fell."""
     waits = {"a": {"queueing": 1e6, "recovery": 5e6}, "b": {"queueing": 2e6, "recovery": 1e5}}
 
-    def waiting(result: afflux.Result, observations: afflux.Result | None = None) -> dict[str, float]:
-        return {wait: spread(middle, 0.01)[result.summary["seed"] - 1] for wait, middle in waits[result.summary["name"]].items()}
+    def waiting(
+        result: afflux.Result, observations: afflux.Result | None = None
+    ) -> dict[str, float]:
+        return {
+            wait: spread(middle, 0.01)[result.summary["seed"] - 1]
+            for wait, middle in waits[result.summary["name"]].items()
+        }
 
     monkeypatch.setattr(circumstances, "waiting", waiting)
-    found = compare(Designs([design("a", goodput=spread(5, 0.1)), design("b", goodput=spread(90, 0.1))]), None)
+    found = compare(
+        Designs([design("a", goodput=spread(5, 0.1)), design("b", goodput=spread(90, 0.1))]), None
+    )
     lead = headline.lead(found)
     assert lead is not None
     assert (lead.metric.name, lead.fell) == ("goodput_bps", False)
@@ -376,7 +519,18 @@ def test_why_shows_the_wait_that_the_answer_names(monkeypatch):
 
 
 def test_bars_of_many_designs_have_the_chosen_one():
-    made = Designs([design(f"d{number}", job=100.0 * value) for number, value in enumerate([9, 3, 5, 7, 8, 1, 6])])
-    assert re.findall(r"d\d", text(first.bars(made, JOB_TIME, "d1"))) == ["d0", "d1", "d3", "d4", "d5"]
+    made = Designs(
+        [
+            design(f"d{number}", job=100.0 * value)
+            for number, value in enumerate([9, 3, 5, 7, 8, 1, 6])
+        ]
+    )
+    assert re.findall(r"d\d", text(first.bars(made, JOB_TIME, "d1"))) == [
+        "d0",
+        "d1",
+        "d3",
+        "d4",
+        "d5",
+    ]
     five = Designs(list(made.values())[:5])
     assert re.findall(r"d\d", text(first.bars(five, JOB_TIME))) == ["d0", "d1", "d2", "d3", "d4"]

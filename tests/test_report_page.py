@@ -14,7 +14,9 @@ from tiny_study import Tiny
 
 from afflux import report, studies
 
-WORDS = json.loads((REPO / "python" / "afflux" / "words" / "words.json").read_text(encoding="utf-8"))
+WORDS = json.loads(
+    (REPO / "python" / "afflux" / "words" / "words.json").read_text(encoding="utf-8")
+)
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +25,15 @@ def pages(once) -> Callable[[str], Path]:
     once, also for other modules."""
 
     def page(name: str) -> Path:
-        return once(f"report of {name}", lambda folder: report.write(getattr(reported, name)(folder), folder / "report.html")) / "report.html"
+        return (
+            once(
+                f"report of {name}",
+                lambda folder: report.write(
+                    getattr(reported, name)(folder), folder / "report.html"
+                ),
+            )
+            / "report.html"
+        )
 
     return page
 
@@ -36,10 +46,18 @@ def opened(browser, pages) -> Iterator[Callable[..., Any]]:
     asked: list[str] = []
     files: set[str] = set()
 
-    def show(of: str | Path = "incast", width: int = 1280, height: int = 900, scheme: str = "light", locale: str = "en-GB"):
+    def show(
+        of: str | Path = "incast",
+        width: int = 1280,
+        height: int = 900,
+        scheme: str = "light",
+        locale: str = "en-GB",
+    ):
         path = pages(of) if isinstance(of, str) else of
         files.add(path.as_uri())
-        page = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, locale=locale).new_page()
+        page = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=scheme, locale=locale
+        ).new_page()
         page.on("console", lambda message: troubles.append(message.text))
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))
@@ -58,25 +76,42 @@ def drawn(page) -> str:
 
 
 def slide(page, frame: int) -> None:
-    page.evaluate("(frame) => { const s = document.querySelector('.slider'); s.value = frame; s.dispatchEvent(new Event('input')); }", frame)
+    page.evaluate(
+        "(frame) => { const s = document.querySelector('.slider'); s.value = frame; s.dispatchEvent(new Event('input')); }",
+        frame,
+    )
 
 
 def click_a_link(page) -> str:
     """Clicks between the tiers of the drawing until a port is selected. Returns the port's name."""
     box = page.locator(".fabric canvas").bounding_box()
     for across in range(8, 92):
-        page.locator(".fabric canvas").click(position={"x": box["width"] * across / 100, "y": box["height"] * 0.42})
+        page.locator(".fabric canvas").click(
+            position={"x": box["width"] * across / 100, "y": box["height"] * 0.42}
+        )
         heading = page.locator(".chosen h3").inner_text()
         if "→" in heading:
             return heading
     raise AssertionError("no link was hit")
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")]
+)
 def test_the_page_fits_and_draws(opened, width, scheme):
     page = opened(width=width, scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") == width
-    headings = ["What differs", "Measures", "Completion times", "Where the time went", "Ports", "Jobs", "Replay", "Scenarios", "Terms"]
+    headings = [
+        "What differs",
+        "Measures",
+        "Completion times",
+        "Where the time went",
+        "Ports",
+        "Jobs",
+        "Replay",
+        "Scenarios",
+        "Terms",
+    ]
     assert [heading.inner_text() for heading in page.query_selector_all("h2")] == headings
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     lightness = sum(map(int, re.findall(r"\d+", background)[:3])) / 3
@@ -87,7 +122,10 @@ def test_stragglers_are_shown_on_request(opened):
     page = opened("stragglers")
     for of in ("ports", "replay"):
         section = page.locator(f"#{of}")
-        assert re.search(r"Shown until [\d.]+ ms, with 99\.\d+ % of the bytes.*The run ends at 51(\.\d)? ms", section.inner_text()), section.inner_text()
+        assert re.search(
+            r"Shown until [\d.]+ ms, with 99\.\d+ % of the bytes.*The run ends at 51(\.\d)? ms",
+            section.inner_text(),
+        ), section.inner_text()
         section.get_by_label("Whole run").check(force=True)
         assert "Shown until" not in section.inner_text()
     slider = page.locator(".slider")
@@ -103,10 +141,16 @@ def test_stragglers_are_shown_on_request(opened):
 def test_it_prints_in_light_colours(opened):
     page = opened(scheme="dark")
     before = page.evaluate("document.documentElement.dataset.theme")
-    page.evaluate("window.seen = null; addEventListener('beforeprint', () => { window.seen = document.documentElement.dataset.theme; })")
+    page.evaluate(
+        "window.seen = null; addEventListener('beforeprint', () => { window.seen = document.documentElement.dataset.theme; })"
+    )
     pdf = page.pdf(format="A4")
     assert pdf.startswith(b"%PDF")
-    assert (before, page.evaluate("window.seen"), page.evaluate("document.documentElement.dataset.theme")) == ("dark", "light", "dark")
+    assert (
+        before,
+        page.evaluate("window.seen"),
+        page.evaluate("document.documentElement.dataset.theme"),
+    ) == ("dark", "light", "dark")
 
 
 # On a busy machine, Chromium's waits for a processor count as time of the test.
@@ -162,7 +206,20 @@ def test_time_goes_on_by_button_and_key(opened):
 def test_it_speaks_japanese(opened):
     page = opened("incast", locale="ja-JP")
     assert page.evaluate("document.documentElement.lang") == "ja"
-    titles = [WORDS[f"{name}.title"]["ja"] for name in ("differs", "measures", "completion", "split", "ports", "jobs", "replay", "about", "terms")]
+    titles = [
+        WORDS[f"{name}.title"]["ja"]
+        for name in (
+            "differs",
+            "measures",
+            "completion",
+            "split",
+            "ports",
+            "jobs",
+            "replay",
+            "about",
+            "terms",
+        )
+    ]
     assert [heading.inner_text() for heading in page.query_selector_all("h2")] == titles
     # No English sentence remains, except for the scenario's own text.
     page.evaluate("document.getElementById('about').remove()")
@@ -177,7 +234,9 @@ def test_it_speaks_japanese(opened):
 def test_what_was_not_recorded_is_said(opened, scenario, tmp_path):
     import afflux
 
-    bare = afflux.load(scenario(('ports = { interval = "100us" }', ""), ("paths = true", "explain = false"))).run()
+    bare = afflux.load(
+        scenario(('ports = { interval = "100us" }', ""), ("paths = true", "explain = false"))
+    ).run()
     page = opened(bare.report(tmp_path / "bare.html"))
     assert not page.locator(".slider").is_visible()
     assert "Port series were not recorded" in page.locator("#replay").inner_text()
@@ -230,8 +289,13 @@ def test_the_section_being_read_is_marked(opened):
     assert page.locator("#links a[aria-current]").inner_text() == "Answer"
     for name in ("Measures", "Ports", "Terms"):
         page.locator("#links a", has_text=name).click()
-        page.wait_for_function("(name) => document.querySelector('#links a[aria-current]').innerText === name", arg=name)
-    widths = page.evaluate("[...document.querySelectorAll('#links a')].map((link) => getComputedStyle(link).fontWeight)")
+        page.wait_for_function(
+            "(name) => document.querySelector('#links a[aria-current]').innerText === name",
+            arg=name,
+        )
+    widths = page.evaluate(
+        "[...document.querySelectorAll('#links a')].map((link) => getComputedStyle(link).fontWeight)"
+    )
     assert len(set(widths)) == 1
 
 
@@ -239,10 +303,16 @@ def test_tables_scroll_by_themselves_and_say_so(opened):
     page = opened("incast", width=390)
     measures = page.locator("#measures tbody tr").first
     # A narrow screen shows cards instead of columns, with the design's name next to each value.
-    assert page.evaluate("[...document.querySelectorAll('#measures td')].every((cell) => cell.getBoundingClientRect().right <= 390)")
-    assert "dctcp" in page.evaluate("getComputedStyle(document.querySelectorAll('#measures td')[1], '::before').content")
+    assert page.evaluate(
+        "[...document.querySelectorAll('#measures td')].every((cell) => cell.getBoundingClientRect().right <= 390)"
+    )
+    assert "dctcp" in page.evaluate(
+        "getComputedStyle(document.querySelectorAll('#measures td')[1], '::before').content"
+    )
     assert measures.is_visible()
-    page.evaluate("document.querySelector('#differs td').textContent = 'a value that is much wider than the screen of a phone, and does not break'")
+    page.evaluate(
+        "document.querySelector('#differs td').textContent = 'a value that is much wider than the screen of a phone, and does not break'"
+    )
     page.evaluate("dispatchEvent(new Event('resize'))")
     assert page.locator("#differs .hint").first.is_visible()
     first = page.locator("#differs tbody th[scope=row]").first
@@ -275,5 +345,11 @@ def test_text_can_be_read_on_its_ground(opened, scheme):
     page = opened(scheme=scheme)
     texts = ["ink", "muted", "link", *(f"series-{place}" for place in range(9))]
     pairs = [(text, ground) for text in texts for ground in ("bg", "panel")]
-    pairs += [("good", "good-bg"), ("bad", "bad-bg"), ("open", "open-bg"), ("ink", "new"), *(("fill-ink", f"phase-{place}") for place in range(5))]
+    pairs += [
+        ("good", "good-bg"),
+        ("bad", "bad-bg"),
+        ("open", "open-bg"),
+        ("ink", "new"),
+        *(("fill-ink", f"phase-{place}") for place in range(5)),
+    ]
     assert {pair: found for pair in pairs if (found := contrast(page, *pair)) < 4.5} == {}

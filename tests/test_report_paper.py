@@ -16,7 +16,15 @@ def results(tmp_path_factory):
     return reported.incast(tmp_path_factory.mktemp("results"))
 
 
-FIGURES = ("fct-cdf", "slowdown-by-size", "changes", "queue", "split", "split-shares", "split-difference")
+FIGURES = (
+    "fct-cdf",
+    "slowdown-by-size",
+    "changes",
+    "queue",
+    "split",
+    "split-shares",
+    "split-difference",
+)
 
 
 @pytest.mark.parametrize("format", ["pdf", "svg", "png"])

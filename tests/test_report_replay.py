@@ -30,14 +30,33 @@ def port_rows(result: afflux.Result, fabric: dict, direction: int) -> list[tuple
     direction."""
     ends = [(a, b)[direction % 2] for a, b in zip(fabric["a"], fabric["b"], strict=True)]
     node = ends[direction // 2]
-    before = sum((a == node) + (b == node) for a, b in list(zip(fabric["a"], fabric["b"], strict=True))[: direction // 2])
+    before = sum(
+        (a == node) + (b == node)
+        for a, b in list(zip(fabric["a"], fabric["b"], strict=True))[: direction // 2]
+    )
     key = (fabric["nodes"][node], before, -1)
-    columns = ("node", "port", "queue", "time_ns", "queue_bytes_max", "tx_bytes", "drops", "in_discards")
-    return [tuple(values) for name, port, queue, *values in rows(result, *columns) if (name, port, queue) == key]
+    columns = (
+        "node",
+        "port",
+        "queue",
+        "time_ns",
+        "queue_bytes_max",
+        "tx_bytes",
+        "drops",
+        "in_discards",
+    )
+    return [
+        tuple(values)
+        for name, port, queue, *values in rows(result, *columns)
+        if (name, port, queue) == key
+    ]
 
 
 def decoded(text: str, most: int) -> list[float]:
-    return [0 if step == 0 else math.exp((step - 1) / (replay.STEPS - 2) * math.log(max(most, 2))) for step in (ord(c) - replay.ZERO for c in text)]
+    return [
+        0 if step == 0 else math.exp((step - 1) / (replay.STEPS - 2) * math.log(max(most, 2)))
+        for step in (ord(c) - replay.ZERO for c in text)
+    ]
 
 
 @pytest.mark.parametrize("frames", [300, 30])
@@ -55,12 +74,23 @@ def test_moments_are_those_of_the_table(results, tmp_path, monkeypatch, frames):
         table = port_rows(result, fabric, int(direction))
         queue = decoded(series["q"], ports["most"]["q"])
         for frame in range(ports["frames"]):
-            inside = [row for row in table if frame * ports["frame_ns"] < row[0] <= (frame + 1) * ports["frame_ns"]]
+            inside = [
+                row
+                for row in table
+                if frame * ports["frame_ns"] < row[0] <= (frame + 1) * ports["frame_ns"]
+            ]
             longest = max((row[1] for row in inside), default=0)
             shown = queue[frame] if frame < len(queue) else 0
             assert shown == pytest.approx(longest, rel=0.01)
-            used = (ord(series["u"][frame]) - replay.ZERO) / 1_000 if frame < len(series["u"]) else 0
-            sent = 8e9 * sum(row[2] for row in inside) / fabric["rate"][int(direction)] / ports["frame_ns"]
+            used = (
+                (ord(series["u"][frame]) - replay.ZERO) / 1_000 if frame < len(series["u"]) else 0
+            )
+            sent = (
+                8e9
+                * sum(row[2] for row in inside)
+                / fabric["rate"][int(direction)]
+                / ports["frame_ns"]
+            )
             assert used == pytest.approx(sent, abs=0.001)
             checked += longest > 0
         assert totals["d"].get(direction, 0) == sum(row[3] + row[4] for row in table)
@@ -91,7 +121,9 @@ def test_flows_worth_a_look(results, tmp_path, monkeypatch):
     of = found[1]
     slowest = sorted(table.column("slowdown"), reverse=True)[:5]
     assert [of["columns"]["slowdown"][row] for row in of["kinds"]["slowest"]] == slowest
-    assert [of["columns"]["bytes"][row] for row in of["kinds"]["biggest"]] == sorted(table.column("bytes"), reverse=True)[:5]
+    assert [of["columns"]["bytes"][row] for row in of["kinds"]["biggest"]] == sorted(
+        table.column("bytes"), reverse=True
+    )[:5]
     assert of["kinds"]["unfinished"] == []
     for row, fct in enumerate(of["columns"]["fct_ns"]):
         assert sum(parts[row] for parts in of["split"].values()) == fct
@@ -100,7 +132,9 @@ def test_flows_worth_a_look(results, tmp_path, monkeypatch):
 
 
 def places(text: str) -> set[str]:
-    return {name for _, name, _, _ in string.Formatter().parse(re.sub(r"\{ [^}]*\}", "", text)) if name}
+    return {
+        name for _, name, _, _ in string.Formatter().parse(re.sub(r"\{ [^}]*\}", "", text)) if name
+    }
 
 
 def test_every_word_is_in_both_languages():
@@ -128,10 +162,18 @@ def test_words_in_words():
 
 
 def test_there_is_an_answer_without_jobs(tmp_path):
-    text = reported.MIXED[: reported.MIXED.index("[[traffic]]")] + reported.RANDOM.replace("load = 0.2", "load = 0.8") + '\nports = { interval = "1ms" }\n'
+    text = (
+        reported.MIXED[: reported.MIXED.index("[[traffic]]")]
+        + reported.RANDOM.replace("load = 0.2", "load = 0.8")
+        + '\nports = { interval = "1ms" }\n'
+    )
     scenario = afflux.Scenario.parse(text, tmp_path / "random.toml")
     designs = (("deep", "100packets"), ("shallow", "3packets"))
-    found = [scenario.set("name", name).set("switch.buffer", buffer).run(seed=seed) for name, buffer in designs for seed in range(1, 6)]
+    found = [
+        scenario.set("name", name).set("switch.buffer", buffer).run(seed=seed)
+        for name, buffer in designs
+        for seed in range(1, 6)
+    ]
     page = report.write(found, tmp_path / "report.html").read_text()
     said = re.search(r"<h1>(.*?)</h1>", page)[1]
     assert "shallow has the higher mean slowdown:" in said
@@ -145,4 +187,7 @@ def test_what_is_recorded_makes_no_other_design(tmp_path):
     found = data_of(report.write([one, two], tmp_path / "report.html"))
     assert [design["seeds"] for design in found["designs"]] == [[1, 2]]
     with pytest.raises(ValueError, match=r"differ in switch\.buffer"):
-        report.write([one, scenario.set("switch.buffer", "20packets").run(seed=3, out=tmp_path / "3")], tmp_path / "other.html")
+        report.write(
+            [one, scenario.set("switch.buffer", "20packets").run(seed=3, out=tmp_path / "3")],
+            tmp_path / "other.html",
+        )

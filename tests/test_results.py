@@ -59,7 +59,16 @@ COLUMNS = {
         "latency_ns_max": I64,
         "cnps": I64,
     },
-    "links": {"link": I32, "from": TEXT, "to": TEXT, "rate_bps": I64, "frames": I64, "bytes": I64, "utilisation": F64, "busy_ns": I64},
+    "links": {
+        "link": I32,
+        "from": TEXT,
+        "to": TEXT,
+        "rate_bps": I64,
+        "frames": I64,
+        "bytes": I64,
+        "utilisation": F64,
+        "busy_ns": I64,
+    },
     "jobs": {
         "job": TEXT,
         "phase": TEXT,
@@ -71,7 +80,14 @@ COLUMNS = {
         "bytes_out": I64,
         "node_name": TEXT,
     },
-    "paths": {"flow": I64, "subflow": I64, "path": TEXT, "frames": I64, "bytes": I64, "fct_ns": I64},
+    "paths": {
+        "flow": I64,
+        "subflow": I64,
+        "path": TEXT,
+        "frames": I64,
+        "bytes": I64,
+        "fct_ns": I64,
+    },
 }
 STATISTICS = {"mean", "p50", "p95", "p99", "p999"}
 
@@ -88,7 +104,11 @@ def rows(result: Path, table: str) -> list[dict]:
 
 
 def test_files(result):
-    assert {path.name for path in result.iterdir()} == {"scenario.toml", "summary.json", *(f"{name}.parquet" for name in COLUMNS)}
+    assert {path.name for path in result.iterdir()} == {
+        "scenario.toml",
+        "summary.json",
+        *(f"{name}.parquet" for name in COLUMNS),
+    }
 
 
 @pytest.mark.parametrize("table", COLUMNS)
@@ -167,7 +187,9 @@ def test_tables_and_summary_agree(result):
 def test_goodput_of_flows_and_of_their_class(result):
     summary, flows = json.loads((result / "summary.json").read_text()), rows(result, "flows")
     goodputs = [flow["goodput_bps"] for flow in flows]
-    assert goodputs == pytest.approx([8e9 * flow["bytes"] / flow["fct_ns"] for flow in flows], rel=1e-3)
+    assert goodputs == pytest.approx(
+        [8e9 * flow["bytes"] / flow["fct_ns"] for flow in flows], rel=1e-3
+    )
     assert [flow["delivered_bytes"] for flow in flows] == [flow["bytes"] for flow in flows]
     (group,) = summary["goodput"]["by_class"].values()
     assert group == {
@@ -204,7 +226,11 @@ def test_jobs_are_told_by_block_and_kind(result):
     jobs = opened.summary["jobs"]
     assert list(jobs["by_block"]) == ["query"]
     assert list(jobs["by_kind"]) == ["query"]
-    assert jobs["by_block"]["query"] == jobs["by_kind"]["query"] == {key: jobs[key] for key in jobs["by_block"]["query"]}
+    assert (
+        jobs["by_block"]["query"]
+        == jobs["by_kind"]["query"]
+        == {key: jobs[key] for key in jobs["by_block"]["query"]}
+    )
     assert set(opened.jobs.column("phase")) == {"query"}
 
 
@@ -227,9 +253,18 @@ def test_a_result_of_the_previous_format_is_read(result, tmp_path):
     (old / "summary.json").write_text(json.dumps(summary | {"afflux_version": "0.1.0"}))
     with pytest.warns(afflux.UncheckedResult):
         opened = afflux.Result.open(old)
-    assert (opened.summary["failed_checks"], opened.summary["host_names"], opened.summary["ended_by"]) == ([], [], None)
+    assert (
+        opened.summary["failed_checks"],
+        opened.summary["host_names"],
+        opened.summary["ended_by"],
+    ) == ([], [], None)
     assert (opened.summary["build"], opened.summary["goodput"]) == (None, None)
     assert opened.explain().slowest(1) == afflux.Result.open(result).explain().slowest(1)
-    (old / "summary.json").write_text(json.dumps(summary | {"format": FORMAT + 1, "afflux_version": "9.0"}))
-    with pytest.raises(afflux.Error, match=r"has result format 4 \(afflux 9.0\), and this afflux reads formats 1 to 3: install a newer version"):
+    (old / "summary.json").write_text(
+        json.dumps(summary | {"format": FORMAT + 1, "afflux_version": "9.0"})
+    )
+    with pytest.raises(
+        afflux.Error,
+        match=r"has result format 4 \(afflux 9.0\), and this afflux reads formats 1 to 3: install a newer version",
+    ):
         afflux.Result.open(old)

@@ -34,9 +34,26 @@ LEVEL = {room: place for place, rooms in enumerate(LEVELS) for room in rooms}
 #: Imports within a function that go in the opposite direction: the file and the room.
 EXCEPTIONS = {("results/result.py", "report")}  # `Result.report` is documented
 #: Rooms that a command imports only when it runs, so that `afflux --help` does not wait for them.
-LATE = {"batch", "comparison", "decision", "demo", "executors", "report", "studies", "tuning", "watching"}
+LATE = {
+    "batch",
+    "comparison",
+    "decision",
+    "demo",
+    "executors",
+    "report",
+    "studies",
+    "tuning",
+    "watching",
+}
 
-ROOMS = sorted({path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()} - {"__init__"})
+ROOMS = sorted(
+    {
+        path.stem
+        for path in PACKAGE.iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").is_file()
+    }
+    - {"__init__"}
+)
 
 
 def sources(room: str) -> list[Path]:
@@ -50,7 +67,9 @@ def imported(source: Path) -> Iterator[str]:
     package = ["afflux", *source.relative_to(PACKAGE).parts[:-1]]
     for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            assert not any(name.name.partition(".")[0] == "afflux" for name in node.names), f"{source}:{node.lineno}: import from afflux by `from … import`"
+            assert not any(name.name.partition(".")[0] == "afflux" for name in node.names), (
+                f"{source}:{node.lineno}: import from afflux by `from … import`"
+            )
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             for name in node.names:
@@ -67,16 +86,25 @@ def test_every_room_has_its_level():
 def test_doors_open_one_way(room):
     for source in sources(room):
         for other in set(imported(source)) - {room}:
-            allowed = LEVEL[other] < LEVEL[room] or (str(source.relative_to(PACKAGE)), other) in EXCEPTIONS
-            assert allowed, f"{source.relative_to(REPO)} imports from {other}, which is not above {room}"
+            allowed = (
+                LEVEL[other] < LEVEL[room]
+                or (str(source.relative_to(PACKAGE)), other) in EXCEPTIONS
+            )
+            assert allowed, (
+                f"{source.relative_to(REPO)} imports from {other}, which is not above {room}"
+            )
 
 
 def test_the_page_names_every_room():
     page = (REPO / "docs" / "dev" / "python.md").read_text(encoding="utf-8")
-    assert re.findall(r"(?m)^\| `(\w+)/?`", page) == [room for rooms in LEVELS[1:] for room in sorted(rooms)]
+    assert re.findall(r"(?m)^\| `(\w+)/?`", page) == [
+        room for rooms in LEVELS[1:] for room in sorted(rooms)
+    ]
 
 
 def test_a_command_imports_its_rooms_when_it_runs():
     script = "import sys, afflux.cli; print(*{name.split('.')[1] for name in sys.modules if name.startswith('afflux.')})"
-    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    loaded = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stdout.split()
     assert not LATE & set(loaded)

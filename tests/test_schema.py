@@ -25,7 +25,11 @@ def test_every_key_says_its_default():
     silent = [key.place for key in EVERY if not facts.default(key)]
     assert silent == []
     assert [key.place for key in EVERY if re.search(r"\bDefault\b", key.text)] == []
-    bare = [key.place for key in EVERY if re.match(r"none\b", facts.default(key)) and not ABSENT.match(facts.default(key))]
+    bare = [
+        key.place
+        for key in EVERY
+        if re.match(r"none\b", facts.default(key)) and not ABSENT.match(facts.default(key))
+    ]
     assert bare == []
 
 
@@ -68,7 +72,9 @@ def test_defaults_are_those_of_resolved_scenarios():
             # The scenario cannot express the value, or the stated default refers to another key, a
             # fabric or a flow.
             continue
-        assert not ABSENT.match(shown) or value in ([], {}), f"{key.place}: {shown}, but it is {value}"
+        assert not ABSENT.match(shown) or value in ([], {}), (
+            f"{key.place}: {shown}, but it is {value}"
+        )
         if facts.plain(key):
             assert equal(value, said[0]), f"{key.place}: {shown}, but it is {value}"
             compared += 1
@@ -78,7 +84,9 @@ def test_defaults_are_those_of_resolved_scenarios():
             # The default is a text: the value is stated next to it, unless it is a table or as long
             # as a digest.
             long = isinstance(value, dict) or len(str(value)) > made.LONG
-            assert long or other(key) or equal(facts.computed(key), value), f"{key.place}: {shown}, but it is {value}"
+            assert long or other(key) or equal(facts.computed(key), value), (
+                f"{key.place}: {shown}, but it is {value}"
+            )
     assert compared > 420
 
 
@@ -114,11 +122,17 @@ def test_dcqcn_shows_the_parameters_of_every_set(parameters: str):
     transport = {"kind": "rdma", "mode": "irn", "dcqcn": {"parameters": parameters}}
     topology = {"kind": "star", "hosts": 2, "rate": "25Gbps"}
     traffic = [{"kind": "pairs", "pairs": [[0, 1]], "sizes": "1MB"}]
-    resolved = with_defaults(afflux.Scenario(topology=topology, host={"transport": transport}, traffic=traffic).check().resolved)
+    resolved = with_defaults(
+        afflux.Scenario(topology=topology, host={"transport": transport}, traffic=traffic)
+        .check()
+        .resolved
+    )
     for name, value in resolved["host"]["transport"]["dcqcn"].items():
         key = document().table("host.transport.dcqcn").key(name)
         first, *others = facts.literals(key)
-        assert equal(value, first) or any(equal(value, one) for one in others) or name == "parameters", f"{name}: {facts.default(key)}, but it is {value}"
+        assert (
+            equal(value, first) or any(equal(value, one) for one in others) or name == "parameters"
+        ), f"{name}: {facts.default(key)}, but it is {value}"
         if parameters == "paper":
             assert equal(value, first)
 
@@ -126,7 +140,9 @@ def test_dcqcn_shows_the_parameters_of_every_set(parameters: str):
 # Queries afflux several times for each of 750 keys.
 @pytest.mark.slow
 def test_recorded_facts_are_new():
-    assert made.text(made.made()) == made.FILE.read_text(encoding="utf-8"), "run `python -m docs.generator.facts`"
+    assert made.text(made.made()) == made.FILE.read_text(encoding="utf-8"), (
+        "run `python -m docs.generator.facts`"
+    )
 
 
 def test_sources_of_defaults():
@@ -164,7 +180,15 @@ def test_schema_of_a_table(command):
     ("path", "expected"),
     [
         ("switch.ecn.kmin", ["switch.ecn.kmin"]),
-        ("traffic[0].sizes", ["traffic.random.sizes", "traffic.permutation.sizes", "traffic.pairs.sizes", "traffic.all_to_all.sizes"]),
+        (
+            "traffic[0].sizes",
+            [
+                "traffic.random.sizes",
+                "traffic.permutation.sizes",
+                "traffic.pairs.sizes",
+                "traffic.all_to_all.sizes",
+            ],
+        ),
         ("traffic.0.sizes.unit", ["traffic.sizes.unit"]),
         ("traffic.hadoop.cluster.disks", ["traffic.cluster.disks"]),
         ("traffic.incast.total", ["traffic.incast.total"]),
@@ -186,19 +210,27 @@ def test_keys_of_several_kinds_are_shown_once(command):
     assert shown.count("Keys of traffic.sizes") == 1
     assert '"random"' in shown.splitlines()[0]
     assert '"all_to_all"' in shown.splitlines()[0]
-    assert [line for line in command("schema", "host.transport.congestion").stdout.splitlines() if line.startswith("host.")] == [
-        f'host.transport.congestion with kind = "{kind}"' for kind in ("tcp", "rdma", "pfabric")
-    ]
+    assert [
+        line
+        for line in command("schema", "host.transport.congestion").stdout.splitlines()
+        if line.startswith("host.")
+    ] == [f'host.transport.congestion with kind = "{kind}"' for kind in ("tcp", "rdma", "pfabric")]
 
 
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("switch.ecn.kmni", "there is no key 'kmni' in [switch.ecn] (did you mean 'kmin'?): the keys there are at, average_weight"),
+        (
+            "switch.ecn.kmni",
+            "there is no key 'kmni' in [switch.ecn] (did you mean 'kmin'?): the keys there are at, average_weight",
+        ),
         ("kmin", "there is no key or table 'kmin' (did you mean 'switch.ecn.kmin'?)"),
         ("swich.ecn", "there is no key or table 'swich' (did you mean 'switch'?)"),
         ("traffic.incst", "there is no key 'incst' in [traffic] (did you mean 'incast'?)"),
-        ("switch.buffer.size", "switch.buffer.size: switch.buffer is not a table, so it has no keys"),
+        (
+            "switch.buffer.size",
+            "switch.buffer.size: switch.buffer is not a table, so it has no keys",
+        ),
         ("", "the path is empty: write a key, as in switch.ecn.kmin"),
     ],
 )
@@ -210,7 +242,9 @@ def test_a_wrong_key(command, path: str, message: str):
 
 def test_json(command):
     (key,) = json.loads(command("schema", "switch.pfc.watchdog.detection", "--json").stdout)
-    assert {name: key[name] for name in ("path", "type", "required", "default", "default_value")} == {
+    assert {
+        name: key[name] for name in ("path", "type", "required", "default", "default_value")
+    } == {
         "path": "switch.pfc.watchdog.detection",
         "type": "time",
         "required": False,
@@ -218,7 +252,10 @@ def test_json(command):
         "default_value": "200ms",
     }
     (table,) = json.loads(command("schema", "switch.ecn", "--json").stdout)
-    assert [inner["path"] for inner in table["keys"]][:2] == ["switch.ecn.at", "switch.ecn.average_weight"]
+    assert [inner["path"] for inner in table["keys"]][:2] == [
+        "switch.ecn.at",
+        "switch.ecn.average_weight",
+    ]
     assert json.loads(command("schema", "--json").stdout)["$schema"]
 
 

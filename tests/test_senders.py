@@ -66,7 +66,9 @@ def test_the_window_limits(run: afflux.Result) -> None:
 def test_explain_shows_medians(run: afflux.Result, command) -> None:
     shown = command("explain", run.dir)
     assert shown.returncode == 0, shown.stderr
-    assert re.search(r"limited\s+29\.2 kB\s+–\s+29\.2 kB\s+98\.\d+ %\s+8\.\d+ ms\s+–", shown.stdout), shown.stdout
+    assert re.search(
+        r"limited\s+29\.2 kB\s+–\s+29\.2 kB\s+98\.\d+ %\s+8\.\d+ ms\s+–", shown.stdout
+    ), shown.stdout
     assert "What senders knew" in command("explain", run.dir, "--flow", "0").stdout
     assert "What senders knew" not in command("explain", run.dir, "--slowest", "0", "--json").stdout
 
@@ -74,7 +76,9 @@ def test_explain_shows_medians(run: afflux.Result, command) -> None:
 def test_the_report_draws_them(run: afflux.Result, tmp_path: Path) -> None:
     page = report.write([run], tmp_path / "page.html").read_text(encoding="utf-8")
     section = page[page.index('<section id="senders"') :]
-    assert re.findall(r'<h3><span lang="en">(.*?)</span>', section[: section.index("</section>")]) == ["Congestion window", "In flight", "Smoothed round trip"]
+    assert re.findall(
+        r'<h3><span lang="en">(.*?)</span>', section[: section.index("</section>")]
+    ) == ["Congestion window", "In flight", "Smoothed round trip"]
     assert "path 14.6" in section, "the lines in words"
 
 
@@ -85,13 +89,27 @@ def test_no_section_without_them(scenario, tmp_path: Path) -> None:
 
 
 def test_a_design_has_one_colour(run: afflux.Result, tmp_path: Path) -> None:
-    (tmp_path / "path.toml").write_text(PATH.replace('name = "path"', 'name = "paced"').replace('congestion = "newreno"', 'congestion = "bbr"'))
+    (tmp_path / "path.toml").write_text(
+        PATH.replace('name = "path"', 'name = "paced"').replace(
+            'congestion = "newreno"', 'congestion = "bbr"'
+        )
+    )
     paced = afflux.load(tmp_path / "path.toml").run(out=tmp_path / "paced")
     page = report.write([run, paced], tmp_path / "page.html").read_text(encoding="utf-8")
-    section = page[page.index('<section id="senders"') : page.index("</section>", page.index('<section id="senders"'))]
+    section = page[
+        page.index('<section id="senders"') : page.index(
+            "</section>", page.index('<section id="senders"')
+        )
+    ]
     figures = section.split("<figure")[1:]
     names = [
-        {name: colour for colour, name in re.findall(r'class="line-name" style="--y:[\d.]+%;--c:var\((.*?)\)">.*?</svg>(\w+)<', figure)} for figure in figures
+        {
+            name: colour
+            for colour, name in re.findall(
+                r'class="line-name" style="--y:[\d.]+%;--c:var\((.*?)\)">.*?</svg>(\w+)<', figure
+            )
+        }
+        for figure in figures
     ]
     assert [set(one) for one in names] == [{"path", "paced"}] * 3 + [{"paced"}]
     assert len({one["paced"] for one in names}) == 1

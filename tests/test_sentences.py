@@ -36,7 +36,15 @@ CASES = {
         "**shallow の方が完了時間の平均が小さくなります。**7.94 ms（deep は 12.0 ms）、34% 減（95% 信頼区間 27～40%、対応するシード 5 個）。",
     ),
     "clearly worse, and why": (
-        [design("deep", fct=BASE), design("shallow", fct=by(1.5, 0.1), drops=[100, 120, 90, 110, 130], timeouts=[3, 4, 5, 3, 4])],
+        [
+            design("deep", fct=BASE),
+            design(
+                "shallow",
+                fct=by(1.5, 0.1),
+                drops=[100, 120, 90, 110, 130],
+                timeouts=[3, 4, 5, 3, 4],
+            ),
+        ],
         "**shallow has the higher mean completion time:** 18.1 ms instead of 12.0 ms with deep, 50 % more (95 % interval 36 to 65 %, 5 paired seeds). "
         "Likely causes: more queue drops (110 instead of 0) and more time-outs (3.80 instead of 0).",
         "**shallow の方が完了時間の平均が大きくなります。**18.1 ms（deep は 12.0 ms）、50% 増（95% 信頼区間 36～65%、対応するシード 5 個）。"
@@ -57,8 +65,22 @@ CASES = {
     # 850.1 with shallow" above rows that were all better.
     "one measure differs by a factor and is not clear, all else is": (
         [
-            design("deep", slow99=100.0, fct=BASE, p99=BASE, drops=[900, 1000, 1100, 950, 1050], timeouts=[50, 60, 55, 45, 52]),
-            design("shallow", slow99=NOISY, fct=by(0.4, 0.1), p99=by(0.5, 0.1), drops=[90, 100, 110, 80, 70], timeouts=[5, 6, 5, 4, 5]),
+            design(
+                "deep",
+                slow99=100.0,
+                fct=BASE,
+                p99=BASE,
+                drops=[900, 1000, 1100, 950, 1050],
+                timeouts=[50, 60, 55, 45, 52],
+            ),
+            design(
+                "shallow",
+                slow99=NOISY,
+                fct=by(0.4, 0.1),
+                p99=by(0.5, 0.1),
+                drops=[90, 100, 110, 80, 70],
+                timeouts=[5, 6, 5, 4, 5],
+            ),
         ],
         "**shallow has the lower mean completion time:** 4.81 ms instead of 12.0 ms with deep, 60 % less (95 % interval 56 to 64 %, 5 paired seeds). "
         "Also better: p99 completion time (50 % less). Likely causes: fewer queue drops (90 instead of 1,000) and fewer time-outs (5 instead of 52.4). "
@@ -70,7 +92,10 @@ CASES = {
     # An earlier version answered "job time is 0.4 % higher" although the mean completion time was
     # 91 % lower.
     "a trifle worse in one measure, far better in another": (
-        [design("deep", job=[100.0, 101.0, 99.0, 100.0, 102.0], fct=BASE), design("shallow", job=[100.4, 101.41, 99.39, 100.41, 102.4], fct=by(0.09, 0.2))],
+        [
+            design("deep", job=[100.0, 101.0, 99.0, 100.0, 102.0], fct=BASE),
+            design("shallow", job=[100.4, 101.41, 99.39, 100.41, 102.4], fct=by(0.09, 0.2)),
+        ],
         "**shallow has the lower mean completion time:** 1.09 ms instead of 12.0 ms with deep, 91 % less (95 % interval 89 to 93 %, 5 paired seeds). "
         "But its job time is worse: 100.8 ms instead of 100.4 ms, 0.40 % more (95 % interval 0.39 to 0.41 %, 5 paired seeds).",
         "**shallow の方が完了時間の平均が小さくなります。**1.09 ms（deep は 12.0 ms）、91% 減（95% 信頼区間 89～93%、対応するシード 5 個）。"
@@ -105,7 +130,10 @@ CASES = {
         None,
     ),
     "a trifle against a choice does not interrupt it": (
-        [design("a", fct=BASE, goodput=10.0), design("b", fct=by(0.5, 0.05), goodput=spread(9.999, 0.00001))],
+        [
+            design("a", fct=BASE, goodput=10.0),
+            design("b", fct=by(0.5, 0.05), goodput=spread(9.999, 0.00001)),
+        ],
         "**b has the lower mean completion time:** 6.01 ms instead of 12.0 ms with a, 50 % less (95 % interval 47 to 52 %, 5 paired seeds). "
         "Also worse: goodput while busy (0.0100 % less).",
         None,
@@ -113,7 +141,10 @@ CASES = {
     # A switch with a longer ideal completion time had 18 % less slowdown, but the same completion
     # times as the other switch.
     "slowdown where flows alone take longer": (
-        [design("shallow", slow=30.0, slow99=BASE, alone=1.0), design("deep", slow=25.0, slow99=by(0.8, 0.02), alone=1.2)],
+        [
+            design("shallow", slow=30.0, slow99=BASE, alone=1.0),
+            design("deep", slow=25.0, slow99=by(0.8, 0.02), alone=1.2),
+        ],
         "**No main measure differs between deep and shallow.** They are equal with each seed (5 paired seeds).",
         None,
     ),
@@ -131,7 +162,10 @@ CASES = {
         None,
     ),
     "unclear in two measures": (
-        [design("a", fct=[10.0, 11.0, 12.0], p99=[100.0, 200.0, 150.0]), design("b", fct=[9.8, 11.6, 11.1], p99=[50.0, 260.0, 90.0])],
+        [
+            design("a", fct=[10.0, 11.0, 12.0], p99=[100.0, 200.0, 150.0]),
+            design("b", fct=[9.8, 11.6, 11.1], p99=[50.0, 260.0, 90.0]),
+        ],
         "**Cannot tell whether b is better than a.** The mean completion time is 10.83 ms with b and 11.00 ms with a, between 16 % less and 16 % more "
         "(95 % interval, 3 paired seeds). About 73 more seeds would decide. "
         "Cannot tell either: p99 completion time (133 ms instead of 150 ms, between 79 % less and 158 % more; about 10 more seeds would decide).",
@@ -150,7 +184,10 @@ CASES = {
         None,
     ),
     "deterministic, and no seed in common": (
-        [design("a", fct=10.0, hash="x", seeds=range(1, 6)), design("b", fct=9.0, hash="y", seeds=range(6, 11))],
+        [
+            design("a", fct=10.0, hash="x", seeds=range(1, 6)),
+            design("b", fct=9.0, hash="y", seeds=range(6, 11)),
+        ],
         "**b has the lower mean completion time:** 9.00 ms instead of 10.0 ms with a, 10 % less (deterministic: one run says all).",
         None,
     ),
@@ -197,7 +234,10 @@ CASES = {
         "**b の方が未完了のフローが少なくなります。**0（a は 35）、35 減（95% 信頼区間 30.3～39.7、対応するシード 5 個）。",
     ),
     "flows unfinished on both sides": (
-        [design("a", unfinished=[30, 35, 40, 33, 37], fct=BASE), design("b", unfinished=[34, 36, 38, 30, 35], fct=by(0.7, 0.1))],
+        [
+            design("a", unfinished=[30, 35, 40, 33, 37], fct=BASE),
+            design("b", unfinished=[34, 36, 38, 30, 35], fct=by(0.7, 0.1)),
+        ],
         "Flows not finished: 34.6 of 1,000 with b, 35 of 1,000 with a; no clear difference. "
         "**b has the lower mean completion time of finished flows:** 8.43 ms instead of 12.0 ms with a, 30 % less "
         "(95 % interval 23 to 37 %, 5 paired seeds).",
@@ -231,7 +271,16 @@ CASES = {
     "no flow finished on one side": (
         [
             design("a", fct=BASE),
-            design("b", fct=None, p50=None, p99=None, slow=None, slow50=None, slow99=None, unfinished=[1000] * 5),
+            design(
+                "b",
+                fct=None,
+                p50=None,
+                p99=None,
+                slow=None,
+                slow50=None,
+                slow99=None,
+                unfinished=[1000] * 5,
+            ),
         ],
         "**b leaves more flows unfinished:** 1,000 instead of 0 with a, 1,000 more (the same with each of 5 paired seeds).",
         None,
@@ -261,13 +310,21 @@ CASES = {
         None,
     ),
     "the best is as dear as the baseline, another is cheaper": (
-        [design("deep", fct=BASE, price=30_000), design("marking", fct=by(0.5, 0.05), price=30_000), design("shallow", fct=by(0.8, 0.05), price=12_000)],
+        [
+            design("deep", fct=BASE, price=30_000),
+            design("marking", fct=by(0.5, 0.05), price=30_000),
+            design("shallow", fct=by(0.8, 0.05), price=12_000),
+        ],
         "**marking has the lowest mean completion time:** 6.01 ms instead of 12.0 ms, 50 % less (95 % interval 47 to 52 %, 5 paired seeds). "
         "Also lower than with deep: shallow (20 % less). Cost: USD 30,000 with deep, USD 30,000 with marking, USD 12,000 with shallow.",
         None,
     ),
     "none of several is better": (
-        [design("deep", fct=BASE, price=30_000), design("x", fct=by(1.5, 0.1), price=12_000), design("y", fct=by(1.3, 0.1), price=15_000)],
+        [
+            design("deep", fct=BASE, price=30_000),
+            design("x", fct=by(1.5, 0.1), price=12_000),
+            design("y", fct=by(1.3, 0.1), price=15_000),
+        ],
         "**No design is better than deep.** x has a higher mean completion time than deep: 18.1 ms instead of 12.0 ms, 50 % more "
         "(95 % interval 36 to 65 %, 5 paired seeds). Also higher than with deep: y (30 % more). "
         "Cost: USD 30,000 with deep, USD 12,000 with x, USD 15,000 with y.",
@@ -291,7 +348,13 @@ CASES = {
         [
             design("deep", fct=BASE),
             design("x", fct=by(0.52, 0.05)),
-            design("y", fct=[old * new / 2 for old, new in zip(BASE, (1.1, 0.9, 1.05, 0.93, 1.02), strict=True)]),
+            design(
+                "y",
+                fct=[
+                    old * new / 2
+                    for old, new in zip(BASE, (1.1, 0.9, 1.05, 0.93, 1.02), strict=True)
+                ],
+            ),
         ],
         "**y has a lower mean completion time than deep:** 5.97 ms instead of 12.0 ms, 50 % less (95 % interval 45 to 55 %, 5 paired seeds). "
         "Also lower than with deep: x (48 % less). y is not clearly better than x: between 15 % less and 8.7 % more; about 20 more seeds would decide.",
@@ -319,7 +382,9 @@ CASES = {
     "only counters are clear": (
         [
             design("a", fct=BASE, drops=[100, 110, 90, 95, 105]),
-            design("b", fct=by(0.95, 0.3), drops=[10, 11, 9, 10, 12], marks=[500, 510, 490, 500, 505]),
+            design(
+                "b", fct=by(0.95, 0.3), drops=[10, 11, 9, 10, 12], marks=[500, 510, 490, 500, 505]
+            ),
         ],
         "**Cannot tell whether b is better than a.** The mean completion time is 11.7 ms with b and 12.0 ms with a, between 29 % less and 28 % more "
         "(95 % interval, 5 paired seeds). About 80 more seeds would decide. "
@@ -333,7 +398,12 @@ CASES = {
     ),
     # Goodput changed most, but for jobs it carries the same information as their time.
     "job time speaks before goodput": (
-        [design("a", job=BASE, goodput=BASE), design("b", job=[0.5 * value for value in BASE], goodput=[20 * value for value in BASE])],
+        [
+            design("a", job=BASE, goodput=BASE),
+            design(
+                "b", job=[0.5 * value for value in BASE], goodput=[20 * value for value in BASE]
+            ),
+        ],
         "**b has the lower job time:** 6.00 ms instead of 12.0 ms with a, 50 % less (the same with each of 5 paired seeds). Also better: goodput while busy "
         "(20 times as much).",
         None,
@@ -342,8 +412,12 @@ CASES = {
     "the best design is the best in the measure that is named": (
         [
             design("a", job=BASE, goodput=BASE),
-            design("b", job=[0.2 * value for value in BASE], goodput=[10 * value for value in BASE]),
-            design("c", job=[0.5 * value for value in BASE], goodput=[20 * value for value in BASE]),
+            design(
+                "b", job=[0.2 * value for value in BASE], goodput=[10 * value for value in BASE]
+            ),
+            design(
+                "c", job=[0.5 * value for value in BASE], goodput=[20 * value for value in BASE]
+            ),
         ],
         "**b has the lowest job time:** 2.40 ms instead of 12.0 ms, 80 % less (the same with each of 5 paired seeds). "
         "Also better with b: goodput while busy (10 times as much). Also lower than with a: c (50 % less).",
@@ -362,19 +436,28 @@ CASES = {
     # Four seeds halve. The fifth one, in which everything takes a hundred times as long, is a tenth
     # longer.
     "the typical seed and the mean disagree": (
-        [design("a", fct=[1.0, 1.0, 1.0, 1.0, 100.0]), design("b", fct=[0.5, 0.5, 0.5, 0.5, 110.0])],
+        [
+            design("a", fct=[1.0, 1.0, 1.0, 1.0, 100.0]),
+            design("b", fct=[0.5, 0.5, 0.5, 0.5, 110.0]),
+        ],
         "**Cannot tell whether b is better than a.** The mean completion time is 22.4 ms with b and 20.8 ms with a, between 62 % less and 9.3 % less "
         "(95 % interval, 5 paired seeds). The typical seed and the mean over the seeds disagree: single seeds decide the mean.",
         None,
     ),
     "the typical ratio is another one than that of the means": (
-        [design("a", fct=[1.0, 1.0, 1.0, 1.0, 100.0]), design("b", fct=[0.5, 0.45, 0.55, 0.5, 80.0])],
+        [
+            design("a", fct=[1.0, 1.0, 1.0, 1.0, 100.0]),
+            design("b", fct=[0.5, 0.45, 0.55, 0.5, 80.0]),
+        ],
         "**b has the lower mean completion time:** 16.4 ms instead of 20.8 ms with a, 45 % less in the geometric mean of pairs "
         "(95 % interval 28 to 58 %, 5 paired seeds).",
         None,
     ),
     "clear one by one, not together": (
-        [design("a", fct=BASE, slow=BASE, p99=BASE), design("b", fct=by(0.8, 0.2), slow=by(0.85, 0.15), p99=by(1.02, 0.3))],
+        [
+            design("a", fct=BASE, slow=BASE, p99=BASE),
+            design("b", fct=by(0.8, 0.2), slow=by(0.85, 0.15), p99=by(1.02, 0.3)),
+        ],
         "**Cannot tell whether b is better than a.** Judged alone, the mean completion time is clear: 9.70 ms with b instead of 12.0 ms with a, 20 % less "
         "(95 % interval 2.6 to 34 %, 5 paired seeds); among all 3 differences in the main measures it may be chance. About 2 more seeds would decide. "
         "The same holds for mean slowdown (15 % less). Cannot tell: p99 completion time.",
@@ -383,7 +466,10 @@ CASES = {
         "あと約 2 個のシードで判断できる見込みです。次も同様です: スローダウンの平均（15% 減）。判断できない: 完了時間の p99。",
     ),
     "one established, one clear alone": (
-        [design("a", fct=BASE, slow=BASE, p99=BASE), design("b", fct=by(0.5, 0.1), slow=by(0.85, 0.15), p99=by(1.02, 0.3))],
+        [
+            design("a", fct=BASE, slow=BASE, p99=BASE),
+            design("b", fct=by(0.5, 0.1), slow=by(0.85, 0.15), p99=by(1.02, 0.3)),
+        ],
         "**b has the lower mean completion time:** 6.02 ms instead of 12.0 ms with a, 50 % less (95 % interval 45 to 55 %, 5 paired seeds). "
         "Clear only when judged alone, not among all 3 differences in the main measures: mean slowdown (15 % less). Cannot tell: p99 completion time.",
         None,
@@ -399,7 +485,12 @@ CASES = {
                 timeouts=[0, 1, 2, 4, 0],
                 price=36_000,
             ),
-            design("deep", fct=[0.683, 0.705, 0.961, 1.407, 1.052], slow99=[99.2, 74.2, 82.9, 153.7, 90.1], price=96_000),
+            design(
+                "deep",
+                fct=[0.683, 0.705, 0.961, 1.407, 1.052],
+                slow99=[99.2, 74.2, 82.9, 153.7, 90.1],
+                price=96_000,
+            ),
         ],
         "**Cannot tell whether deep is better than shallow.** The mean completion time is 962 µs with deep and 3.10 ms with shallow, "
         "between 84 % less and 39 % more (95 % interval, 5 paired seeds). About 3 more seeds would decide. "
@@ -420,7 +511,12 @@ CASES = {
         None,
     ),
     "several designs, one clear alone in the measure of the answer": (
-        [design("a", fct=BASE), design("b", fct=by(0.5, 0.1)), design("c", fct=by(0.85, 0.15)), design("d", fct=by(1.02, 0.1))],
+        [
+            design("a", fct=BASE),
+            design("b", fct=by(0.5, 0.1)),
+            design("c", fct=by(0.85, 0.15)),
+            design("d", fct=by(1.02, 0.1)),
+        ],
         "**b has the lowest mean completion time:** 6.02 ms instead of 12.0 ms, 50 % less (95 % interval 45 to 55 %, 5 paired seeds). "
         "No established difference from a in any main measure: c (15 % less, clear only when judged alone); "
         "d (between 7.5 % less and 13 % more; about 59 more seeds would decide).",
@@ -437,7 +533,20 @@ CASES = {
         None,
     ),
     "nothing finished anywhere": (
-        [design(name, fct=None, p50=None, p99=None, slow=None, slow50=None, slow99=None, goodput=0.0, unfinished=1_000) for name in ("a", "b")],
+        [
+            design(
+                name,
+                fct=None,
+                p50=None,
+                p99=None,
+                slow=None,
+                slow50=None,
+                slow99=None,
+                goodput=0.0,
+                unfinished=1_000,
+            )
+            for name in ("a", "b")
+        ],
         "**No main measure differs between b and a.** They are equal with each seed (5 paired seeds). Flows not finished: 1,000 of 1,000 with every design.",
         None,
     ),
@@ -475,23 +584,37 @@ def consistent(found: afflux.Comparison) -> None:
     assert all(d.clear and d.metric in MAIN for d in established)
     if lead is None:
         assert established == []
-        assert bold.startswith(("Cannot tell", "No main measure", "One seed", "2 seeds", "Nothing can"))
+        assert bold.startswith(
+            ("Cannot tell", "No main measure", "One seed", "2 seeds", "Nothing can")
+        )
     else:
         assert lead in established
         assert lead.clear
         text = str(said)
-        named = re.search(rf"\b{lead.design} (?:has|leaves) (?:a |the )?(lower|lowest|fewer|higher|highest|more)\b", text)
+        named = re.search(
+            rf"\b{lead.design} (?:has|leaves) (?:a |the )?(lower|lowest|fewer|higher|highest|more)\b",
+            text,
+        )
         assert named
         assert (named[1] in ("lower", "lowest", "fewer")) is (lead.design_mean < lead.baseline_mean)
-        assert bold.startswith("No design is better") is (lead.verdict == "worse" and len(found.designs) > 1)
+        assert bold.startswith("No design is better") is (
+            lead.verdict == "worse" and len(found.designs) > 1
+        )
         if "lowest" in bold or "highest" in bold:
             # If results repeat, means may be over different seeds. So each design is compared with
             # the baseline's mean over the same seeds.
             of_lead = lead.design_mean / lead.baseline_mean
-            others = [d for d in found.differences if d.metric == lead.metric and d.design != lead.design]
-            assert all((of_lead < d.design_mean / d.baseline_mean) is ("lowest" in bold) for d in others)
+            others = [
+                d for d in found.differences if d.metric == lead.metric and d.design != lead.design
+            ]
+            assert all(
+                (of_lead < d.design_mean / d.baseline_mean) is ("lowest" in bold) for d in others
+            )
         if lead.metric.name != "unfinished":
-            assert not any(d.established and d.metric.name == "unfinished" and d.design == lead.design for d in found.differences)
+            assert not any(
+                d.established and d.metric.name == "unfinished" and d.design == lead.design
+                for d in found.differences
+            )
     for words in (str(said), said.ja):
         assert not re.search(r"(\S+) to \1 ", words), words
         assert not re.search(r"(\d\S* \S+) instead of \1\b", words), words
@@ -518,24 +641,46 @@ def test_the_answer_never_contradicts_the_verdicts():
     for _ in range(count):
         seeds = drawn.choice((1, 2, 3, 4, 5, 5, 5, 8, 10))
         names = ["base", *"abc"[: drawn.choice((1, 1, 1, 2, 3))]]
-        common = {measure: [drawn.lognormvariate(2, 0.5) for _ in range(seeds)] for measure in measures}
+        common = {
+            measure: [drawn.lognormvariate(2, 0.5) for _ in range(seeds)] for measure in measures
+        }
         designs = []
         for name in names:
             numbers = {}
             for measure in measures:
-                effect = 0.0 if name == "base" else drawn.choice((0.0, 0.0, drawn.gauss(0, 0.3), drawn.gauss(0, 2)))
+                effect = (
+                    0.0
+                    if name == "base"
+                    else drawn.choice((0.0, 0.0, drawn.gauss(0, 0.3), drawn.gauss(0, 2)))
+                )
                 noise = drawn.choice((0.0, 0.05, 0.3, 1.0))
-                numbers[measure] = [value * math.exp(effect + drawn.gauss(0, noise)) for value in common[measure]]
+                numbers[measure] = [
+                    value * math.exp(effect + drawn.gauss(0, noise)) for value in common[measure]
+                ]
             for counter in counters:
                 scale = drawn.choice((0, 1, 100))
                 numbers[counter] = [drawn.randint(0, scale) for _ in range(seeds)]
             left = drawn.choice((0, 0, 0, 3, 50))
             numbers["unfinished"] = [drawn.randint(0, left) for _ in range(seeds)]
             numbers["price"] = drawn.choice((None, 10, 20, 30))
-            numbers["hash"] = drawn.choice(([f"{name}{seed}" for seed in range(seeds)], [f"{name}{seed // 2}" for seed in range(seeds)]))
+            numbers["hash"] = drawn.choice(
+                (
+                    [f"{name}{seed}" for seed in range(seeds)],
+                    [f"{name}{seed // 2}" for seed in range(seeds)],
+                )
+            )
             if drawn.random() < 0.1:
-                numbers = {key: value[0] if isinstance(value, list) else value for key, value in numbers.items()} | {"hash": name}
-                designs.append(design(name, seeds=range(1, seeds + 1), **{key: [value] * seeds for key, value in numbers.items()}))
+                numbers = {
+                    key: value[0] if isinstance(value, list) else value
+                    for key, value in numbers.items()
+                } | {"hash": name}
+                designs.append(
+                    design(
+                        name,
+                        seeds=range(1, seeds + 1),
+                        **{key: [value] * seeds for key, value in numbers.items()},
+                    )
+                )
             else:
                 designs.append(design(name, **numbers))
         found = compare(*designs)
@@ -551,7 +696,16 @@ def test_where_nothing_differs_the_answer_rarely_says_so():
     measures = ("fct", "p50", "p99", "slow", "slow50", "slow99", "goodput", "job")
     named = single = 0
     for _ in range(400):
-        designs = [design(name, **{measure: [drawn.lognormvariate(2, 0.5) for _ in range(5)] for measure in measures}) for name in "ab"]
+        designs = [
+            design(
+                name,
+                **{
+                    measure: [drawn.lognormvariate(2, 0.5) for _ in range(5)]
+                    for measure in measures
+                },
+            )
+            for name in "ab"
+        ]
         found = compare(*designs)
         named += headline.lead(found) is not None
         single += any(d.clear for d in found.differences)
@@ -563,7 +717,13 @@ def test_the_truth_about_samples_is_in_the_numbers():
     same = compare(design("a", fct=10.0, hash="x"), design("b", fct=9.0, hash="y"))
     (d,) = [d.to_dict() for d in same.differences if d.metric.name == "fct_mean_ns"]
     assert (d["seeds"], d["samples"], d["deterministic"], d["verdict"]) == (5, 1, True, "better")
-    assert (d["low"], d["high"], d["ratio_low"], d["p"], d["seeds_to_decide"]) == (None, None, None, None, None)
+    assert (d["low"], d["high"], d["ratio_low"], d["p"], d["seeds_to_decide"]) == (
+        None,
+        None,
+        None,
+        None,
+        None,
+    )
     assert d["difference"] == pytest.approx(-1e6)
     assert d["ratio"] == pytest.approx(0.9)
     assert "deterministic" in same.notes[0]
@@ -590,7 +750,9 @@ def test_how_many_false_verdicts_to_expect_is_said():
     found = compare(*CASES["several designs, one the best"][0])
     (note,) = [note for note in found.notes if "by chance" in note]
     # Three mean completion times are judged. Measures that are equal everywhere are not judged.
-    assert note.startswith("3 differences are judged, each at 95 %: where nothing differs, about 0.2 of them come out clear by chance")
+    assert note.startswith(
+        "3 differences are judged, each at 95 %: where nothing differs, about 0.2 of them come out clear by chance"
+    )
     assert "Holm" in note
 
 
@@ -600,14 +762,25 @@ def test_how_many_false_verdicts_to_expect_is_said():
 def written(tmp_path, name: str, seed: int, **numbers):
     place = tmp_path / f"{name}-{seed}"
     place.mkdir()
-    (place / "summary.json").write_text(json.dumps(summary(name, seed, **numbers)), encoding="utf-8")
+    (place / "summary.json").write_text(
+        json.dumps(summary(name, seed, **numbers)), encoding="utf-8"
+    )
     return place
 
 
 def test_results_of_several_versions_are_refused(invoke, tmp_path):
     for name, seed, version in itertools.product("ab", (1, 2, 3), ("0.0.9",)):
-        written(tmp_path, name, seed, fct=10.0 + seed, version=version if name == "a" else afflux.__version__)
-    for command in (("compare", "a-1", "a-2", "b-1", "b-2"), ("report", "a-1", "a-2", "b-1", "b-2", "-o", "page.html")):
+        written(
+            tmp_path,
+            name,
+            seed,
+            fct=10.0 + seed,
+            version=version if name == "a" else afflux.__version__,
+        )
+    for command in (
+        ("compare", "a-1", "a-2", "b-1", "b-2"),
+        ("report", "a-1", "a-2", "b-1", "b-2", "-o", "page.html"),
+    ):
         done = invoke(*command)
         assert done.exit_code == 2
         # Each result without digests causes a note.
@@ -625,7 +798,9 @@ def test_results_of_another_version_are_named(invoke, tmp_path):
         written(tmp_path, name, seed, fct=10.0 + seed + ord(name), version="0.0.9")
     done = invoke("compare", *(f"{name}-{seed}" for name in "ab" for seed in (1, 2, 3)))
     assert done.exit_code == 0, done.output
-    assert f"note: made by afflux 0.0.9, read by {afflux.__version__}" in " ".join(done.output.split())
+    assert f"note: made by afflux 0.0.9, read by {afflux.__version__}" in " ".join(
+        done.output.split()
+    )
     assert "a-1, a-2, a-3 and 3 more" in " ".join(done.output.split())
 
 

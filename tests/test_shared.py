@@ -12,7 +12,17 @@ from given import REFERENCE
 def coflows(command, trace, count: int) -> None:
     """Runs the first `count` coflows of a trace to their end. The notes must mention flows within a
     host."""
-    done = command("run", REPO / "examples/coflows.toml", "--set", f"traffic.0.file={trace}", "--set", f"traffic.0.coflows={count}", "--json", "-o", "out")
+    done = command(
+        "run",
+        REPO / "examples/coflows.toml",
+        "--set",
+        f"traffic.0.file={trace}",
+        "--set",
+        f"traffic.0.coflows={count}",
+        "--json",
+        "-o",
+        "out",
+    )
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary["jobs"]["finished"] == count
@@ -29,7 +39,9 @@ def test_coflows(command, tmp_path):
         # One rack has both mappers and reducers.
         reducers = {mappers[0], *((40 + 7 * coflow + 11 * reducer) % 150 for reducer in range(3))}
         to = [f"{rack}:{1 + (coflow + rack) % 12}.0" for rack in sorted(reducers)]
-        lines.append(" ".join(map(str, [coflow + 1, 900 * coflow, len(mappers), *mappers, len(to), *to])))
+        lines.append(
+            " ".join(map(str, [coflow + 1, 900 * coflow, len(mappers), *mappers, len(to), *to]))
+        )
     (tmp_path / "trace.txt").write_text("\n".join(lines) + "\n")
     coflows(command, tmp_path / "trace.txt", 6)
 
@@ -59,7 +71,9 @@ until = "{until}"
 """
 
 
-@pytest.mark.parametrize("flows", ["ls128_ali_L80_0.001s", "micro_incast16_1MB", "micro_perm", "micro_single"])
+@pytest.mark.parametrize(
+    "flows", ["ls128_ali_L80_0.001s", "micro_incast16_1MB", "micro_perm", "micro_single"]
+)
 def test_conweave_flow_lists(command, scenario, tmp_path, flows):
     inputs = REFERENCE / "conweave/inputs"
     (tmp_path / "flows.txt").write_bytes(lzma.decompress((inputs / f"{flows}.txt.xz").read_bytes()))
@@ -75,7 +89,9 @@ def test_conweave_flow_lists(command, scenario, tmp_path, flows):
 
 def test_htsim_connection_matrix(command, scenario):
     matrix = REFERENCE / "htsim/perm_128n_10000000B.cm"
-    text = FABRIC.format(kind="fat_tree", fabric="k = 8", format="htsim", file=matrix, until="100us")
+    text = FABRIC.format(
+        kind="fat_tree", fabric="k = 8", format="htsim", file=matrix, until="100us"
+    )
     done = command("run", scenario(text=text), "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["flows"]["started"] == 128

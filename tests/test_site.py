@@ -53,7 +53,9 @@ def test_every_key_of_the_schema_is_on_a_page():
         places = [table, *([table.variants[kind]] if kind in table.variants else [])]
         key = next((found for place in places if (found := place.key(name))), None)
         assert key is not None, f"{definition} {kind}: {name}"
-        assert f"### `{name}` {{ #{name} }}" in KEYS[f"{keys.FOLDER}/{keys.file(key.table)}"], f"{definition} {kind}: {name}"
+        assert f"### `{name}` {{ #{name} }}" in KEYS[f"{keys.FOLDER}/{keys.file(key.table)}"], (
+            f"{definition} {kind}: {name}"
+        )
         if kind:
             assert kind in table.kinds
 
@@ -78,28 +80,53 @@ def test_examples_are_values_that_afflux_takes():
         value = examples.example(key)
         assert tomllib.loads(f"{key.name} = {examples.toml(value)}")[key.name] == value
         refused = probe().refusal(key, value) or ""
-        assert not re.search(r"\b(above|at least|at most|up to|from \S+ to)\b", refused), f"{key.table.name}.{key.name} = {value}: {refused}"
+        assert not re.search(r"\b(above|at least|at most|up to|from \S+ to)\b", refused), (
+            f"{key.table.name}.{key.name} = {value}: {refused}"
+        )
 
 
 def test_ranges_are_asked_for():
     """Ranges that the schema lacks are determined by probing."""
     known = document()
-    assert probe().range(known.table("switch").key("alpha")) == "a number above 0, up to 1024 (switches have powers of two from 1/128 to 8)"
-    assert probe().range(known.table("host.transport.timely").key("t_low")) == 'a time above 0, at most "1s"'
-    assert probe().range(known.table("switch.balance.conga").key("tdre")) == 'a time from "1ns" to "1s"'
+    assert (
+        probe().range(known.table("switch").key("alpha"))
+        == "a number above 0, up to 1024 (switches have powers of two from 1/128 to 8)"
+    )
+    assert (
+        probe().range(known.table("host.transport.timely").key("t_low"))
+        == 'a time above 0, at most "1s"'
+    )
+    assert (
+        probe().range(known.table("switch.balance.conga").key("tdre"))
+        == 'a time from "1ns" to "1s"'
+    )
     assert sum(1 for key in known.every_key() if facts.limits(key)) > 400
-    assert probe().range(known.table("switch.voq").key("max_time")) == 'a time above 0, or "off"; a time up to 1s'
+    assert (
+        probe().range(known.table("switch.voq").key("max_time"))
+        == 'a time above 0, or "off"; a time up to 1s'
+    )
     assert probe().range(known.table("host.pacer").key("max_rate")) == "at least `min_rate`"
     assert probe().range(known.table("switch.balance.letflow").key("gap")) == "0 or more"
 
 
 def test_defaults_are_taken_from_descriptions():
     assert split_default('Least rate. Default `"10Mbps"`.') == ("Least rate.", '`"10Mbps"`')
-    assert split_default("Weight. Default 0.5 (e.g. in Linux 6.1). See RED.") == ("Weight. See RED.", "0.5 (e.g. in Linux 6.1)")
-    assert split_default("With `a`: x. Default 1. With `b`: y. Default 2.") == ("With `a`: x. With `b`: y.", "1 with `a`; 2 with `b`")
-    assert split_default("With `a`: x. Default 1. With `b`: y. Default 1.") == ("With `a`: x. With `b`: y.", "1")
+    assert split_default("Weight. Default 0.5 (e.g. in Linux 6.1). See RED.") == (
+        "Weight. See RED.",
+        "0.5 (e.g. in Linux 6.1)",
+    )
+    assert split_default("With `a`: x. Default 1. With `b`: y. Default 2.") == (
+        "With `a`: x. With `b`: y.",
+        "1 with `a`; 2 with `b`",
+    )
+    assert split_default("With `a`: x. Default 1. With `b`: y. Default 1.") == (
+        "With `a`: x. With `b`: y.",
+        "1",
+    )
     assert split_default("With `a`: x. Default 1. With `b`: y.")[1] is None
-    assert split_default("Rate. Default 1; 2 in ns-3. In an override the default is that of `[switch] rate`.") == ("Rate.", "that of `[switch] rate`")
+    assert split_default(
+        "Rate. Default 1; 2 in ns-3. In an override the default is that of `[switch] rate`."
+    ) == ("Rate.", "that of `[switch] rate`")
 
 
 # --------------------------------------------------------------------------------------------------------------------------- models
@@ -110,7 +137,10 @@ def test_every_model_has_a_page():
     for model in _core.models():
         text = MODELS[f"{models.FOLDER}/{models.file(model)}"]
         assert model.source in text or model.source == "-", model.name
-        assert all(part in text for part in re.split(r"; (?![^(]*\))", f"{model.faithful}; {model.simplified}")), model.name
+        assert all(
+            part in text
+            for part in re.split(r"; (?![^(]*\))", f"{model.faithful}; {model.simplified}")
+        ), model.name
         assert f"({models.file(model)})" in MODELS[f"{models.FOLDER}/index.md"], model.name
 
 
@@ -120,13 +150,18 @@ def test_models_lead_to_keys_that_are_there():
     for model in models.every():
         assert all(models.find(place) is not None for place in models.places_of(model)), model.name
         chosen = models.choice(model)
-        assert chosen or f"{model.kind}/{model.name}" in models.SEE, f"{model.kind}/{model.name}: how it is chosen"
+        assert chosen or f"{model.kind}/{model.name}" in models.SEE, (
+            f"{model.kind}/{model.name}: how it is chosen"
+        )
         assert unknown(tomllib.loads(chosen or "")) == [], model.name
 
 
 def test_tables_lead_to_models():
     linked = models.on_key_pages(KEYS)
-    assert "\nModel: [drill](../models/balance/drill.md).\n\n## Keys\n" in linked["reference/keys/switch.balance.drill.md"]
+    assert (
+        "\nModel: [drill](../models/balance/drill.md).\n\n## Keys\n"
+        in linked["reference/keys/switch.balance.drill.md"]
+    )
     assert "[red](../models/marking/red.md)" in linked["reference/keys/switch.ecn.md"]
     assert linked.keys() == KEYS.keys()
 
@@ -146,17 +181,27 @@ def test_runs_of_references_use_the_models():
     """Checks the runs against the scenarios that reproduce them."""
     from validation import run
 
-    words = {"marking/red": "kmax", "marking/ecn step": '"k"', "flow control/pfc": '"pfc"', "congestion control/bbr (ns-3)": '"bbr"', "fault/loss": '"loss"'}
+    words = {
+        "marking/red": "kmax",
+        "marking/ecn step": '"k"',
+        "flow control/pfc": '"pfc"',
+        "congestion control/bbr (ns-3)": '"bbr"',
+        "fault/loss": '"loss"',
+    }
     # Hosts with Linux's TCP use this model without a key.
     words["host/timing"] = '"tcp"'
     words["host/qdisc"] = '"qdisc"'
     used: dict[str, str] = {}
     for case in run.collect(REFERENCE, 1)[1]:
-        used[case.reference] = used.get(case.reference, "") + "".join(json.dumps(setup.scenario) for setup in case.setups)
+        used[case.reference] = used.get(case.reference, "") + "".join(
+            json.dumps(setup.scenario) for setup in case.setups
+        )
     for pattern, covered in validated.COVERED.items():
         for file in fnmatch.filter(used, pattern):
             for model in covered if used[file] else ():
-                assert words.get(model, f'"{model.partition("/")[2]}"') in used[file], f"{file}: {model}"
+                assert words.get(model, f'"{model.partition("/")[2]}"') in used[file], (
+                    f"{file}: {model}"
+                )
 
 
 # ------------------------------------------------------------------------------------------------------------ commands, other pages
@@ -173,7 +218,10 @@ def test_every_command_has_a_place():
     assert "`--set KEY.PATH=VALUE`" in run
     assert "`-o`, `--out DIR`" in run
     assert "afflux run examples/incast-dctcp.toml" in run
-    assert commands.meaning("Points.  [default: (one per core); x>=1]") == "Points. Default: one per core. `x>=1`."
+    assert (
+        commands.meaning("Points.  [default: (one per core); x>=1]")
+        == "Points. Default: one per core. `x>=1`."
+    )
     assert commands.meaning("Executor.  [default: local]") == "Executor. Default: `local`."
     assert not re.search(r"\[/?(bold|cyan)\]", "".join(made.values()))
 
@@ -187,21 +235,29 @@ def test_every_public_name_has_a_place_and_a_docstring():
     titles = [title for page in api.PAGES for title in page.further.values()]
     modules = {found[1] for title in titles if (found := re.fullmatch(r"`afflux\.(\w+).*`", title))}
     assert sorted([*placed, *modules]) == sorted(afflux.__all__) == dir(afflux)
-    assert [name for name in placed if name != "__version__" and not getattr(afflux, name).__doc__] == []
+    assert [
+        name for name in placed if name != "__version__" and not getattr(afflux, name).__doc__
+    ] == []
 
 
 def test_everything_on_the_pages_of_the_python_package_has_a_docstring():
     """Reads the docstrings with griffe, which generates the pages."""
     griffe = pytest.importorskip("griffe", reason="needs griffe: pip install 'afflux[docs]'")
     extensions = griffe.load_extensions("griffe_sphinx")
-    package = griffe.load("afflux", search_paths=[REPO / "python"], extensions=extensions, allow_inspection=False)
+    package = griffe.load(
+        "afflux", search_paths=[REPO / "python"], extensions=extensions, allow_inspection=False
+    )
 
     def silent(item, chosen=()):
         if item.docstring is None:
             yield item.path
         if item.is_class or item.is_module:
             for name, member in item.members.items():
-                if not member.is_alias and not name.startswith("_") and (not chosen or name in chosen):
+                if (
+                    not member.is_alias
+                    and not name.startswith("_")
+                    and (not chosen or name in chosen)
+                ):
                     yield from silent(member)
 
     for page in api.PAGES:
@@ -214,7 +270,11 @@ def test_everything_on_the_pages_of_the_python_package_has_a_docstring():
 
 def test_notebooks_become_pages():
     made = notebooks.pages()
-    assert set(made) >= {"notebooks/first-run.md", "notebooks/compare-designs.md", "notebooks/congestion-control.md"}
+    assert set(made) >= {
+        "notebooks/first-run.md",
+        "notebooks/compare-designs.md",
+        "notebooks/congestion-control.md",
+    }
     assert "```python\n" in made["notebooks/first-run.md"]
     picture = {"data": {"image/png": "AAAA"}}
     assert notebooks.shown(picture, "page-3", made) == "![](page-3.png)"
@@ -223,11 +283,20 @@ def test_notebooks_become_pages():
 
 def test_links_between_files_become_links_between_pages():
     moved = outside.site_links(
-        "[a](../bench.md#x) [b](../../CONTRIBUTING.md) [c](../../Makefile) [d](../notebooks/first-run.ipynb) `[e](f)` [g](#h)", "dev/python.md"
+        "[a](../bench.md#x) [b](../../CONTRIBUTING.md) [c](../../Makefile) [d](../notebooks/first-run.ipynb) `[e](f)` [g](#h)",
+        "dev/python.md",
     )
-    assert moved == (f"[a](../bench.md#x) [b](contributing.md) [c]({outside.SOURCES}/Makefile) [d](../notebooks/first-run.md) `[e](f)` [g](#h)")
-    assert outside.site_links("[rooms](docs/dev/python.md)", "dev/contributing.md") == "[rooms](python.md)"
-    assert outside.site_links(f"[a]({outside.SITE}reference/python/index.html#x)", "how-to/b.md") == "[a](../reference/python/index.md#x)"
+    assert moved == (
+        f"[a](../bench.md#x) [b](contributing.md) [c]({outside.SOURCES}/Makefile) [d](../notebooks/first-run.md) `[e](f)` [g](#h)"
+    )
+    assert (
+        outside.site_links("[rooms](docs/dev/python.md)", "dev/contributing.md")
+        == "[rooms](python.md)"
+    )
+    assert (
+        outside.site_links(f"[a]({outside.SITE}reference/python/index.html#x)", "how-to/b.md")
+        == "[a](../reference/python/index.md#x)"
+    )
     assert f"site_url: {outside.SITE}\n" in (REPO / "mkdocs.yml").read_text(encoding="utf-8")
 
 
@@ -329,13 +398,26 @@ def test_pages_have_the_version_and_a_link_to_their_source(site):
         text = path.read_text(encoding="utf-8")
         if "http-equiv" not in text:
             # The version is in the header and in the footer.
-            assert f'<div class="md-source__repository">afflux {afflux.__version__}</div>' in text, path
+            assert (
+                f'<div class="md-source__repository">afflux {afflux.__version__}</div>' in text
+            ), path
             assert f"afflux {afflux.__version__}, Apache License 2.0" in text, path
     edited = {
-        page: re.search(r'<a href="([^"]+)"[^>]* rel="edit"', (root / page).read_text(encoding="utf-8"))
-        for page in ("tutorial.html", "how-to/deep-or-shallow.html", "changelog.html", "studies/hadoop.html", "reference/keys/switch.html")
+        page: re.search(
+            r'<a href="([^"]+)"[^>]* rel="edit"', (root / page).read_text(encoding="utf-8")
+        )
+        for page in (
+            "tutorial.html",
+            "how-to/deep-or-shallow.html",
+            "changelog.html",
+            "studies/hadoop.html",
+            "reference/keys/switch.html",
+        )
     }
-    assert {page: found and found[1].removeprefix(f"{outside.EDITED}/") for page, found in edited.items()} == {
+    assert {
+        page: found and found[1].removeprefix(f"{outside.EDITED}/")
+        for page, found in edited.items()
+    } == {
         "tutorial.html": "docs/tutorial.md",
         "how-to/deep-or-shallow.html": "docs/how-to/deep-or-shallow.md",
         "changelog.html": "CHANGELOG.md",
@@ -349,16 +431,34 @@ def test_the_site_works_from_a_disk(site, browser):
     the search finds a key."""
     root = next(path for path in site if path.name == "404.html").parent
     troubles: list[str] = []
-    page = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark").new_page()
+    page = browser.new_context(
+        viewport={"width": 390, "height": 844}, color_scheme="dark"
+    ).new_page()
     page.on("console", lambda message: troubles.append(message.text))
     page.on("pageerror", lambda error: troubles.append(str(error)))
-    page.on("request", lambda request: troubles.append(request.url) if not request.url.startswith(("file:", "data:", "blob:")) else None)
-    for path in ("index.html", "reference/keys/switch.ecn.html", "reference/models/balance/drill.html", "reference/python/scenarios.html", "validation.html"):
+    page.on(
+        "request",
+        lambda request: (
+            troubles.append(request.url)
+            if not request.url.startswith(("file:", "data:", "blob:"))
+            else None
+        ),
+    )
+    for path in (
+        "index.html",
+        "reference/keys/switch.ecn.html",
+        "reference/models/balance/drill.html",
+        "reference/python/scenarios.html",
+        "validation.html",
+    ):
         page.goto((root / path).as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
     page.click("label[for=__search]")
     page.keyboard.type("probe_rtt_interval")
-    page.wait_for_selector(".md-search-result__link[href*='host.transport.bbr.html'][href*='#probe_rtt_interval']", timeout=20_000)
+    page.wait_for_selector(
+        ".md-search-result__link[href*='host.transport.bbr.html'][href*='#probe_rtt_interval']",
+        timeout=20_000,
+    )
     page.close()
     assert troubles == []
 
@@ -368,7 +468,9 @@ def test_every_page_has_a_place_in_the_navigation(site):
     superfluous entries of the navigation."""
     from docs.generator import hook
 
-    nav = re.search(r"^nav:\n(.*)\Z", (REPO / "mkdocs.yml").read_text(encoding="utf-8"), re.M | re.S)
+    nav = re.search(
+        r"^nav:\n(.*)\Z", (REPO / "mkdocs.yml").read_text(encoding="utf-8"), re.M | re.S
+    )
     assert nav is not None
     named = re.findall(r"(?:- |: |\[|, )([\w./-]+\.md)", nav[1])
     made = {*KEYS, *MODELS, *commands.pages(), *api.pages(), *notebooks.pages(), *outside.pages()}
@@ -382,8 +484,22 @@ def test_every_page_has_a_place_in_the_navigation(site):
         "reference/m/k/index.md": "Kind",
         "reference/m/k/x.md": "x",
     }
-    assert hook.complete(["a.md", "gone.md", {"How-to": ["how-to/*"]}, {"None": ["none/*"]}, {"Models": ["reference/m/**"]}], titles) == [
+    assert hook.complete(
+        [
+            "a.md",
+            "gone.md",
+            {"How-to": ["how-to/*"]},
+            {"None": ["none/*"]},
+            {"Models": ["reference/m/**"]},
+        ],
+        titles,
+    ) == [
         "a.md",
         {"How-to": ["how-to/z.md", "how-to/b.md"]},
-        {"Models": ["reference/m/index.md", {"Kind": ["reference/m/k/index.md", "reference/m/k/x.md"]}]},
+        {
+            "Models": [
+                "reference/m/index.md",
+                {"Kind": ["reference/m/k/index.md", "reference/m/k/x.md"]},
+            ]
+        },
     ]

@@ -26,7 +26,9 @@ def remapped() -> Config:
     PFC pauses group 3."""
     tables = base()
     tables["DSCP_TO_TC_MAP"]["AZURE"]["26"] = "5"
-    tables["TC_TO_PRIORITY_GROUP_MAP"]["AZURE"] = {str(tc): "3" if tc == 5 else "0" for tc in range(8)}
+    tables["TC_TO_PRIORITY_GROUP_MAP"]["AZURE"] = {
+        str(tc): "3" if tc == 5 else "0" for tc in range(8)
+    }
     tables["MAP_PFC_PRIORITY_TO_QUEUE"]["AZURE"] = {"3": "5"}
     for port in PORTS:
         tables["PORT_QOS_MAP"][port]["pfc_enable"] = "3"
@@ -64,7 +66,10 @@ def test_a_pause_that_stops_another_queue_is_said(tmp_path):
     assert said(imported(tmp_path, tables)[1], "PFC priority 3", "stop queue 6", "queue 3")
 
 
-@pytest.mark.parametrize(("value", "lossless"), [("", None), ("3,4", [3, 4]), (" 3, 4 ", [3, 4]), (["3", "4"], [3, 4]), ([3], [3])])
+@pytest.mark.parametrize(
+    ("value", "lossless"),
+    [("", None), ("3,4", [3, 4]), (" 3, 4 ", [3, 4]), (["3", "4"], [3, 4]), ([3], [3])],
+)
 def test_forms_of_pfc_enable(tmp_path, value, lossless):
     tables = base()
     for port in PORTS:
@@ -77,7 +82,9 @@ def test_a_map_that_leaves_out_classes_means_0(tmp_path):
     tables["TC_TO_QUEUE_MAP"]["AZURE"] = {"3": "3", "4": "4"}
     tables["DSCP_TO_TC_MAP"]["AZURE"] = {"26": "3"}
     scenario, account = imported(tmp_path, tables)
-    assert next(queue for queue in scenario["switch"]["queue"] if queue["index"] == 0)["priorities"] == [0, 1, 2, 5, 6, 7]
+    assert next(queue for queue in scenario["switch"]["queue"] if queue["index"] == 0)[
+        "priorities"
+    ] == [0, 1, 2, 5, 6, 7]
     # The default map of hosts assigns priority 5 to DSCP 46.
     assert scenario["host"]["dscp_to_priority"]["46"] == 0
     assert said(account, "DSCPs that it leaves out are of class 0")
@@ -102,16 +109,35 @@ def test_a_fixed_limit_of_lossless_groups_is_that_of_the_groups(tmp_path):
 
 def test_groups_with_other_profiles_have_their_own_alpha_limit_and_reserve(tmp_path):
     tables = base()
-    tables["BUFFER_PROFILE"]["slow"] = tables["BUFFER_PROFILE"]["pg_lossless_profile"] | {"dynamic_th": "1", "size": "9216", "xoff": "90000"}
-    tables["BUFFER_PROFILE"]["fixed"] = {"pool": "ingress_lossless_pool", "size": "1280", "static_th": "300000"}
+    tables["BUFFER_PROFILE"]["slow"] = tables["BUFFER_PROFILE"]["pg_lossless_profile"] | {
+        "dynamic_th": "1",
+        "size": "9216",
+        "xoff": "90000",
+    }
+    tables["BUFFER_PROFILE"]["fixed"] = {
+        "pool": "ingress_lossless_pool",
+        "size": "1280",
+        "static_th": "300000",
+    }
     tables["TC_TO_PRIORITY_GROUP_MAP"]["AZURE"]["6"] = "1"
     for port in PORTS:
         del tables["BUFFER_PG"][f"{port}|3-4"]
-        tables["BUFFER_PG"] |= {f"{port}|3": {"profile": "pg_lossless_profile"}, f"{port}|4": {"profile": "slow"}, f"{port}|1": {"profile": "fixed"}}
+        tables["BUFFER_PG"] |= {
+            f"{port}|3": {"profile": "pg_lossless_profile"},
+            f"{port}|4": {"profile": "slow"},
+            f"{port}|1": {"profile": "fixed"},
+        }
     scenario, account = imported(tmp_path, tables)
     mmu = scenario["switch"]["mmu"]
-    assert (mmu["lossless_alpha"], mmu["lossless_reserved"], mmu["lossy_ingress_alpha"]) == (0.25, "18432B", 8)
-    assert mmu["group"] == [{"priorities": [4], "alpha": 2, "reserved": "9216B"}, {"priorities": [6], "limit": "300000B", "reserved": "1280B"}]
+    assert (mmu["lossless_alpha"], mmu["lossless_reserved"], mmu["lossy_ingress_alpha"]) == (
+        0.25,
+        "18432B",
+        8,
+    )
+    assert mmu["group"] == [
+        {"priorities": [4], "alpha": 2, "reserved": "9216B"},
+        {"priorities": [6], "limit": "300000B", "reserved": "1280B"},
+    ]
     assert said(account, "slow", "xoff = 90000", "160000")
 
 
@@ -119,7 +145,9 @@ def test_a_reserve_that_classes_share_is_divided(tmp_path):
     tables = base()
     tables["BUFFER_PROFILE"]["ingress_lossy_profile"]["size"] = "12000"
     scenario, account = imported(tmp_path, tables)
-    assert scenario["switch"]["mmu"]["group"] == [{"priorities": [0, 1, 2, 5, 6, 7], "reserved": "2000B"}]
+    assert scenario["switch"]["mmu"]["group"] == [
+        {"priorities": [0, 1, 2, 5, 6, 7], "reserved": "2000B"}
+    ]
     assert said(account, "share the priority group 0", "equal part of its reserve")
 
 
@@ -145,14 +173,25 @@ def test_a_fixed_limit_of_lossy_queues_is_that_of_the_queues(tmp_path):
 
 def test_a_pool_of_both_directions(tmp_path):
     tables = base()
-    tables["BUFFER_POOL"] = {"ingress_lossless_pool": {"size": "5000000000", "type": "both", "mode": "dynamic", "xoff": "400000000"}}
+    tables["BUFFER_POOL"] = {
+        "ingress_lossless_pool": {
+            "size": "5000000000",
+            "type": "both",
+            "mode": "dynamic",
+            "xoff": "400000000",
+        }
+    }
     for profile in tables["BUFFER_PROFILE"].values():
         profile["pool"] = "ingress_lossless_pool"
     tables["BUFFER_PROFILE"]["egress_lossy_profile"] |= {"size": "0", "dynamic_th": "-6"}
     tables["BUFFER_PROFILE"]["ingress_lossy_profile"] |= {"size": "1280", "dynamic_th": "0"}
     scenario, account = imported(tmp_path, tables)
     switch = scenario["switch"]
-    assert (switch["alpha"], switch["reserved"], switch["mmu"]["lossy_ingress_alpha"]) == (0.015625, "0B", 1)
+    assert (switch["alpha"], switch["reserved"], switch["mmu"]["lossy_ingress_alpha"]) == (
+        0.015625,
+        "0B",
+        1,
+    )
     assert (switch["buffer"], switch["mmu"]["headroom_pool"]) == ("5400000000B", "400000000B")
     assert switch["mmu"]["group"] == [{"priorities": [0, 1, 2, 5, 6, 7], "reserved": "213B"}]
     assert said(account, "share the priority group 0", "equal part of its reserve")
@@ -172,17 +211,29 @@ def test_queues_with_other_profiles_have_their_own_alpha_reserve_and_limit(tmp_p
     tables = other_queues()
     switch = imported(tmp_path, tables)[0]["switch"]
     assert (switch["alpha"], switch["reserved"]) == (0.5, "1664B")
-    own = {queue["index"]: (queue.get("alpha"), queue.get("reserved"), queue.get("buffer")) for queue in switch["queue"]}
-    assert own == {**dict.fromkeys(range(6), (None, None, None)), **dict.fromkeys((6, 7), (2, "0B", None))}
+    own = {
+        queue["index"]: (queue.get("alpha"), queue.get("reserved"), queue.get("buffer"))
+        for queue in switch["queue"]
+    }
+    assert own == {
+        **dict.fromkeys(range(6), (None, None, None)),
+        **dict.fromkeys((6, 7), (2, "0B", None)),
+    }
     # A fixed limit is applied in addition to alpha, which is then the largest value that SONiC
     # supports.
-    tables["BUFFER_PROFILE"]["other_profile"] = {"pool": "egress_lossy_pool", "size": "1664", "static_th": "90000"}
+    tables["BUFFER_PROFILE"]["other_profile"] = {
+        "pool": "egress_lossy_pool",
+        "size": "1664",
+        "static_th": "90000",
+    }
     queue = imported(tmp_path, tables)[0]["switch"]["queue"][6]
     assert (queue["alpha"], queue.get("reserved"), queue["buffer"]) == (256, None, "90000B")
     # Without queues the values cannot be applied.
     for table in ("QUEUE", "TC_TO_QUEUE_MAP"):
         del tables[table]
-    assert said(imported(tmp_path, tables)[1], "other_profile", "static_th = 90000", "needs the queues")
+    assert said(
+        imported(tmp_path, tables)[1], "other_profile", "static_th = 90000", "needs the queues"
+    )
 
 
 def test_ports_that_differ_in_the_profile_of_a_queue_are_said(tmp_path):
@@ -195,7 +246,11 @@ def test_ports_that_differ_in_the_profile_of_a_queue_are_said(tmp_path):
 
 def test_lossless_queues_are_not_among_the_lossy_ones(tmp_path):
     tables = base()
-    tables["BUFFER_PROFILE"]["egress_lossless_profile"] = {"pool": "egress_lossless_pool", "size": "0", "dynamic_th": "7"}
+    tables["BUFFER_PROFILE"]["egress_lossless_profile"] = {
+        "pool": "egress_lossless_pool",
+        "size": "0",
+        "dynamic_th": "7",
+    }
     for port in PORTS:
         for queues in ("0-2", "5-7"):
             del tables["BUFFER_QUEUE"][f"{port}|{queues}"]
@@ -221,7 +276,11 @@ def test_a_headroom_pool_of_0_is_none(tmp_path):
 
 def test_two_ingress_pools_are_added(tmp_path):
     tables = base()
-    tables["BUFFER_POOL"]["ingress_lossy_pool"] = {"size": "1000000", "type": "ingress", "mode": "dynamic"}
+    tables["BUFFER_POOL"]["ingress_lossy_pool"] = {
+        "size": "1000000",
+        "type": "ingress",
+        "mode": "dynamic",
+    }
     tables["BUFFER_PROFILE"]["ingress_lossy_profile"]["pool"] = "ingress_lossy_pool"
     scenario, account = imported(tmp_path, tables)
     assert scenario["switch"]["buffer"] == "65000000B"
@@ -231,7 +290,17 @@ def test_two_ingress_pools_are_added(tmp_path):
 def test_headroom_that_sonic_computes(tmp_path):
     # Spectrum 1 has cells of 96 B, so 2 · 96 / 97 of the bytes. 100 Gbps, 40 m and 394 quanta of 64
     # B.
-    by_hand = -(-(1024 + (9100 + 2 * 40 * 100_000 * 1e9 / 198e6 / 8192 + 0.8 * 1024 + 394 * 64) * (192 / 97)) // 1024) * 1024
+    by_hand = (
+        -(
+            -(
+                1024
+                + (9100 + 2 * 40 * 100_000 * 1e9 / 198e6 / 8192 + 0.8 * 1024 + 394 * 64)
+                * (192 / 97)
+            )
+            // 1024
+        )
+        * 1024
+    )
     assert xoff(100_000, 40, 9100, Pattern(1024, 100), 96) == by_hand
     scenario, account = imported(tmp_path, computed())
     switch = scenario["switch"]
@@ -239,23 +308,35 @@ def test_headroom_that_sonic_computes(tmp_path):
     assert switch["pfc"]["headroom"] == f"{int(by_hand)}B"
     assert (switch["mmu"]["xon"], switch["mmu"]["lossless_reserved"]) == ("19456B", "19456B")
     assert scenario["topology"]["rate"] == "100Gbps"
-    assert said(account, "headroom computed", "lossless MTU 1024", "100 % of small packets", "cells of 96 B")
+    assert said(
+        account, "headroom computed", "lossless MTU 1024", "100 % of small packets", "cells of 96 B"
+    )
 
 
 def test_headroom_without_speed_or_cable(tmp_path):
     tables = computed()
     del tables["PORT"], tables["DEVICE_METADATA"]
     switch = imported(tmp_path, tables)[0]["switch"]
-    assert switch["pfc"]["headroom"] == f"{xoff(25_000, 40, 9100, Pattern(1024, 100), 1)}B", "the links of the scenario have a rate"
+    assert switch["pfc"]["headroom"] == f"{xoff(25_000, 40, 9100, Pattern(1024, 100), 1)}B", (
+        "the links of the scenario have a rate"
+    )
     del tables["CABLE_LENGTH"]
     scenario, account = imported(tmp_path, tables)
     assert "headroom" not in scenario["switch"]["pfc"], "it follows from the links"
-    assert said(account, "LOSSLESS_TRAFFIC_PATTERN: mtu = 1024, small_packet_percentage = 100", "no CABLE_LENGTH")
+    assert said(
+        account,
+        "LOSSLESS_TRAFFIC_PATTERN: mtu = 1024, small_packet_percentage = 100",
+        "no CABLE_LENGTH",
+    )
 
 
 def test_a_computed_profile_may_have_its_own_alpha(tmp_path):
     tables = computed()
-    tables["BUFFER_PROFILE"]["mine"] = {"pool": "ingress_lossless_pool", "headroom_type": "dynamic", "dynamic_th": "2"}
+    tables["BUFFER_PROFILE"]["mine"] = {
+        "pool": "ingress_lossless_pool",
+        "headroom_type": "dynamic",
+        "dynamic_th": "2",
+    }
     for port in PORTS:
         tables["BUFFER_PG"][f"{port}|3-4"]["profile"] = "mine"
     switch = imported(tmp_path, tables)[0]["switch"]
@@ -275,7 +356,13 @@ def test_marking_without_wred_enabled_is_said(tmp_path, value):
         profile["wred_green_enable"] = value
     scenario, account = imported(tmp_path, tables)
     assert scenario["switch"]["queue"][3]["ecn"]["incapable"] == "pass"
-    assert said(account, "AZURE_LOSSLESS", "wred_green_enable", "SAI's default", "is taken to mark all the same")
+    assert said(
+        account,
+        "AZURE_LOSSLESS",
+        "wred_green_enable",
+        "SAI's default",
+        "is taken to mark all the same",
+    )
 
 
 def test_a_profile_that_drops_without_marking_is_said(tmp_path):
@@ -315,7 +402,9 @@ def test_a_scheduler_without_a_type(tmp_path):
 def test_queues_with_gaps(tmp_path):
     tables = base()
     tables["TC_TO_QUEUE_MAP"]["AZURE"] = {"0": "0", "1": "1", "3": "3", "4": "4"}
-    tables["QUEUE"] = {f"{port}|{queue}": {"scheduler": "scheduler.1"} for port in PORTS for queue in (0, 1, 3, 4)}
+    tables["QUEUE"] = {
+        f"{port}|{queue}": {"scheduler": "scheduler.1"} for port in PORTS for queue in (0, 1, 3, 4)
+    }
     queues = imported(tmp_path, tables)[0]["switch"]["queue"]
     assert [(queue["index"], queue.get("name"), queue["priorities"]) for queue in queues] == [
         (0, None, [0, 2, 5, 6, 7]),
@@ -325,7 +414,9 @@ def test_queues_with_gaps(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("tables", [("QUEUE",), ("QUEUE", "SCHEDULER", "WRED_PROFILE"), ("SCHEDULER",)])
+@pytest.mark.parametrize(
+    "tables", [("QUEUE",), ("QUEUE", "SCHEDULER", "WRED_PROFILE"), ("SCHEDULER",)]
+)
 def test_maps_without_queues_or_schedulers(tmp_path, tables):
     config = base()
     for table in tables:
@@ -345,7 +436,10 @@ def test_all_queues_strict(tmp_path):
 def test_one_queue_for_all_classes(tmp_path):
     tables = base()
     tables["TC_TO_QUEUE_MAP"]["AZURE"] = {str(tc): "3" for tc in range(8)}
-    tables["QUEUE"] = {f"{port}|3": {"scheduler": "scheduler.0", "wred_profile": "AZURE_LOSSLESS"} for port in PORTS}
+    tables["QUEUE"] = {
+        f"{port}|3": {"scheduler": "scheduler.0", "wred_profile": "AZURE_LOSSLESS"}
+        for port in PORTS
+    }
     switch = imported(tmp_path, tables)[0]["switch"]
     assert "queue" not in switch
     assert switch["ecn"]["kmin"] == "250000B"
@@ -353,7 +447,10 @@ def test_one_queue_for_all_classes(tmp_path):
 
 def test_queues_of_the_processor_and_beyond_eight(tmp_path):
     tables = base()
-    tables["QUEUE"] |= {"CPU|0-47": {"scheduler": "scheduler.2"}, **{f"{port}|8-15": {"scheduler": "scheduler.0"} for port in PORTS}}
+    tables["QUEUE"] |= {
+        "CPU|0-47": {"scheduler": "scheduler.2"},
+        **{f"{port}|8-15": {"scheduler": "scheduler.0"} for port in PORTS},
+    }
     scenario, account = imported(tmp_path, tables)
     assert [queue["index"] for queue in scenario["switch"]["queue"]] == list(range(8))
     assert said(account, "own processor", "QUEUE|CPU|0-47")
@@ -365,11 +462,20 @@ def test_queues_of_the_processor_and_beyond_eight(tmp_path):
 
 def test_a_watchdog_of_one_priority(tmp_path):
     tables = base()
-    tables["PFC_WD"] = {"GLOBAL": {"POLL_INTERVAL": "100"}, **{port: {"action": "alert", "detection_time": "400"} for port in PORTS}}
+    tables["PFC_WD"] = {
+        "GLOBAL": {"POLL_INTERVAL": "100"},
+        **{port: {"action": "alert", "detection_time": "400"} for port in PORTS},
+    }
     for port in PORTS:
         tables["PORT_QOS_MAP"][port]["pfcwd_sw_enable"] = "3"
     scenario, account = imported(tmp_path, tables)
-    assert scenario["switch"]["pfc"]["watchdog"] == {"detection": "400ms", "restoration": "800ms", "poll": "100ms", "action": "alert", "priorities": [3]}
+    assert scenario["switch"]["pfc"]["watchdog"] == {
+        "detection": "400ms",
+        "restoration": "800ms",
+        "poll": "100ms",
+        "action": "alert",
+        "priorities": [3],
+    }
     for port in PORTS:
         tables["PORT_QOS_MAP"][port]["pfcwd_sw_enable"] = ""
     scenario, account = imported(tmp_path, tables)
@@ -379,9 +485,14 @@ def test_a_watchdog_of_one_priority(tmp_path):
 
 def test_what_surrounds_a_switch_is_said(tmp_path):
     tables = base()
-    tables["PORT"] = {port: {"speed": "100000", "lanes": "1,2", "alias": "etp1", "pfc_asym": "on"} for port in PORTS}
+    tables["PORT"] = {
+        port: {"speed": "100000", "lanes": "1,2", "alias": "etp1", "pfc_asym": "on"}
+        for port in PORTS
+    }
     tables["DEVICE_METADATA"] = {"localhost": {"hwsku": "Arista-7050CX3-32S-C32"}}
-    tables["DEVICE_NEIGHBOR"] = {"Ethernet0": {"name": "spine1", "port": "Ethernet8", "local_port": "Ethernet0"}}
+    tables["DEVICE_NEIGHBOR"] = {
+        "Ethernet0": {"name": "spine1", "port": "Ethernet8", "local_port": "Ethernet0"}
+    }
     scenario, account = imported(tmp_path, tables)
     assert scenario["topology"]["rate"] == "100Gbps"
     assert said(account, "a star of 8 hosts at 100 Gbps")
@@ -402,26 +513,44 @@ def chassis(tables: Config) -> Config:
 
 
 def dump(tables: Config, separator: str, ending: str) -> dict[str, Any]:
-    return {separator.join([f"{table}{ending}", *key.split("|")]): entry for table, keys in tables.items() for key, entry in keys.items()}
+    return {
+        separator.join([f"{table}{ending}", *key.split("|")]): entry
+        for table, keys in tables.items()
+        for key, entry in keys.items()
+    }
 
 
 FORMS = {
     "chassis": chassis,
     "config database": lambda tables: dump(tables, "|", ""),
     "application database": lambda tables: dump(tables, ":", "_TABLE"),
-    "redis-dump": lambda tables: {key: {"type": "hash", "value": entry, "ttl": -1} for key, entry in dump(tables, "|", "").items()},
-    "swssconfig": lambda tables: [{key: entry, "OP": "SET"} for key, entry in dump(tables, ":", "_TABLE").items()],
+    "redis-dump": lambda tables: {
+        key: {"type": "hash", "value": entry, "ttl": -1}
+        for key, entry in dump(tables, "|", "").items()
+    },
+    "swssconfig": lambda tables: [
+        {key: entry, "OP": "SET"} for key, entry in dump(tables, ":", "_TABLE").items()
+    ],
     "blanks": lambda tables: {
-        table: {f" {key.replace('|', ' | ')}": {field: f" {value} " for field, value in entry.items()} for key, entry in keys.items()}
+        table: {
+            f" {key.replace('|', ' | ')}": {field: f" {value} " for field, value in entry.items()}
+            for key, entry in keys.items()
+        }
         for table, keys in tables.items()
     },
     "numbers": lambda tables: {
-        table: {key: {field: int(value) if value.isdigit() else value for field, value in entry.items()} for key, entry in keys.items()}
+        table: {
+            key: {field: int(value) if value.isdigit() else value for field, value in entry.items()}
+            for key, entry in keys.items()
+        }
         for table, keys in tables.items()
     },
     "old references": lambda tables: {
         **tables,
-        "BUFFER_PG": {key: {"profile": f"[BUFFER_PROFILE|{entry['profile']}]"} for key, entry in tables["BUFFER_PG"].items()},
+        "BUFFER_PG": {
+            key: {"profile": f"[BUFFER_PROFILE|{entry['profile']}]"}
+            for key, entry in tables["BUFFER_PG"].items()
+        },
     },
     "nothing in an entry": lambda tables: {**tables, "CABLE_LENGTH": {"AZURE": {"NULL": "NULL"}}},
 }
@@ -442,7 +571,11 @@ def test_a_chassis_comes_back(tmp_path):
     assert sonic.exported(scenario)[0] == chassis(base())
     scenario.write_text(text.replace("weight = 14", "weight = 20"))
     tables = sonic.exported(scenario)[0]
-    [name] = {entry["scheduler"] for key, entry in tables["QUEUE"].items() if key.startswith("leaf1|asic0|") and key.endswith(("|0", "|6"))}
+    [name] = {
+        entry["scheduler"]
+        for key, entry in tables["QUEUE"].items()
+        if key.startswith("leaf1|asic0|") and key.endswith(("|0", "|6"))
+    }
     assert tables["SCHEDULER"][name]["weight"] == "20"
     assert {key.count("|") for key in tables["QUEUE"]} == {3}
 
@@ -463,7 +596,9 @@ def wrong(folder: Path, text: str) -> str:
 
 
 def test_a_key_that_occurs_twice_is_named(tmp_path):
-    assert "config_db.json:1: found the key SCHEDULER twice" in wrong(tmp_path, '{"SCHEDULER": {"a": {"weight": "1"}}, "SCHEDULER": {"a": {"weight": "2"}}}')
+    assert "config_db.json:1: found the key SCHEDULER twice" in wrong(
+        tmp_path, '{"SCHEDULER": {"a": {"weight": "1"}}, "SCHEDULER": {"a": {"weight": "2"}}}'
+    )
     nested = '{"QUEUE": {"a": {"weight": "1"}},\n"SCHEDULER": {"a": {"weight": "1",\n"type": "DWRR", "w\\u0065ight": "2"}}}'
     assert "config_db.json:3: found the key SCHEDULER → a → weight twice" in wrong(tmp_path, nested)
     assert "thousands of digits" in wrong(tmp_path, '{"a": ' + "9" * 5_000 + "}")
@@ -482,16 +617,46 @@ def edited(*path_and_value: Any) -> str:
 @pytest.mark.parametrize(
     ("edit", "says"),
     [
-        (("BUFFER_POOL", "ingress_lossless_pool", "size", "2000000000000"), "BUFFER_POOL → ingress_lossless_pool → size = 2000000000000 becomes switch.buffer"),
-        (("BUFFER_PROFILE", "egress_lossy_profile", "size", "99000000"), "BUFFER_PROFILE → egress_lossy_profile → size = 99000000 becomes switch.reserved"),
-        (("BUFFER_PROFILE", "pg_lossless_profile", "xon", "99000000"), "BUFFER_PROFILE → pg_lossless_profile → xon = 99000000 becomes switch.mmu.xon"),
-        (("BUFFER_POOL", "ingress_lossless_pool", "size", "100000"), "BUFFER_POOL → ingress_lossless_pool → size = 100000 becomes switch.buffer"),
-        (("WRED_PROFILE", "AZURE_LOSSLESS", "green_min_threshold", "9000000"), "green_min_threshold: found '9000000', expected at most green_max_threshold"),
-        (("PFC_WD", {"Ethernet0": {"detection_time": "0"}}), "PFC_WD → Ethernet0 → detection_time: found '0', expected a whole number from 1"),
-        (("QUEUE", "Ethernet0|4-3", {}), "QUEUE → Ethernet0|4-3: '4-3': expected a number or a range of queues"),
-        (("QUEUE", "leaf1|Ethernet0|3", {}), "expected a key of the form port|priorities or card|chip|port|priorities"),
-        (("PORT", {"Ethernet0": {"speed": "fast"}}), "PORT → Ethernet0 → speed: found 'fast', expected a whole number"),
-        (("BUFFER_PG", "Ethernet0|0", {"profile": None}), "BUFFER_PG → Ethernet0|0 → profile: found null, expected text"),
+        (
+            ("BUFFER_POOL", "ingress_lossless_pool", "size", "2000000000000"),
+            "BUFFER_POOL → ingress_lossless_pool → size = 2000000000000 becomes switch.buffer",
+        ),
+        (
+            ("BUFFER_PROFILE", "egress_lossy_profile", "size", "99000000"),
+            "BUFFER_PROFILE → egress_lossy_profile → size = 99000000 becomes switch.reserved",
+        ),
+        (
+            ("BUFFER_PROFILE", "pg_lossless_profile", "xon", "99000000"),
+            "BUFFER_PROFILE → pg_lossless_profile → xon = 99000000 becomes switch.mmu.xon",
+        ),
+        (
+            ("BUFFER_POOL", "ingress_lossless_pool", "size", "100000"),
+            "BUFFER_POOL → ingress_lossless_pool → size = 100000 becomes switch.buffer",
+        ),
+        (
+            ("WRED_PROFILE", "AZURE_LOSSLESS", "green_min_threshold", "9000000"),
+            "green_min_threshold: found '9000000', expected at most green_max_threshold",
+        ),
+        (
+            ("PFC_WD", {"Ethernet0": {"detection_time": "0"}}),
+            "PFC_WD → Ethernet0 → detection_time: found '0', expected a whole number from 1",
+        ),
+        (
+            ("QUEUE", "Ethernet0|4-3", {}),
+            "QUEUE → Ethernet0|4-3: '4-3': expected a number or a range of queues",
+        ),
+        (
+            ("QUEUE", "leaf1|Ethernet0|3", {}),
+            "expected a key of the form port|priorities or card|chip|port|priorities",
+        ),
+        (
+            ("PORT", {"Ethernet0": {"speed": "fast"}}),
+            "PORT → Ethernet0 → speed: found 'fast', expected a whole number",
+        ),
+        (
+            ("BUFFER_PG", "Ethernet0|0", {"profile": None}),
+            "BUFFER_PG → Ethernet0|0 → profile: found null, expected text",
+        ),
     ],
 )
 def test_errors_name_the_users_file_and_field(tmp_path, edit, says):
@@ -501,7 +666,9 @@ def test_errors_name_the_users_file_and_field(tmp_path, edit, says):
 def test_an_error_about_the_scenario_names_the_scenario(tmp_path):
     path, into = tmp_path / "config_db.json", tmp_path / "fabric.toml"
     path.write_text(json.dumps(base()))
-    into.write_text('format = 1\n[topology]\nkind = "star"\nhosts = 2\nrate = "10Gbps"\ndelay = "1us"\n[host]\nmtu = "9999999B"\n')
+    into.write_text(
+        'format = 1\n[topology]\nkind = "star"\nhosts = 2\nrate = "10Gbps"\ndelay = "1us"\n[host]\nmtu = "9999999B"\n'
+    )
     with pytest.raises(ValueError, match=r"fabric\.toml") as error:
         sonic.imported([path], into)
     assert "host.mtu" in str(error.value)
@@ -565,7 +732,10 @@ CHANGES = [
     ("priorities = [3, 4]", "priorities = [3]"),
     ("priorities = [3, 4]", "priorities = [2, 5]"),
     ('headroom = "160000B"', 'headroom = "200000B"'),
-    ('headroom = "160000B"', 'headroom = "200000B"\nwatchdog = { detection = "400ms", restoration = "500ms", poll = "100ms", action = "forward" }'),
+    (
+        'headroom = "160000B"',
+        'headroom = "200000B"\nwatchdog = { detection = "400ms", restoration = "500ms", poll = "100ms", action = "forward" }',
+    ),
     (
         'headroom = "160000B"',
         'headroom = "200000B"\nwatchdog = { detection = "400ms", restoration = "500ms", poll = "100ms", action = "forward", priorities = [4] }',
@@ -581,7 +751,10 @@ CHANGES = [
     ("priorities = [6]", 'priorities = [6]\nname = "queue7"'),
     ("weight = 14", 'weight = 14\nalpha = 2.0\nreserved = "0B"'),
     ("weight = 14", 'weight = 14\nalpha = 256.0\nbuffer = "90000B"'),
-    ("[switch.pfc]", '[[switch.mmu.group]]\npriorities = [4]\nalpha = 2.0\nreserved = "9216B"\n[switch.pfc]'),
+    (
+        "[switch.pfc]",
+        '[[switch.mmu.group]]\npriorities = [4]\nalpha = 2.0\nreserved = "9216B"\n[switch.pfc]',
+    ),
     ("[switch.pfc]", '[[switch.mmu.group]]\npriorities = [3]\nlimit = "90000B"\n[switch.pfc]'),
     (
         "[switch.pfc]",
@@ -594,7 +767,11 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize("change", [("", ""), *CHANGES], ids=lambda change: change[1].replace("\n", " ") or change[0] or "as it is")
+@pytest.mark.parametrize(
+    "change",
+    [("", ""), *CHANGES],
+    ids=lambda change: change[1].replace("\n", " ") or change[0] or "as it is",
+)
 def test_what_is_exported_imports_as_it_was(tmp_path, change):
     text = FABRIC.replace(*change, 1)
     if change[1] == 'scheduling = "strict_priority"':
@@ -602,7 +779,9 @@ def test_what_is_exported_imports_as_it_was(tmp_path, change):
     first, second, path = tmp_path / "first.toml", tmp_path / "second.toml", tmp_path / "patch.json"
     first.write_text(text)
     tables, notes = sonic.exported(first, ports=2)
-    assert not [note for note in notes if note.startswith("not exported") and "one colour" not in note]
+    assert not [
+        note for note in notes if note.startswith("not exported") and "one colour" not in note
+    ]
     path.write_text(json.dumps(tables))
     second.write_text(sonic.imported([path])[0])
     before, after = (toml.with_defaults(_core.load(file).resolved) for file in (first, second))

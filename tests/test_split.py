@@ -96,7 +96,9 @@ def test_groups_are_those_of_the_summary(listed):
         parts = result.flows[f"{label}_ns"]
         assert whole.parts_ns[label] == pytest.approx(sum(parts) / len(parts), abs=1)
         assert whole.shares[label] == pytest.approx(sum(parts) / sum(fct), abs=1e-5)
-        assert whole.flow_shares[label] == pytest.approx(sum(part / time for part, time in zip(parts, fct, strict=True)) / len(fct))
+        assert whole.flow_shares[label] == pytest.approx(
+            sum(part / time for part, time in zip(parts, fct, strict=True)) / len(fct)
+        )
     # One flow of five waits for a time-out. The wait is most of the total time, but a small share
     # in the mean of shares.
     assert whole.shares["recovery"] > 0.5 > 0.25 > whole.flow_shares["recovery"]
@@ -105,25 +107,45 @@ def test_groups_are_those_of_the_summary(listed):
 def test_groups_are_without_the_warm_up(listed):
     result = listed.set("run.warmup", "50us").run()
     (whole, *_) = split.groups([result.explain()])
-    assert (whole.mean.flows, whole.mean.fct_ns) == (3, round(result.summary["fct"]["all"]["mean_ns"]))
+    assert (whole.mean.flows, whole.mean.fct_ns) == (
+        3,
+        round(result.summary["fct"]["all"]["mean_ns"]),
+    )
 
 
 def adds_up(change: split.Comparison) -> None:
     for group in change.changes:
-        assert sum(group.parts_ns.values()) == group.fct_ns == group.design.fct_ns - group.baseline.fct_ns
+        assert (
+            sum(group.parts_ns.values())
+            == group.fct_ns
+            == group.design.fct_ns - group.baseline.fct_ns
+        )
 
 
 def test_the_same_flows_are_compared_one_by_one(listed):
     before = listed.run()
     # The time-out comes too late for one flow to finish.
-    after = listed.set("name", "patient").set("host.transport.min_rto", "30ms").set("host.transport.initial_rto", "30ms").run()
+    after = (
+        listed.set("name", "patient")
+        .set("host.transport.min_rto", "30ms")
+        .set("host.transport.initial_rto", "30ms")
+        .run()
+    )
     change = split.compare(before, after, "class")
     adds_up(change)
-    assert (change.paired, change.seeds, change.all.design.flows, change.all.left_out) == (True, 1, 4, (1,))
+    assert (change.paired, change.seeds, change.all.design.flows, change.all.left_out) == (
+        True,
+        1,
+        4,
+        (1,),
+    )
     # The flow that waits is excluded from both, and there is no other difference.
     assert change.all.fct_ns == 0
     assert "the same with patient and listed" in change.sentence()
-    assert "over the 4 that finished in both (1 seed); 1 that did not finish in both are left out" in change.note()
+    assert (
+        "over the 4 that finished in both (1 seed); 1 that did not finish in both are left out"
+        in change.note()
+    )
     mice = change.of("class", "mice")
     assert (mice.design.flows, mice.left_out) == (2, (1,))
     # The comparison in the opposite direction gives the same result.
@@ -139,10 +161,15 @@ def test_what_a_lost_frame_costs_is_named(listed):
     assert change.paired
     parts = change.all.parts_ns
     assert parts["recovery"] < 0.99 * change.all.fct_ns < 0
-    assert re.search(r"is [\d.]+ µs less than with listed \(.* instead of .*\): recovery −[\d.]+ µs", change.sentence())
+    assert re.search(
+        r"is [\d.]+ µs less than with listed \(.* instead of .*\): recovery −[\d.]+ µs",
+        change.sentence(),
+    )
     assert "損失回復 −" in change.sentence().ja
     # The difference over all flows is the one that `compare` prints.
-    assert change.all.fct_ns == round(kept.summary["fct"]["all"]["mean_ns"]) - round(lost.summary["fct"]["all"]["mean_ns"])
+    assert change.all.fct_ns == round(kept.summary["fct"]["all"]["mean_ns"]) - round(
+        lost.summary["fct"]["all"]["mean_ns"]
+    )
 
 
 def test_other_flows_are_compared_by_their_means(listed, tmp_path):
@@ -153,18 +180,33 @@ def test_other_flows_are_compared_by_their_means(listed, tmp_path):
     adds_up(change)
     assert not change.paired
     assert change.all.left_out == (0, 0)
-    assert "are not the same, so the means are those of all finished flows: 5 with listed, 5 with later" in change.note()
+    assert (
+        "are not the same, so the means are those of all finished flows: 5 with listed, 5 with later"
+        in change.note()
+    )
 
 
 def test_designs_are_compared_over_their_seeds(tmp_path):
     results = reported.incast(tmp_path)
     designs = afflux.Designs(
-        afflux.Design(name, {seed: one for one in results if one.summary["name"] == name for seed in [one.summary["seed"]]}) for name in reported.DESIGNS
+        afflux.Design(
+            name,
+            {
+                seed: one
+                for one in results
+                if one.summary["name"] == name
+                for seed in [one.summary["seed"]]
+            },
+        )
+        for name in reported.DESIGNS
     )
     change = split.changes(designs, "tail-drop", ["size", "class"])["dctcp"]
     adds_up(change)
     assert (change.seeds, {group.by for group in change.changes}) == (2, {"size", "class"})
-    means = [[one.summary["fct"]["all"]["mean_ns"] for one in design.results.values()] for design in designs.values()]
+    means = [
+        [one.summary["fct"]["all"]["mean_ns"] for one in design.results.values()]
+        for design in designs.values()
+    ]
     if change.paired and change.all.left_out == (0,):
         assert change.all.fct_ns == pytest.approx(sum(means[1]) / 2 - sum(means[0]) / 2, abs=1)
 
@@ -174,15 +216,27 @@ def test_commands(command, listed, tmp_path):
     listed.set("name", "kept").set("topology.fault", []).run(out=tmp_path / "out/kept-1")
     done = command("explain", "out/kept-1", "--against", "out/listed-1", "--by", "class")
     assert done.returncode == 0, done.stderr
-    for words in ("With kept the mean completion time is", "recovery −", "The difference by class", "Both designs have the same flows"):
+    for words in (
+        "With kept the mean completion time is",
+        "recovery −",
+        "The difference by class",
+        "Both designs have the same flows",
+    ):
         assert words in done.stdout, words
     assert max(map(len, done.stdout.splitlines()[2:-3])) <= 100
-    found = json.loads(command("explain", "out/kept-1", "--against", "out/listed-1", "--json").stdout)
+    found = json.loads(
+        command("explain", "out/kept-1", "--against", "out/listed-1", "--json").stdout
+    )
     assert (found["baseline"], found["design"], found["paired"]) == ("listed", "kept", True)
     assert sum(found["groups"][0]["parts_ns"].values()) == found["groups"][0]["difference_ns"]
     compared = command("compare", "out/kept-1", "out/listed-1", "--baseline", "out/listed-1")
     assert "With kept the mean completion time is" in compared.stdout
-    assert json.loads(command("compare", "out/kept-1", "out/listed-1", "--json").stdout)["split"]["listed"]["groups"][0]["difference_ns"] > 0
+    assert (
+        json.loads(command("compare", "out/kept-1", "out/listed-1", "--json").stdout)["split"][
+            "listed"
+        ]["groups"][0]["difference_ns"]
+        > 0
+    )
     for options, message in (
         (("--against", "out/listed-1", "--flow", "1"), "--against compares mean completion times"),
         (("--by", "colour"), "write size or class"),
@@ -201,14 +255,29 @@ def test_shares_weigh_flows_alike(command, listed, tmp_path):
     assert float(share.search(by_time)[1]) > 2 * float(share.search(by_flow)[1])
 
 
-@pytest.mark.parametrize("names", [[f"host{n}" for n in range(9)], [f"rack{n}" for n in range(9)]], ids=["numbers", "names"])
+@pytest.mark.parametrize(
+    "names",
+    [[f"host{n}" for n in range(9)], [f"rack{n}" for n in range(9)]],
+    ids=["numbers", "names"],
+)
 def test_hosts_have_queues_of_their_own(command, scenario, names, tmp_path):
     every = 'ports = { interval = "100us", nodes = "all" }'
     named = f"hosts = {json.dumps(names)}" if names[0] != "host0" else "hosts = 9"
     at_once = ('stack = "basic"', 'stack = "basic"\ninitial_window = 40')
-    assert command("run", scenario(('ports = { interval = "100us" }', every), ("hosts = 9", named), at_once)).returncode == 0
-    plain, with_hosts = (command("explain", "out/small-1", *options).stdout for options in ((), ("--hosts",)))
-    ports = [[line for line in text.splitlines() if re.match(r"\w+ → ", line)] for text in (plain, with_hosts)]
+    assert (
+        command(
+            "run",
+            scenario(('ports = { interval = "100us" }', every), ("hosts = 9", named), at_once),
+        ).returncode
+        == 0
+    )
+    plain, with_hosts = (
+        command("explain", "out/small-1", *options).stdout for options in ((), ("--hosts",))
+    )
+    ports = [
+        [line for line in text.splitlines() if re.match(r"\w+ → ", line)]
+        for text in (plain, with_hosts)
+    ]
     assert ports[0][0].startswith(f"switch0 → {names[0]}")
     # Each sends 60 kB at once, and the switch has 45 kB.
     assert ports[1][0].split()[0] in names
@@ -221,11 +290,17 @@ def test_hosts_have_queues_of_their_own(command, scenario, names, tmp_path):
         assert (owners[:9], len(owners)) == (["switch0"] * 9, count)
 
 
-def quiet_after(busy: int, quiet: int, *, sent: int = 0, queued: int = 0, again: int = 0) -> tuple[range, list[int], list[int]]:
+def quiet_after(
+    busy: int, quiet: int, *, sent: int = 0, queued: int = 0, again: int = 0
+) -> tuple[range, list[int], list[int]]:
     """Returns one sample per us: a busy period, a quiet period with `sent` bytes and `queued` bytes
     per sample, and another busy period."""
     times = range(1_000, 1_000 * (busy + quiet + again) + 1, 1_000)
-    return times, [100] * busy + [sent] * quiet + [100] * again, [50] * busy + [queued] * quiet + [50] * again
+    return (
+        times,
+        [100] * busy + [sent] * quiet + [100] * again,
+        [50] * busy + [queued] * quiet + [50] * again,
+    )
 
 
 @pytest.mark.parametrize(
@@ -273,7 +348,10 @@ def test_views_of_a_run_with_a_straggler(tmp_path):
     assert 0.99 < ports["share"] < 1
     assert short["end_ns"] < 0.2 * ports["end_ns"] == 0.2 * whole["end_ns"]
     assert short["bucket_ns"] * short["buckets"] >= short["end_ns"]
-    sent = [sum(sum(port["series"][0]["-1"].get("tx_bytes", [])) for port in view["ports"]) for view in (short, whole)]
+    sent = [
+        sum(sum(port["series"][0]["-1"].get("tx_bytes", [])) for port in view["ports"])
+        for view in (short, whole)
+    ]
     assert 0.99 * sent[1] <= sent[0] < sent[1]
     for run in data["replay"]["runs"]:
         busy_view, whole_view = run["ports"]["views"]
@@ -285,11 +363,16 @@ def test_views_of_a_run_with_a_straggler(tmp_path):
     # Without a straggler nothing is cut.
     (tmp_path / "even").mkdir()
     even = afflux.Scenario.parse(INCAST, tmp_path / "even" / "small.toml").run(seed=1)
-    assert len(reported.data_of(report.write([even], tmp_path / "even.html"))["ports"]["views"]) == 1
+    assert (
+        len(reported.data_of(report.write([even], tmp_path / "even.html"))["ports"]["views"]) == 1
+    )
 
 
 def test_idle_time_before_a_straggler_is_not_in_the_goodput(tmp_path):
-    with_it, without = reported.stragglers(tmp_path)[0].summary, afflux.Scenario.parse(reported.ONE_ROUND, tmp_path / "alone.toml").run(seed=1).summary
+    with_it, without = (
+        reported.stragglers(tmp_path)[0].summary,
+        afflux.Scenario.parse(reported.ONE_ROUND, tmp_path / "alone.toml").run(seed=1).summary,
+    )
     assert with_it["simulated_ns"] > 5 * without["simulated_ns"]
     assert with_it["goodput_bps"] == pytest.approx(without["goodput_bps"], rel=0.02)
     assert with_it["busy_ns"] < 0.2 * with_it["simulated_ns"]

@@ -43,14 +43,30 @@ def test_a_run_without_progress(tmp_path: Path) -> None:
     assert stalled["for_ns"] == 5_000_000
     assert stalled["frames"] == sum(port["frames"] for port in stalled["ports"]) > 0
     first, *others = stalled["ports"]
-    assert (first["link"], first["node"], first["port"], first["priority"], first["waits_for"]) == ("switch0>host0", "switch0", 0, 3, [])
+    assert (first["link"], first["node"], first["port"], first["priority"], first["waits_for"]) == (
+        "switch0>host0",
+        "switch0",
+        0,
+        3,
+        [],
+    )
     assert all(port["waits_for"] == ["switch0>host0"] for port in others)
     assert summary["flows"]["unfinished"] == 1
     # The terminal shows the reason as a sentence.
-    done = subprocess.run([sys.executable, "-m", "afflux", "run", file, "--out", tmp_path / "again"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "afflux", "run", file, "--out", tmp_path / "again"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     told = " ".join((done.stdout + done.stderr).split())
-    assert f"the run ended without progress: {stalled['frames']} frames wait in the network, and none left it for 5.0 ms. Who waits for whom:" in told
-    assert f"switch0>host0 ({first['frames']} frames, priority 3) for host0, which sends PAUSE" in told
+    assert (
+        f"the run ended without progress: {stalled['frames']} frames wait in the network, and none left it for 5.0 ms. Who waits for whom:"
+        in told
+    )
+    assert (
+        f"switch0>host0 ({first['frames']} frames, priority 3) for host0, which sends PAUSE" in told
+    )
 
 
 def test_patience_off(tmp_path: Path) -> None:

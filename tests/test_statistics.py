@@ -20,7 +20,10 @@ TIME = Metric("time", "time", (), text.time)
 COUNT = Metric("count", "count", (), text.count, counter=True)
 
 
-@pytest.mark.parametrize(("freedom", "value"), [(1, 12.706204736), (2, 4.302652730), (4, 2.776445105), (9, 2.262157163), (30, 2.042272456)])
+@pytest.mark.parametrize(
+    ("freedom", "value"),
+    [(1, 12.706204736), (2, 4.302652730), (4, 2.776445105), (9, 2.262157163), (30, 2.042272456)],
+)
 def test_students_t(freedom, value):
     assert statistics.student(freedom) == pytest.approx(value, abs=2e-9)
     assert statistics.tail(value, freedom) == pytest.approx(0.05, abs=1e-10)
@@ -55,7 +58,12 @@ def test_where_nothing_differs_holm_names_something_once_in_twenty():
 
 def of_mean(draws: random.Random, normal: bool, seeds: int) -> bool:
     truth = 10.0 if normal else 10 * math.exp(SIGMA**2 / 2)
-    found = statistics.interval([draws.gauss(10, 2) if normal else 10 * draws.lognormvariate(0, SIGMA) for _ in range(seeds)])
+    found = statistics.interval(
+        [
+            draws.gauss(10, 2) if normal else 10 * draws.lognormvariate(0, SIGMA)
+            for _ in range(seeds)
+        ]
+    )
     return found is not None and found[0] <= truth <= found[1]
 
 
@@ -64,7 +72,11 @@ def of_ratio(draws: random.Random, normal: bool, seeds: int) -> bool:
 
     def pair() -> tuple[float, float]:
         common = draws.lognormvariate(0, 1)
-        old, new = (draws.gauss(10, 1), draws.gauss(10, 1)) if normal else (10 * draws.lognormvariate(0, SIGMA), 10 * draws.lognormvariate(0, SIGMA))
+        old, new = (
+            (draws.gauss(10, 1), draws.gauss(10, 1))
+            if normal
+            else (10 * draws.lognormvariate(0, SIGMA), 10 * draws.lognormvariate(0, SIGMA))
+        )
         return common * old, common * new / 2
 
     found = of_pairs(TIME, "design", [pair() for _ in range(seeds)])
@@ -75,7 +87,11 @@ def of_ratio(draws: random.Random, normal: bool, seeds: int) -> bool:
 
 def of_difference(draws: random.Random, normal: bool, seeds: int) -> bool:
     """The design's count is three higher than the baseline's."""
-    by = (lambda: draws.gauss(0, 2)) if normal else (lambda: draws.lognormvariate(0, SIGMA) - draws.lognormvariate(0, SIGMA))
+    by = (
+        (lambda: draws.gauss(0, 2))
+        if normal
+        else (lambda: draws.lognormvariate(0, SIGMA) - draws.lognormvariate(0, SIGMA))
+    )
     found = of_pairs(COUNT, "design", [(10.0, 13 + by()) for _ in range(seeds)])
     assert found.low is not None
     assert found.high is not None
@@ -95,10 +111,15 @@ def test_verdicts_are_wrong_once_in_twenty():
     # Both sides have the same distribution, so clear verdicts occur by chance.
     drawn = random.Random(4)
     for seeds in (3, 5, 10):
-        pairs = [[(drawn.lognormvariate(0, SIGMA), drawn.lognormvariate(0, SIGMA)) for _ in range(seeds)] for _ in range(as_many(1_500))]
+        pairs = [
+            [(drawn.lognormvariate(0, SIGMA), drawn.lognormvariate(0, SIGMA)) for _ in range(seeds)]
+            for _ in range(as_many(1_500))
+        ]
         # The typical ratio and the means must also agree on the direction, which makes such
         # verdicts rarer.
-        assert 0.03 <= sum(of_pairs(TIME, "design", pair).clear for pair in pairs) / len(pairs) <= 0.06
+        assert (
+            0.03 <= sum(of_pairs(TIME, "design", pair).clear for pair in pairs) / len(pairs) <= 0.06
+        )
 
 
 def test_intervals_of_means():
@@ -109,7 +130,10 @@ def test_intervals_of_means():
     assert low < 11 < high
     # Counts use the plain t interval, bounded below by zero. 4.303 · 1 / sqrt(3) = 2.484.
     assert statistics.interval([0.0, 1.0, 2.0]) == (0, pytest.approx(3.484, abs=1e-3))
-    assert statistics.interval([0.0, 1.0, 2.0], signed=True) == (pytest.approx(-1.484, abs=1e-3), pytest.approx(3.484, abs=1e-3))
+    assert statistics.interval([0.0, 1.0, 2.0], signed=True) == (
+        pytest.approx(-1.484, abs=1e-3),
+        pytest.approx(3.484, abs=1e-3),
+    )
     assert statistics.interval([1.0, 1e30]) is None
 
 

@@ -27,7 +27,14 @@ SMALL = {
     "longfat": {},
     "standard": {},
 }
-BUFFER = Assumption("buffer", "memory of the switch", "30packets", {"10packets": {"switch.buffer": "10packets"}}, "of the test", points=("tail-*",))
+BUFFER = Assumption(
+    "buffer",
+    "memory of the switch",
+    "30packets",
+    {"10packets": {"switch.buffer": "10packets"}},
+    "of the test",
+    points=("tail-*",),
+)
 
 
 class Assuming(Tiny):
@@ -71,10 +78,16 @@ def test_assumptions_change_points_and_nothing_else(name: str) -> None:
             # The value becomes part of a directory's name.
             assert re.fullmatch(r"[\w.-]+", value)
             after = study.assuming([f"{one.name}={value}"]).simulated(False)
-            assert [(point.name, point.seed) for point in after] == [(point.name, point.seed) for point in before]
+            assert [(point.name, point.seed) for point in after] == [
+                (point.name, point.seed) for point in before
+            ]
             changed = [point for old, point in zip(before, after, strict=True) if old != point]
             assert changed, f"{one.name}={value}"
-            assert all(point.set[key] == wanted for point in changed for key, wanted in one.alternatives[value].items())
+            assert all(
+                point.set[key] == wanted
+                for point in changed
+                for key, wanted in one.alternatives[value].items()
+            )
         # Points with prepared flows read them from a results directory, so they are skipped.
         if point := next((point for point in changed if "traffic" not in point.set), None):
             replace(point, set={**point.set, **SMALL[name]}).load()
@@ -87,13 +100,19 @@ def test_hadoop_assumes_what_the_source_does_not_tell() -> None:
     assert all(point.set["host.honours_pause"] is False for point in points)
     busy = [point for point in points if point.name.endswith("-traffic")]
     assert {point.set["traffic[1].connections"] for point in busy} == {4}
-    assert not any("traffic[1].connections" in point.set for point in points if point.name.endswith("-quiet"))
+    assert not any(
+        "traffic[1].connections" in point.set for point in points if point.name.endswith("-quiet")
+    )
     # Checks that use runs with the defaults are left out.
-    assert not any("null model" in check.name for check in study.assuming(["connections=4"]).checks({}))
+    assert not any(
+        "null model" in check.name for check in study.assuming(["connections=4"]).checks({})
+    )
 
 
 @pytest.mark.parametrize("name", ["hadoop", "longfat"])
-def test_the_list_of_parts_fits_a_terminal(invoke, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_the_list_of_parts_fits_a_terminal(
+    invoke, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     study = studies.find(name)
     shown = invoke("study", name, "--list").stdout
@@ -102,12 +121,16 @@ def test_the_list_of_parts_fits_a_terminal(invoke, monkeypatch: pytest.MonkeyPat
     assert study.question in words
     assert study.finding in words
     first = [line.split(" ")[0] for line in shown.splitlines()]
-    assert [word for word in first if word in {part.name for part in study.parts}] == [part.name for part in study.parts]
+    assert [word for word in first if word in {part.name for part in study.parts}] == [
+        part.name for part in study.parts
+    ]
     assert {one.name for one in study.assumptions} <= set(first)
     found = json.loads(invoke("study", name, "--list", "--json").stdout)
     assert [part["part"] for part in found["parts"]] == [part.name for part in study.parts]
     assert sum(part["points"] for part in found["parts"] if "kept" not in part) == found["points"]
-    assert {one["assumption"]: one["default"] for one in found["assumptions"]} == {one.name: one.default for one in study.assumptions}
+    assert {one["assumption"]: one["default"] for one in found["assumptions"]} == {
+        one.name: one.default for one in study.assumptions
+    }
 
 
 def test_durations_are_divided_by_cores() -> None:
@@ -126,17 +149,28 @@ def test_durations_are_divided_by_cores() -> None:
     [
         (["hadoop", "10"], "there is no part of the study hadoop called '10'"),
         (["hadoop", "10"], "there are 10GB, 200GB, grid"),
-        (["hadoop", "--assume", "conections=4"], "there is no assumption of the study hadoop called 'conections' (did you mean 'connections'?)"),
-        (["hadoop", "--assume", "connections=5"], "there is no value of connections called '5': there are 16, 4, 1"),
+        (
+            ["hadoop", "--assume", "conections=4"],
+            "there is no assumption of the study hadoop called 'conections' (did you mean 'connections'?)",
+        ),
+        (
+            ["hadoop", "--assume", "connections=5"],
+            "there is no value of connections called '5': there are 16, 4, 1",
+        ),
         (["hadoop", "--assume", "connections"], "expected NAME=VALUE, as in honours_pause=false"),
-        (["hadoop", "--assume", "connections=4", "--assume", "connections=1"], "connections is named twice"),
+        (
+            ["hadoop", "--assume", "connections=4", "--assume", "connections=1"],
+            "connections is named twice",
+        ),
         (["hadoop", "cross-validation", "--assume", "connections=4"], "has no --assume"),
         (["conweave", "tables", "--watch"], "has no --watch"),
         (["conweave", "fat-tree", "--quick"], "no point of fat-tree is in the quick part"),
         (["--assume", "connections=4"], "--assume needs the name of a study"),
     ],
 )
-def test_what_does_not_exist_is_refused(invoke, tmp_path: Path, words: list[str], said: str) -> None:
+def test_what_does_not_exist_is_refused(
+    invoke, tmp_path: Path, words: list[str], said: str
+) -> None:
     done = invoke("study", *words)
     assert done.exit_code == 2
     assert said in " ".join(done.stderr.split())
@@ -156,11 +190,17 @@ def test_results_under_an_assumption_are_apart(tiny: Assuming, tmp_path: Path) -
     assert found.rows[0].ours != default.rows[0].ours
     # Only the points that match the assumption's pattern change.
     assert found.rows[1].ours == default.rows[1].ours
-    assert found.answer == "Assuming buffer = 10packets (default: 30packets): Marks keep the queue short."
+    assert (
+        found.answer
+        == "Assuming buffer = 10packets (default: 30packets): Marks keep the queue short."
+    )
     assert found.to_dict()["assumed"] == {"buffer": "10packets"}
     assert default.answer == "Marks keep the queue short."
     assert "assumed" not in default.to_dict()
-    assert "--assume buffer=10packets" in (tmp_path / "out" / "buffer=10packets" / "results.md").read_text()
+    assert (
+        "--assume buffer=10packets"
+        in (tmp_path / "out" / "buffer=10packets" / "results.md").read_text()
+    )
     assert place(other) == Path("out/study-tiny,buffer=10packets")
     assert place(tiny) == Path("out/study-tiny")
     # Setting the default value gives the unmodified study.
@@ -181,7 +221,10 @@ def test_a_part_shares_its_points_with_the_study(tiny: Assuming, tmp_path: Path)
 
 def test_an_answer_of_parts_begins_with_what_is_assumed() -> None:
     chosen = [Assumed(BUFFER, "10packets")]
-    said = _under(assumption.in_words(chosen), Marked.of([(Words("Yes.", "はい。"), True), (Words("So.", "そう。"), False)]))
+    said = _under(
+        assumption.in_words(chosen),
+        Marked.of([(Words("Yes.", "はい。"), True), (Words("So.", "そう。"), False)]),
+    )
     assert said == "Assuming buffer = 10packets (default: 30packets): Yes. So."
     assert said.ja == "buffer = 10packets（既定値: 30packets） と仮定した場合: はい。そう。"
     assert [bold for _, bold in said.parts] == [True, False]
@@ -199,7 +242,16 @@ def test_a_series_continues_from_what_comes_with_afflux(tmp_path: Path) -> None:
             out.write(f"{run}\n")
         return f"run {run}"
 
-    series = Series("few", "How many?", "seconds", shipped, lambda file, quick: range(1, 3 if quick else 5), read, simulate, lambda file: str(read(file)))
+    series = Series(
+        "few",
+        "How many?",
+        "seconds",
+        shipped,
+        lambda file, quick: range(1, 3 if quick else 5),
+        read,
+        simulate,
+        lambda file: str(read(file)),
+    )
     assert (series.count(), series.kept(), series.count(True)) == (4, 2, 2)
     told: list[str] = []
     ended = parts.run(series, tmp_path / "out", tell=told.append)
@@ -219,7 +271,12 @@ def test_a_series_of_a_study_prints_its_tables(invoke, tmp_path: Path) -> None:
     assert table in readme
     assert (tmp_path / "out" / "study-conweave-tables" / "tables.md").is_file()
     found = json.loads(invoke("study", "mptcp", "mechanisms", "--json").stdout)
-    assert (found["study"], found["part"], found["simulated"], found["runs"]) == ("mptcp", "mechanisms", 0, 13)
+    assert (found["study"], found["part"], found["simulated"], found["runs"]) == (
+        "mptcp",
+        "mechanisms",
+        0,
+        13,
+    )
 
 
 def test_no_study_is_run_as_a_module() -> None:

@@ -12,7 +12,23 @@ from pathlib import Path
 
 import pytest
 from conftest import REPO
-from tenants import BULK, DEEP_WINS, FINE, GOALS, HADOOP, NONE, OWN_FABRIC, PRICES, QUERIES, QUERY, SHALLOW_WINS, alone, judged, mixture, seeds
+from tenants import (
+    BULK,
+    DEEP_WINS,
+    FINE,
+    GOALS,
+    HADOOP,
+    NONE,
+    OWN_FABRIC,
+    PRICES,
+    QUERIES,
+    QUERY,
+    SHALLOW_WINS,
+    alone,
+    judged,
+    mixture,
+    seeds,
+)
 
 from afflux import studies, templates
 from afflux.decision import points
@@ -36,14 +52,35 @@ DESIGNS = (
     Candidate("shallow", power=1_200.0),
     Candidate("ecn", {"switch.ecn.k": "1MB"}, power=1_200.0),
 )
-ASKED = Question(Path("goals.toml"), Scenario(), Path("mixture.toml"), DESIGNS, (HADOOP, QUERY, BULK), GOALS, currency="USD")
+ASKED = Question(
+    Path("goals.toml"),
+    Scenario(),
+    Path("mixture.toml"),
+    DESIGNS,
+    (HADOOP, QUERY, BULK),
+    GOALS,
+    currency="USD",
+)
 COST = Cost(PRICES | {OWN: 180_000.0}, points.power(ASKED) | {OWN: 6_000.0})
 
 
-def evidence(values: Values, changed: Sequence[tuple[Change, Judged]] = (), conditions: Sequence[tuple[Condition, Judged]] = ()) -> Evidence:
-    behind = {"shallow": {"query": {"bulk": 0.7, "query": 0.25, "hadoop": 0.05}}, "deep": {"query": {"bulk": 0.8, "hadoop": 0.2}}}
-    parts = {"shallow": {"query": {"recovery": 4_000_000, "queueing": 1_000_000, "window": 200_000, "pacing": 0}}}
-    return Evidence(ASKED, values, judged(values), alone(0.001), COST, changed, conditions, behind, parts)
+def evidence(
+    values: Values,
+    changed: Sequence[tuple[Change, Judged]] = (),
+    conditions: Sequence[tuple[Condition, Judged]] = (),
+) -> Evidence:
+    behind = {
+        "shallow": {"query": {"bulk": 0.7, "query": 0.25, "hadoop": 0.05}},
+        "deep": {"query": {"bulk": 0.8, "hadoop": 0.2}},
+    }
+    parts = {
+        "shallow": {
+            "query": {"recovery": 4_000_000, "queueing": 1_000_000, "window": 200_000, "pacing": 0}
+        }
+    }
+    return Evidence(
+        ASKED, values, judged(values), alone(0.001), COST, changed, conditions, behind, parts
+    )
 
 
 # Sentences.
@@ -59,7 +96,10 @@ def test_shallow_switches_are_chosen():
         "USD 40,000 instead of 180,000 for fabrics of the tenants' own (78 % less). Dearer: deep (USD 100,000). "
         "Power of the switches: 1,200 W instead of 6,000 W. Prices and power are examples."
     )
-    assert said[sentences.SURE] == "shallow meets every goal (95 %, 9 goals of all designs judged together, 10 paired seeds)."
+    assert (
+        said[sentences.SURE]
+        == "shallow meets every goal (95 %, 9 goals of all designs judged together, 10 paired seeds)."
+    )
     assert said[sentences.OTHERS] == (
         "The others: deep clearly misses query (p99 query time) 4.0 times as much (goal: at most 50 % more); ecn meets every goal, too."
     )
@@ -92,7 +132,13 @@ def test_deep_switches_are_chosen_and_why():
 
 def test_a_tenant_that_spoils_its_own_queue_is_no_victim():
     of = evidence(DEEP_WINS)
-    spoiled = {**of.alone, "shallow": {**of.alone["shallow"], QUERIES.name: seeds(OWN_FABRIC[QUERIES.name] * 60, 0.01)}}
+    spoiled = {
+        **of.alone,
+        "shallow": {
+            **of.alone["shallow"],
+            QUERIES.name: seeds(OWN_FABRIC[QUERIES.name] * 60, 0.01),
+        },
+    }
     itself = Evidence(ASKED, of.values, of.judged, spoiled, of.cost)
     said = sentences.parts(itself)[sentences.CAUSE]
     assert said.startswith(
@@ -103,8 +149,14 @@ def test_a_tenant_that_spoils_its_own_queue_is_no_victim():
 def test_where_nothing_meets_the_goals_it_says_by_how_much():
     said = sentences.parts(evidence(NONE))
     assert said[sentences.CHOICE] == "No shared fabric meets all goals."
-    assert said[sentences.NEAREST] == "The nearest is one of deep-buffer switches: hadoop (job time) 30 % more (goal: at most 10 % more)."
-    assert said[sentences.SURE] == "9 goals of all designs were judged together (95 %, 10 paired seeds)."
+    assert (
+        said[sentences.NEAREST]
+        == "The nearest is one of deep-buffer switches: hadoop (job time) 30 % more (goal: at most 10 % more)."
+    )
+    assert (
+        said[sentences.SURE]
+        == "9 goals of all designs were judged together (95 %, 10 paired seeds)."
+    )
     assert said[sentences.OTHERS] == (
         "The others: "
         "shallow clearly misses query (p99 query time) 60 times as much (goal: at most 50 % more); "
@@ -112,36 +164,74 @@ def test_where_nothing_meets_the_goals_it_says_by_how_much():
     )
     whole = sentences.answer(evidence(NONE), "out/points/deep-1")
     assert [part for part, bold in whole.parts if bold] == ["No shared fabric meets all goals."]
-    assert whole.endswith("as afflux export sonic and afflux export linux write them of out/points/deep-1/scenario.toml.")
+    assert whole.endswith(
+        "as afflux export sonic and afflux export linux write them of out/points/deep-1/scenario.toml."
+    )
 
 
 def test_an_uncertain_choice_names_what_is_open():
     said = sentences.parts(evidence(mixture(0.5, deep=FINE, shallow=FINE, ecn=FINE)))
-    assert said[sentences.CHOICE] == "Choose one fabric of shallow switches without marking for now."
-    assert said[sentences.SURE].startswith("low. With shallow all values are within their limits, but these are not clearly so (95 %, 9 goals of all designs")
-    assert "hadoop (job time) 10.8 s instead of 10.0 s, between 22 % less and 33 % more (goal: at most 10 % more)" in said[sentences.SURE]
+    assert (
+        said[sentences.CHOICE] == "Choose one fabric of shallow switches without marking for now."
+    )
+    assert said[sentences.SURE].startswith(
+        "low. With shallow all values are within their limits, but these are not clearly so (95 %, 9 goals of all designs"
+    )
+    assert (
+        "hadoop (job time) 10.8 s instead of 10.0 s, between 22 % less and 33 % more (goal: at most 10 % more)"
+        in said[sentences.SURE]
+    )
 
 
 def test_the_first_sentence_survives_or_flips():
     half, more = Change(BULK, 0.5), Change(BULK, 1.5)
-    kept = sentences.parts(evidence(SHALLOW_WINS, ((half, judged(SHALLOW_WINS)), (more, judged(SHALLOW_WINS)))))
-    assert kept[sentences.CHANGE] == "the first sentence holds with bulk x 0.5, bulk x 1.5, too (10 paired seeds each)."
-    flips = sentences.parts(evidence(SHALLOW_WINS, ((half, judged(SHALLOW_WINS)), (more, judged(DEEP_WINS)))))
+    kept = sentences.parts(
+        evidence(SHALLOW_WINS, ((half, judged(SHALLOW_WINS)), (more, judged(SHALLOW_WINS))))
+    )
+    assert (
+        kept[sentences.CHANGE]
+        == "the first sentence holds with bulk x 0.5, bulk x 1.5, too (10 paired seeds each)."
+    )
+    flips = sentences.parts(
+        evidence(SHALLOW_WINS, ((half, judged(SHALLOW_WINS)), (more, judged(DEEP_WINS))))
+    )
     assert flips[sentences.CHANGE] == (
         "the first sentence holds in 1 of 2 mixtures (bulk x 0.5, bulk x 1.5; 10 paired seeds each). It flips: with bulk x 1.5 deep would be chosen, "
         "as shallow clearly misses query (p99 query time) 60 times as much (goal: at most 50 % more)."
     )
     # With less load a simpler design is enough, and the choice would still meet all goals.
-    easier = sentences.parts(evidence(DEEP_WINS, ((half, judged(mixture(deep=FINE, shallow=FINE, ecn=FINE))), (more, judged(NONE)), (more, judged(DEEP_WINS)))))
+    easier = sentences.parts(
+        evidence(
+            DEEP_WINS,
+            (
+                (half, judged(mixture(deep=FINE, shallow=FINE, ecn=FINE))),
+                (more, judged(NONE)),
+                (more, judged(DEEP_WINS)),
+            ),
+        )
+    )
     assert easier[sentences.CHANGE] == (
         "the first sentence holds in 1 of 3 mixtures (one tenant's load x 0.5 or x 1.5; 10 paired seeds each). "
         "It flips: with bulk x 0.5 shallow would be chosen, though deep still meets every goal; "
         "with bulk x 1.5 no design would be chosen, as deep clearly misses hadoop (job time) 30 % more (goal: at most 10 % more)."
     )
-    checks = {check.name: check for check in overview.checks(evidence(DEEP_WINS, ((half, judged(SHALLOW_WINS)), (more, judged(DEEP_WINS)))))}
-    assert (checks["the choice is the same with other loads: mixtures"].holds, checks["the choice is the same with other loads: mixtures"].value) == (False, 1)
+    checks = {
+        check.name: check
+        for check in overview.checks(
+            evidence(DEEP_WINS, ((half, judged(SHALLOW_WINS)), (more, judged(DEEP_WINS))))
+        )
+    }
+    assert (
+        checks["the choice is the same with other loads: mixtures"].holds,
+        checks["the choice is the same with other loads: mixtures"].value,
+    ) == (False, 1)
     assert not checks["slide 84: no switch made for one purpose is needed"].holds
-    assert checks["slide 84: it needs settings made for the purpose: goals that plain switches miss"].value == 1
+    assert (
+        checks[
+            "slide 84: it needs settings made for the purpose: goals that plain switches miss"
+        ].value
+        == 1
+    )
 
 
 def test_conditions():
@@ -154,28 +244,58 @@ def test_conditions():
     said = sentences.parts(evidence(SHALLOW_WINS, conditions=((dropped, judged(kept)),)))
     assert said[sentences.CHANGE].endswith("shallow still meets every goal.")
     # A condition of other designs has no bearing on this choice.
-    assert sentences.CHANGE not in sentences.parts(evidence(DEEP_WINS, conditions=((dropped, judged(lost)),)))
+    assert sentences.CHANGE not in sentences.parts(
+        evidence(DEEP_WINS, conditions=((dropped, judged(lost)),))
+    )
 
 
 def test_the_choice_is_told_by_fabric():
     """The first sentence names the fabric, the second one says where the choice is the same and where it flips."""
-    asked = replace(ASKED, variants=(Variant("3.75:1", {}), Variant("2:1", {}), Variant("1:1", {}), Variant("mine", {}), Variant("shared hosts", {})))
+    asked = replace(
+        ASKED,
+        variants=(
+            Variant("3.75:1", {}),
+            Variant("2:1", {}),
+            Variant("1:1", {}),
+            Variant("mine", {}),
+            Variant("shared hosts", {}),
+        ),
+    )
     open_ = mixture(deep=FINE, shallow=FINE | {"query": 1.5}, ecn=FINE)
     found = [judged(SHALLOW_WINS), judged(DEEP_WINS), judged(NONE), judged(open_)]
-    said = sentences.parts(replace(evidence(SHALLOW_WINS), question=asked, variants=list(zip(asked.variants[1:], found, strict=True))))
-    assert said[sentences.CHOICE] == "With uplinks at 27 % of the host ports (3.75:1), choose one fabric of shallow switches without marking."
+    said = sentences.parts(
+        replace(
+            evidence(SHALLOW_WINS),
+            question=asked,
+            variants=list(zip(asked.variants[1:], found, strict=True)),
+        )
+    )
+    assert (
+        said[sentences.CHOICE]
+        == "With uplinks at 27 % of the host ports (3.75:1), choose one fabric of shallow switches without marking."
+    )
     assert said[sentences.VARIANTS] == (
         "By fabric: with uplinks at half of the host ports (2:1) the choice is the same; "
         "with uplinks as fast as the host ports (1:1) it flips to deep-buffer switches; with mine no shared fabric meets all goals; "
         "with tenants that share host ports it flips to shallow switches with ECN."
     )
-    of = replace(evidence(NONE), question=asked, variants=[(asked.variants[1], judged(SHALLOW_WINS))])
-    assert sentences.parts(of)[sentences.CHOICE] == "With uplinks at 27 % of the host ports (3.75:1), no shared fabric meets all goals."
+    of = replace(
+        evidence(NONE), question=asked, variants=[(asked.variants[1], judged(SHALLOW_WINS))]
+    )
+    assert (
+        sentences.parts(of)[sentences.CHOICE]
+        == "With uplinks at 27 % of the host ports (3.75:1), no shared fabric meets all goals."
+    )
     page_answer = overview.page_answer(of, None)
-    assert page_answer.head.startswith("With uplinks at 27 % of the host ports (3.75:1), no shared fabric meets all goals. By fabric: with uplinks at half")
+    assert page_answer.head.startswith(
+        "With uplinks at 27 % of the host ports (3.75:1), no shared fabric meets all goals. By fabric: with uplinks at half"
+    )
     _, table = overview.tables(of)
     assert table.head == ["", "choice", "all goals met", "goals open", "goals missed"]
-    assert [row[:2] for row in table.rows] == [["uplinks at 27 % of the host ports (3.75:1)", "none"], ["uplinks at half of the host ports (2:1)", "shallow"]]
+    assert [row[:2] for row in table.rows] == [
+        ["uplinks at 27 % of the host ports (3.75:1)", "none"],
+        ["uplinks at half of the host ports (2:1)", "shallow"],
+    ]
     assert table.rows[0][2] == "–"
     assert table.rows[1][2:] == ["shallow, ecn", "–", "deep"]
     checks = {check.name: check for check in overview.checks(of)}
@@ -185,8 +305,24 @@ def test_the_choice_is_told_by_fabric():
 def test_the_table_and_the_page():
     (made,) = overview.tables(evidence(DEEP_WINS))
     assert made.head[-3:] == ["price, USD", "power", "goals"]
-    assert made.rows[1] == ["shallow", "10.2 s (+2.0 %)", "12.0 ms (×60.0)", "7.20 Gbps (−10.0 %)", "40,000", "1,200 W", "misses query"]
-    assert made.rows[-1] == ["own fabrics", "10.0 s (deep)", "200 µs (shallow)", "8.00 Gbps (shallow)", "180,000", "6,000 W", "reference"]
+    assert made.rows[1] == [
+        "shallow",
+        "10.2 s (+2.0 %)",
+        "12.0 ms (×60.0)",
+        "7.20 Gbps (−10.0 %)",
+        "40,000",
+        "1,200 W",
+        "misses query",
+    ]
+    assert made.rows[-1] == [
+        "own fabrics",
+        "10.0 s (deep)",
+        "200 µs (shallow)",
+        "8.00 Gbps (shallow)",
+        "180,000",
+        "6,000 W",
+        "reference",
+    ]
     page_answer = overview.page_answer(evidence(DEEP_WINS), None)
     assert page_answer.head == "Choose one fabric of deep-buffer switches."
     assert page_answer.facts.why[0].startswith("The other tenants' frames")
@@ -199,7 +335,12 @@ def test_the_table_and_the_page():
 def test_the_goals_of_the_study():
     asked = read(THEIRS, MIXTURE)
     assert asked.order == ["deep", "shallow", "ecn", "dctcp", "pfc", "classes"]
-    assert [goal.name for goal in asked.goals] == ["hadoop.job_time_mean", "query.query_p99", "storage.fct_p99", "bulk.flow_goodput"]
+    assert [goal.name for goal in asked.goals] == [
+        "hadoop.job_time_mean",
+        "query.query_p99",
+        "storage.fct_p99",
+        "bulk.flow_goodput",
+    ]
     assert asked.currency == "USD"
     # The power is for a whole fabric of four switches.
     assert asked.scenario.check().switches == 4
@@ -210,28 +351,76 @@ def test_the_goals_of_the_study():
     ("old", "new", "said"),
     [
         ("within = 0.1", "within = -1", "key goal[0].within: found -1: write a share of 0 or more"),
-        ("within = 0.4", "within = 1.5", "key goal[3].within: found 1.5: write a share of 0 or more and below 1, as more is better"),
-        ('measure = "job_time_mean"', 'measure = "job_time_men"', "key goal[0].measure: there is no measure called 'job_time_men'"),
+        (
+            "within = 0.4",
+            "within = 1.5",
+            "key goal[3].within: found 1.5: write a share of 0 or more and below 1, as more is better",
+        ),
+        (
+            'measure = "job_time_mean"',
+            'measure = "job_time_men"',
+            "key goal[0].measure: there is no measure called 'job_time_men'",
+        ),
         ('design = "pfc"', 'design = "pcf"', "key goal[2].design: there is no design called 'pcf'"),
         ("within = 0.1", "withn = 0.1", "key goal[0].withn: there is no key called 'withn'"),
-        ("[[goal]]", '[[tenant]]\nname = "hadoop"\n\n[[goal]]', "tenant: the name 'hadoop' stands 2 times"),
+        (
+            "[[goal]]",
+            '[[tenant]]\nname = "hadoop"\n\n[[goal]]',
+            "tenant: the name 'hadoop' stands 2 times",
+        ),
         ("power = 3600", 'power = "900W"', "key design[0].power: found '900W': write a number"),
         ("power = 3600", "power = 3600\npower = 3600", "goals.toml: Cannot overwrite a value"),
         # Goals and tenants of this study.
-        ('tenant = "bulk"\nmeasure = "flow_goodput"', 'measure = "flow_goodput"', "key goal[3].alone: all traffic is alone already: name a tenant"),
+        (
+            'tenant = "bulk"\nmeasure = "flow_goodput"',
+            'measure = "flow_goodput"',
+            "key goal[3].alone: all traffic is alone already: name a tenant",
+        ),
         (
             'tenant = "bulk"\nmeasure = "flow_goodput"\nwithin = 0.4\ndesign = "shallow"\nalone = true',
             'measure = "flow_goodput"\nat_least = "1Gbps"',
             "key goal[3].tenant is missing",
         ),
-        ('within = 0.1\ndesign = "deep"\nalone = true', 'at_most = "2s"', "goal[0]: the study starts from the tenant's own fabric: write within = SHARE"),
-        ('design = "deep"\nalone = true', 'design = "deep"', "goal[0]: the study starts from the tenant's own fabric"),
-        ('design = "deep"\nalone = true', "alone = true", "goal[0]: the study starts from the tenant's own fabric"),
-        ('tenant = "bulk"\n', 'tenant = "query"\n', "key tenant[3]: tenant bulk: it has no goal: write a [[goal]] block"),
-        ('tenant = "storage"\n', 'tenant = "query"\n', "key tenant[1]: tenant query: its goals start from the designs shallow, pfc: write one"),
-        ('load = "traffic.bulk.load"\n', "", "key tenant[3].load is missing: name the key of the scenario"),
-        ('load = "traffic.bulk.load"', 'load = "traffic.bulk.lod"', "key tenant[3].load: the scenario has no traffic.bulk.lod"),
-        ('load = "traffic.bulk.load"', 'load = "traffic.bulk.kind"', "key tenant[3].load: traffic.bulk.kind: a load is a number or a quantity"),
+        (
+            'within = 0.1\ndesign = "deep"\nalone = true',
+            'at_most = "2s"',
+            "goal[0]: the study starts from the tenant's own fabric: write within = SHARE",
+        ),
+        (
+            'design = "deep"\nalone = true',
+            'design = "deep"',
+            "goal[0]: the study starts from the tenant's own fabric",
+        ),
+        (
+            'design = "deep"\nalone = true',
+            "alone = true",
+            "goal[0]: the study starts from the tenant's own fabric",
+        ),
+        (
+            'tenant = "bulk"\n',
+            'tenant = "query"\n',
+            "key tenant[3]: tenant bulk: it has no goal: write a [[goal]] block",
+        ),
+        (
+            'tenant = "storage"\n',
+            'tenant = "query"\n',
+            "key tenant[1]: tenant query: its goals start from the designs shallow, pfc: write one",
+        ),
+        (
+            'load = "traffic.bulk.load"\n',
+            "",
+            "key tenant[3].load is missing: name the key of the scenario",
+        ),
+        (
+            'load = "traffic.bulk.load"',
+            'load = "traffic.bulk.lod"',
+            "key tenant[3].load: the scenario has no traffic.bulk.lod",
+        ),
+        (
+            'load = "traffic.bulk.load"',
+            'load = "traffic.bulk.kind"',
+            "key tenant[3].load: traffic.bulk.kind: a load is a number or a quantity",
+        ),
     ],
 )
 def test_wrong_goals_are_named(old, new, said, tmp_path):
@@ -266,12 +455,21 @@ def test_a_single_tenant_is_no_mixture(tmp_path):
         '[[tenant]]\nname = "query"\nload = "traffic.query.queries_per_second"\n[[design]]\nname = "a"\n[[design]]\nname = "b"\n'
         '[[goal]]\ntenant = "query"\nmeasure = "query_p99"\nwithin = 0.5\ndesign = "a"\nalone = true\n'
     )
-    with pytest.raises(ValueError, match=re.escape(f"{path}: key tenant: found 1: the study needs at least two tenants")):
+    with pytest.raises(
+        ValueError,
+        match=re.escape(f"{path}: key tenant: found 1: the study needs at least two tenants"),
+    ):
         read(path, MIXTURE)
 
 
 def test_loads_times_a_factor():
-    assert [times(value, 1.5) for value in ("3.5GB", 0.3, 100, "2MiB", "40 %")] == ["5.25GB", 0.45, 150.0, "3MiB", "60%"]
+    assert [times(value, 1.5) for value in ("3.5GB", 0.3, 100, "2MiB", "40 %")] == [
+        "5.25GB",
+        0.45,
+        150.0,
+        "3MiB",
+        "60%",
+    ]
     for wrong in ("websearch", True, None):
         with pytest.raises(ValueError, match="a load is a number or a quantity"):
             times(wrong, 0.5)
@@ -283,7 +481,11 @@ def test_loads_times_a_factor():
 def small() -> Scenario:
     """Returns the mixture with a job of 100 MB, and 10 ms of the other traffic."""
     found = Scenario.load(templates.FILES / "standard.toml")
-    for key, setting in {"traffic.hadoop.size": "100MB", "traffic.hadoop.reducers": 4, "traffic.bulk.sizes": "2MB"}.items():
+    for key, setting in {
+        "traffic.hadoop.size": "100MB",
+        "traffic.hadoop.reducers": 4,
+        "traffic.bulk.sizes": "2MB",
+    }.items():
         found.set(key, setting)
     for name in ("query", "storage", "bulk"):
         found.set(f"traffic.{name}.duration", "10ms")
@@ -301,12 +503,26 @@ def test_measures(tmp_path):
 
     (job,) = result.summary["jobs"]["each"]
     assert of("hadoop") == job["completion_ns"]
-    queries = sorted(one.completion_ns for one in coflows.jobs(result) if one.name.startswith("query"))
+    queries = sorted(
+        one.completion_ns for one in coflows.jobs(result) if one.name.startswith("query")
+    )
     assert len(queries) >= 4
     assert of("query") == quantile(queries, 0.99)
-    storage = sorted(fct for own, fct in zip(result.flows.column("class"), result.flows.column("fct_ns"), strict=True) if own == "storage")
+    storage = sorted(
+        fct
+        for own, fct in zip(
+            result.flows.column("class"), result.flows.column("fct_ns"), strict=True
+        )
+        if own == "storage"
+    )
     assert of("storage") == pytest.approx(quantile(storage, 0.99))
-    bulk = [fct for own, fct in zip(result.flows.column("class"), result.flows.column("fct_ns"), strict=True) if own == "bulk"]
+    bulk = [
+        fct
+        for own, fct in zip(
+            result.flows.column("class"), result.flows.column("fct_ns"), strict=True
+        )
+        if own == "bulk"
+    ]
     assert of("bulk") == pytest.approx(8e9 * 2e6 * len(bulk) / sum(bulk))
 
 
@@ -317,7 +533,9 @@ def test_a_mixture_that_does_not_finish_is_refused(tmp_path):
     order = read(THEIRS, MIXTURE).order
     result = cut.run(out=tmp_path / "cut")
     designs = Designs(Design(name, {1: result}) for name in order)
-    with pytest.raises(ValueError, match=r"deep, seed 1: a part of the traffic did not finish: remove run\.until"):
+    with pytest.raises(
+        ValueError, match=r"deep, seed 1: a part of the traffic did not finish: remove run\.until"
+    ):
         study.evidence(designs)
 
 
@@ -325,7 +543,9 @@ def test_points():
     whole = studies.find("standard").points(False)
     quick = studies.find("standard").points(True)
     assert len({(point.name, point.seed) for point in whole}) == len(whole)
-    assert {(point.name, point.seed) for point in quick} < {(point.name, point.seed) for point in whole}
+    assert {(point.name, point.seed) for point in quick} < {
+        (point.name, point.seed) for point in whole
+    }
     assert {point.seed for point in quick} == {1, 2, 3, 4, 5}
     by_name = {point.name: point for point in whole}
     more = by_name["classes, bulk x 1.5"].scenario
@@ -349,14 +569,19 @@ def test_the_study_in_small(tmp_path):
     """Two designs, two tenants, five seeds: checks all sentences, the table, the settings and the
     page."""
     scenario = small()
-    scenario["traffic"] = [block for block in scenario["traffic"] if block["name"] in ("query", "bulk")]
+    scenario["traffic"] = [
+        block for block in scenario["traffic"] if block["name"] in ("query", "bulk")
+    ]
     del scenario["host"]["transports"]["rdma"]
     (tmp_path / "mine.toml").write_text(scenario.to_toml())
     (tmp_path / "goals.toml").write_text(
         "".join(
             f'[[tenant]]\nname = "{name}"\nload = "traffic.{name}.{load}"\n'
             f'[[goal]]\ntenant = "{name}"\nmeasure = "{measure}"\nwithin = {within}\ndesign = "plain"\nalone = true\n'
-            for name, measure, within, load in (("query", "query_p99", 0.5, "queries_per_second"), ("bulk", "flow_goodput", 0.4, "load"))
+            for name, measure, within, load in (
+                ("query", "query_p99", 0.5, "queries_per_second"),
+                ("bulk", "flow_goodput", 0.4, "load"),
+            )
         )
         + '[[design]]\nname = "plain"\n[[design]]\nname = "marks"\n[design.set]\n"switch.ecn" = { k = "100kB", incapable = "pass" }\n'
         + '"host.transport.ecn" = "classic"\n"host.transports.bulk.ecn" = "classic"\n'
@@ -367,7 +592,10 @@ def test_the_study_in_small(tmp_path):
     assert not verdict.outcome.failures
     values, variants = verdict.overview
     assert [row[0] for row in values.rows] == ["plain", "marks", "own fabrics"]
-    assert [row[0] for row in variants.rows] == ["narrow", "uplinks as fast as the host ports (1:1)"]
+    assert [row[0] for row in variants.rows] == [
+        "narrow",
+        "uplinks as fast as the host ports (1:1)",
+    ]
     assert {check.name.partition(":")[0] for check in verdict.checks} == {
         "slide 84",
         "the choice is the same with other loads",
@@ -377,20 +605,38 @@ def test_the_study_in_small(tmp_path):
     assert "Cost" in verdict.answer
     assert "bulk x 1.5" in verdict.answer
     # The values are those of the runs.
-    plain = Result.open(tmp_path / "out/points/plain, query alone-1") if (tmp_path / "out/points/plain, query alone-1").is_dir() else None
+    plain = (
+        Result.open(tmp_path / "out/points/plain, query alone-1")
+        if (tmp_path / "out/points/plain, query alone-1").is_dir()
+        else None
+    )
     found = study.evidence(verdict.outcome.designs)
     assert found is not None
     if plain:
         goal = found.question.goals[0]
         assert found.numbers(OWN, goal)[1] == value(plain, goal.tenant, goal.measure).number
     assert found.behind[found.choice.shown]["query"]
-    assert {path.name for path in verdict.written} == {"sonic.json", "linux.txt", "notes.txt", "report.html", "results.md"}
-    assert "WRED_PROFILE" in json.loads((tmp_path / "out/settings/sonic.json").read_text()) or found.choice.shown == "plain"
+    assert {path.name for path in verdict.written} == {
+        "sonic.json",
+        "linux.txt",
+        "notes.txt",
+        "report.html",
+        "results.md",
+    }
+    assert (
+        "WRED_PROFILE" in json.loads((tmp_path / "out/settings/sonic.json").read_text())
+        or found.choice.shown == "plain"
+    )
     assert "| plain | " in (tmp_path / "out/results.md").read_text()
     page = (tmp_path / "out/report.html").read_text()
     assert str(sentences.parts(found)[sentences.CHOICE]) in page
     # A second run reuses all results.
-    again = studies.carry_out(standard.Standard(tmp_path / "mine.toml", tmp_path / "goals.toml"), quick=True, out=tmp_path / "out", jobs=2)
+    again = studies.carry_out(
+        standard.Standard(tmp_path / "mine.toml", tmp_path / "goals.toml"),
+        quick=True,
+        out=tmp_path / "out",
+        jobs=2,
+    )
     assert again.outcome.reused == len(again.outcome.results)
     assert again.answer == verdict.answer
 
@@ -399,7 +645,10 @@ def test_mixtures_that_lack_a_tenant_are_refused(tmp_path):
     scenario = small()
     scenario["traffic"] = [block for block in scenario["traffic"] if block["name"] != "bulk"]
     (tmp_path / "mine.toml").write_text(scenario.to_toml())
-    with pytest.raises(ValueError, match=r"standard.toml: key tenant\[3\].name: there is no class of traffic called 'bulk'"):
+    with pytest.raises(
+        ValueError,
+        match=r"standard.toml: key tenant\[3\].name: there is no class of traffic called 'bulk'",
+    ):
         standard.Standard(tmp_path / "mine.toml").points(True)
 
 
@@ -408,7 +657,9 @@ def test_the_readme_names_the_settings_that_are_written(tmp_path):
     found = small()
     (tmp_path / "scenario.toml").write_text(found.to_toml())
     written = standard._settings(tmp_path / "scenario.toml", tmp_path / "settings")
-    assert [path.name for path in written] == re.findall(r"(?m)^\| `(\w+\.\w+)` \| [^|]+ \| [^|]+ \|$", text)
+    assert [path.name for path in written] == re.findall(
+        r"(?m)^\| `(\w+\.\w+)` \| [^|]+ \| [^|]+ \|$", text
+    )
     assert "out/study-standard/settings/" in text
     assert studies.find("standard").folder == "study-standard"
 

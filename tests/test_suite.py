@@ -12,16 +12,29 @@ from tests import suite
 pytest_plugins = ["pytester"]
 
 
-def test_a_long_test_fails_unless_it_is_marked(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
-    hooks = Path(__file__).with_name("conftest.py").read_text(encoding="utf-8").replace(f"LIMIT = {LIMIT}", "LIMIT = 0.2")
+def test_a_long_test_fails_unless_it_is_marked(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+):
+    hooks = (
+        Path(__file__)
+        .with_name("conftest.py")
+        .read_text(encoding="utf-8")
+        .replace(f"LIMIT = {LIMIT}", "LIMIT = 0.2")
+    )
     assert "LIMIT = 0.2" in hooks
     pytester.makeconftest(hooks)
     pytester.makeini("[pytest]\nmarkers =\n  slow: x\n  realtime: x\n")
     sleep = "import time, pytest\n{mark}\ndef test_it():\n    time.sleep(0.5)\n"
-    pytester.makepyfile(test_long=sleep.format(mark=""), test_marked=sleep.format(mark="@pytest.mark.slow"), test_short="def test_it():\n    pass\n")
+    pytester.makepyfile(
+        test_long=sleep.format(mark=""),
+        test_marked=sleep.format(mark="@pytest.mark.slow"),
+        test_short="def test_it():\n    pass\n",
+    )
     done = pytester.runpytest("-p", "no:xdist")
     done.assert_outcomes(passed=3, errors=1)
-    done.stdout.fnmatch_lines(["*test_long.py::test_it took * s, more than 0.2: make it shorter, or mark it `slow`*"])
+    done.stdout.fnmatch_lines(
+        ["*test_long.py::test_it took * s, more than 0.2: make it shorter, or mark it `slow`*"]
+    )
 
 
 def test_a_wait_for_a_processor_is_not_the_tests():
@@ -50,20 +63,51 @@ def test_binaries_of_rust_tests_are_found_in_the_messages_of_cargo(tmp_path: Pat
     def message(kind: str, name: str, test: bool, executable: str | None) -> str:
         target = {"kind": [kind], "name": name}
         manifest = str(tmp_path / "net" / "Cargo.toml")
-        rest = {"target": target, "profile": {"test": test}, "executable": executable, "manifest_path": manifest}
+        rest = {
+            "target": target,
+            "profile": {"test": test},
+            "executable": executable,
+            "manifest_path": manifest,
+        }
         return json.dumps({"reason": "compiler-artifact", **rest})
 
-    lines = [message("lib", "afflux_net", True, "/x/net"), message("test", "it", True, "/x/it"), message("lib", "afflux_net", False, None), "no JSON"]
+    lines = [
+        message("lib", "afflux_net", True, "/x/net"),
+        message("test", "it", True, "/x/it"),
+        message("lib", "afflux_net", False, None),
+        "no JSON",
+    ]
     found = list(suite.binaries("\n".join(lines)))
-    assert [(one.name, str(one.path), one.folder) for one in found] == [("net-lib", "/x/net", tmp_path / "net"), ("net-it", "/x/it", tmp_path / "net")]
+    assert [(one.name, str(one.path), one.folder) for one in found] == [
+        ("net-lib", "/x/net", tmp_path / "net"),
+        ("net-it", "/x/it", tmp_path / "net"),
+    ]
 
 
 def test_a_long_rust_test_fails_the_suite():
     tests = {"quick": 0.1, "long": suite.LIMIT + 5}
-    (told,) = suite.too_long(suite.Binary("net-lib", Path("net"), Path(), seconds=30, cpu_s=30 * suite.PROCESSES, tests=tests))
+    (told,) = suite.too_long(
+        suite.Binary(
+            "net-lib", Path("net"), Path(), seconds=30, cpu_s=30 * suite.PROCESSES, tests=tests
+        )
+    )
     assert told.startswith("net-lib long took 25 s, more than 20")
     # With half of the processors, the same work would have taken half as long on an idle machine.
-    assert list(suite.too_long(suite.Binary("net-lib", Path("net"), Path(), seconds=30, cpu_s=15 * suite.PROCESSES, tests=tests))) == []
+    assert (
+        list(
+            suite.too_long(
+                suite.Binary(
+                    "net-lib",
+                    Path("net"),
+                    Path(),
+                    seconds=30,
+                    cpu_s=15 * suite.PROCESSES,
+                    tests=tests,
+                )
+            )
+        )
+        == []
+    )
 
 
 def test_durations_of_a_junit_file(tmp_path: Path):
@@ -72,5 +116,8 @@ def test_durations_of_a_junit_file(tmp_path: Path):
         '<testsuites><testsuite><testcase classname="tests.test_x" name="test_it[a]" time="1.5"/>'
         '<testcase classname="tests.test_y" name="test_it" time="0.25"/></testsuite></testsuites>'
     )
-    assert suite.python_durations(file) == {"tests/test_x.py::test_it[a]": 1.5, "tests/test_y.py::test_it": 0.25}
+    assert suite.python_durations(file) == {
+        "tests/test_x.py::test_it[a]": 1.5,
+        "tests/test_y.py::test_it": 0.25,
+    }
     assert suite.python_durations(tmp_path / "none.xml") == {}

@@ -16,7 +16,11 @@ from afflux.executors import named
 from afflux.results import statistics
 
 #: Fast points with a few frames.
-QUICK = INCAST.replace("rounds = 3", "rounds = 2").replace('bytes = "200kB"', 'bytes = "20kB"').replace("paths = true", "")
+QUICK = (
+    INCAST.replace("rounds = 3", "rounds = 2")
+    .replace('bytes = "200kB"', 'bytes = "20kB"')
+    .replace("paths = true", "")
+)
 VARY = {"switch.buffer": ["9packets", "90packets"], "traffic.0.senders": [4, 8]}
 
 
@@ -62,22 +66,61 @@ def test_the_contract_of_executors(name, quick, tmp_path, local_rows):
         again = afflux.sweep(quick, VARY, seeds=[1, 2], out=out, executor=chosen)
     assert (again.outcome.reused, again.rows) == (8, local_rows)
     # The complete result is stored, not only its numbers.
-    files = {file.name for file in (out / "points" / "switch.buffer=90packets,traffic.0.senders=8-2").iterdir()}
-    assert files == {"scenario.toml", "summary.json", "flows.parquet", "links.parquet", "ports.parquet", "jobs.parquet"}
+    files = {
+        file.name
+        for file in (out / "points" / "switch.buffer=90packets,traffic.0.senders=8-2").iterdir()
+    }
+    assert files == {
+        "scenario.toml",
+        "summary.json",
+        "flows.parquet",
+        "links.parquet",
+        "ports.parquet",
+        "jobs.parquet",
+    }
     assert not list((out / "points").glob(".*partial*"))
 
 
 def test_command(invoke, quick, tmp_path):
-    done = invoke("sweep", quick, "--vary", "switch.buffer=9packets,oops", "--set", "traffic.0.senders=4", "--seeds", "1")
+    done = invoke(
+        "sweep",
+        quick,
+        "--vary",
+        "switch.buffer=9packets,oops",
+        "--set",
+        "traffic.0.senders=4",
+        "--seeds",
+        "1",
+    )
     assert done.exit_code == 1
     assert "switch.buffer=oops-1: " in done.stderr
     assert '"oops" is not a size' in done.stderr
     assert "1 failed" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100
-    rows = json.loads(invoke("sweep", quick, "--vary", "switch.buffer=9packets", "--set", "traffic.0.senders=4", "--json").stdout)
+    rows = json.loads(
+        invoke(
+            "sweep",
+            quick,
+            "--vary",
+            "switch.buffer=9packets",
+            "--set",
+            "traffic.0.senders=4",
+            "--json",
+        ).stdout
+    )
     (row,) = rows
-    alone = afflux.load(quick).set("switch.buffer", "9packets").set("traffic.0.senders", 4).run(seed=1).summary
-    assert (row["result_hash"], row["drops"], row["error"]) == (alone["result_hash"], alone["drops"], None)
+    alone = (
+        afflux.load(quick)
+        .set("switch.buffer", "9packets")
+        .set("traffic.0.senders", 4)
+        .run(seed=1)
+        .summary
+    )
+    assert (row["result_hash"], row["drops"], row["error"]) == (
+        alone["result_hash"],
+        alone["drops"],
+        None,
+    )
     table = (tmp_path / "out" / "sweep-small" / "sweep.csv").read_text().splitlines()
     assert table[0].startswith("switch.buffer,seed,status,job_time_mean_ns,")
 
@@ -88,37 +131,54 @@ def test_several_seeds_have_intervals(invoke, quick, tmp_path):
     assert "95 % intervals of these means" in done.stdout
     assert re.search(r"^9packets .*\d – \d", done.stdout.split("95 % intervals")[1], re.M)
     assert max(map(len, done.stdout.splitlines())) <= 100
-    head, *lines = csv.reader((tmp_path / "out/sweep-small/sweep-means.csv").read_text().splitlines())
+    head, *lines = csv.reader(
+        (tmp_path / "out/sweep-small/sweep-means.csv").read_text().splitlines()
+    )
     rows = list(csv.DictReader((tmp_path / "out/sweep-small/sweep.csv").read_text().splitlines()))
     assert len(lines) == 2
     for line in lines:
         one = dict(zip(head, line, strict=True))
-        values = [float(row["fct_mean_ns"]) for row in rows if row["switch.buffer"] == one["switch.buffer"]]
+        values = [
+            float(row["fct_mean_ns"])
+            for row in rows
+            if row["switch.buffer"] == one["switch.buffer"]
+        ]
         assert (one["finished"], one["failed"], one["deterministic"]) == ("3", "0", "false")
         assert float(one["fct_mean_ns"]) == pytest.approx(statistics.mean(values))
         ends = statistics.interval(values)
         assert ends is not None
-        assert (float(one["fct_mean_ns_low"]), float(one["fct_mean_ns_high"])) == pytest.approx(ends)
+        assert (float(one["fct_mean_ns_low"]), float(one["fct_mean_ns_high"])) == pytest.approx(
+            ends
+        )
     # With the larger buffer the three seeds have equal drops by chance. An interval of zero width
     # would suggest certainty.
     last = dict(zip(head, lines[1], strict=True))
-    assert {float(row["drops"]) for row in rows if row["switch.buffer"] == "90packets"} == {float(last["drops"])}
+    assert {float(row["drops"]) for row in rows if row["switch.buffer"] == "90packets"} == {
+        float(last["drops"])
+    }
     assert (last["drops_low"], last["drops_high"]) == ("", "")
 
 
 def test_metrics_are_the_columns_of_the_table(invoke, quick):
     words = ("sweep", quick, "--vary", "switch.buffer=9packets,90packets", "--seeds", "1-3")
     name = f"class.{afflux.load(quick).run(seed=1).flows.column('class')[0]}.fct_p99"
-    done = invoke(*words, "--metric", name, "--metric", "goodput", "--baseline", "switch.buffer=90packets")
+    done = invoke(
+        *words, "--metric", name, "--metric", "goodput", "--baseline", "switch.buffer=90packets"
+    )
     assert done.exit_code == 0, done.stderr
     means, intervals, compared = (
         done.stdout.split("95 % intervals of these means")[0],
         *done.stdout.split("95 % intervals of these means")[1].split("means over seeds"),
     )
     for table in (means, intervals, compared):
-        assert [word for word in ("FCT p99", "goodput", "retransmissions", "FCT mean") if word in table] == ["FCT p99", "goodput"], table
+        assert [
+            word for word in ("FCT p99", "goodput", "retransmissions", "FCT mean") if word in table
+        ] == ["FCT p99", "goodput"], table
     wrong = invoke(*words, "--metric", "class.nobody.fct_p99")
-    assert (wrong.exit_code, "no point has class.nobody.fct_p99_ns" in " ".join(wrong.stderr.split())) == (2, True), wrong.stderr
+    assert (
+        wrong.exit_code,
+        "no point has class.nobody.fct_p99_ns" in " ".join(wrong.stderr.split()),
+    ) == (2, True), wrong.stderr
     assert invoke(*words, "--metric", "fct_p98").exit_code == 2
 
 
@@ -128,10 +188,18 @@ def test_equal_seeds_are_called_exact(invoke, quick, tmp_path):
     quick.write_text(QUICK.replace('jitter = "1us"\n', "").replace("senders = 8", "senders = 1"))
     done = invoke("sweep", quick, "--vary", "switch.buffer=90packets", "--seeds", "1-3")
     assert done.exit_code == 0, done.stderr
-    assert re.search(r"^90packets +exact", done.stdout.split("95 % intervals")[1], re.M), done.stdout
+    assert re.search(r"^90packets +exact", done.stdout.split("95 % intervals")[1], re.M), (
+        done.stdout
+    )
     assert "exact: every seed gave the same result" in done.stdout
-    one = next(csv.DictReader((tmp_path / "out/sweep-small/sweep-means.csv").read_text().splitlines()))
-    assert (one["deterministic"], one["fct_mean_ns_low"], one["fct_mean_ns_high"]) == ("true", "", "")
+    one = next(
+        csv.DictReader((tmp_path / "out/sweep-small/sweep-means.csv").read_text().splitlines())
+    )
+    assert (one["deterministic"], one["fct_mean_ns_low"], one["fct_mean_ns_high"]) == (
+        "true",
+        "",
+        "",
+    )
     alone = invoke("sweep", quick, "--vary", "switch.buffer=90packets", "--seeds", "1")
     assert "intervals" not in alone.stdout
 
@@ -139,7 +207,9 @@ def test_equal_seeds_are_called_exact(invoke, quick, tmp_path):
 def test_the_table_as_parquet(quick, tmp_path):
     """The Parquet table has the same columns and values as the rows. A column of numbers and texts
     becomes a text column."""
-    found = afflux.sweep(quick, {"traffic.0.senders": [4, "many"]}, seeds=[1, 2], out=tmp_path / "out")
+    found = afflux.sweep(
+        quick, {"traffic.0.senders": [4, "many"]}, seeds=[1, 2], out=tmp_path / "out"
+    )
     table = _core.read_parquet(tmp_path / "out" / "sweep.parquet")
     assert table.column_names == list(found.rows[0])
     assert table["traffic.0.senders"] == ["4", "4", "many", "many"]
@@ -185,25 +255,52 @@ def test_a_scenario_made_in_code(quick, tmp_path):
 
 
 def test_points_have_names_fit_for_directories():
-    assert settings.point_name({"switch.ecn.k": "20kB", "host.n": 3}) == "switch.ecn.k=20kB,host.n=3"
-    slashed, other = settings.point_name({"traffic.0.file": "a/b"}), settings.point_name({"traffic.0.file": "a_b"})
+    assert (
+        settings.point_name({"switch.ecn.k": "20kB", "host.n": 3}) == "switch.ecn.k=20kB,host.n=3"
+    )
+    slashed, other = (
+        settings.point_name({"traffic.0.file": "a/b"}),
+        settings.point_name({"traffic.0.file": "a_b"}),
+    )
     assert "/" not in slashed
     assert slashed != other
     assert len(settings.point_name({"key": "x" * 400})) < 200
 
 
 def test_values_of_options():
-    assert settings.choices('a,[1,2],{ k = "1,2" },"x,y"') == ["a", "[1,2]", '{ k = "1,2" }', '"x,y"']
-    assert [settings.value(text) for text in ("9MB", "3", "0.5", "true", '"x"', "[1, 2]")] == ["9MB", 3, 0.5, True, "x", [1, 2]]
+    assert settings.choices('a,[1,2],{ k = "1,2" },"x,y"') == [
+        "a",
+        "[1,2]",
+        '{ k = "1,2" }',
+        '"x,y"',
+    ]
+    assert [settings.value(text) for text in ("9MB", "3", "0.5", "true", '"x"', "[1, 2]")] == [
+        "9MB",
+        3,
+        0.5,
+        True,
+        "x",
+        [1, 2],
+    ]
     assert settings.seeds("1-3,7") == [1, 2, 3, 7]
-    assert settings.short(["switch.ecn.k", "host.transport.k", "switch.buffer"]) == ["ecn.k", "transport.k", "buffer"]
+    assert settings.short(["switch.ecn.k", "host.transport.k", "switch.buffer"]) == [
+        "ecn.k",
+        "transport.k",
+        "buffer",
+    ]
 
 
 def test_a_resolved_scenario_is_the_scenario():
     """The scenario sent to executors and stored in a result directory reads back as the same
     scenario."""
     checked = 0
-    for path in sorted([*REPO.glob("examples/*.toml"), *REPO.glob("benches/*.toml"), *REPO.glob("studies/*/*.toml")]):
+    for path in sorted(
+        [
+            *REPO.glob("examples/*.toml"),
+            *REPO.glob("benches/*.toml"),
+            *REPO.glob("studies/*/*.toml"),
+        ]
+    ):
         try:
             loaded = afflux.load(path).check()
         except afflux.ScenarioError:  # its inputs are not in the repository

@@ -34,7 +34,9 @@ sizes = "10MB"
 """
 
 #: DCTCP without any queue that marks.
-UNMARKED = TWO_FLOWS.format(transport='[host.transport]\ncongestion = "dctcp"').replace("10MB", "100kB")
+UNMARKED = TWO_FLOWS.format(transport='[host.transport]\ncongestion = "dctcp"').replace(
+    "10MB", "100kB"
+)
 
 
 # ---------------------------------------------------------------------------------------------------------------- the default stack
@@ -53,7 +55,14 @@ def completions_ms(path: Path, seed: int = 1, **keys: Any) -> list[float]:
     return sorted(time / 1e6 for time in scenario.run(seed=seed).flows.column("fct_ns"))
 
 
-@pytest.mark.parametrize("transport", ["", '[host.transport]\nkind = "tcp"', '[host.transport]\nstack = "linux"\ncongestion = "cubic"'])
+@pytest.mark.parametrize(
+    "transport",
+    [
+        "",
+        '[host.transport]\nkind = "tcp"',
+        '[host.transport]\nstack = "linux"\ncongestion = "cubic"',
+    ],
+)
 def test_two_flows_share_a_port(scenario, transport):
     assert by_hand() == pytest.approx(16.9, abs=0.1)
     path = scenario(text=TWO_FLOWS.format(transport=transport))
@@ -70,7 +79,9 @@ def test_two_flows_of_the_defect():
 
 
 def test_what_the_default_is(scenario):
-    resolved = toml.with_defaults(_core.load(scenario(text=TWO_FLOWS.format(transport=""))).resolved)
+    resolved = toml.with_defaults(
+        _core.load(scenario(text=TWO_FLOWS.format(transport=""))).resolved
+    )
     tcp = resolved["host"]["transport"]
     wanted = {
         "kind": "tcp",
@@ -90,13 +101,21 @@ def test_what_the_default_is(scenario):
 @pytest.mark.parametrize("congestion", ["dctcp", "newreno", "bbr"])
 def test_another_congestion_control_is_linux_too(scenario, congestion):
     text = TWO_FLOWS.format(transport=f'[host.transport]\ncongestion = "{congestion}"')
-    assert tomllib.loads(_core.load(scenario(text=text)).resolved)["host"]["transport"]["stack"] == "linux"
+    assert (
+        tomllib.loads(_core.load(scenario(text=text)).resolved)["host"]["transport"]["stack"]
+        == "linux"
+    )
 
 
 def test_multipath_is_linux_too(scenario):
     text = TWO_FLOWS.format(transport="[host.transport]\nmptcp = { subflows = 1 }")
     tcp = toml.with_defaults(_core.load(scenario(text=text)).resolved)["host"]["transport"]
-    assert (tcp["stack"], tcp["tail_probe"], tcp["receive_buffer"], tcp["mptcp"]["coupling"]) == ("linux", True, "131072B", "lia")
+    assert (tcp["stack"], tcp["tail_probe"], tcp["receive_buffer"], tcp["mptcp"]["coupling"]) == (
+        "linux",
+        True,
+        "131072B",
+        "lia",
+    )
 
 
 def test_numbers_that_are_published_name_their_stack():
@@ -111,7 +130,9 @@ def test_numbers_that_are_published_name_their_stack():
             if tcp.get("kind", "tcp") == "tcp":
                 assert "stack" in tcp, path
                 window = {"receive_window", "receive_buffer"} & tcp.keys()
-                assert tcp["stack"] == "basic" or (window and ("congestion" in tcp or "mptcp" in tcp)), f"{path}: {tcp}"
+                assert tcp["stack"] == "basic" or (
+                    window and ("congestion" in tcp or "mptcp" in tcp)
+                ), f"{path}: {tcp}"
 
 
 # ------------------------------------------------------------------------------------------------------------------------ refusals
@@ -129,7 +150,10 @@ def test_hosts_behind_hosts_are_refused(command):
     done = command("check", defect("no-path-exit1.toml"))
     assert (done.returncode, done.stdout) == (2, "")
     assert "key traffic[0]: " in done.stderr
-    assert '"host12" is linked to "host0" alone, and hosts do not forward; link it to a switch' in done.stderr
+    assert (
+        '"host12" is linked to "host0" alone, and hosts do not forward; link it to a switch'
+        in done.stderr
+    )
 
 
 @pytest.mark.parametrize(
@@ -139,7 +163,10 @@ def test_hosts_behind_hosts_are_refused(command):
             'override = [{ match = "spine0", sharing = "static", buffer = "100kB", scheduling = "pfabric", honours_pause = false }]',
             ["override[0].scheduling"],
         ),
-        ('override = [{ match = "spine0", sharing = "static", buffer = "100kB", device_queue = 1, honours_pause = false }]', ["override[0].device_queue"]),
+        (
+            'override = [{ match = "spine0", sharing = "static", buffer = "100kB", device_queue = 1, honours_pause = false }]',
+            ["override[0].device_queue"],
+        ),
     ],
 )
 def test_disciplines_beside_pfc_are_refused(command, scenario, switch, words):
@@ -176,19 +203,31 @@ def test_run_and_check_warn_once(command, scenario, tmp_path):
     for words in (["check", path], ["run", path, "-o", "r"], ["run", path, "--show-config"]):
         done = command(*words)
         assert done.returncode == 0, done.stderr
-        assert next(said for said in done.stderr.splitlines() if said.startswith("warning")).startswith(line)
+        assert next(
+            said for said in done.stderr.splitlines() if said.startswith("warning")
+        ).startswith(line)
         assert done.stderr.count("warning: ") == 1
         assert "warning" not in done.stdout
     summary = json.loads((tmp_path / "r/summary.json").read_text())
     assert [one["key"] for one in summary["warnings"]] == ["host.transport.congestion"]
     checked = json.loads(command("check", path, "--json").stdout)
-    assert [(one["file"], one["line"], one["key"]) for one in checked["warnings"]] == [(str(path), 11, "host.transport.congestion")]
+    assert [(one["file"], one["line"], one["key"]) for one in checked["warnings"]] == [
+        (str(path), 11, "host.transport.congestion")
+    ]
     assert checked["warnings"][0]["text"] == summary["warnings"][0]["text"]
 
 
 def test_an_option_is_named(command, scenario):
-    done = command("check", scenario(text=UNMARKED.replace('congestion = "dctcp"', "")), "--set", "host.transport.congestion=dctcp")
-    assert "small.toml: --set host.transport.congestion=dctcp: key host.transport.congestion: DCTCP works like NewReno" in done.stderr
+    done = command(
+        "check",
+        scenario(text=UNMARKED.replace('congestion = "dctcp"', "")),
+        "--set",
+        "host.transport.congestion=dctcp",
+    )
+    assert (
+        "small.toml: --set host.transport.congestion=dctcp: key host.transport.congestion: DCTCP works like NewReno"
+        in done.stderr
+    )
 
 
 def test_strict_refuses_and_writes_nothing(command, scenario, tmp_path):
@@ -202,14 +241,25 @@ def test_strict_refuses_and_writes_nothing(command, scenario, tmp_path):
     ):
         done = command(*words, "--strict")
         assert (done.returncode, done.stdout) == (2, ""), words
-        assert done.stderr.startswith(f"error: {path}:11: key host.transport.congestion: DCTCP works like NewReno"), done.stderr
+        assert done.stderr.startswith(
+            f"error: {path}:11: key host.transport.congestion: DCTCP works like NewReno"
+        ), done.stderr
         assert done.stderr.count("error: ") == 1
         assert sorted(tmp_path.iterdir()) == before
-    assert command("check", scenario(text=TWO_FLOWS.format(transport="")), "--strict").returncode == 0
+    assert (
+        command("check", scenario(text=TWO_FLOWS.format(transport="")), "--strict").returncode == 0
+    )
 
 
 def test_a_sweep_says_each_warning_once(command, scenario):
-    done = command("sweep", scenario(text=UNMARKED), "--vary", "switch.ecn.k=50kB,60MB", "--vary", "host.delay=1us,2us")
+    done = command(
+        "sweep",
+        scenario(text=UNMARKED),
+        "--vary",
+        "switch.ecn.k=50kB,60MB",
+        "--vary",
+        "host.delay=1us,2us",
+    )
     assert done.returncode == 0, done.stderr
     told = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
     assert len(told) == 1
@@ -221,27 +271,44 @@ def test_a_worker_writes_the_same_warnings(scenario, tmp_path):
     path = scenario(text=UNMARKED)
     outcome = batch.run([batch.Point("one", path, seed=1)], tmp_path / "points")
     summary = outcome.results["one", 1].summary
-    assert [(one["key"], one["text"]) for one in summary["warnings"]] == [(one.key, one.text) for one in _core.load(path).warnings]
+    assert [(one["key"], one["text"]) for one in summary["warnings"]] == [
+        (one.key, one.text) for one in _core.load(path).warnings
+    ]
 
 
 def test_tune_does_not_try_settings_with_warnings_when_strict(scenario, tmp_path):
-    path = scenario(text=UNMARKED.replace('buffer = "9MB"', 'buffer = "200kB"\necn = { k = "50kB" }'))
-    vary, most = {"switch.ecn.k": "20kB,50kB,500kB"}, {"seeds": [1], "budget": 3, "sensitivity": False}
+    path = scenario(
+        text=UNMARKED.replace('buffer = "9MB"', 'buffer = "200kB"\necn = { k = "50kB" }')
+    )
+    vary, most = (
+        {"switch.ecn.k": "20kB,50kB,500kB"},
+        {"seeds": [1], "budget": 3, "sensitivity": False},
+    )
     found = afflux.tune(path, vary, "fct_p99", out=tmp_path / "a", **most)
     assert len(found.warnings) == 1
     assert "marks nothing: marking begins at 500kB" in found.warnings[0]
     strict = afflux.tune(path, vary, "fct_p99", out=tmp_path / "b", strict=True, **most)
     assert strict.warnings == ()
-    assert [one.error is not None for one in strict.candidates if one.changes["switch.ecn.k"] == "500kB"] == [True]
+    assert [
+        one.error is not None for one in strict.candidates if one.changes["switch.ecn.k"] == "500kB"
+    ] == [True]
 
 
 def test_what_the_repository_ships_is_free_of_warnings():
-    paths = [*REPO.glob("examples/*.toml"), *REPO.glob("benches/*.toml"), *REPO.glob("studies/*/*.toml"), *templates.FILES.glob("*.toml")]
+    paths = [
+        *REPO.glob("examples/*.toml"),
+        *REPO.glob("benches/*.toml"),
+        *REPO.glob("studies/*/*.toml"),
+        *templates.FILES.glob("*.toml"),
+    ]
     loaded = 0
     for path in paths:
         if path.name == "calibration.toml":
             continue
-        files = [block.get("file") for block in tomllib.loads(path.read_text(encoding="utf-8")).get("traffic", [])]
+        files = [
+            block.get("file")
+            for block in tomllib.loads(path.read_text(encoding="utf-8")).get("traffic", [])
+        ]
         if not all((path.parent / file).is_file() for file in files if file):
             continue  # inputs that are not part of the repository
         found = _core.load(path)
@@ -261,7 +328,11 @@ FEWER_FLOWS = {
 
 def fewer_flows(point: batch.Point, study: str) -> batch.Point:
     """Returns a point with fewer flows. Points with flow lists are unchanged."""
-    return replace(point, set={**point.set, **FEWER_FLOWS.get(study, {})}) if "traffic" not in point.set else point
+    return (
+        replace(point, set={**point.set, **FEWER_FLOWS.get(study, {})})
+        if "traffic" not in point.set
+        else point
+    )
 
 
 # Reads all points of a study.
@@ -274,7 +345,11 @@ def test_studies_are_free_of_warnings(study, tmp_path, monkeypatch):
     points = {point.name: point for point in reversed(found.points(False))}
     with monkeypatch.context() as patch:
         # The flow lists of some points are drawn from other points.
-        patch.setattr(schemes, "point", lambda *named, drawn_from=schemes.point: fewer_flows(drawn_from(*named), "pfabric"))
+        patch.setattr(
+            schemes,
+            "point",
+            lambda *named, drawn_from=schemes.point: fewer_flows(drawn_from(*named), "pfabric"),
+        )
         found.prepare(list(points.values()))
     for point in points.values():
         warnings = [str(one) for one in fewer_flows(point, study).load().warnings]
@@ -293,14 +368,40 @@ def test_studies_are_free_of_warnings(study, tmp_path, monkeypatch):
 def test_a_result_runs_again_with_another_key(command, scenario, tmp_path):
     path = scenario(text=TWO_FLOWS.format(transport="").replace("10MB", "200kB"))
     first = json.loads(command("run", path, "-o", "first", "--json").stdout)
-    again = json.loads(command("run", tmp_path / "first/scenario.toml", "-o", "again", "--json").stdout)
+    again = json.loads(
+        command("run", tmp_path / "first/scenario.toml", "-o", "again", "--json").stdout
+    )
     assert again["result_hash"] == first["result_hash"]
     assert again["scenario_hash"] == first["scenario_hash"]
-    for change in ("host.mtu=9000B", "switch.buffer=150kB", "switch.preset=trident3", "host.transport.min_rto=5ms", "topology.rate=25Gbps"):
-        direct = json.loads(command("run", path, "--set", change, "-o", "direct", "--force", "--json").stdout)
-        after = json.loads(command("run", tmp_path / "first/scenario.toml", "--set", change, "-o", "after", "--force", "--json").stdout)
-        assert (after["result_hash"], after["scenario_hash"]) == (direct["result_hash"], direct["scenario_hash"]), change
-    jumbo = json.loads(command("run", path, "--set", "host.mtu=9000B", "-o", "direct", "--force", "--json").stdout)
+    for change in (
+        "host.mtu=9000B",
+        "switch.buffer=150kB",
+        "switch.preset=trident3",
+        "host.transport.min_rto=5ms",
+        "topology.rate=25Gbps",
+    ):
+        direct = json.loads(
+            command("run", path, "--set", change, "-o", "direct", "--force", "--json").stdout
+        )
+        after = json.loads(
+            command(
+                "run",
+                tmp_path / "first/scenario.toml",
+                "--set",
+                change,
+                "-o",
+                "after",
+                "--force",
+                "--json",
+            ).stdout
+        )
+        assert (after["result_hash"], after["scenario_hash"]) == (
+            direct["result_hash"],
+            direct["scenario_hash"],
+        ), change
+    jumbo = json.loads(
+        command("run", path, "--set", "host.mtu=9000B", "-o", "direct", "--force", "--json").stdout
+    )
     assert jumbo["result_hash"] != first["result_hash"]
 
 
@@ -322,12 +423,27 @@ def config(ingress: int, lossy: int, headroom: int, *, pfc: bool = False) -> str
     ports = ["Ethernet0", "Ethernet4"]
     tables: dict[str, Any] = {
         "BUFFER_POOL": {
-            "ingress_lossless_pool": {"size": str(ingress), "type": "ingress", "mode": "dynamic", "xoff": str(headroom)},
+            "ingress_lossless_pool": {
+                "size": str(ingress),
+                "type": "ingress",
+                "mode": "dynamic",
+                "xoff": str(headroom),
+            },
             "egress_lossy_pool": {"size": str(lossy), "type": "egress", "mode": "dynamic"},
         },
         "BUFFER_PROFILE": {
-            "egress_lossy_profile": {"pool": "egress_lossy_pool", "size": "1792", "dynamic_th": "3"},
-            "pg_lossless_profile": {"pool": "ingress_lossless_pool", "size": "4608", "xon": "4608", "xoff": "160000", "dynamic_th": "0"},
+            "egress_lossy_profile": {
+                "pool": "egress_lossy_pool",
+                "size": "1792",
+                "dynamic_th": "3",
+            },
+            "pg_lossless_profile": {
+                "pool": "ingress_lossless_pool",
+                "size": "4608",
+                "xon": "4608",
+                "xoff": "160000",
+                "dynamic_th": "0",
+            },
         },
         "BUFFER_QUEUE": {f"{port}|0-2": {"profile": "egress_lossy_profile"} for port in ports},
         "BUFFER_PG": {f"{port}|3-4": {"profile": "pg_lossless_profile"} for port in ports},
@@ -367,9 +483,20 @@ def test_deep_or_shallow_from_two_configurations(command, tmp_path):
             done = command("run", f"{name}.toml", "--seed", seed)
             assert done.returncode == 0, done.stderr
             assert "warning" not in done.stderr
-    drops = {name: json.loads((tmp_path / f"out/{name}-1/summary.json").read_text())["drops"] for name in ("deep", "shallow")}
+    drops = {
+        name: json.loads((tmp_path / f"out/{name}-1/summary.json").read_text())["drops"]
+        for name in ("deep", "shallow")
+    }
     assert drops["deep"] == 0 < drops["shallow"]
-    compared = command("compare", "out/deep-1", "out/deep-2", "out/shallow-1", "out/shallow-2", "--baseline", "out/shallow-1")
+    compared = command(
+        "compare",
+        "out/deep-1",
+        "out/deep-2",
+        "out/shallow-1",
+        "out/shallow-2",
+        "--baseline",
+        "out/shallow-1",
+    )
     assert compared.returncode == 0, compared.stderr
     assert "deep" in compared.stdout
     assert "shallow" in compared.stdout
@@ -379,13 +506,24 @@ def test_deep_or_shallow_from_the_files_of_real_switches(command, tmp_path, shar
     """Repeats `test_deep_or_shallow_from_two_configurations` with files that are not part of this
     repository."""
     folder = shared / "data/sonic"
-    files = {"dell": ["buffers-dell6100.json", "qos-dell6100.json"], "mellanox": ["buffers-mellanox4600c-t0.json"]}
+    files = {
+        "dell": ["buffers-dell6100.json", "qos-dell6100.json"],
+        "mellanox": ["buffers-mellanox4600c-t0.json"],
+    }
     if not all((folder / file).is_file() for some in files.values() for file in some):
         pytest.skip(f"needs the configurations in {folder}")
     (tmp_path / "fabric.toml").write_text(FABRIC)
     buffers = set()
     for name, some in files.items():
-        done = command("import", "sonic", *[folder / file for file in some], "--into", "fabric.toml", "-o", f"{name}.toml")
+        done = command(
+            "import",
+            "sonic",
+            *[folder / file for file in some],
+            "--into",
+            "fabric.toml",
+            "-o",
+            f"{name}.toml",
+        )
         assert done.returncode == 0, done.stderr
         assert command("run", f"{name}.toml").returncode == 0
         summary = json.loads((tmp_path / f"out/{name}-1/summary.json").read_text())
@@ -402,16 +540,35 @@ def test_another_buffer_after_an_import_takes_effect_or_is_said(command, tmp_pat
     (tmp_path / "number.json").write_text(config(1_500_000, 1_400_000, 200_000))
     drops: dict[tuple[str, bool], int] = {}
     for name in ("follows", "number"):
-        assert command("import", "sonic", f"{name}.json", "--into", "fabric.toml", "-o", f"{name}.toml").returncode == 0
+        assert (
+            command(
+                "import", "sonic", f"{name}.json", "--into", "fabric.toml", "-o", f"{name}.toml"
+            ).returncode
+            == 0
+        )
         for more in (False, True):
-            done = command("run", f"{name}.toml", "-o", f"{name}-{more}", "--json", *(["--set", "switch.buffer=64MB"] if more else []))
+            done = command(
+                "run",
+                f"{name}.toml",
+                "-o",
+                f"{name}-{more}",
+                "--json",
+                *(["--set", "switch.buffer=64MB"] if more else []),
+            )
             assert done.returncode == 0, done.stderr
             drops[name, more] = json.loads(done.stdout)["drops"]
-    assert "lossy_pool" not in tomllib.loads((tmp_path / "follows.toml").read_text())["switch"]["mmu"]
+    assert (
+        "lossy_pool" not in tomllib.loads((tmp_path / "follows.toml").read_text())["switch"]["mmu"]
+    )
     assert drops["follows", True] == 0 < drops["follows", False]
     assert drops["number", True] == drops["number", False] > 0
-    assert "key switch.buffer: has no effect: all traffic is lossy and shares 1400kB, because mmu.lossy_pool is set" in done.stderr
-    refused = command("run", "number.toml", "--set", "switch.buffer=64MB", "--strict", "-o", "strict")
+    assert (
+        "key switch.buffer: has no effect: all traffic is lossy and shares 1400kB, because mmu.lossy_pool is set"
+        in done.stderr
+    )
+    refused = command(
+        "run", "number.toml", "--set", "switch.buffer=64MB", "--strict", "-o", "strict"
+    )
     assert refused.returncode == 2
     # A memory smaller than the pool is refused.
     less = command("check", "number.toml", "--set", "switch.buffer=1MB")
@@ -426,15 +583,25 @@ def test_an_export_after_another_buffer_has_the_pool_that_follows(command, tmp_p
     text = (tmp_path / "leaf.toml").read_text()
     (tmp_path / "leaf.toml").write_text(text.replace('buffer = "1700000B"', 'buffer = "3200000B"'))
     pools = json.loads(command("export", "sonic", "leaf.toml").stdout)["BUFFER_POOL"]
-    assert (pools["ingress_lossless_pool"]["size"], pools["egress_lossy_pool"]["size"]) == ("3000000", "2400000")
+    assert (pools["ingress_lossless_pool"]["size"], pools["egress_lossy_pool"]["size"]) == (
+        "3000000",
+        "2400000",
+    )
 
 
 def test_lossless_sizes_are_imported_with_pfc_only(command, tmp_path):
     for pfc in (False, True):
         (tmp_path / "switch.json").write_text(config(4_000_000, 3_000_000, 700_000, pfc=pfc))
-        assert command("import", "sonic", "switch.json", "-o", "leaf.toml", "--force").returncode == 0
+        assert (
+            command("import", "sonic", "switch.json", "-o", "leaf.toml", "--force").returncode == 0
+        )
         text = (tmp_path / "leaf.toml").read_text()
-        assert ("lossless_alpha" in text.split("[sonic")[0], "\nxon" in text.split("[sonic")[0]) == (pfc, pfc)
+        assert (
+            "lossless_alpha" in text.split("[sonic")[0],
+            "\nxon" in text.split("[sonic")[0],
+        ) == (pfc, pfc)
         said = command("check", "leaf.toml").stderr
         assert ("PFC pauses nothing: no traffic has priority 3 or 4" in said) == pfc
-        assert json.loads(command("export", "sonic", "leaf.toml").stdout) == json.loads((tmp_path / "switch.json").read_text())
+        assert json.loads(command("export", "sonic", "leaf.toml").stdout) == json.loads(
+            (tmp_path / "switch.json").read_text()
+        )

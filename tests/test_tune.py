@@ -64,7 +64,11 @@ explain = false
 #: C·RTT/7 (Alizadeh et al., SIGCOMM 2010, equation 13): 10 Gbps times 100 us, divided by 8 · 7, in
 #: bytes.
 LEAST_K = 10e9 * 100e-6 / 8 / 7
-QUICK = INCAST.replace("rounds = 3", "rounds = 2").replace('bytes = "200kB"', 'bytes = "50kB"').replace("paths = true", "")
+QUICK = (
+    INCAST.replace("rounds = 3", "rounds = 2")
+    .replace('bytes = "200kB"', 'bytes = "50kB"')
+    .replace("paths = true", "")
+)
 
 
 def kilobytes(setting: str) -> float:
@@ -85,7 +89,11 @@ def test_the_k_of_dctcp_is_found(tmp_path):
     )
     # Above this bound the link is never idle. Below it throughput is lost, and more so for a lower
     # K.
-    tried = {1e3 * kilobytes(c.changes["switch.ecn.k"]): c.mean(found.objectives[0]) for c in found.candidates if not c.stopped}
+    tried = {
+        1e3 * kilobytes(c.changes["switch.ecn.k"]): c.mean(found.objectives[0])
+        for c in found.candidates
+        if not c.stopped
+    }
     most = max(tried.values())
     assert all(goodput > 0.99 * most for k, goodput in tried.items() if k > LEAST_K)
     low = [goodput for k, goodput in sorted(tried.items()) if k < LEAST_K / 2]
@@ -101,7 +109,9 @@ def test_the_k_of_dctcp_is_found(tmp_path):
     assert (wait.verdict, wait.seeds) == ("better", 5)
     assert wait.share_high < -0.2
     # The confirmation uses other seeds than the search.
-    assert {path.name for path in (tmp_path / "out" / "points").glob("as-it-is-*")} == {f"as-it-is-{seed}" for seed in range(1, 11)}
+    assert {path.name for path in (tmp_path / "out" / "points").glob("as-it-is-*")} == {
+        f"as-it-is-{seed}" for seed in range(1, 11)
+    }
     # A lower K reduces throughput, a higher K delays the messages.
     by_goodput, by_wait = found.sensitivity
     assert kilobytes(by_goodput.low) > kilobytes(by_wait.low)
@@ -119,38 +129,78 @@ def test_the_sentence_of_a_search():
     own, chosen = Candidate("as-it-is", {}, {}), Candidate("k", {"switch.ecn.k": "20kB"}, {})
 
     def sentence(*differences: Difference) -> str:
-        return Tuning((goodput, time), ("switch.ecn.k",), own, (chosen,), (chosen,), (), chosen, differences, (), (), (), Path("best.toml")).sentence()
+        return Tuning(
+            (goodput, time),
+            ("switch.ecn.k",),
+            own,
+            (chosen,),
+            (chosen,),
+            (),
+            chosen,
+            differences,
+            (),
+            (),
+            (),
+            Path("best.toml"),
+        ).sentence()
 
     base = [10e6, 12e6, 11e6, 13e6, 14e6]
     noise = (0.95, 1.08, 0.97, 1.03, 1.0)
-    better = of_pairs(time, "k", [(old, 0.6 * old * new) for old, new in zip(base, noise, strict=True)])
-    worse = of_pairs(time, "k", [(old, 1.6 * old * new) for old, new in zip(base, noise, strict=True)])
+    better = of_pairs(
+        time, "k", [(old, 0.6 * old * new) for old, new in zip(base, noise, strict=True)]
+    )
+    worse = of_pairs(
+        time, "k", [(old, 1.6 * old * new) for old, new in zip(base, noise, strict=True)]
+    )
     unclear = of_pairs(goodput, "k", [(9e9, 9e9 * new) for new in noise])
     assert sentence(unclear, better) == (
         "Take switch.ecn.k = 20kB. Against the scenario as it is, with seeds that the search has not seen: goodput while busy 9.05 Gbps instead of 9.00 Gbps, "
         "cannot tell: between 5.6 % less and 7.0 % more; "
         "mean completion time 7.26 ms instead of 12.0 ms, 40 % less (95 % interval 36 to 43 %, 5 paired seeds)."
     )
-    assert sentence(unclear).startswith("Cannot tell whether switch.ecn.k = 20kB, the best of the search, is better than the scenario as it is.")
-    assert sentence(unclear, worse).startswith("Keep the scenario as it is. The best of the search, switch.ecn.k = 20kB, does not hold with other seeds:")
+    assert sentence(unclear).startswith(
+        "Cannot tell whether switch.ecn.k = 20kB, the best of the search, is better than the scenario as it is."
+    )
+    assert sentence(unclear, worse).startswith(
+        "Keep the scenario as it is. The best of the search, switch.ecn.k = 20kB, does not hold with other seeds:"
+    )
 
 
 def test_settings_that_cannot_be_told_apart():
     (time,) = objectives(["fct"])
     base = {1: 10.0, 2: 12.0, 3: 11.0, 4: 13.0, 5: 14.0}
     noise = dict(zip(base, (0.95, 1.08, 0.97, 1.03, 1.0), strict=True))
-    settings = [base, {seed: base[seed] * noise[seed] for seed in base}, {seed: 2 * base[seed] for seed in base}]
-    candidates = [Candidate(str(place), {}, {time.name: values}) for place, values in enumerate(settings)]
+    settings = [
+        base,
+        {seed: base[seed] * noise[seed] for seed in base},
+        {seed: 2 * base[seed] for seed in base},
+    ]
+    candidates = [
+        Candidate(str(place), {}, {time.name: values}) for place, values in enumerate(settings)
+    ]
     assert alike(candidates, (time,), list(base)) == [1, 1, 0]
     assert alike(candidates, (time,), [1, 2]) == [None] * 3
 
 
 def test_the_same_call_gives_the_same_answer_and_continues(tmp_path):
     (tmp_path / "small.toml").write_text(QUICK)
-    vary = {"switch.buffer": "4packets..200packets", "host.transport.min_rto": "200us..5ms", "host.transport.congestion": "newreno,cubic"}
+    vary = {
+        "switch.buffer": "4packets..200packets",
+        "host.transport.min_rto": "200us..5ms",
+        "host.transport.congestion": "newreno,cubic",
+    }
 
     def tune(out: str, executor: Here, seed: int = 1) -> afflux.Tuning:
-        return afflux.tune(tmp_path / "small.toml", vary, "job_time", budget=6, seeds=[1, 2, 3], seed=seed, out=tmp_path / out, executor=executor)
+        return afflux.tune(
+            tmp_path / "small.toml",
+            vary,
+            "job_time",
+            budget=6,
+            seeds=[1, 2, 3],
+            seed=seed,
+            out=tmp_path / out,
+            executor=executor,
+        )
 
     def told(found: afflux.Tuning) -> dict:
         return found.to_dict() | {"scenario": None}
@@ -164,7 +214,9 @@ def test_the_same_call_gives_the_same_answer_and_continues(tmp_path):
     assert told(tune("one", again)) == told(first)
     assert again.simulated == []
     assert len(first.candidates) == 6
-    assert [c.name for c in tune("one", Here(), seed=2).candidates] != [c.name for c in first.candidates]
+    assert [c.name for c in tune("one", Here(), seed=2).candidates] != [
+        c.name for c in first.candidates
+    ]
     assert any("3 seeds are few" in note for note in first.notes)
     # The best three settings and the baseline are compared again.
     assert len(first.finalists) == 4
@@ -196,14 +248,42 @@ def test_a_refused_setting_is_a_failed_one(tmp_path):
 
 def test_command(invoke, tmp_path):
     (tmp_path / "small.toml").write_text(QUICK)
-    arguments = ["tune", "small.toml", "--vary", "switch.buffer=4packets..200packets", "--objective", "job_time", "--budget", "2", "--seeds", "1-2"]
+    arguments = [
+        "tune",
+        "small.toml",
+        "--vary",
+        "switch.buffer=4packets..200packets",
+        "--objective",
+        "job_time",
+        "--budget",
+        "2",
+        "--seeds",
+        "1-2",
+    ]
     done = invoke(*arguments, "--no-sensitivity")
     assert done.exit_code == 0, done.stderr
-    for words in ("job time", "as-it-is", "afflux export sonic out/tune-small/best.toml", "too few"):
+    for words in (
+        "job time",
+        "as-it-is",
+        "afflux export sonic out/tune-small/best.toml",
+        "too few",
+    ):
         assert words in done.stdout, words
     assert max(map(len, done.stdout.splitlines())) <= 100
     told = json.loads(invoke(*arguments, "--no-sensitivity", "--json").stdout)
-    assert set(told) == {"objectives", "own", "candidates", "front", "finalists", "chosen", "confirmed", "sensitivity", "notes", "doubts", "scenario"}
+    assert set(told) == {
+        "objectives",
+        "own",
+        "candidates",
+        "front",
+        "finalists",
+        "chosen",
+        "confirmed",
+        "sensitivity",
+        "notes",
+        "doubts",
+        "scenario",
+    }
     assert invoke("check", told["scenario"]).exit_code == 0
 
 
@@ -223,7 +303,15 @@ def test_command(invoke, tmp_path):
 def test_what_cannot_be_tuned(tmp_path, vary, metrics, words):
     (tmp_path / "small.toml").write_text(QUICK)
     with pytest.raises((ValueError, LookupError), match=words):
-        afflux.tune(tmp_path / "small.toml", vary, metrics, budget=1, seeds=[1], out=tmp_path / "out", executor=Here())
+        afflux.tune(
+            tmp_path / "small.toml",
+            vary,
+            metrics,
+            budget=1,
+            seeds=[1],
+            out=tmp_path / "out",
+            executor=Here(),
+        )
 
 
 def test_a_missing_library_is_named(tmp_path, monkeypatch):
@@ -237,8 +325,17 @@ def test_ranges():
     sizes = parameter("k", "20kB..4MB")
     assert isinstance(sizes, Range)
     assert (sizes.low, sizes.high, sizes.log, sizes.whole) == (20e3, 4e6, True, True)
-    assert [sizes.setting(value) for value in (20_000.4, 123_456, 1_234_567.8, 9e9)] == ["20kB", "123kB", "1.23MB", "4MB"]
-    assert (sizes.number("64KiB"), sizes.number("3packets"), sizes.number("off")) == (65_536, None, None)
+    assert [sizes.setting(value) for value in (20_000.4, 123_456, 1_234_567.8, 9e9)] == [
+        "20kB",
+        "123kB",
+        "1.23MB",
+        "4MB",
+    ]
+    assert (sizes.number("64KiB"), sizes.number("3packets"), sizes.number("off")) == (
+        65_536,
+        None,
+        None,
+    )
     assert sizes.drifts("100kB") == [25e3, 50e3, 71e3, 141e3, 200e3, 400e3]
     times = parameter("t", "100ns..900ns")
     assert (times.log, times.setting(123_456)) == (False, "123ns")
@@ -254,7 +351,11 @@ def test_ranges():
 
 
 def test_an_end_of_the_range_proposes_the_next_one():
-    logarithmic, linear, plain = parameter("k", "20kB..2MB"), parameter("k", "100us..500us:linear"), parameter("n", "2..12")
+    logarithmic, linear, plain = (
+        parameter("k", "20kB..2MB"),
+        parameter("k", "100us..500us:linear"),
+        parameter("n", "2..12"),
+    )
     assert [logarithmic.beyond(value) for value in ("20kB", "21kB", "200kB", "1.9MB", "2MB")] == [
         "2kB..200kB",
         "2kB..200kB",
@@ -262,7 +363,11 @@ def test_an_end_of_the_range_proposes_the_next_one():
         "200kB..20MB",
         "200kB..20MB",
     ]
-    assert [linear.beyond(value) for value in ("100us", "300us", "500us")] == ["50us..300us", None, "300us..700us"]
+    assert [linear.beyond(value) for value in ("100us", "300us", "500us")] == [
+        "50us..300us",
+        None,
+        "300us..700us",
+    ]
     assert [plain.beyond(value) for value in (2, 7, 12)] == ["1..7", None, "7..17"]
 
 
@@ -284,9 +389,17 @@ def test_objectives():
     assert objective("job_time").name == "job_time_mean_ns"
     assert objective("ecn_marks:max").lower_is_better is False
     made = objective("fct.by_class.mice.p99_ns")
-    assert (made.title, made.path, made.lower_is_better) == ("fct mice p99", ("fct", "by_class", "mice", "p99_ns"), True)
+    assert (made.title, made.path, made.lower_is_better) == (
+        "fct mice p99",
+        ("fct", "by_class", "mice", "p99_ns"),
+        True,
+    )
     made = objective("goodput.by_class.mice.bps")
-    assert (made.title, made.show(2e9), made.lower_is_better) == ("goodput mice", "2.00 Gbps", False)
+    assert (made.title, made.show(2e9), made.lower_is_better) == (
+        "goodput mice",
+        "2.00 Gbps",
+        False,
+    )
     with pytest.raises(ValueError, match="twice"):
         objectives(["goodput", "throughput"])
 

@@ -28,18 +28,40 @@ def test_the_tutorial(tmp_path):
             continue
         assert language == "sh"
         environment = os.environ | {"PATH": path, "NO_COLOR": "1"}
-        done = subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", text],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
         assert done.returncode == 0, f"{text}\n{done.stderr}"
     # The page's statements about the results.
-    results = [tmp_path / "out/decide-designs/points" / f"{name}-{seed}" for name in ("shallow", "deep", "marking") for seed in range(1, 11)]
+    results = [
+        tmp_path / "out/decide-designs/points" / f"{name}-{seed}"
+        for name in ("shallow", "deep", "marking")
+        for seed in range(1, 11)
+    ]
     found = afflux.compare(results, "shallow")
     verdicts = {(row.design, row.metric.name): row.verdict for row in found.differences}
     for design in ("deep", "marking"):
-        assert (verdicts[design, "drops"], verdicts[design, "timeouts"], verdicts[design, "fct_mean_ns"]) == ("better", "better", "better")
-    assert all(0.2 < row.ratio < 0.4 for row in found.differences if row.metric.name == "fct_mean_ns")
-    assert (verdicts["deep", "fct_p50_ns"], verdicts["marking", "fct_p50_ns"]) == ("cannot tell", "worse")
+        assert (
+            verdicts[design, "drops"],
+            verdicts[design, "timeouts"],
+            verdicts[design, "fct_mean_ns"],
+        ) == ("better", "better", "better")
+    assert all(
+        0.2 < row.ratio < 0.4 for row in found.differences if row.metric.name == "fct_mean_ns"
+    )
+    assert (verdicts["deep", "fct_p50_ns"], verdicts["marking", "fct_p50_ns"]) == (
+        "cannot tell",
+        "worse",
+    )
     established = {("deep", "goodput_bps"), ("marking", "goodput_bps")}
-    assert {(row.design, row.metric.name) for row in found.differences if row.established} == established
+    assert {
+        (row.design, row.metric.name) for row in found.differences if row.established
+    } == established
     early = [place for place in results if int(place.name.split("-")[1]) <= 5]
     assert not any(row.established for row in afflux.compare(early, "shallow").differences)
     assert json.loads((tmp_path / "decision.json").read_text())["baseline"] == "deep"

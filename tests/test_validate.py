@@ -21,7 +21,19 @@ from validation.capture import Segment, recoveries
 from validation.case import Case, Setup, Unmeasured, Unreadable, fraction, greedy, number, read_csv
 from validation.mrg32k3a import uniform
 
-KEYS = {"reference", "run", "metric", "theirs", "ours", "ours_low", "ours_high", "ratio", "bar", "within", "compat"}
+KEYS = {
+    "reference",
+    "run",
+    "metric",
+    "theirs",
+    "ours",
+    "ours_low",
+    "ours_high",
+    "ratio",
+    "bar",
+    "within",
+    "compat",
+}
 BARS = """\
 [linux]
 repetitions = 2
@@ -51,11 +63,13 @@ def ref(tmp_path: Path) -> Path:
         "bars.toml": BARS,
         "linux/README.md": "Real Linux.\n",
         "linux/raw/x.q.csv": "t_s\n0\n",
-        "linux/a1_window.csv": WINDOW + "small,20,40000,bfifo limit 50000,reno,,16384,1,,2,,4.1,4.0\nodd,20,40000,sfq,reno,,,1,,2,,4.1,4.0\n",
+        "linux/a1_window.csv": WINDOW
+        + "small,20,40000,bfifo limit 50000,reno,,16384,1,,2,,4.1,4.0\nodd,20,40000,sfq,reno,,,1,,2,,4.1,4.0\n",
         "linux/a2_parallel.csv": "name,RATE\nx,1\n",
         "linux/c_incast.csv": "\x00\x01",
         "linux/z_new.csv": "name\nx\n",
-        "ns3/dc.csv": DUMBBELL + "TcpNewReno_dt20,TcpNewReno,droptail,1Gbps,0.0004,20,65,2,0.001,1,67108864,0,0.05,0.01,900,10,5,0\n",
+        "ns3/dc.csv": DUMBBELL
+        + "TcpNewReno_dt20,TcpNewReno,droptail,1Gbps,0.0004,20,65,2,0.001,1,67108864,0,0.05,0.01,900,10,5,0\n",
         "ns3/incast.csv": INCAST + "TcpNewReno,droptail,3,20000,100000,0,200,1,70,60,65,0,0,0\n",
         "ns3/lfn1g.csv": "",
         "pfabric/scheme_0.6.csv.gz": "not read",
@@ -82,7 +96,9 @@ def test_every_input_yields_rows(ref: Path):
     assert all(row["reason"] for row in rows if not row["within"])
 
     def of(reference: str, run: str = "") -> list[dict]:
-        found = [row for row in rows if row["reference"] == reference and row["run"].startswith(run)]
+        found = [
+            row for row in rows if row["reference"] == reference and row["run"].startswith(run)
+        ]
         assert found, f"{reference}/{run}"
         return found
 
@@ -95,7 +111,10 @@ def test_every_input_yields_rows(ref: Path):
         ("pfabric", "scheme_0.6.csv.gz", "no reader"),
         ("later", "one_run", "no reader"),
     ]:
-        assert all(not row["within"] and row["ours"] is None and reason in row["reason"] for row in of(reference, name))
+        assert all(
+            not row["within"] and row["ours"] is None and reason in row["reason"]
+            for row in of(reference, name)
+        )
     # Runs that this version supports are run. For the others the row names the missing key.
     for row in of("linux.a1_window", "small") + of("ns3.dc") + of("ns3.incast"):
         assert row["ours"] is not None or "key " in row["reason"], row
@@ -115,17 +134,33 @@ def test_runs_of_conweaves_simulator(tmp_path: Path):
     (folder / "inputs").mkdir(parents=True)
     bars = "micro_fct = { rel = 0.01 }\nslowdown_mean = { rel = 0.05 }\npause_frames = { factor = 1.5, or_abs = 0 }\necn_marks = { rel = 0.1, or_abs = 5 }\n"
     (tmp_path / "reference" / "bars.toml").write_text(f"[conweave]\n{bars}")
-    (folder / "inputs" / "star.txt").write_text("5 1 4\n4\n" + "".join(f"{host} 4 100Gbps 1000ns 0\n" for host in range(4)))
-    (folder / "inputs" / "one.txt.xz").write_bytes(lzma.compress(b"2\n0 1 3 10000 2.000000000\n2 3 3 1 2.002000000\n"))
-    for name, scheme, mode in (("micro_one_irn", "fecmp", "irn"), ("micro_one_lossless", "fecmp", "lossless"), ("later", "nothing", "irn")):
+    (folder / "inputs" / "star.txt").write_text(
+        "5 1 4\n4\n" + "".join(f"{host} 4 100Gbps 1000ns 0\n" for host in range(4))
+    )
+    (folder / "inputs" / "one.txt.xz").write_bytes(
+        lzma.compress(b"2\n0 1 3 10000 2.000000000\n2 3 3 1 2.002000000\n")
+    )
+    for name, scheme, mode in (
+        ("micro_one_irn", "fecmp", "irn"),
+        ("micro_one_lossless", "fecmp", "lossless"),
+        ("later", "nothing", "irn"),
+    ):
         run_folder = folder / name
         run_folder.mkdir()
         # 10 · 83 ns, another 83 ns, 4 ns twice, 4 us; and for 49 B: 3 ns twice. Start times are
         # truncated, so 2.002 s is a nanosecond early.
         lines = b"2 3 10000 100 1 2001999999 4014 4163\n0 1 10000 100 10000 2000000000 4921 4998\n"
         (run_folder / "fct.txt.xz").write_bytes(lzma.compress(lines))
-        counts = dict.fromkeys(("pfc_frames", "drop_ingress", "drop_egress", "ecn_marks", "timeouts", "retx_pkts"), 0) | {"ecn_marks": 7 * (mode == "lossless")}
-        summary = {"lb": scheme, "mode": mode, "topo": "star", "flow_file": "one.txt", "all": {"all": {"avg": 1.0, "p99": 1.0}}}
+        counts = dict.fromkeys(
+            ("pfc_frames", "drop_ingress", "drop_egress", "ecn_marks", "timeouts", "retx_pkts"), 0
+        ) | {"ecn_marks": 7 * (mode == "lossless")}
+        summary = {
+            "lb": scheme,
+            "mode": mode,
+            "topo": "star",
+            "flow_file": "one.txt",
+            "all": {"all": {"avg": 1.0, "p99": 1.0}},
+        }
         (run_folder / "summary.json").write_text(json.dumps(summary | counts))
     code, rows = validate(tmp_path / "reference")
     assert code == 1
@@ -140,7 +175,9 @@ def test_runs_of_conweaves_simulator(tmp_path: Path):
         # The reference has seven marks in the lossless run, where afflux marks nothing.
         assert by_run[f"micro_one_{mode}, compat", "ecn_marks"]["within"] == (mode == "irn")
         # A check that cannot fail is omitted: IRN runs without PFC.
-        assert (by_run[f"micro_one_{mode}, compat", "pause_frames"]["bar"] is None) == (mode == "irn")
+        assert (by_run[f"micro_one_{mode}, compat", "pause_frames"]["bar"] is None) == (
+            mode == "irn"
+        )
         default = by_run[f"micro_one_{mode}, default rules", "micro_fct"]
         assert default["bar"] is None
         assert 1.0 < default["ours"] < 1.01
@@ -156,7 +193,10 @@ def test_the_window_of_irn_and_conweaves_times_follow_the_topology(tmp_path: Pat
         # A row of switches between two hosts, which are nodes 0 and 1.
         row = [0, *range(2, 2 + switches), 1]
         lines = [f"{one} {other} 100Gbps 1000ns 0\n" for one, other in pairwise(row)]
-        (tmp_path / "row.txt").write_text(f"{len(row)} {switches} {len(lines)}\n{' '.join(map(str, row[1:-1]))}\n" + "".join(lines))
+        (tmp_path / "row.txt").write_text(
+            f"{len(row)} {switches} {len(lines)}\n{' '.join(map(str, row[1:-1]))}\n"
+            + "".join(lines)
+        )
         return conweave.scenario_of(tmp_path / "row.txt", scheme, mode, conweave.COMPAT)
 
     assert scenario(3, "fecmp", "irn")["host"]["transport"]["bdp"] == "104000B"
@@ -164,7 +204,10 @@ def test_the_window_of_irn_and_conweaves_times_follow_the_topology(tmp_path: Pat
     assert scenario(3, "conweave", "irn")["switch"]["balance"] == "conweave"
     times = scenario(5, "conweave", "irn")["switch"]["balance"]
     assert times == {"kind": "conweave", "inactive": "1ms", "default_wait": "300us"}
-    assert scenario(5, "conweave", "lossless")["switch"]["balance"] == times | {"default_wait": "600us", "flush_extra": "64us"}
+    assert scenario(5, "conweave", "lossless")["switch"]["balance"] == times | {
+        "default_wait": "600us",
+        "flush_extra": "64us",
+    }
 
 
 def test_matrices_of_htsim(tmp_path: Path):
@@ -175,9 +218,18 @@ def test_matrices_of_htsim(tmp_path: Path):
     (tmp_path / "reference" / "bars.toml").write_text("[htsim]\nlast_done_ms = { rel = 0.01 }\n")
     # Six links of 100 Gbps and 1 us: SYN, its answer and the acknowledgement with 40 B each, eight
     # frames of 0.12 us, the last of them on five more links, and one acknowledgement of 40 B.
-    (folder / "README.md").write_text("Fat-trees. Last flow done: DCTCP k=4 0.012 MB 0.0256208 ms, 7 MB 0.5 ms; k=8 1 MB 9 ms; the hash draw decides.\n")
-    for name, size in (("perm_16n_12000B", 12_000), ("perm_16n_30000B", 30_000), ("perm_17n_100000B", 100_000), ("odd", 1)):
-        (folder / f"{name}.cm").write_text(f"Nodes 16\nConnections 1\n0->15 id 1 start 0 size {size}\n")
+    (folder / "README.md").write_text(
+        "Fat-trees. Last flow done: DCTCP k=4 0.012 MB 0.0256208 ms, 7 MB 0.5 ms; k=8 1 MB 9 ms; the hash draw decides.\n"
+    )
+    for name, size in (
+        ("perm_16n_12000B", 12_000),
+        ("perm_16n_30000B", 30_000),
+        ("perm_17n_100000B", 100_000),
+        ("odd", 1),
+    ):
+        (folder / f"{name}.cm").write_text(
+            f"Nodes 16\nConnections 1\n0->15 id 1 start 0 size {size}\n"
+        )
     code, rows = validate(tmp_path / "reference")
     last = {row["reference"]: row for row in rows if row["metric"] == "last_done_ms"}
     assert code == 1
@@ -188,7 +240,11 @@ def test_matrices_of_htsim(tmp_path: Path):
     reasons = {row["reference"]: row["reason"] for row in rows}
     assert "17 hosts" in reasons["htsim.perm_17n_100000B"]
     assert "perm_<hosts>n" in reasons["htsim.odd"]
-    assert htsim.completions(folder / "README.md") == {(4, 12_000): 0.0256208, (4, 7_000_000): 0.5, (8, 1_000_000): 9.0}
+    assert htsim.completions(folder / "README.md") == {
+        (4, 12_000): 0.0256208,
+        (4, 7_000_000): 0.5,
+        (8, 1_000_000): 9.0,
+    }
     (folder / "README.md").write_text("Nothing about completion.\n")
     with pytest.raises(Unreadable):
         htsim.completions(folder / "README.md")
@@ -204,7 +260,10 @@ def test_hosts_that_should_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (folder / name).write_text("")
 
     def flows(case: str, congestion: str, repetition: int, mbps: list[float]) -> str:
-        return "".join(f"{case},{congestion},{repetition},s{place},{one},100\n" for place, one in enumerate(mbps))
+        return "".join(
+            f"{case},{congestion},{repetition},s{place},{one},100\n"
+            for place, one in enumerate(mbps)
+        )
 
     (folder / "real-linux.csv").write_text(
         "case,congestion,repetition,flow,mbps,retransmissions\n"
@@ -224,7 +283,12 @@ def test_hosts_that_should_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         "tierev-reno": (1, 1, 2, 6),
     }
     (folder / "exact-time.csv").write_text(
-        "run,host,bytes\n" + "".join(f"{run_},host{host},{sent}\n" for run_, all_ in runs.items() for host, sent in enumerate(all_, 2))
+        "run,host,bytes\n"
+        + "".join(
+            f"{run_},host{host},{sent}\n"
+            for run_, all_ in runs.items()
+            for host, sent in enumerate(all_, 2)
+        )
     )
     cases = {f"{case.reference}/{case.run}": case for case in run.collect(folder.parent)[1]}
     equal = cases["hosts.real-linux/four-100packets cubic"]
@@ -233,20 +297,40 @@ def test_hosts_that_should_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert len(equal.setups) == hosts.SEEDS
     assert cases["hosts.real-linux/mix-100packets"].theirs["share_cubic_mean"] == 0.5
     near = cases["hosts.real-linux/outcast-64packets reno"]
-    assert [near.theirs[metric] for metric in ("near_to_far_p90", "far_spread_p90", "outcast_mean")] == pytest.approx([0.04, 1, 1])
+    assert [
+        near.theirs[metric] for metric in ("near_to_far_p90", "far_spread_p90", "outcast_mean")
+    ] == pytest.approx([0.04, 1, 1])
     assert "five" in (cases["hosts.real-linux/five cubic"].problem or "")
     assert [case.run for case in cases.values() if case.absent] == ["exact-reno", "tierev-reno"]
-    assert cases["hosts.exact-time/dly-exact-cubic"].setups[0].scenario["topology"]["override"][3] == {"link": "host4-switch0", "delay": "47.9us"}
-    assert cases["hosts.exact-time/jit10us-cubic"].setups[0].scenario["host"]["timing"] == {"receive": "0ns", "send": "10us", "gap": "0ns", "clock_ppm": 0.0}
-    assert {case.reference for case in cases.values()} == {"hosts.real-linux", "hosts.exact-time", "hosts.rates"}
+    assert cases["hosts.exact-time/dly-exact-cubic"].setups[0].scenario["topology"]["override"][
+        3
+    ] == {"link": "host4-switch0", "delay": "47.9us"}
+    assert cases["hosts.exact-time/jit10us-cubic"].setups[0].scenario["host"]["timing"] == {
+        "receive": "0ns",
+        "send": "10us",
+        "gap": "0ns",
+        "clock_ppm": 0.0,
+    }
+    assert {case.reference for case in cases.values()} == {
+        "hosts.real-linux",
+        "hosts.exact-time",
+        "hosts.rates",
+    }
     # One row has the median over the seeds, another one the worst seed.
     values = [0.3, 0.2, 0.4]
-    assert [run.row(equal, metric, values)["ours"] for metric in ("largest_share", "largest_share_greatest", "smallest_share_least")] == [0.3, 0.4, 0.2]
+    assert [
+        run.row(equal, metric, values)["ours"]
+        for metric in ("largest_share", "largest_share_greatest", "smallest_share_least")
+    ] == [0.3, 0.4, 0.2]
     assert hosts.nine_of_ten([*range(9), 99]) == 8
     monkeypatch.setattr(hosts, "SEEDS", 1)
     monkeypatch.setattr(hosts, "REAL_S", 2)
     _, rows = validate(folder.parent, "--only", "four-100packets")
-    assert [row["metric"] for row in rows if row["within"] and row["bar"]][:3] == ["largest_share", "largest_share_greatest", "smallest_share_least"]
+    assert [row["metric"] for row in rows if row["within"] and row["bar"]][:3] == [
+        "largest_share",
+        "largest_share_greatest",
+        "smallest_share_least",
+    ]
     _, (row,) = validate(folder.parent, "--only", "tierev")
     assert row["absent"]
     assert "by host" in row["reason"]
@@ -259,7 +343,11 @@ def test_hosts_that_were_measured(tmp_path: Path):
     folder.mkdir()
 
     def flows(case: str, congestion: str, mbps: list[float]) -> str:
-        return "".join(f"{case},virtual,{congestion},{repetition},s{place},{one},10,20\n" for repetition in (1, 2) for place, one in enumerate(mbps))
+        return "".join(
+            f"{case},virtual,{congestion},{repetition},s{place},{one},10,20\n"
+            for repetition in (1, 2)
+            for place, one in enumerate(mbps)
+        )
 
     (folder / "measured-linux.csv").write_text(
         "case,clock,congestion,repetition,flow,mbps,retransmissions,marks_at_the_port\n"
@@ -268,20 +356,37 @@ def test_hosts_that_were_measured(tmp_path: Path):
         + flows("step-30packets", "cubic", [20, 20, 20, 30])
         + flows("step-7packets", "cubic", [1])
     )
-    lines = ("fq_codel,virtual,1,new,1,3.3,3.4,3.5,94,1,4,4", "pfifo limit 100,real,4,persistent,1,20,30,40,93,0.3,4,4", "sfq,real,1,new,1,1,1,1,1,1,1,1")
+    lines = (
+        "fq_codel,virtual,1,new,1,3.3,3.4,3.5,94,1,4,4",
+        "pfifo limit 100,real,4,persistent,1,20,30,40,93,0.3,4,4",
+        "sfq,real,1,new,1,1,1,1,1,1,1,1",
+    )
     (folder / "measured-qdisc.csv").write_text(
-        "qdisc,clock,bulk,connection,repetition,median_ms,p90_ms,p99_ms,bulk_mbps,largest_bulk_share,drops,retransmissions\n" + "\n".join(lines) + "\n"
+        "qdisc,clock,bulk,connection,repetition,median_ms,p90_ms,p99_ms,bulk_mbps,largest_bulk_share,drops,retransmissions\n"
+        + "\n".join(lines)
+        + "\n"
     )
     cases = {case.run: case for case in hosts.cases(folder, Bars({}))}
     equal = cases["2-100packets reno virtual"]
-    assert [equal.bars[metric].most for metric in ("largest_share", "largest_share_greatest")] == [0.7, 0.9]
-    assert equal.theirs["retransmitted_per_1000"] == pytest.approx(1e3 * 20 / (90e6 * 24 / 8 / 1448))
+    assert [equal.bars[metric].most for metric in ("largest_share", "largest_share_greatest")] == [
+        0.7,
+        0.9,
+    ]
+    assert equal.theirs["retransmitted_per_1000"] == pytest.approx(
+        1e3 * 20 / (90e6 * 24 / 8 / 1448)
+    )
     far = cases["rtt-100packets cubic virtual"]
     assert far.theirs["share_near_mean"] == pytest.approx(60 / 90)
-    assert far.setups[0].scenario["topology"]["override"][3] == {"link": "host4-switch0", "delay": "520us"}
+    assert far.setups[0].scenario["topology"]["override"][3] == {
+        "link": "host4-switch0",
+        "delay": "520us",
+    }
     step = cases["step-30packets cubic virtual"]
     assert step.theirs["marked_per_1000"] == pytest.approx(1e3 * 20 / (90e6 * 24 / 8 / 1448))
-    assert (step.setups[0].scenario["switch"]["ecn"], step.setups[0].scenario["host"]["transport"]["ecn"]) == ({"k": "30packets"}, "classic")
+    assert (
+        step.setups[0].scenario["switch"]["ecn"],
+        step.setups[0].scenario["host"]["transport"]["ecn"],
+    ) == ({"k": "30packets"}, "classic")
     assert "step-7packets" in (cases["step-7packets cubic virtual"].problem or "")
     assert cases["fq_codel 1 new virtual"].setups[0].scenario["host"]["qdisc"] == "fq_codel"
     fifo = cases["pfifo-100 4 persistent real"]
@@ -309,8 +414,12 @@ def test_runs_of_uec(tmp_path: Path):
         f"fast,1,1,1,1,1,htsim_ndp {common}/one.cm -linkspeed 800000",
         "nscc,1,1,1,1,1,-tm inputs/one.cm -sender_cc_only",
     ]
-    (folder / "runs.csv").write_text("run,flows,first_us,median_us,p99_us,last_us,options\n" + "\n".join(lines) + "\n")
-    (folder / "fct.csv.gz").write_bytes(gzip.compress(f"run,src,dst,flow,finished_us\nndp,0,127,1,{alone}\n".encode()))
+    (folder / "runs.csv").write_text(
+        "run,flows,first_us,median_us,p99_us,last_us,options\n" + "\n".join(lines) + "\n"
+    )
+    (folder / "fct.csv.gz").write_bytes(
+        gzip.compress(f"run,src,dst,flow,finished_us\nndp,0,127,1,{alone}\n".encode())
+    )
     code, rows = validate(tmp_path / "reference")
     found = {(row["reference"], row["run"], row["metric"]): row for row in rows}
     assert code == 1
@@ -325,7 +434,9 @@ def test_runs_of_uec(tmp_path: Path):
     assert "## Of models that afflux does not have: 2" in page_
     assert "## Not run: 1" in page_
     # Runs without a model do not make a comparison fail.
-    (folder / "runs.csv").write_text("run,flows,first_us,median_us,p99_us,last_us,options\n" + lines[0] + "\n" + lines[4] + "\n")
+    (folder / "runs.csv").write_text(
+        "run,flows,first_us,median_us,p99_us,last_us,options\n" + lines[0] + "\n" + lines[4] + "\n"
+    )
     assert validate(tmp_path / "reference")[0] == 0
 
 
@@ -344,7 +455,9 @@ def test_another_fabric_of_a_reference(tmp_path: Path):
     answers of 0.008 us, 0.5 us per link."""
     folder = tmp_path / "reference" / "pfabric"
     folder.mkdir(parents=True)
-    (tmp_path / "reference" / "bars.toml").write_text("[pfabric]\nmean = { rel = 0.0005 }\n[yaps]\nmean = { rel = 0.0005 }\n")
+    (tmp_path / "reference" / "bars.toml").write_text(
+        "[pfabric]\nmean = { rel = 0.0005 }\n[yaps]\nmean = { rel = 0.0005 }\n"
+    )
     flows = "start_ns,src,dst,bytes,fct_ns,normalized\n1000,0,1,1460,0,1.0\n9000,1,2,2920,0,1.0\n"
     for run_ in ("0.5", "0.6", "0.7"):
         (folder / f"pfabric_websearch_{run_}.csv.gz").write_bytes(gzip.compress(flows.encode()))
@@ -361,12 +474,18 @@ def test_another_fabric_of_a_reference(tmp_path: Path):
     code, rows = validate(tmp_path / "reference")
     found = {(row["run"], row["metric"]): row for row in rows}
     assert code == 1
-    right, wrong = (found[f"pfabric_websearch_0.{load}/le_100KB", "le_100KB.mean"] for load in (5, 6))
+    right, wrong = (
+        found[f"pfabric_websearch_0.{load}/le_100KB", "le_100KB.mean"] for load in (5, 6)
+    )
     assert right["ours"] == pytest.approx(1, abs=5e-4)
     assert right["within"]
     assert wrong["ours"] == pytest.approx((1 + 2616 / 5000) / 2, abs=5e-4)
     assert not wrong["within"]
-    assert any("planes is not known" in row["reason"] for row in rows if row["run"] == "pfabric_websearch_0.7")
+    assert any(
+        "planes is not known" in row["reason"]
+        for row in rows
+        if row["run"] == "pfabric_websearch_0.7"
+    )
     assert found["pfabric_ws_0.1_small/le_100KB", "le_100KB.mean"]["within"]
     assert not [row for row in rows if "fabric.toml" in row["run"]]
 
@@ -385,7 +504,10 @@ def test_a_lone_flow_of_yaps(tmp_path: Path):
     (folder / "dctcp_ws_0.1_lone.csv.gz").write_bytes(gzip.compress(head.encode()))
     code, rows = validate(tmp_path / "reference")
     barred = [row for row in rows if row["bar"] and row["reference"] == "yaps.pfabric_ws_0"]
-    assert [(row["metric"], row["within"]) for row in barred] == [("le_100KB.mean", True), ("100KB_10MB.mean", True)], rows
+    assert [(row["metric"], row["within"]) for row in barred] == [
+        ("le_100KB.mean", True),
+        ("100KB_10MB.mean", True),
+    ], rows
     (other,) = [row for row in rows if row["reference"] == "yaps"]
     assert code == 1
     assert "no reader" in other["reason"]
@@ -394,7 +516,9 @@ def test_a_lone_flow_of_yaps(tmp_path: Path):
 def test_the_page_again_without_a_simulation(ref: Path, monkeypatch: pytest.MonkeyPatch):
     code, rows = validate(ref, "--only", "linux.a1_window")
     monkeypatch.setattr(run, "simulate", lambda *_: pytest.fail("simulated"))
-    assert validate(ref, "--only", "linux.a1_window", "--rows", str(ref.parent / "out" / "validate.json")) == (code, rows)
+    assert validate(
+        ref, "--only", "linux.a1_window", "--rows", str(ref.parent / "out" / "validate.json")
+    ) == (code, rows)
 
 
 def test_a_filter(ref: Path):
@@ -404,7 +528,9 @@ def test_a_filter(ref: Path):
 
 
 @pytest.mark.parametrize("given", [[], ["bars.toml"], ["README.md"], ["linux/README.md"]])
-def test_nothing_to_compare_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str], given: list[str]):
+def test_nothing_to_compare_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], given: list[str]
+):
     folder = tmp_path / "reference"
     folder.mkdir()
     for name in given:
@@ -437,16 +563,41 @@ def toy(theirs: float, *, size: int = 10**9, limit: str = "40packets"):
     """Returns a reader whose scenario needs only existing keys."""
     scenario = {
         "format": 1,
-        "topology": {"kind": "dumbbell", "pairs": 1, "access_rate": "10Gbps", "rate": "1Gbps", "delay": "10us"},
-        "switch": {"sharing": "unlimited", "override": [{"match": "left", "sharing": "static", "buffer": limit}]},
+        "topology": {
+            "kind": "dumbbell",
+            "pairs": 1,
+            "access_rate": "10Gbps",
+            "rate": "1Gbps",
+            "delay": "10us",
+        },
+        "switch": {
+            "sharing": "unlimited",
+            "override": [{"match": "left", "sharing": "static", "buffer": limit}],
+        },
         "host": {"wire": "ns3p2p"},
         "traffic": [{"kind": "flows", "file": "flows.csv"}],
         "record": {"ports": {"interval": "10us", "nodes": ["left"]}},
     }
-    parameters = {"from_s": 0.005, "to_s": 0.01, "node": "left", "peer": "right", "aside_bytes": 1502, "unit_bytes": 1502}
+    parameters = {
+        "from_s": 0.005,
+        "to_s": 0.01,
+        "node": "left",
+        "peer": "right",
+        "aside_bytes": 1502,
+        "unit_bytes": 1502,
+    }
 
     def cases(folder: Path, bars: Bars):
-        setups = [Setup(scenario, constant, parameters, ((round(1000 * fraction(k, 0)), 0, 1, size),), seed=k + 1) for k in range(3)]
+        setups = [
+            Setup(
+                scenario,
+                constant,
+                parameters,
+                ((round(1000 * fraction(k, 0)), 0, 1, size),),
+                seed=k + 1,
+            )
+            for k in range(3)
+        ]
         yield Case("toy.bulk", "one", {"mbps": theirs, "drops": 7.0}, bars.of("toy"), setups)
 
     return SimpleNamespace(cases=cases)
@@ -483,7 +634,10 @@ def test_ends_with_0_only_if_all_is_within(own):
 
 def test_what_fails_is_a_row(own):
     code, rows = own(toy(900.0, limit="0packets"))
-    assert (code, [(row["metric"], row["within"], row["theirs"]) for row in rows]) == (1, [("mbps", False, 900.0)])
+    assert (code, [(row["metric"], row["within"], row["theirs"]) for row in rows]) == (
+        1,
+        [("mbps", False, 900.0)],
+    )
     assert "switch.override" in rows[0]["reason"]
 
     def broken(folder: Path, bars: Bars):
@@ -515,11 +669,20 @@ def test_bars():
     assert not widened.holds(12, 8.4)
     assert Bar(rel=0.1).holds(0, 0)
     assert Bar(or_abs=0.1).bounds(0.5) == (0.4, 0.6)
-    for bar, inside, outside_ in ((Bar(most=0.45), 0.45, 0.46), (Bar(least=0.1), 0.1, 0.09), (Bar(least=1, most=2), 1.5, 2.1)):
+    for bar, inside, outside_ in (
+        (Bar(most=0.45), 0.45, 0.46),
+        (Bar(least=0.1), 0.1, 0.09),
+        (Bar(least=1, most=2), 1.5, 2.1),
+    ):
         assert bar.holds(0.3, inside)
         assert not bar.holds(inside, outside_)
     assert (str(Bar(most=0.45)), Bar(least=0.1).json()) == ("≤ 0.45", {"least": 0.1})
-    bars = Bars({"s": {"repetitions": 11, "a3_loss": {"x": {"rel": 0.1}}, "a3": {"y": {"rel": 0.2}}}, "flat": {"x": {"factor": 2}}})
+    bars = Bars(
+        {
+            "s": {"repetitions": 11, "a3_loss": {"x": {"rel": 0.1}}, "a3": {"y": {"rel": 0.2}}},
+            "flat": {"x": {"factor": 2}},
+        }
+    )
     assert list(bars.of("s", "a3_loss_extra")) == ["x"]
     assert list(bars.of("s", "a3_other")) == ["y"]
     assert bars.of("s", "b") == {}
@@ -530,8 +693,15 @@ def test_bars():
 
 
 def test_linux_queues_and_paths():
-    red = linux.discipline("red limit 2000000 min 30000 max 31500 avpkt 1500 burst 21 probability 1 bandwidth 1000mbit ecn")
-    assert (red["buffer"], red["ecn"]["kmin"], red["ecn"]["kmax"], red["ecn"]["average_weight"]) == ("2000000B", "30000B", "31500B", 0.25)
+    red = linux.discipline(
+        "red limit 2000000 min 30000 max 31500 avpkt 1500 burst 21 probability 1 bandwidth 1000mbit ecn"
+    )
+    assert (
+        red["buffer"],
+        red["ecn"]["kmin"],
+        red["ecn"]["kmax"],
+        red["ecn"]["average_weight"],
+    ) == ("2000000B", "30000B", "31500B", 0.25)
     # Values that `tc -d` shows for this command, and for a RED below a token bucket.
     assert (round(red["ecn"]["pmax"], 6), red["ecn"]["idle_frame"]) == (0.732422, "off")
     assert linux.discipline("bfifo limit 32000") == {"sharing": "static", "buffer": "32000B"}
@@ -546,7 +716,11 @@ def test_linux_queues_and_paths():
 def test_linux_round_trip_is_what_was_asked_for():
     scenario = linux.dumbbell(2, 1e9, 500_000, "bfifo limit 32000", {})
     delays = [int(link["delay"].removesuffix("ns")) for link in scenario["topology"]["link"]]
-    round_trip = 2 * (delays[0] + delays[2] + delays[3]) + (1514 + 66) * 8 + 2 * (1514 + 66) * 8e9 / linux.ACCESS_BPS
+    round_trip = (
+        2 * (delays[0] + delays[2] + delays[3])
+        + (1514 + 66) * 8
+        + 2 * (1514 + 66) * 8e9 / linux.ACCESS_BPS
+    )
     assert math.isclose(round_trip, 500_000, abs_tol=4)
     with pytest.raises(Unreadable):
         linux.dumbbell(1, 1e6, 1000, "bfifo limit 32000", {})
@@ -555,7 +729,10 @@ def test_linux_round_trip_is_what_was_asked_for():
 def test_linux_incast_round_trip_follows_from_a_round_without_drops():
     block, rtt_ms = 65536, 0.3
     wire = [n * (block + 46 * 66) for n in (1, 2)]
-    rows = [{"N": str(n), "block": str(block), "drops": "0", "mean_ms": str(rtt_ms + (w - 1600) * 8e-6)} for n, w in zip((1, 2), wire, strict=True)]
+    rows = [
+        {"N": str(n), "block": str(block), "drops": "0", "mean_ms": str(rtt_ms + (w - 1600) * 8e-6)}
+        for n, w in zip((1, 2), wire, strict=True)
+    ]
     assert linux.round_trip_ns(rows) == 300_000
     with pytest.raises(Unreadable):
         linux.round_trip_ns([row | {"drops": "5"} for row in rows])
@@ -565,7 +742,9 @@ def test_linux_multipath_completion_times(ref: Path):
     """Ten segments over one path take the handshake, a round trip and nine slots of 1514 B. Twenty
     million bytes take half as long over two paths."""
     with (ref / "bars.toml").open("a") as bars:
-        bars.write("[linux.d_mptcp_fct]\np50_ms = { rel = 0.02 }\n[linux.y_never]\np50_ms = { rel = 0.02 }\n")
+        bars.write(
+            "[linux.d_mptcp_fct]\np50_ms = { rel = 0.02 }\n[linux.y_never]\np50_ms = { rel = 0.02 }\n"
+        )
     head = "name,proto,cc,paths,size_B,p50_ms\n"
     rows = f"short,tcp,cubic,1x100,14480,{10 + 9 * 0.12112}\none,tcp,reno,2x100,20000000,1\ntwo,mptcp,reno,2x100,20000000,1\nodd,mptcp,cubic,2x100,,1\n"
     (ref / "linux/d_mptcp_fct.csv").write_text(head + rows)
@@ -585,7 +764,18 @@ def test_linux_collapse_is_compared_by_series():
 
     def series(ours: dict[int, float]) -> list[tuple[Case, dict[str, float]]]:
         theirs = {8: 900, 16: 850, 24: 200}
-        found = [(Case("linux.c_incast", f"n{n}", {"goodput_mbps": theirs[n]}, labels={"series": "s", "N": n}), {"goodput_mbps": ours[n]}) for n in theirs]
+        found = [
+            (
+                Case(
+                    "linux.c_incast",
+                    f"n{n}",
+                    {"goodput_mbps": theirs[n]},
+                    labels={"series": "s", "N": n},
+                ),
+                {"goodput_mbps": ours[n]},
+            )
+            for n in theirs
+        ]
         return list(linux.derived(found, bars))
 
     (((case, values)),) = series({8: 900, 16: 100, 24: 100})
@@ -597,13 +787,32 @@ def test_linux_collapse_is_compared_by_series():
 def test_ns3_window_reductions(ref: Path):
     """A lone Reno flow over a queue of 20 packets: each reduction of the made-up trace, and
     afflux's sawtooth. A trace that contradicts the columns is reported."""
-    row = "{},TcpLinuxReno,droptail,1Gbps,0.0004,20,65,1,0,1,67108864,0,0.1,0.01,900,10,5,0,{},0,0\n"
-    (ref / "ns3/dc.csv").write_text(DUMBBELL.rstrip() + ",recov,cwr,rto\n" + row.format("a", 2) + row.format("b", 3) + row.format("c", 1))
+    row = (
+        "{},TcpLinuxReno,droptail,1Gbps,0.0004,20,65,1,0,1,67108864,0,0.1,0.01,900,10,5,0,{},0,0\n"
+    )
+    (ref / "ns3/dc.csv").write_text(
+        DUMBBELL.rstrip()
+        + ",recov,cwr,rto\n"
+        + row.format("a", 2)
+        + row.format("b", 3)
+        + row.format("c", 1)
+    )
     (ref / "ns3/traces").mkdir()
     # The window goes up, down in two steps, up by less than a segment (still the same reduction),
     # up, and down.
-    windows = [(10, 14600), (11, 29200), (12, 20000), (13, 14600), (14, 15000), (15, 14000), (16, 30000), (20.5, 15000)]
-    text = "t_s,flow,cwnd_bytes,ssthresh_bytes\n" + "".join(f"{ms / 1e3},0,{window},0\n" for ms, window in windows)
+    windows = [
+        (10, 14600),
+        (11, 29200),
+        (12, 20000),
+        (13, 14600),
+        (14, 15000),
+        (15, 14000),
+        (16, 30000),
+        (20.5, 15000),
+    ]
+    text = "t_s,flow,cwnd_bytes,ssthresh_bytes\n" + "".join(
+        f"{ms / 1e3},0,{window},0\n" for ms, window in windows
+    )
     for run_ in "ab":
         (ref / f"ns3/traces/dc_{run_}.cwnd.csv.gz").write_bytes(gzip.compress(text.encode()))
     _, rows = validate(ref, "--only", "ns3.traces")
@@ -617,7 +826,9 @@ def test_ns3_window_reductions(ref: Path):
     # takes 28 round trips: 7 of 0.424 ms and 21 of 0.424 to 0.673 ms. The second reduction follows
     # soon after the first, because slow start has overshot.
     intervals = found["dc_a", "reductions"]["ours"] - 1
-    assert found["dc_a", "period_ms"]["ours"] == pytest.approx((7 * 0.424 + 21 * 0.548) * (intervals - 1) / intervals, rel=0.1)
+    assert found["dc_a", "period_ms"]["ours"] == pytest.approx(
+        (7 * 0.424 + 21 * 0.548) * (intervals - 1) / intervals, rel=0.1
+    )
 
 
 def test_recoveries_in_a_capture():
@@ -630,7 +841,16 @@ def test_recoveries_in_a_capture():
     begin = [data(1, 1), data(2, 101), data(3, 201), answer(4, 101)]
     # Two retransmissions belong to one recovery. After all 301 bytes are acknowledged, another
     # recovery begins.
-    once = [*begin, data(5, 101), data(6, 201), data(7, 301), answer(8, 301), data(9, 401), data(10, 301), answer(11, 501)]
+    once = [
+        *begin,
+        data(5, 101),
+        data(6, 201),
+        data(7, 301),
+        answer(8, 301),
+        data(9, 401),
+        data(10, 301),
+        answer(11, 501),
+    ]
     assert recoveries(begin) == []
     assert recoveries(once) == [0.005, 0.010]
     assert recoveries([*begin, data(5, 101), data(6, 201), answer(7, 201), data(8, 201)]) == [0.005]
@@ -647,7 +867,10 @@ def test_a_run_that_takes_too_long_is_a_row(own, monkeypatch: pytest.MonkeyPatch
         raise Unmeasured("took longer than 1 s")
 
     module = toy(900.0)
-    cases = [Case(c.reference, c.run, c.theirs, c.bars, [Setup({}, never, {})]) for c in module.cases(Path(), Bars({"toy": {"mbps": {"rel": 0.1}}}))]
+    cases = [
+        Case(c.reference, c.run, c.theirs, c.bars, [Setup({}, never, {})])
+        for c in module.cases(Path(), Bars({"toy": {"mbps": {"rel": 0.1}}}))
+    ]
     code, rows = own(SimpleNamespace(cases=lambda folder, bars: cases))
     assert (code, rows[0]["reason"]) == (1, "took longer than 1 s")
 
@@ -675,7 +898,14 @@ def test_notes_stand_beside_the_misses(tmp_path: Path):
     case = Case("s.f", "r", {"m": 1.0}, {"m": Bar(rel=0.1)})
     text = page.page([run.row(case, "m", [2.0])], page.read_notes(path, tmp_path), "a minute")
     kept = ("- `validation/evidence/kept.csv`: twenty seeds", "Not kept: the second line")
-    for part in ("## Outside the bar: 1", "two: no", *kept, "theirs 1, ours 2", "    make validate ONLY=s.f/r", "| `r` | m | 1 | 2 | 2 | ±10 % |"):
+    for part in (
+        "## Outside the bar: 1",
+        "two: no",
+        *kept,
+        "theirs 1, ours 2",
+        "    make validate ONLY=s.f/r",
+        "| `r` | m | 1 | 2 | 2 | ±10 % |",
+    ):
         assert part in text
     text = page.page([run.row(case, "m", [1.0])], page.read_notes(path, tmp_path), "a minute")
     assert "within the bar by now" in text
@@ -708,15 +938,30 @@ def test_each_miss_has_a_note_whose_evidence_is_kept():
     rows = outside((REPO / "docs/validation.md").read_text())
     assert rows
     for reference, run_, metric in rows:
-        about = [note for note in notes if note.about({"reference": reference, "run": run_, "metric": metric})]
+        about = [
+            note
+            for note in notes
+            if note.about({"reference": reference, "run": run_, "metric": metric})
+        ]
         assert about, f"{reference}/{run_} {metric} has no note"
         held: set[tuple[str, str]] = set()
         for name, _ in (one for note in about for one in note.evidence):
             if name.endswith(".csv"):
-                rows_ = read_csv(page.EVIDENCE / name, ("run", "setting", "metric", "theirs", "repetition", "ours"))
-                held |= {(row["run"].partition(",")[0], row["metric"]) for row in rows_ if number(row, "ours") >= 0}
+                rows_ = read_csv(
+                    page.EVIDENCE / name,
+                    ("run", "setting", "metric", "theirs", "repetition", "ours"),
+                )
+                held |= {
+                    (row["run"].partition(",")[0], row["metric"])
+                    for row in rows_
+                    if number(row, "ours") >= 0
+                }
         # The collapse point of a series follows from its run with sixteen senders.
-        needed = (f"{reference}/c_{run_}_n16", "goodput_mbps") if metric == "collapse_N" else (f"{reference}/{run_.partition(',')[0]}", metric)
+        needed = (
+            (f"{reference}/c_{run_}_n16", "goodput_mbps")
+            if metric == "collapse_N"
+            else (f"{reference}/{run_.partition(',')[0]}", metric)
+        )
         assert needed in held, f"{reference}/{run_} {metric}: its evidence has no such run"
     # Every evidence file is referenced, or is a script that the README names.
     readme = (page.EVIDENCE / "README.md").read_text()
@@ -727,10 +972,26 @@ def test_each_miss_has_a_note_whose_evidence_is_kept():
 
 
 def test_the_product_knows_no_reference():
-    files = [path for folder in ("crates", "python/afflux") for path in (REPO / folder).rglob("*") if path.suffix in {".rs", ".py", ".toml"}]
+    files = [
+        path
+        for folder in ("crates", "python/afflux")
+        for path in (REPO / folder).rglob("*")
+        if path.suffix in {".rs", ".py", ".toml"}
+    ]
     assert len(files) > 100
     names = {name for name in ns3.SETS if name not in {"dc", "window"}}
-    names |= {"a1_window", "a2_parallel", "a3_cc_loss", "a5_ssthresh", "b_datacentre", "c_incast", "d_mptcp", "e_stall", "half2_mbps", "q_mean_B"}
+    names |= {
+        "a1_window",
+        "a2_parallel",
+        "a3_cc_loss",
+        "a5_ssthresh",
+        "b_datacentre",
+        "c_incast",
+        "d_mptcp",
+        "e_stall",
+        "half2_mbps",
+        "q_mean_B",
+    }
     names |= {"shared/reference", "bars.toml", "validate.json", "afflux-validation"}
     forbidden = re.compile("|".join(map(re.escape, sorted(names))))
     for path in files:
@@ -741,29 +1002,50 @@ def test_the_product_knows_no_reference():
         assert not forbidden.search(text), path
         if path.suffix == ".py":
             nodes = list(ast.walk(ast.parse(text)))
-            modules = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+            modules = [
+                alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names
+            ]
             modules += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
             assert not [name for name in modules if name.split(".")[0] == "validation"], path
 
 
 def test_order_of_schemes() -> None:
     def of(scheme: str, theirs: float, ours: float | None) -> tuple[Case, dict[str, float]]:
-        case = Case(f"conweave.L50_2ms_{scheme}_irn", "", theirs={"slowdown_mean": theirs}, labels={"scheme": scheme, "runs": "L50_2ms_irn"})
+        case = Case(
+            f"conweave.L50_2ms_{scheme}_irn",
+            "",
+            theirs={"slowdown_mean": theirs},
+            labels={"scheme": scheme, "runs": "L50_2ms_irn"},
+        )
         return case, {} if ours is None else {"slowdown_mean": ours}
 
     def judged(*runs: tuple[Case, dict[str, float]]) -> list[dict]:
         return [
-            run.row(case, "schemes_in_order", [values["schemes_in_order"]] if values else None, case.problem)
+            run.row(
+                case,
+                "schemes_in_order",
+                [values["schemes_in_order"]] if values else None,
+                case.problem,
+            )
             for case, values in conweave.derived(runs, Bars({}))
         ]
 
     # LetFlow and ECMP are within 5 %, so their order does not matter.
     (same,) = judged(of("fecmp", 1.45, 1.40), of("letflow", 1.43, 1.41), of("conweave", 1.33, 1.30))
-    assert (same["reference"], same["theirs"], same["ours"], same["within"]) == ("conweave.L50_2ms_irn", 2, 2, True)
-    (swapped,) = judged(of("fecmp", 1.45, 1.30), of("letflow", 1.43, 1.41), of("conweave", 1.33, 1.31))
+    assert (same["reference"], same["theirs"], same["ours"], same["within"]) == (
+        "conweave.L50_2ms_irn",
+        2,
+        2,
+        True,
+    )
+    (swapped,) = judged(
+        of("fecmp", 1.45, 1.30), of("letflow", 1.43, 1.41), of("conweave", 1.33, 1.31)
+    )
     assert (swapped["theirs"], swapped["ours"], swapped["within"]) == (2, 1, False)
     assert "fecmp and conweave: theirs 1.450 and 1.330, ours 1.300 and 1.310" in swapped["reason"]
     (missing,) = judged(of("fecmp", 1.45, None), of("conweave", 1.33, 1.31))
     assert not missing["within"]
     assert missing["reason"] == "fecmp could not be run"
-    assert not judged(of("fecmp", 1.45, 1.40), of("letflow", 1.43, 1.41)), "no pair is far enough apart"
+    assert not judged(of("fecmp", 1.45, 1.40), of("letflow", 1.43, 1.41)), (
+        "no pair is far enough apart"
+    )

@@ -45,11 +45,36 @@ def test_all_good(place, invoke):
     result, sweep = json.loads(invoke("verify", "result", "sweep/points", "--json").stdout)
     files = len(list((place / "result").iterdir()))
     size = sum(file.stat().st_size for file in (place / "result").iterdir())
-    assert result == {"dir": "result", "kind": "result", "good": True, "results": 1, "files": files, "bytes": size, "problems": [], "notes": []}
-    assert (sweep["kind"], sweep["good"], sweep["results"], sweep["files"]) == ("points", True, POINTS, POINTS * files)
+    assert result == {
+        "dir": "result",
+        "kind": "result",
+        "good": True,
+        "results": 1,
+        "files": files,
+        "bytes": size,
+        "problems": [],
+        "notes": [],
+    }
+    assert (sweep["kind"], sweep["good"], sweep["results"], sweep["files"]) == (
+        "points",
+        True,
+        POINTS,
+        POINTS * files,
+    )
 
 
-@pytest.mark.parametrize("name", ["flows.parquet", "jobs.parquet", "links.parquet", "paths.parquet", "ports.parquet", "scenario.toml", "summary.json"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "flows.parquet",
+        "jobs.parquet",
+        "links.parquet",
+        "paths.parquet",
+        "ports.parquet",
+        "scenario.toml",
+        "summary.json",
+    ],
+)
 def test_every_bit_counts(name, place, invoke):
     flip(place / "result" / name)
     done = invoke("verify", "result")
@@ -78,7 +103,9 @@ def test_what_is_read_is_checked(name, command, place, invoke):
     flip(place / "result" / name)
     done = invoke(*command)
     assert done.exit_code == 1, done.output
-    assert f"error: result/{name} is not as it was written" in done.stderr.replace("cannot be read", "is not as it was written")
+    assert f"error: result/{name} is not as it was written" in done.stderr.replace(
+        "cannot be read", "is not as it was written"
+    )
     assert not (place / "page.html").exists()
     if name.endswith("parquet"):
         assert "afflux run result/scenario.toml -o result-again" in done.stderr
@@ -111,14 +138,21 @@ def test_missing_and_further_files(place, invoke):
 
 def test_results_without_digests_are_named(place, invoke):
     path = place / "result" / "summary.json"
-    summary = {key: value for key, value in json.loads(path.read_text()).items() if key not in ("digests", "summary_digest")}
+    summary = {
+        key: value
+        for key, value in json.loads(path.read_text()).items()
+        if key not in ("digests", "summary_digest")
+    }
     path.write_text(json.dumps(summary))
     done = invoke("verify", "result")
     assert done.exit_code == 1
     assert "error: result has no digests (written by an older version)" in done.stderr
     done = invoke("explain", "result")
     assert done.exit_code == 0
-    assert done.stderr == "note: result has no digests (written by an older version): its files were not checked\n"
+    assert (
+        done.stderr
+        == "note: result has no digests (written by an older version): its files were not checked\n"
+    )
     with pytest.warns(afflux.UncheckedResult):
         assert len(afflux.Result.open("result").flows) == 24
 
@@ -148,6 +182,10 @@ def test_a_sweep_with_damage(place, invoke):
 
 
 def test_what_is_no_directory_of_results(place, invoke):
-    for name, words in [("nothing", "does not exist"), ("small.toml", "is not a directory"), (".", "has neither summary.json nor points/manifest.json")]:
+    for name, words in [
+        ("nothing", "does not exist"),
+        ("small.toml", "is not a directory"),
+        (".", "has neither summary.json nor points/manifest.json"),
+    ]:
         done = invoke("verify", name)
         assert (done.exit_code, words in done.stderr) == (2, True), done.output

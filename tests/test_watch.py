@@ -24,14 +24,20 @@ from afflux.watching.server import MOST, Page, _content
 from afflux.watching.simulation import Simulation, completion, quantile
 
 #: A run of some seconds with queues and drops all the time.
-LONG = INCAST.replace("rounds = 3", "rounds = 2000").replace('period = "5ms"', "closed_loop = true").replace('ports = { interval = "100us" }\n', "")
+LONG = (
+    INCAST.replace("rounds = 3", "rounds = 2000")
+    .replace('period = "5ms"', "closed_loop = true")
+    .replace('ports = { interval = "100us" }\n', "")
+)
 
 
 def ask(url: str, path: str = "", **headers: str) -> tuple[int, dict[str, str], str]:
     """Returns status, headers and content of a request. `Host` may differ from the address."""
     place = urlsplit(url)
     connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=10)
-    connection.putrequest("GET", path if path.startswith("/") else place.path + path, skip_host="Host" in headers)
+    connection.putrequest(
+        "GET", path if path.startswith("/") else place.path + path, skip_host="Host" in headers
+    )
     for name, value in headers.items():
         connection.putheader(name, value)
     connection.endheaders()
@@ -74,7 +80,15 @@ def test_only_whoever_has_the_address_sees_the_page():
         assert ask(page.url, Host=f"localhost:{place.port}")[0] == 200
         for host in ("evil.example", f"evil.example:{place.port}", "127.0.0.1", ""):
             assert ask(page.url, Host=host)[0] == 421, host
-        for path in ("/", "/events", "/x/", place.path[:-2] + "/", place.path.rstrip("/") + "x/", place.path + "other", f"{place.path}../"):
+        for path in (
+            "/",
+            "/events",
+            "/x/",
+            place.path[:-2] + "/",
+            place.path.rstrip("/") + "x/",
+            place.path + "other",
+            f"{place.path}../",
+        ):
             status, _, content = ask(page.url, path)
             assert status == 404, path
             assert "afflux" not in content
@@ -171,8 +185,12 @@ def test_the_results_are_the_same_bytes(tmp_path, monkeypatch, threads, rounds):
     loaded.run(tmp_path / "watched", on_progress=simulation, interval=0.0)
     simulation.close()
     for file in ("flows.parquet", "links.parquet", "paths.parquet", "scenario.toml"):
-        assert (tmp_path / "plain" / file).read_bytes() == (tmp_path / "watched" / file).read_bytes(), file
-    plain, watched = (json.loads((tmp_path / name / "summary.json").read_text()) for name in ("plain", "watched"))
+        assert (tmp_path / "plain" / file).read_bytes() == (
+            tmp_path / "watched" / file
+        ).read_bytes(), file
+    plain, watched = (
+        json.loads((tmp_path / name / "summary.json").read_text()) for name in ("plain", "watched")
+    )
     for key in ("result_hash", "ports_hash", "counters_hash", "drops", "packet_hops"):
         assert plain[key] == watched[key]
     last = shown.states[-1]
@@ -183,7 +201,9 @@ def test_the_results_are_the_same_bytes(tmp_path, monkeypatch, threads, rounds):
     assert facts["flows ended"] == f"{watched['flows']['finished']:,}"
     assert facts["dropped"] == f"{watched['drops']:,}"
     assert last["queues"]["rows"] == []
-    assert last["completion"]["sentence"].startswith(f"{watched['flows']['finished']:,} flows have ended: ")
+    assert last["completion"]["sentence"].startswith(
+        f"{watched['flows']['finished']:,} flows have ended: "
+    )
 
 
 def test_the_queue_before_the_client_is_shown_while_it_stands(tmp_path, monkeypatch):
@@ -199,7 +219,10 @@ def test_the_queue_before_the_client_is_shown_while_it_stands(tmp_path, monkeypa
 
     def look(progress: afflux.Progress) -> None:
         simulation(progress)
-        if any(row["name"] == "switch0.0" and row["peer"] == "host0" for row in shown.states[-1].get("queues", {"rows": []})["rows"][:1]):
+        if any(
+            row["name"] == "switch0.0" and row["peer"] == "host0"
+            for row in shown.states[-1].get("queues", {"rows": []})["rows"][:1]
+        ):
             raise Seen
 
     with pytest.raises(Seen):
@@ -210,16 +233,30 @@ def test_a_view_agrees_with_the_summary(tmp_path):
     scenario = tmp_path / "small.toml"
     scenario.write_text(LONG.replace("rounds = 2000", "rounds = 400") + '\n[run]\nwarmup = "5ms"\n')
     kept: list[afflux.Progress] = []
-    result = afflux.load(scenario).run(on_progress=lambda progress: (progress.view(), kept.append(progress)), interval=0.0)
+    result = afflux.load(scenario).run(
+        on_progress=lambda progress: (progress.view(), kept.append(progress)), interval=0.0
+    )
     if not kept:
         pytest.skip("the run was over before it could be watched")
     view = kept[-1].view()
     assert view is not None
-    counted = [fct for fct, start in zip(result.flows.column("fct_ns"), result.flows.column("start_ns"), strict=True) if start >= 5_000_000]
-    assert sum(count for _, _, count in view.fct_ns) == sum(count for _, _, count in view.slowdown) == len(counted)
+    counted = [
+        fct
+        for fct, start in zip(
+            result.flows.column("fct_ns"), result.flows.column("start_ns"), strict=True
+        )
+        if start >= 5_000_000
+    ]
+    assert (
+        sum(count for _, _, count in view.fct_ns)
+        == sum(count for _, _, count in view.slowdown)
+        == len(counted)
+    )
     for steps, what, suffix in ((view.fct_ns, "fct", "_ns"), (view.slowdown, "slowdown", "")):
         for share, name in ((0.5, "p50"), (0.99, "p99")):
-            assert quantile(steps, share) == pytest.approx(result.summary[what]["all"][name + suffix], rel=0.02)
+            assert quantile(steps, share) == pytest.approx(
+                result.summary[what]["all"][name + suffix], rel=0.02
+            )
     assert (view.drops, view.timeouts) == (result.summary["drops"], result.summary["timeouts"])
 
 
@@ -237,7 +274,9 @@ def test_quantiles_of_a_histogram():
 def test_the_command_serves_its_page_while_it_runs(tmp_path):
     (tmp_path / "long.toml").write_text(LONG.replace("rounds = 2000", "rounds = 200000"))
     words = [sys.executable, "-m", "afflux", "run", "long.toml", "--watch"]
-    with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as running:
+    with subprocess.Popen(
+        words, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    ) as running:
         assert running.stderr is not None
         line = running.stderr.readline()
         url = line.removeprefix("watch: ").strip()
@@ -269,7 +308,11 @@ def test_the_points_of_a_batch(tmp_path):
     path = tmp_path / "small.toml"
     path.write_text(INCAST)
     shown = Shown()
-    points = [Point(name, path, {"switch.buffer": buffer}, seed) for name, buffer in (("few", "9packets"), ("many", "90packets")) for seed in (1, 2)]
+    points = [
+        Point(name, path, {"switch.buffer": buffer}, seed)
+        for name, buffer in (("few", "9packets"), ("many", "90packets"))
+        for seed in (1, 2)
+    ]
     metric = next(metric for metric in METRICS if metric.name == "fct_mean_ns")
     watch = Points("sweep small.toml", batch.Silent(), shown, [metric])
     batch.run(points[:2], tmp_path / "all", watch=watch)
@@ -326,19 +369,51 @@ def _written(folder: Path) -> Path:
 def test_a_browser_shows_it_without_a_word_on_its_console(browser, width):
     steps = [(1_000.0, 1_100.0, 5), (40_000.0, 41_000.0, 2), (9e6, 9.1e6, 1)]
     rows = [{"name": "leaf0.3", "peer": "host3", "value": "120 kB", "share": 1.0}]
-    queues = {"sentence": "120 kB in the queues.", "rows": rows, "line": [[0, 0.1], [0.5, 1], [1, 0.2]], "top": "300 kB", "ends": ["1 ms", "9 ms"]}
-    state = {"title": "t, seed 1", "head": "42 % simulated", "share": 0.42, "facts": [["dropped", "7", "frames"]], "completion": completion(steps, steps)}
-    dots = {"name": "switch.buffer=9MB,switch.ecn.k=<b>", "seeds": 2, "cells": ["1 ms", "3"], "dots": [0, 1]}
-    table = {"heads": ["FCT mean", "queue drops"], "ends": ["1 ms", "2 ms"], "rows": [dots], "note": "Means."}
+    queues = {
+        "sentence": "120 kB in the queues.",
+        "rows": rows,
+        "line": [[0, 0.1], [0.5, 1], [1, 0.2]],
+        "top": "300 kB",
+        "ends": ["1 ms", "9 ms"],
+    }
+    state = {
+        "title": "t, seed 1",
+        "head": "42 % simulated",
+        "share": 0.42,
+        "facts": [["dropped", "7", "frames"]],
+        "completion": completion(steps, steps),
+    }
+    dots = {
+        "name": "switch.buffer=9MB,switch.ecn.k=<b>",
+        "seeds": 2,
+        "cells": ["1 ms", "3"],
+        "dots": [0, 1],
+    }
+    table = {
+        "heads": ["FCT mean", "queue drops"],
+        "ends": ["1 ms", "2 ms"],
+        "rows": [dots],
+        "note": "Means.",
+    }
     troubles: list[str] = []
     page = browser.new_context(viewport={"width": width, "height": 900}).new_page()
     page.on("console", lambda message: troubles.append(message.text))
     page.on("pageerror", lambda error: troubles.append(str(error)))
     with Page() as served:
-        page.on("request", lambda request: request.url.startswith((served.url, "data:")) or troubles.append(request.url))
-        served.publish(state | {"queues": queues, "table": table, "failed": [{"name": "x-1", "value": "<i>why</i>"}]})
+        page.on(
+            "request",
+            lambda request: (
+                request.url.startswith((served.url, "data:")) or troubles.append(request.url)
+            ),
+        )
+        served.publish(
+            state
+            | {"queues": queues, "table": table, "failed": [{"name": "x-1", "value": "<i>why</i>"}]}
+        )
         page.goto(served.url)
-        page.wait_for_function("() => document.getElementById('head').textContent == '42 % simulated'")
+        page.wait_for_function(
+            "() => document.getElementById('head').textContent == '42 % simulated'"
+        )
         assert page.locator("#completion rect").count() == 3
         assert page.locator("#queues polyline").count() == 1
         assert page.locator("#table .dots i").count() == 2

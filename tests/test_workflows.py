@@ -16,9 +16,15 @@ from conftest import REPO
 
 GITHUB = REPO / ".github"
 FILES = sorted([*GITHUB.rglob("*.yml"), *GITHUB.rglob("*.yaml")])
-WORKFLOWS = {path.name: yaml.safe_load(path.read_text()) for path in sorted((GITHUB / "workflows").iterdir())}
+WORKFLOWS = {
+    path.name: yaml.safe_load(path.read_text()) for path in sorted((GITHUB / "workflows").iterdir())
+}
 SETUP = GITHUB / "actions" / "setup" / "action.yml"
-FORMS = {path.stem: yaml.safe_load(path.read_text()) for path in (GITHUB / "ISSUE_TEMPLATE").glob("*.yml") if path.stem != "config"}
+FORMS = {
+    path.stem: yaml.safe_load(path.read_text())
+    for path in (GITHUB / "ISSUE_TEMPLATE").glob("*.yml")
+    if path.stem != "config"
+}
 HOOKS = REPO / ".pre-commit-config.yaml"
 DEVCONTAINER = REPO / ".devcontainer" / "devcontainer.json"
 DOCKERFILE = REPO / "Dockerfile"
@@ -71,34 +77,55 @@ def test_it_is_yaml(path):
 
 def test_the_workflows_are_there():
     assert [workflow["name"] for workflow in WORKFLOWS.values()] == ["CI", "Release"]
-    assert set(WORKFLOWS["ci.yml"]["jobs"]) == {"lint", "test", "macos", "docs", "container", "gate", "pages"}
+    assert set(WORKFLOWS["ci.yml"]["jobs"]) == {
+        "lint",
+        "test",
+        "macos",
+        "docs",
+        "container",
+        "gate",
+        "pages",
+    }
     assert set(WORKFLOWS["release.yml"]["jobs"]) == {"notes", "wheels", "sdist", "github", "pypi"}
     # YAML reads the key `on` as a boolean.
     assert set(WORKFLOWS["ci.yml"][True]) == {"push", "pull_request", "workflow_dispatch"}
     assert WORKFLOWS["release.yml"][True]["push"] == {"tags": ["v*"]}
 
 
-@pytest.mark.parametrize("path", [*FILES, HOOKS, DEVCONTAINER, DOCKERFILE, GITHUB / "pull_request_template.md"], ids=named)
+@pytest.mark.parametrize(
+    "path",
+    [*FILES, HOOKS, DEVCONTAINER, DOCKERFILE, GITHUB / "pull_request_template.md"],
+    ids=named,
+)
 def test_targets_of_make_exist(path):
     targets = set(re.findall(r"^([a-z-]+):", (REPO / "Makefile").read_text(), re.M))
     assert {"lint", "test", "docs", "wheel", "setup"} <= targets
     assert set(re.findall(r"\bmake ([a-z][\w-]*)", path.read_text())) <= targets
 
 
-@pytest.mark.parametrize(("job", "target"), [("lint", "make lint"), ("test", "make test"), ("docs", "make docs"), ("macos", "make wheel")])
+@pytest.mark.parametrize(
+    ("job", "target"),
+    [("lint", "make lint"), ("test", "make test"), ("docs", "make docs"), ("macos", "make wheel")],
+)
 def test_jobs_call_make(job, target):
     assert target in [step.get("run") for step in WORKFLOWS["ci.yml"]["jobs"][job]["steps"]]
 
 
 @pytest.mark.parametrize("path", FILES, ids=named)
 def test_files_that_are_named_exist(path):
-    for name in re.findall(r"(?<![\w/])(?:tests|benches|docs|\.ci|\.github|report)/[\w./-]*\w", path.read_text()):
+    for name in re.findall(
+        r"(?<![\w/])(?:tests|benches|docs|\.ci|\.github|report)/[\w./-]*\w", path.read_text()
+    ):
         assert (REPO / name).exists(), name
 
 
 def test_actions_have_one_major_version():
     used = [step["uses"] for _, _, job in jobs() for step in job["steps"] if "uses" in step]
-    used += [step["uses"] for step in yaml.safe_load(SETUP.read_text())["runs"]["steps"] if "uses" in step]
+    used += [
+        step["uses"]
+        for step in yaml.safe_load(SETUP.read_text())["runs"]["steps"]
+        if "uses" in step
+    ]
     local = {action for action in used if action.startswith("./")}
     assert local == {f"./{named(SETUP.parent)}"}
     others = {action for action in used if action not in local}
@@ -133,8 +160,15 @@ def test_the_gate_waits_for_every_job():
     assert needs(jobs["pages"]) == ["gate"]
     (step,) = gate["steps"]
     assert step["env"] == {"RESULTS": "${{ join(needs.*.result, ' ') }}"}
-    for results, code in (("success success", 0), ("success failure", 1), ("cancelled success", 1), ("skipped", 1)):
-        done = subprocess.run(["bash", "-e", "-c", step["run"]], env={"RESULTS": results}, capture_output=True)
+    for results, code in (
+        ("success success", 0),
+        ("success failure", 1),
+        ("cancelled success", 1),
+        ("skipped", 1),
+    ):
+        done = subprocess.run(
+            ["bash", "-e", "-c", step["run"]], env={"RESULTS": results}, capture_output=True
+        )
         assert done.returncode == code, results
 
 
@@ -151,13 +185,17 @@ def test_the_matrix_has_what_the_job_uses(file, name, job):
             system = {"ubuntu": "linux", "macos": "macos"}[runner.split("-")[0]]
             arm = runner in ("ubuntu-24.04-arm", "macos-15")
             assert row["name"] == f"{system}-{'aarch64' if arm else 'x86_64'}"
-            assert row.get("target", "aarch64" if arm else "x86_64") == row["name"].partition("-")[2]
+            assert (
+                row.get("target", "aarch64" if arm else "x86_64") == row["name"].partition("-")[2]
+            )
 
 
 def test_every_platform_is_tested_and_built():
     ci, release = WORKFLOWS["ci.yml"]["jobs"], WORKFLOWS["release.yml"]["jobs"]
     assert [row["name"] for row in rows(ci["test"])] == ["linux-x86_64", "linux-aarch64"]
-    assert {row["name"] for row in rows(release["wheels"])} == {f"{system}-{machine}" for system in ("linux", "macos") for machine in ("x86_64", "aarch64")}
+    assert {row["name"] for row in rows(release["wheels"])} == {
+        f"{system}-{machine}" for system in ("linux", "macos") for machine in ("x86_64", "aarch64")
+    }
 
 
 def test_the_oldest_and_a_newer_python_are_tested():
@@ -180,12 +218,22 @@ def test_artifacts_have_names_of_their_own(file):
     kept = []
     for job in WORKFLOWS[file]["jobs"].values():
         for step in steps(job, "actions/upload-artifact"):
-            kept += [re.sub(r"\$\{\{ matrix\.(\w+) \}\}", lambda match, row=row: row[match[1]], step["with"]["name"]) for row in rows(job)]
+            kept += [
+                re.sub(
+                    r"\$\{\{ matrix\.(\w+) \}\}",
+                    lambda match, row=row: row[match[1]],
+                    step["with"]["name"],
+                )
+                for row in rows(job)
+            ]
     assert kept
     assert len(set(kept)) == len(kept)
     for job in WORKFLOWS[file]["jobs"].values():
         for step in steps(job, "actions/download-artifact"):
-            assert any(Path(name).match(step["with"].get("pattern") or step["with"]["name"]) for name in kept)
+            assert any(
+                Path(name).match(step["with"].get("pattern") or step["with"]["name"])
+                for name in kept
+            )
 
 
 def test_only_tags_are_published_and_packages_after_approval():
@@ -200,10 +248,22 @@ def test_only_tags_are_published_and_packages_after_approval():
 
 
 def test_the_tag_is_compared_with_the_version():
-    step = next(step for step in WORKFLOWS["release.yml"]["jobs"]["notes"]["steps"] if "Cargo.toml" in step.get("run", ""))
+    step = next(
+        step
+        for step in WORKFLOWS["release.yml"]["jobs"]["notes"]["steps"]
+        if "Cargo.toml" in step.get("run", "")
+    )
     version = tomllib.loads((REPO / "Cargo.toml").read_text())["workspace"]["package"]["version"]
     for tag, code in ((f"v{version}", 0), (f"v{version}.1", 1), ("v99", 1)):
-        assert subprocess.run(["bash", "-e", "-c", step["run"]], cwd=REPO, env={"GITHUB_REF_NAME": tag}, capture_output=True).returncode == code, tag
+        assert (
+            subprocess.run(
+                ["bash", "-e", "-c", step["run"]],
+                cwd=REPO,
+                env={"GITHUB_REF_NAME": tag},
+                capture_output=True,
+            ).returncode
+            == code
+        ), tag
 
 
 def test_dependencies_are_looked_up_where_they_are_declared():
@@ -226,7 +286,10 @@ def test_dependencies_are_looked_up_where_they_are_declared():
 FIELDS = {
     "bug": ({"version", "system", "command", "expected", "scenario"}, {"summary"}),
     "model": ({"model", "kind", "source", "need"}, {"check"}),
-    "wrong-answer": ({"version", "scenario", "summary", "found", "expected", "kind", "source"}, set()),
+    "wrong-answer": (
+        {"version", "scenario", "summary", "found", "expected", "kind", "source"},
+        set(),
+    ),
 }
 
 
@@ -248,14 +311,27 @@ def test_forms_ask_for_what_an_answer_needs(name):
     assert len({field["attributes"]["label"] for field in fields}) == len(fields)
     for field in fields:
         assert field["type"] in ("input", "textarea", "dropdown")
-        assert field["attributes"].get("description") or field["attributes"].get("options"), field["id"]
+        assert field["attributes"].get("description") or field["attributes"].get("options"), field[
+            "id"
+        ]
     if "version" in required:
-        assert "afflux --version" in next(field for field in fields if field["id"] == "version")["attributes"]["description"]
+        assert (
+            "afflux --version"
+            in next(field for field in fields if field["id"] == "version")["attributes"][
+                "description"
+            ]
+        )
 
 
 def test_links_of_forms_lead_to_files():
-    repository = tomllib.loads((REPO / "Cargo.toml").read_text())["workspace"]["package"]["repository"]
-    found = [link for path in (GITHUB / "ISSUE_TEMPLATE").iterdir() for link in re.findall(r"https://[^\s)]+", path.read_text())]
+    repository = tomllib.loads((REPO / "Cargo.toml").read_text())["workspace"]["package"][
+        "repository"
+    ]
+    found = [
+        link
+        for path in (GITHUB / "ISSUE_TEMPLATE").iterdir()
+        for link in re.findall(r"https://[^\s)]+", path.read_text())
+    ]
     assert len(found) > 3
     for link in found:
         assert link.startswith(f"{repository}/"), link
@@ -265,7 +341,9 @@ def test_links_of_forms_lead_to_files():
 
 def test_the_request_asks_for_the_rules():
     """Commands and files named by the template are in CONTRIBUTING.md's rules, and exist."""
-    template, rules = (path.read_text() for path in (GITHUB / "pull_request_template.md", REPO / "CONTRIBUTING.md"))
+    template, rules = (
+        path.read_text() for path in (GITHUB / "pull_request_template.md", REPO / "CONTRIBUTING.md")
+    )
     for command in ("python benches/golden.py", "python benches/instructions.py"):
         assert f"`{command}`" in template
         assert f"`{command}`" in rules
@@ -280,14 +358,24 @@ def test_the_request_asks_for_the_rules():
 
 def test_hooks_are_what_lint_runs():
     recipes = re.findall(r"^lint[\w-]*:.*\n((?:\t.*\n)+)", (REPO / "Makefile").read_text(), re.M)
-    commands = [line.strip().replace("$(BIN)", ".venv/bin") for recipe in recipes for line in recipe.splitlines() if not line.startswith("\t@")]
+    commands = [
+        line.strip().replace("$(BIN)", ".venv/bin")
+        for recipe in recipes
+        for line in recipe.splitlines()
+        if not line.startswith("\t@")
+    ]
     assert len(commands) == 6
     (local,) = yaml.safe_load(HOOKS.read_text())["repos"]
     assert local["repo"] == "local"
     assert sorted(hook["entry"] for hook in local["hooks"]) == sorted(commands)
-    assert all(hook["language"] == "system" and hook["pass_filenames"] is False for hook in local["hooks"])
+    assert all(
+        hook["language"] == "system" and hook["pass_filenames"] is False for hook in local["hooks"]
+    )
     # Hooks that take minutes do not run at a commit.
-    assert [hook["id"] for hook in local["hooks"] if hook.get("stages") == ["pre-push"]] == ["imports", "clippy"]
+    assert [hook["id"] for hook in local["hooks"] if hook.get("stages") == ["pre-push"]] == [
+        "imports",
+        "clippy",
+    ]
 
 
 # ------------------------------------------------------------------------------------------------------------------------ container
@@ -322,9 +410,14 @@ def test_the_image_copies_what_exists_and_is_not_left_out():
     assert {"Cargo.toml", "Cargo.lock", "pyproject.toml", "crates", "python"} <= set(copied)
     for source in copied:
         assert (REPO / source).exists(), source
-        assert not any(Path(source).match(pattern.removeprefix("**/")) for pattern in ignored), source
+        assert not any(Path(source).match(pattern.removeprefix("**/")) for pattern in ignored), (
+            source
+        )
     # Files that git ignores belong to one machine and are not copied.
-    assert {".git", *(f"**/{pattern.strip('/')}" for pattern in (REPO / ".gitignore").read_text().split())} == set(ignored)
+    assert {
+        ".git",
+        *(f"**/{pattern.strip('/')}" for pattern in (REPO / ".gitignore").read_text().split()),
+    } == set(ignored)
 
 
 def test_the_image_has_the_sources_of_the_wheel():
@@ -332,9 +425,15 @@ def test_the_image_has_the_sources_of_the_wheel():
     wheel`."""
     copied = {source for name, words in instructions() if name == "COPY" for source in words[:-1]}
     project = tomllib.loads((REPO / "pyproject.toml").read_text())
-    wanted = {project["project"]["readme"], *project["project"]["license-files"], project["tool"]["maturin"]["python-source"]}
+    wanted = {
+        project["project"]["readme"],
+        *project["project"]["license-files"],
+        project["tool"]["maturin"]["python-source"],
+    }
     wanted |= {Path(project["tool"]["maturin"]["manifest-path"]).parts[0]}
-    wanted |= set(re.findall(r"^SOURCES := (.*) \$", (REPO / "Makefile").read_text(), re.M)[0].split())
+    wanted |= set(
+        re.findall(r"^SOURCES := (.*) \$", (REPO / "Makefile").read_text(), re.M)[0].split()
+    )
     assert wanted | {"Makefile", ".ci/dist.sh"} == copied
     assert ".ci/dist.sh wheel" in (REPO / "Makefile").read_text()
 
@@ -401,7 +500,13 @@ in the next line.
 
 
 def notes(version: str, *options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, str(NOTES), version, *map(str, options)], capture_output=True, text=True, encoding="utf-8", timeout=60)
+    return subprocess.run(
+        [sys.executable, str(NOTES), version, *map(str, options)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+    )
 
 
 @pytest.fixture

@@ -19,21 +19,36 @@ import afflux
 HEAD = 'format = 1\n[topology]\nkind = "star"\nhosts = 4\nrate = "10Gbps"\ndelay = "1us"\n'
 PAIRS = '[[traffic]]\nkind = "pairs"\npairs = [[1, 0]]\nsizes = "30kB"\n'
 FLOWS = HEAD + '[[traffic]]\nkind = "flows"\nfile = "{file}"\n'
-SIZES = HEAD + '[[traffic]]\nkind = "random"\nload = 0.1\nload_basis = "host_payload"\nstop = "1ms"\nsizes = "sizes.txt"\n'
+SIZES = (
+    HEAD
+    + '[[traffic]]\nkind = "random"\nload = 0.1\nload_basis = "host_payload"\nstop = "1ms"\nsizes = "sizes.txt"\n'
+)
 TOPOLOGY = 'format = 1\n[topology]\nkind = "hpcc"\nfile = "topology.txt"\n' + PAIRS
 CUSTOM = 'format = 1\n[topology]\nkind = "custom"\nhosts = 2\nswitches = 1\n{links}' + PAIRS
 LINK = '[[topology.link]]\na = "{a}"\nb = "{b}"\nrate = "{rate}"\ndelay = "1us"\n'
 
 #: Patterns that must not appear in a message, because they do not help a user.
-NOISE = re.compile(r"Errno|os error|Traceback|imported\.toml|\b(Value|Type|Key|Index|Attribute|Overflow|OS|Unicode\w+|JSONDecode|Py)Err(or)?\b")
+NOISE = re.compile(
+    r"Errno|os error|Traceback|imported\.toml|\b(Value|Type|Key|Index|Attribute|Overflow|OS|Unicode\w+|JSONDecode|Py)Err(or)?\b"
+)
 
 #: name: (text to replace, replacement, line, phrases of the message)
 SCENARIOS: dict[str, tuple[str, str, int | None, list[str]]] = {
-    "format of a later version": ("format = 1", "format = 2", 1, ["format", "found 2", "format = 1"]),
+    "format of a later version": (
+        "format = 1",
+        "format = 2",
+        1,
+        ["format", "found 2", "format = 1"],
+    ),
     "no format": ("format = 1\n", "", None, ["format", "format = 1"]),
     "misspelt kind": ('"star"', '"stra"', 3, ["topology.kind", "stra", 'did you mean "star"']),
     "kind of a wrong type": ('"star"', "3", 3, ["topology.kind", "found 3"]),
-    "text for a number": ("hosts = 4", 'hosts = "four"', 4, ["topology.hosts", "four", "a number of hosts"]),
+    "text for a number": (
+        "hosts = 4",
+        'hosts = "four"',
+        4,
+        ["topology.hosts", "four", "a number of hosts"],
+    ),
     "negative count": ("hosts = 4", "hosts = -4", 4, ["topology.hosts", "-4"]),
     "no hosts": ("hosts = 4", "hosts = 0", 4, ["hosts"]),
     "misspelt key": ("hosts = 4", "host = 4", 4, ["topology.host", 'did you mean "hosts"']),
@@ -46,21 +61,66 @@ SCENARIOS: dict[str, tuple[str, str, int | None, list[str]]] = {
     "no value": ('rate = "10Gbps"', "rate =", 5, ["not TOML"]),
     "delay with a unit of bytes": ('"1us"', '"1kB"', 6, ["topology.delay", "1kB", "us"]),
     "delay without a unit": ('"1us"', '"1"', 6, ["topology.delay", "us"]),
-    "table instead of a list": ("[[traffic]]", "[traffic]", 7, ["traffic", "found a table", "write an array"]),
-    "misspelt traffic": ('"pairs"', '"pears"', 8, ["traffic[0].kind", "pears", 'did you mean "pairs"']),
+    "table instead of a list": (
+        "[[traffic]]",
+        "[traffic]",
+        7,
+        ["traffic", "found a table", "write an array"],
+    ),
+    "misspelt traffic": (
+        '"pairs"',
+        '"pears"',
+        8,
+        ["traffic[0].kind", "pears", 'did you mean "pairs"'],
+    ),
     "host that is not there": ("[[1, 0]]", "[[1, 9]]", 9, ["pairs[0][1]", "host 9", "0 to 3"]),
     "pair of one host": ("[[1, 0]]", "[[1, 1]]", 9, ["pairs[0]", "two different hosts"]),
     "pair of texts": ("[[1, 0]]", '[["a", "b"]]', 9, ["pairs[0]"]),
     "no pairs": ("[[1, 0]]", "[]", 9, ["pairs"]),
     "unknown sizes": ('"30kB"', '"nosuch"', 10, ["traffic[0].sizes", "nosuch", "websearch"]),
     "negative size": ('"30kB"', '"-30kB"', 10, ["sizes", "-30kB"]),
-    "key of another kind": ('sizes = "30kB"', 'sizes = "30kB"\nload = 0.5', 11, ["traffic[0].load", "unknown key"]),
-    "negative seed": ('sizes = "30kB"', 'sizes = "30kB"\n[run]\nseed = -1', 12, ["run.seed", "-1", "whole number from 0"]),
-    "time in words": ('sizes = "30kB"', 'sizes = "30kB"\n[run]\nuntil = "soon"', 12, ["run.until", "soon", "1us"]),
-    "no threads": ('sizes = "30kB"', 'sizes = "30kB"\n[run]\nthreads = 0', 12, ["run.threads", "1 to 1024"]),
-    "unknown table": ('sizes = "30kB"', 'sizes = "30kB"\n[swich]\nbuffer = "1MB"', 11, ["swich", 'did you mean "switch"']),
-    "buffer with a unit of time": ('sizes = "30kB"', 'sizes = "30kB"\n[switch]\nbuffer = "1us"', 12, ["switch.buffer", "1us", "MB"]),
-    "unknown congestion control": ('sizes = "30kB"', 'sizes = "30kB"\n[host.transport]\ncc = "cubik"', 12, ["host.transport"]),
+    "key of another kind": (
+        'sizes = "30kB"',
+        'sizes = "30kB"\nload = 0.5',
+        11,
+        ["traffic[0].load", "unknown key"],
+    ),
+    "negative seed": (
+        'sizes = "30kB"',
+        'sizes = "30kB"\n[run]\nseed = -1',
+        12,
+        ["run.seed", "-1", "whole number from 0"],
+    ),
+    "time in words": (
+        'sizes = "30kB"',
+        'sizes = "30kB"\n[run]\nuntil = "soon"',
+        12,
+        ["run.until", "soon", "1us"],
+    ),
+    "no threads": (
+        'sizes = "30kB"',
+        'sizes = "30kB"\n[run]\nthreads = 0',
+        12,
+        ["run.threads", "1 to 1024"],
+    ),
+    "unknown table": (
+        'sizes = "30kB"',
+        'sizes = "30kB"\n[swich]\nbuffer = "1MB"',
+        11,
+        ["swich", 'did you mean "switch"'],
+    ),
+    "buffer with a unit of time": (
+        'sizes = "30kB"',
+        'sizes = "30kB"\n[switch]\nbuffer = "1us"',
+        12,
+        ["switch.buffer", "1us", "MB"],
+    ),
+    "unknown congestion control": (
+        'sizes = "30kB"',
+        'sizes = "30kB"\n[host.transport]\ncc = "cubik"',
+        12,
+        ["host.transport"],
+    ),
 }
 
 
@@ -81,16 +141,26 @@ def test_scenario(name, command, tmp_path):
     text = HEAD + PAIRS
     assert old in text
     (tmp_path / "fabric.toml").write_text(text.replace(old, new, 1))
-    cause(command("check", "fabric.toml"), f"fabric.toml:{line}: " if line else "fabric.toml: ", *phrases)
+    cause(
+        command("check", "fabric.toml"),
+        f"fabric.toml:{line}: " if line else "fabric.toml: ",
+        *phrases,
+    )
 
 
 @pytest.mark.parametrize(
     ("links", "phrases"),
     [
         ([("host0", "switch0", "1Gbps")], ["host1"]),
-        ([("host0", "switch0", "1Gbps"), ("host1", "switch7", "1Gbps")], ["fabric.toml:13", "switch7"]),
+        (
+            [("host0", "switch0", "1Gbps"), ("host1", "switch7", "1Gbps")],
+            ["fabric.toml:13", "switch7"],
+        ),
         ([("host0", "switch0", "1Gbps"), ("host1", "host1", "1Gbps")], ["fabric.toml", "host1"]),
-        ([("host0", "switch0", "1Gbps"), ("host1", "switch0", "fast")], ["fabric.toml:14", "fast", "Gbps"]),
+        (
+            [("host0", "switch0", "1Gbps"), ("host1", "switch0", "fast")],
+            ["fabric.toml:14", "fast", "Gbps"],
+        ),
     ],
     ids=["host without a link", "unknown switch", "link to itself", "rate in words"],
 )
@@ -119,13 +189,25 @@ HEADER = b"start_ns,src,dst,bytes\n"
         ("f.csv", HEADER + b"0,1,2,-4\n", ["f.csv:2: ", '"bytes"', "-4"]),
         ("f.csv", HEADER + b"0,1,2,0\n", ["f.csv:2: ", '"bytes"', "at least one byte"]),
         ("f.csv", HEADER + b"0,1,2,1e3\n", ["f.csv:2: ", '"bytes"', "1e3", "whole number"]),
-        ("f.csv", HEADER + b"0,1,2,99999999999999999999\n", ["f.csv:2: ", '"bytes"', "99999999999999999999"]),
+        (
+            "f.csv",
+            HEADER + b"0,1,2,99999999999999999999\n",
+            ["f.csv:2: ", '"bytes"', "99999999999999999999"],
+        ),
         ("f.csv", HEADER + b"-5,1,2,9\n", ["f.csv:2: ", '"start_ns"', "-5", "nanoseconds"]),
         ("f.csv", HEADER + b'0,1,2,"9\n', ["f.csv:2: ", "quotes"]),
         ("f.csv.gz", b"no gzip", ["f.csv.gz:1: ", '"start_ns"']),
-        ("f.csv.gz", gzip.compress(HEADER + b"0,1,2,9\n", mtime=0)[:-9], ["f.csv.gz: ", "cannot be read"]),
+        (
+            "f.csv.gz",
+            gzip.compress(HEADER + b"0,1,2,9\n", mtime=0)[:-9],
+            ["f.csv.gz: ", "cannot be read"],
+        ),
         ("f.parquet", b"PAR1", ["f.parquet: ", "it is no Parquet file, or breaks off"]),
-        ("f.parquet", b"PAR1" + bytes(20) + b"PAR1", ["f.parquet: ", "it is no Parquet file, or breaks off"]),
+        (
+            "f.parquet",
+            b"PAR1" + bytes(20) + b"PAR1",
+            ["f.parquet: ", "it is no Parquet file, or breaks off"],
+        ),
     ],
 )
 def test_flow_list(name, content, phrases, command, tmp_path):
@@ -162,7 +244,10 @@ def test_sizes(content, phrases, command, tmp_path):
         ("3 1 2\n2\n0 2 100Gbps 1us 0\n", ["topology.txt", "1 link"]),
         ("3 1 2\n2\n0 2 fast 1us 0\n1 2 100Gbps 1us 0\n", ["topology.txt:3: ", "fast", "100Gbps"]),
         ("3 x 2\n2\n", ["topology.txt:1: ", "x"]),
-        ("3 1 2\n2\n0 x 100Gbps 1us 0\n1 2 100Gbps 1us 0\n", ["topology.txt:3: ", "x", "write a whole number"]),
+        (
+            "3 1 2\n2\n0 x 100Gbps 1us 0\n1 2 100Gbps 1us 0\n",
+            ["topology.txt:3: ", "x", "write a whole number"],
+        ),
         ("3 1 2\n7\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n", ["topology.txt:2: ", "7", "0 to 2"]),
         ("3 1 2\n2\n0 0 100Gbps 1us 0\n1 2 100Gbps 1us 0\n", ["topology.txt:3: ", "itself"]),
     ],
@@ -170,7 +255,12 @@ def test_sizes(content, phrases, command, tmp_path):
 def test_hpcc_topology(content, phrases, imported, command, tmp_path):
     (tmp_path / "fabric.toml").write_text(TOPOLOGY)
     (tmp_path / "topology.txt").write_text(content)
-    cause(command(*(("import", "hpcc-topology", "topology.txt") if imported else ("check", "fabric.toml"))), *phrases)
+    cause(
+        command(
+            *(("import", "hpcc-topology", "topology.txt") if imported else ("check", "fabric.toml"))
+        ),
+        *phrases,
+    )
 
 
 @pytest.mark.parametrize(
@@ -185,8 +275,16 @@ def test_hpcc_topology(content, phrases, imported, command, tmp_path):
         ("hpcc-fct", b"0 1 2\n", ["in.x:1: ", "0 1 2", "src dst sport dport"]),
         ("hpcc-fct", b"zz 1 1 1 1 1 1 1\n", ["in.x:1: ", "zz"]),
         ("htsim", b"", ["in.x: ", "no connections", "src->dst"]),
-        ("htsim", b"Nodes 2\nConnections 1\n0->5 start 0 size 100\n", ["in.x:3: ", "0->5", "below 2"]),
-        ("htsim", b"Nodes 2\nConnections 2\n0->1 start 0 size 100\n", ["in.x: ", "1 connection", "2"]),
+        (
+            "htsim",
+            b"Nodes 2\nConnections 1\n0->5 start 0 size 100\n",
+            ["in.x:3: ", "0->5", "below 2"],
+        ),
+        (
+            "htsim",
+            b"Nodes 2\nConnections 2\n0->1 start 0 size 100\n",
+            ["in.x: ", "1 connection", "2"],
+        ),
         ("htsim", b"Nodes 2\nConnections 1\n0->1 start 0\n", ["in.x:3: ", "size"]),
         ("sonic", b"{", ["in.x:1: "]),
         ("sonic", b"[]", ["in.x:1: ", "no object ('[]')", "tables"]),
@@ -194,8 +292,16 @@ def test_hpcc_topology(content, phrases, imported, command, tmp_path):
         ("sonic", b'{"FOO": {}}', ["in.x", "FOO", "BUFFER_POOL"]),
         ("containerlab", b"name: x\n", ["in.x:1: ", "topology"]),
         ("containerlab", b"a: [\n", ["in.x:2: ", "YAML"]),
-        ("containerlab", b"name: x\ntopology:\n  nodes:\n    a: {kind: linux}\n  links:\n    - endpoints: ['a:e1', 'b:e1']\n", ["in.x:6: ", "'b'", "a"]),
-        ("containerlab", b"name: x\ntopology:\n  nodes:\n    a: {kind: linux}\n    s: {kind: srl}\n  links:\n    - endpoints: ['a:e1']\n", ["in.x:7: "]),
+        (
+            "containerlab",
+            b"name: x\ntopology:\n  nodes:\n    a: {kind: linux}\n  links:\n    - endpoints: ['a:e1', 'b:e1']\n",
+            ["in.x:6: ", "'b'", "a"],
+        ),
+        (
+            "containerlab",
+            b"name: x\ntopology:\n  nodes:\n    a: {kind: linux}\n    s: {kind: srl}\n  links:\n    - endpoints: ['a:e1']\n",
+            ["in.x:7: "],
+        ),
         ("jhist", b"no\n", ["in.x:1: ", "found 'no', expected Avro-Json"]),
         ("jhist", b"", ["in.x: ", "found an empty file, expected Avro-Json"]),
         ("sonic", b'{\n"a": "\xff"}', ["in.x:2: ", "ff", "UTF-8"]),
@@ -219,7 +325,11 @@ def test_texts_that_are_not_utf8_have_a_line(command, tmp_path):
     line = (HEAD + PAIRS).count("\n") + 1
     cause(command("check", "fabric.toml"), f"fabric.toml:{line}: ", "the byte e9", "UTF-8")
     (tmp_path / "lab.yml").write_text("name: x\ntopology: {nodes: {a: {kind: linux}}, links: []}\n")
-    cause(command("import", "containerlab", "lab.yml", "--into", "fabric.toml"), f"fabric.toml:{line}: ", "UTF-8")
+    cause(
+        command("import", "containerlab", "lab.yml", "--into", "fabric.toml"),
+        f"fabric.toml:{line}: ",
+        "UTF-8",
+    )
     (tmp_path / "fabric.toml").write_text(TOPOLOGY)
     (tmp_path / "topology.txt").write_bytes(b"3 1 2\n2\n0 2 100Gbps 1us \xff\n1 2 100Gbps 1us 0\n")
     cause(command("check", "fabric.toml"), "topology.txt:3: ", "the byte ff", "UTF-8")
@@ -227,19 +337,40 @@ def test_texts_that_are_not_utf8_have_a_line(command, tmp_path):
 
 def test_a_wrong_scenario_to_write_into_is_named_itself(command, tmp_path):
     """The message names the target scenario, and not the imported file or a missing file."""
-    (tmp_path / "fabric.toml").write_text((HEAD + PAIRS).replace("[topology]", "[switch]\naplha = 1.0\n[topology]"))
+    (tmp_path / "fabric.toml").write_text(
+        (HEAD + PAIRS).replace("[topology]", "[switch]\naplha = 1.0\n[topology]")
+    )
     (tmp_path / "topology.txt").write_text("3 1 2\n2\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n")
-    cause(command("import", "hpcc-topology", "topology.txt", "--into", "fabric.toml"), "error: fabric.toml:", "key switch.aplha")
+    cause(
+        command("import", "hpcc-topology", "topology.txt", "--into", "fabric.toml"),
+        "error: fabric.toml:",
+        "key switch.aplha",
+    )
 
 
 @pytest.mark.parametrize("pairs", ["[[1, 0, 2]]", "[[1, 0], [2]]"])
 def test_pairs_of_other_lengths(pairs, command, tmp_path):
     (tmp_path / "fabric.toml").write_text(HEAD + PAIRS.replace("[[1, 0]]", pairs))
     at = pairs.count("],")
-    cause(command("check", "fabric.toml"), "fabric.toml:", f"key traffic[0].pairs[{at}]: found", "elements: write an array of 2 elements")
+    cause(
+        command("check", "fabric.toml"),
+        "fabric.toml:",
+        f"key traffic[0].pairs[{at}]: found",
+        "elements: write an array of 2 elements",
+    )
 
 
-KINDS = ("hpcc-topology", "hpcc-flows", "hpcc-fct", "htsim", "sonic", "containerlab", "jhist", "spark", "pcap")
+KINDS = (
+    "hpcc-topology",
+    "hpcc-flows",
+    "hpcc-fct",
+    "htsim",
+    "sonic",
+    "containerlab",
+    "jhist",
+    "spark",
+    "pcap",
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -247,7 +378,12 @@ def test_files_that_cannot_be_read(kind, command, tmp_path):
     """A missing file, a loop of symbolic links, a name that is too long, and a file whose reading
     fails."""
     (tmp_path / "loop.x").symlink_to("loop.x")
-    for name in ("none.x", "loop.x", "x" * 300, *(["/proc/self/mem"] if os.path.exists("/proc/self/mem") else [])):
+    for name in (
+        "none.x",
+        "loop.x",
+        "x" * 300,
+        *(["/proc/self/mem"] if os.path.exists("/proc/self/mem") else []),
+    ):
         cause(command("import", kind, name), name)
 
 
@@ -258,7 +394,9 @@ def test_files_that_cannot_be_read(kind, command, tmp_path):
 def written(tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("written")
     (place / "fabric.toml").write_text(
-        HEAD + PAIRS.replace("[[1, 0]]", "[[1, 0], [2, 0], [3, 0]]") + '[record]\nports = { interval = "100us" }\nwaits = "all"\n'
+        HEAD
+        + PAIRS.replace("[[1, 0]]", "[[1, 0], [2, 0], [3, 0]]")
+        + '[record]\nports = { interval = "100us" }\nwaits = "all"\n'
     )
     afflux.load(place / "fabric.toml").run(out=place / "good")
     return place / "good"
@@ -284,15 +422,24 @@ def seal(dir: Path, change: dict[str, Any], without: str | None = None) -> None:
         for table in tables:
             place = place[table]
         del place[last]
-    summary["digests"] = {name: hashlib.sha256((dir / name).read_bytes()).hexdigest() for name in summary["digests"]}
+    summary["digests"] = {
+        name: hashlib.sha256((dir / name).read_bytes()).hexdigest() for name in summary["digests"]
+    }
     summary["summary_digest"] = ""
     text = json.dumps(summary, indent=2)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    (dir / "summary.json").write_text(text.replace('"summary_digest": ""', f'"summary_digest": "{digest}"'))
+    (dir / "summary.json").write_text(
+        text.replace('"summary_digest": ""', f'"summary_digest": "{digest}"')
+    )
 
 
 #: Commands that read one table or key of a result.
-READ = {"report": ("report", "r", "-o", "page.html"), "explain": ("explain", "r"), "compare": ("compare", "r", "good"), "flows": ("export", "flows", "r")}
+READ = {
+    "report": ("report", "r", "-o", "page.html"),
+    "explain": ("explain", "r"),
+    "compare": ("compare", "r", "good"),
+    "flows": ("export", "flows", "r"),
+}
 
 
 @pytest.mark.parametrize(
@@ -324,21 +471,36 @@ READ = {"report": ("report", "r", "-o", "page.html"), "explain": ("explain", "r"
 )
 def test_summary(key, value, found, result, command):
     if key == "digests":
-        (result / "summary.json").write_text(json.dumps(json.loads((result / "summary.json").read_text()) | {"digests": value, "summary_digest": "0"}))
+        (result / "summary.json").write_text(
+            json.dumps(
+                json.loads((result / "summary.json").read_text())
+                | {"digests": value, "summary_digest": "0"}
+            )
+        )
         done = command("explain", "r")
         assert done.returncode in (1, 2)
         assert "summary.json" in done.stderr
         return
     seal(result, {key: value})
     for arguments in READ.values():
-        cause(command(*arguments, cwd=result.parent), "r/summary.json: not as afflux writes it: ", found)
+        cause(
+            command(*arguments, cwd=result.parent),
+            "r/summary.json: not as afflux writes it: ",
+            found,
+        )
 
 
-@pytest.mark.parametrize("key", ["slowdown", "fct.all.mean_ns", "simulated_ns", "warmup_ns", "flows.unfinished"])
+@pytest.mark.parametrize(
+    "key", ["slowdown", "fct.all.mean_ns", "simulated_ns", "warmup_ns", "flows.unfinished"]
+)
 def test_summary_without_a_key(key, result, command, written):
     seal(result, {}, without=key)
     shutil.copytree(written, result.parent / "good")
-    refused = [done for arguments in READ.values() if (done := command(*arguments, cwd=result.parent)).returncode]
+    refused = [
+        done
+        for arguments in READ.values()
+        if (done := command(*arguments, cwd=result.parent)).returncode
+    ]
     assert refused
     for done in refused:
         assert not NOISE.search(done.stderr), done.stderr
@@ -347,12 +509,22 @@ def test_summary_without_a_key(key, result, command, written):
 
 @pytest.mark.parametrize(
     ("content", "found"),
-    [("x", "line 1 is no JSON"), ("[]", "a list, expected an object"), ("{}", "it has no name"), ("[" * 100_000, "nested too deeply"), ("\xff", "line 1")],
+    [
+        ("x", "line 1 is no JSON"),
+        ("[]", "a list, expected an object"),
+        ("{}", "it has no name"),
+        ("[" * 100_000, "nested too deeply"),
+        ("\xff", "line 1"),
+    ],
 )
 def test_summary_of_another_program(content, found, result, command):
     (result / "summary.json").write_text(content)
     for arguments in READ.values():
-        cause(command(*arguments, cwd=result.parent), "r/summary.json: not as afflux writes it: ", found)
+        cause(
+            command(*arguments, cwd=result.parent),
+            "r/summary.json: not as afflux writes it: ",
+            found,
+        )
 
 
 @pytest.mark.parametrize(
@@ -365,11 +537,23 @@ def test_summary_of_another_program(content, found, result, command):
         ("flows", "bytes", 0, -3, "column bytes is -3 in row 1"),
         ("flows", "bytes", 1, None, "column bytes has no value in row 2"),
         ("flows", "fct_ns", 0, None, "column"),
-        ("flows", "slowdown", 0, float("inf"), "column slowdown is inf in row 1, expected a finite number"),
+        (
+            "flows",
+            "slowdown",
+            0,
+            float("inf"),
+            "column slowdown is inf in row 1, expected a finite number",
+        ),
         ("flows", "slowdown", 0, float("nan"), "column slowdown is nan in row 1"),
         ("flows", "slowdown", 0, None, "column slowdown and column fct_ns are not both"),
         ("flows", "queueing_ns", 0, None, "not both empty"),
-        ("flows", "start_ns", 0, None, "column fct_ns has a value in row 1, where start_ns has none"),
+        (
+            "flows",
+            "start_ns",
+            0,
+            None,
+            "column fct_ns has a value in row 1, where start_ns has none",
+        ),
         ("links", "rate_bps", 0, 0, "column rate_bps is 0 in row 1"),
         ("links", "utilisation", 0, float("nan"), "column utilisation is nan"),
         ("waits", "flow", 0, 999, "column flow has 999, which is no flow"),
@@ -381,16 +565,26 @@ def test_table(table, column, row, value, found, result, command, written):
     values = content[column].to_pylist()
     values[row] = value
     at = content.column_names.index(column)
-    pyarrow.parquet.write_table(content.set_column(at, column, pyarrow.array(values, content.schema.field(column).type)), path)
+    pyarrow.parquet.write_table(
+        content.set_column(at, column, pyarrow.array(values, content.schema.field(column).type)),
+        path,
+    )
     refuse_table(result, command, written, table, found)
 
 
-@pytest.mark.parametrize(("table", "column"), [("flows", "bytes"), ("flows", "class"), ("ports", "drops"), ("links", "from")])
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [("flows", "bytes"), ("flows", "class"), ("ports", "drops"), ("links", "from")],
+)
 def test_table_of_other_types(table, column, result, command, written):
     path = result / f"{table}.parquet"
     content = pyarrow.parquet.read_table(path)
     at = content.column_names.index(column)
-    other = pyarrow.array([1.5] * len(content)) if column != "class" else pyarrow.array([1] * len(content), pyarrow.int64())
+    other = (
+        pyarrow.array([1.5] * len(content))
+        if column != "class"
+        else pyarrow.array([1] * len(content), pyarrow.int64())
+    )
     pyarrow.parquet.write_table(content.set_column(at, column, other), path)
     refuse_table(result, command, written, table, f"column {column} has other values than")
     pyarrow.parquet.write_table(content.drop_columns([column]), path)
@@ -404,8 +598,14 @@ def refuse_table(result: Path, command: Any, written: Path, table: str, found: s
     if not (result.parent / "good").exists():
         shutil.copytree(written, result.parent / "good")
     wanted = f"r/{table}.parquet: not as afflux writes it: "
-    refused = [done for arguments in READ.values() if (done := command(*arguments, cwd=result.parent)).returncode]
+    refused = [
+        done
+        for arguments in READ.values()
+        if (done := command(*arguments, cwd=result.parent)).returncode
+    ]
     assert refused
     for done in refused:
         cause(done, wanted, found)
-    assert not (result.parent / "page.html").exists() or not any("report" in " ".join(done.args) for done in refused)
+    assert not (result.parent / "page.html").exists() or not any(
+        "report" in " ".join(done.args) for done in refused
+    )

@@ -11,7 +11,10 @@ from afflux.metrics import JOB_TIME
 from afflux.results.designs import Designs
 from afflux.studies import Check, Row, Study
 
-DESIGNS = {"tail-drop": {}, "dctcp": {"switch.ecn.k": "15packets", "host.transport.congestion": "dctcp"}}
+DESIGNS = {
+    "tail-drop": {},
+    "dctcp": {"switch.ecn.k": "15packets", "host.transport.congestion": "dctcp"},
+}
 
 
 class Tiny(Study):
@@ -23,13 +26,26 @@ class Tiny(Study):
 
     def points(self, quick: bool) -> Sequence[Point]:
         seeds = [1] if quick else [1, 2]
-        return [Point(name, self.scenario, {"traffic.0.rounds": self.rounds, **keys}, seed) for name, keys in DESIGNS.items() for seed in seeds]
+        return [
+            Point(name, self.scenario, {"traffic.0.rounds": self.rounds, **keys}, seed)
+            for name, keys in DESIGNS.items()
+            for seed in seeds
+        ]
 
     def table(self, designs: Designs) -> Sequence[Row]:
         rows = []
         for name in DESIGNS:
             value = designs[name].value(JOB_TIME) if name in designs else None
-            rows.append(Row(f"job time, {name}", 1.5e6, value and value.mean, value and value.low, value and value.high, predicted=name != "tail-drop"))
+            rows.append(
+                Row(
+                    f"job time, {name}",
+                    1.5e6,
+                    value and value.mean,
+                    value and value.low,
+                    value and value.high,
+                    predicted=name != "tail-drop",
+                )
+            )
         return rows
 
     def checks(self, designs: Designs) -> Sequence[Check]:
@@ -45,6 +61,8 @@ class Tiny(Study):
 if __name__ == "__main__":
     signals.install()
     with signals.working():
-        verdict = studies.carry_out(Tiny(Path(sys.argv[1]), rounds=int(sys.argv[3])), out=Path(sys.argv[2]))
+        verdict = studies.carry_out(
+            Tiny(Path(sys.argv[1]), rounds=int(sys.argv[3])), out=Path(sys.argv[2])
+        )
         print(f"{verdict.outcome.reused} reused, {len(verdict.outcome.results)} results")
     signals.finish()

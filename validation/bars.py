@@ -48,7 +48,10 @@ class Bar:
         if self.factor is not None:
             return theirs / self.factor, theirs * self.factor
         if self.least is not None or self.most is not None:
-            return 0.0 if self.least is None else self.least, math.inf if self.most is None else self.most
+            return (
+                0.0 if self.least is None else self.least,
+                math.inf if self.most is None else self.most,
+            )
         if self.or_abs is not None and self.inside_range_widened_by is None:
             return theirs - self.or_abs, theirs + self.or_abs
         cell = self.cell or (theirs,)
@@ -56,7 +59,11 @@ class Bar:
         return min(cell) * (1 - widening), max(cell) * (1 + widening)
 
     def json(self) -> dict[str, Any]:
-        said = {name: value for name in ("rel", "factor", "or_abs", "inside_range_widened_by", "least", "most") if (value := getattr(self, name)) is not None}
+        said = {
+            name: value
+            for name in ("rel", "factor", "or_abs", "inside_range_widened_by", "least", "most")
+            if (value := getattr(self, name)) is not None
+        }
         if self.inside_range_widened_by is not None and self.cell:
             said["range"] = [min(self.cell), max(self.cell)]
         return said
@@ -92,7 +99,9 @@ class Bars:
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise BarsError(f"{path} is not there: it says how near afflux must be to each reference") from None
+            raise BarsError(
+                f"{path} is not there: it says how near afflux must be to each reference"
+            ) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
             raise BarsError(f"{path}: {error}") from None
         bars = cls(table, most_repetitions)
@@ -121,13 +130,17 @@ class Bars:
         for metric, value in self.section(reference, file).items():
             if isinstance(value, dict) and WORDS & value.keys():
                 if unknown := value.keys() - WORDS:
-                    raise BarsError(f"bars.toml: {reference}.{file or ''}.{metric}: {', '.join(sorted(unknown))} is none of {', '.join(sorted(WORDS))}")
+                    raise BarsError(
+                        f"bars.toml: {reference}.{file or ''}.{metric}: {', '.join(sorted(unknown))} is none of {', '.join(sorted(WORDS))}"
+                    )
                 bars[metric] = Bar(**value)
         return bars
 
     def repetitions(self, reference: str, file: str = "", least: int = 1) -> int:
         """Returns the number of repetitions for the file or the reference, at least `least`."""
-        given = self.section(reference, file).get("repetitions", self.table.get(reference, {}).get("repetitions", 1))
+        given = self.section(reference, file).get(
+            "repetitions", self.table.get(reference, {}).get("repetitions", 1)
+        )
         return min(max(least, int(given)), self.most_repetitions or sys.maxsize)
 
 

@@ -32,8 +32,17 @@ def segments(path: Path) -> Iterator[Segment]:
             total, protocol = struct.unpack_from(">H", data, network + 2)[0], data[network + 9]
             if protocol == TCP:
                 header = 4 * (data[network] & 15)
-                sequence, acknowledged, offset, flags = struct.unpack_from(">IIBB", data, network + header + 4)
-                yield Segment(high << 32 | low, direction, sequence, acknowledged, flags, total - header - 4 * (offset >> 4))
+                sequence, acknowledged, offset, flags = struct.unpack_from(
+                    ">IIBB", data, network + header + 4
+                )
+                yield Segment(
+                    high << 32 | low,
+                    direction,
+                    sequence,
+                    acknowledged,
+                    flags,
+                    total - header - 4 * (offset >> 4),
+                )
         at += length
 
 

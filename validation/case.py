@@ -43,7 +43,11 @@ class Setup:
     @property
     def key(self) -> str:
         """Identifies the work: equal simulations have equal keys."""
-        return json.dumps([self.scenario, self.measure.__qualname__, self.parameters, self.flows, self.seed], sort_keys=True, default=str)
+        return json.dumps(
+            [self.scenario, self.measure.__qualname__, self.parameters, self.flows, self.seed],
+            sort_keys=True,
+            default=str,
+        )
 
 
 @dataclass
@@ -91,10 +95,14 @@ class Runner:
             self._within(Path(scratch), until_s, True, out)
             yield out
 
-    def _within(self, scratch: Path, until_s: float | None, ports: bool, out: Path | None) -> afflux.Result:
+    def _within(
+        self, scratch: Path, until_s: float | None, ports: bool, out: Path | None
+    ) -> afflux.Result:
         scenario = afflux.Scenario(self.setup.scenario, scratch / "scenario.toml")
         if self.setup.flows:
-            lines = "".join(f"{start},{src},{dst},{size}\n" for start, src, dst, size in self.setup.flows)
+            lines = "".join(
+                f"{start},{src},{dst},{size}\n" for start, src, dst, size in self.setup.flows
+            )
             (scratch / "flows.csv").write_text("start_ns,src,dst,bytes\n" + lines)
         if until_s is not None:
             scenario.set("run.until", f"{round(until_s * 1e9)}ns")
@@ -204,14 +212,32 @@ def greedy(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
     after = received_bytes(whole)
     values = {"mbps": (after - before) * 8e-6 / (end - start), "avg_mbps": after * 8e-6 / end}
     ports = whole.ports
-    here = [node == p["node"] and peer == p["peer"] for node, peer in zip(ports.column("node"), ports.column("peer"), strict=True)]
-    rows = [(t, queue) for t, queue, wanted in zip(ports.column("time_ns"), ports.column("queue_bytes"), here, strict=True) if wanted and t > start * 1e9]
+    here = [
+        node == p["node"] and peer == p["peer"]
+        for node, peer in zip(ports.column("node"), ports.column("peer"), strict=True)
+    ]
+    rows = [
+        (t, queue)
+        for t, queue, wanted in zip(
+            ports.column("time_ns"), ports.column("queue_bytes"), here, strict=True
+        )
+        if wanted and t > start * 1e9
+    ]
     if not rows:
         raise Unmeasured("no sample of the bottleneck's queue")
-    values["queue"] = sum(max(0, queue - p["aside_bytes"]) for _, queue in rows) / len(rows) / p.get("unit_bytes", 1)
+    values["queue"] = (
+        sum(max(0, queue - p["aside_bytes"]) for _, queue in rows)
+        / len(rows)
+        / p.get("unit_bytes", 1)
+    )
     for name in ("drops", "ecn_marks"):
-        values[name] = sum(count for count, wanted in zip(ports.column(name), here, strict=True) if wanted)
-    values["retransmits"], values["timeouts"] = whole.summary["retransmits"], whole.summary["timeouts"]
+        values[name] = sum(
+            count for count, wanted in zip(ports.column(name), here, strict=True) if wanted
+        )
+    values["retransmits"], values["timeouts"] = (
+        whole.summary["retransmits"],
+        whole.summary["timeouts"],
+    )
     return values
 
 
@@ -228,7 +254,9 @@ def read_csv(path: Path, needed: Iterable[str]) -> list[dict[str, str]]:
     except csv.Error as error:
         raise Unreadable(f"is no CSV: {error}") from None
     if missing := [name for name in needed if name not in (reader.fieldnames or [])]:
-        raise Unreadable(f"has no column {', '.join(missing)}; there are {', '.join(reader.fieldnames or []) or 'none'}")
+        raise Unreadable(
+            f"has no column {', '.join(missing)}; there are {', '.join(reader.fieldnames or []) or 'none'}"
+        )
     if not rows:
         raise Unreadable("has no rows")
     return rows

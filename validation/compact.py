@@ -34,10 +34,22 @@ from .case import read_csv
 
 README = "README.md"
 #: Columns of a flow that are kept, by reference.
-COLUMNS = {"pfabric": ["start_ns", "src", "dst", "bytes"], "yaps": ["start_us", "src", "dst", "size_bytes", "oracle_us"]}
+COLUMNS = {
+    "pfabric": ["start_ns", "src", "dst", "bytes"],
+    "yaps": ["start_us", "src", "dst", "size_bytes", "oracle_us"],
+}
 #: Settings and counters that are kept of a run of ConWeave's ns-3.
 SUMMARY = ("name", "lb", "mode", "flow_file", "topo")
-COUNTERS = ("pfc_frames", "pfc_pause_rx", "drop_ingress", "drop_egress", "ecn_marks", "cnp_ecn", "timeouts", "retx_pkts")
+COUNTERS = (
+    "pfc_frames",
+    "pfc_pause_rx",
+    "drop_ingress",
+    "drop_egress",
+    "ecn_marks",
+    "cnp_ecn",
+    "timeouts",
+    "retx_pkts",
+)
 #: Seeds of the permutations.
 HTSIM_SEED, UEC_SEED = 42, 13
 
@@ -47,7 +59,9 @@ class Differs(Exception):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m validation.compact", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m validation.compact", description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("--ref", type=Path, default=run.RAW, help="the raw folder")
     parser.add_argument("--out", type=Path, default=run.COMPACT)
     options = parser.parse_args(arguments)
@@ -74,13 +88,20 @@ def contents(ref: Path) -> dict[str, bytes]:
     """Returns file contents by name in the folder. Raises `OSError` and `Differs`."""
     with kept.recording() as found:
         _, cases = run.collect(ref, 1)
-    if missing := [f"{case.reference}/{case.run}: {case.problem}" for case in cases if case.problem and run.reader(case.reference.partition(".")[0])]:
+    if missing := [
+        f"{case.reference}/{case.run}: {case.problem}"
+        for case in cases
+        if case.problem and run.reader(case.reference.partition(".")[0])
+    ]:
         raise Differs(f"{ref} has runs that cannot be read: {'; '.join(missing)}")
     files = {"bars.toml": (ref / "bars.toml").read_bytes()}
     for name, make in MAKERS.items():
         if (ref / name).is_dir():
             files |= {f"{name}/{file}": data for file, data in make(ref / name)}
-            files |= {f"{name}/{path.name}": path.read_bytes() for path in sorted((ref / name).glob("*fabric.toml"))}
+            files |= {
+                f"{name}/{path.name}": path.read_bytes()
+                for path in sorted((ref / name).glob("*fabric.toml"))
+            }
         if ref / name in found:
             files[f"{name}/{kept.NAME}"] = table(found[ref / name])
     return dict(sorted(files.items()))
@@ -88,7 +109,13 @@ def contents(ref: Path) -> dict[str, bytes]:
 
 def table(numbers: dict[str, Any]) -> bytes:
     """Returns JSON with one line per file."""
-    return ("{\n" + ",\n".join(f"{json.dumps(file)}: {json.dumps(value)}" for file, value in sorted(numbers.items())) + "\n}\n").encode()
+    return (
+        "{\n"
+        + ",\n".join(
+            f"{json.dumps(file)}: {json.dumps(value)}" for file, value in sorted(numbers.items())
+        )
+        + "\n}\n"
+    ).encode()
 
 
 Files = Iterator[tuple[str, bytes]]
@@ -122,13 +149,22 @@ def conweave(folder: Path) -> Files:
 def htsim(folder: Path) -> Files:
     for path in sorted(folder.glob("*.cm")):
         found = re.fullmatch(r"perm_(\d+)n_(\d+)B", path.stem)
-        yield path.name, same(path, permutation(int(found[1]), int(found[2]), HTSIM_SEED) if found else "")
+        yield (
+            path.name,
+            same(path, permutation(int(found[1]), int(found[2]), HTSIM_SEED) if found else ""),
+        )
 
 
 def uec_(folder: Path) -> Files:
-    options = {row["run"]: uec.options_of(row) for row in read_csv(folder / "runs.csv", ("run", "options"))}
+    options = {
+        row["run"]: uec.options_of(row) for row in read_csv(folder / "runs.csv", ("run", "options"))
+    }
     yield "runs.csv", re.sub(rb" -o \S+", b"", (folder / "runs.csv").read_bytes())
-    names = {words[words.index("-tm") + 1] for words in options.values() if words and words[0] in uec.MODELLED}
+    names = {
+        words[words.index("-tm") + 1]
+        for words in options.values()
+        if words and words[0] in uec.MODELLED
+    }
     for name in sorted(names):
         path = folder / name
         if found := re.fullmatch(r"perm_(\d+)n_\d+c_(\d+)MB", path.stem):
@@ -149,7 +185,16 @@ def lists(folder: Path) -> Files:
 
 
 #: Functions that yield the files of each reference.
-MAKERS = {"conweave": conweave, "hosts": hosts_, "htsim": htsim, "linux": tables, "ns3": tables, "pfabric": lists, "uec": uec_, "yaps": lists}
+MAKERS = {
+    "conweave": conweave,
+    "hosts": hosts_,
+    "htsim": htsim,
+    "linux": tables,
+    "ns3": tables,
+    "pfabric": lists,
+    "uec": uec_,
+    "yaps": lists,
+}
 
 
 def permutation(hosts: int, size: int, seed: int) -> str:
@@ -163,7 +208,10 @@ def permutation(hosts: int, size: int, seed: int) -> str:
         if sources[line] == destinations[line]:
             other = (line + 1) % hosts
             destinations[line], destinations[other] = destinations[other], destinations[line]
-    lines = [f"{src}->{dst} id {line} start 0 size {size}" for line, (src, dst) in enumerate(zip(sources, destinations, strict=True), 1)]
+    lines = [
+        f"{src}->{dst} id {line} start 0 size {size}"
+        for line, (src, dst) in enumerate(zip(sources, destinations, strict=True), 1)
+    ]
     return "\n".join([f"Nodes {hosts}", f"Connections {hosts}", *lines]) + "\n"
 
 

@@ -49,7 +49,9 @@ PAYLOAD, HEADER = 1000, 48
 SCHEMES: dict[str, dict[str, Any]] = {
     "fecmp": {"balance": "ecmp"},
     "letflow": {"balance": {"kind": "letflow", "gap": "100us"}},
-    "conga": {"balance": {"kind": "conga", "gap": "100us", "tdre": "50us", "alpha": 0.2, "aging": "500us"}},
+    "conga": {
+        "balance": {"kind": "conga", "gap": "100us", "tdre": "50us", "alpha": 0.2, "aging": "500us"}
+    },
     "drill": {"balance": "drill"},
     "conweave": {"balance": "conweave"},
 }
@@ -67,12 +69,20 @@ MINIMUM = 1049
 
 
 def cases(folder: Path, bars: Bars) -> Iterator[Case]:
-    for path in sorted(path for path in folder.iterdir() if path.is_dir() and path.name != "inputs"):
+    for path in sorted(
+        path for path in folder.iterdir() if path.is_dir() and path.name != "inputs"
+    ):
         reference = f"{SET}.{path.name}"
         try:
             yield from of_run(reference, path, folder / "inputs", bars)
         except Unreadable as error:
-            yield Case(reference, path.name, problem=str(error), compat=COMPAT, bars=bars.of(SET, path.name))
+            yield Case(
+                reference,
+                path.name,
+                problem=str(error),
+                compat=COMPAT,
+                bars=bars.of(SET, path.name),
+            )
 
 
 def of_run(reference: str, path: Path, inputs: Path, bars: Bars) -> Iterator[Case]:
@@ -81,7 +91,9 @@ def of_run(reference: str, path: Path, inputs: Path, bars: Bars) -> Iterator[Cas
     named = bars.of(SET, path.name)
     if scheme not in SCHEMES or mode not in MODES:
         what = f"the scheme {scheme}" if scheme not in SCHEMES else f"the mode {mode}"
-        yield Case(reference, path.name, problem=f"no scenario for {what} yet", compat=COMPAT, bars=named)
+        yield Case(
+            reference, path.name, problem=f"no scenario for {what} yet", compat=COMPAT, bars=named
+        )
         return
     topology = inputs / f"{summary['topo']}.txt"
     if not topology.is_file():
@@ -91,8 +103,20 @@ def of_run(reference: str, path: Path, inputs: Path, bars: Bars) -> Iterator[Cas
     file = path / "fct.txt.xz"
     # Flow by flow only where single flows are compared.
     fct_ns = [fct for fct, _ in read_finished(file, flows)] if micro else []
-    last_ns = max(fct_ns) if micro else kept.of(path.parent, f"{path.name}/{file.name}", lambda whole: max(fct for fct, _ in read_finished(whole, flows)))
-    alone_ns = [alone for _, alone in read_finished(file, flows)] if file.is_file() else standalone_ns(topology, flows)
+    last_ns = (
+        max(fct_ns)
+        if micro
+        else kept.of(
+            path.parent,
+            f"{path.name}/{file.name}",
+            lambda whole: max(fct for fct, _ in read_finished(whole, flows)),
+        )
+    )
+    alone_ns = (
+        [alone for _, alone in read_finished(file, flows)]
+        if file.is_file()
+        else standalone_ns(topology, flows)
+    )
     theirs: dict[str, float | None] = {
         "slowdown_mean": summary["all"]["all"]["avg"],
         "slowdown_p99": summary["all"]["all"]["p99"],
@@ -104,21 +128,37 @@ def of_run(reference: str, path: Path, inputs: Path, bars: Bars) -> Iterator[Cas
         "fct_last_us": last_ns / 1e3,
     }
     if micro:
-        theirs |= {"micro_fct": 1.0, "fct_worst": 1.0, "fct_mean_us": sum(fct_ns) / len(fct_ns) / 1e3}
+        theirs |= {
+            "micro_fct": 1.0,
+            "fct_worst": 1.0,
+            "fct_mean_us": sum(fct_ns) / len(fct_ns) / 1e3,
+        }
     certain = summary["ecn_marks"] == 0
     # Without PFC a tolerance on PAUSE frames could not be missed.
     left_out = (set() if micro else {"micro_fct"}) | ({"pause_frames"} if mode == "irn" else set())
     of_case = {metric: bar for metric, bar in named.items() if metric not in left_out}
     for compat in (COMPAT, None):
-        case = Case(reference, f"{path.name}, {'compat' if compat else 'default rules'}", theirs=theirs, compat=compat)
+        case = Case(
+            reference,
+            f"{path.name}, {'compat' if compat else 'default rules'}",
+            theirs=theirs,
+            compat=compat,
+        )
         if compat and not micro:
             case.labels = {"scheme": scheme, "runs": path.name.replace(f"_{scheme}_", "_")}
         case.bars = of_case if compat else {}
         if micro:
-            case.remark = "micro_fct: " + ("the flow farthest off, as a ratio" if certain else "mean over the flows, as a ratio")
+            case.remark = "micro_fct: " + (
+                "the flow farthest off, as a ratio"
+                if certain
+                else "mean over the flows, as a ratio"
+            )
         scenario = scenario_of(topology, scheme, mode, compat)
         parameters = {"certain": certain, "fct_ns": fct_ns, "standalone_ns": alone_ns}
-        case.setups = [Setup(scenario, times, parameters, flows=tuple(flows), seed=1 + repetition) for repetition in range(bars.repetitions(SET, path.name))]
+        case.setups = [
+            Setup(scenario, times, parameters, flows=tuple(flows), seed=1 + repetition)
+            for repetition in range(bars.repetitions(SET, path.name))
+        ]
         yield case
 
 
@@ -126,25 +166,43 @@ def of_run(reference: str, path: Path, inputs: Path, bars: Bars) -> Iterator[Cas
 APART = 0.05
 
 
-def derived(done: Iterable[tuple[Case, dict[str, float]]], bars: Bars) -> Iterator[tuple[Case, dict[str, float]]]:
+def derived(
+    done: Iterable[tuple[Case, dict[str, float]]], bars: Bars
+) -> Iterator[tuple[Case, dict[str, float]]]:
     """Compares the order of the schemes with the reference's order."""
     groups: dict[str, list[tuple[str, float, float | None]]] = {}
     for case, values in done:
         if case.labels:
-            groups.setdefault(case.labels["runs"], []).append((case.labels["scheme"], case.theirs["slowdown_mean"], values.get("slowdown_mean")))
+            groups.setdefault(case.labels["runs"], []).append(
+                (case.labels["scheme"], case.theirs["slowdown_mean"], values.get("slowdown_mean"))
+            )
     for name, schemes in groups.items():
-        pairs = [pair for pair in combinations(schemes, 2) if max(pair[0][1], pair[1][1]) > (1 + APART) * min(pair[0][1], pair[1][1])]
+        pairs = [
+            pair
+            for pair in combinations(schemes, 2)
+            if max(pair[0][1], pair[1][1]) > (1 + APART) * min(pair[0][1], pair[1][1])
+        ]
         if not pairs:
             continue
-        case = Case(f"{SET}.{name}", f"{name}, order of schemes", theirs={"schemes_in_order": len(pairs)}, compat=COMPAT)
+        case = Case(
+            f"{SET}.{name}",
+            f"{name}, order of schemes",
+            theirs={"schemes_in_order": len(pairs)},
+            compat=COMPAT,
+        )
         case.bars = {"schemes_in_order": Bar(rel=0.0)}
         if missing := [scheme for scheme, _, ours in schemes if ours is None]:
             case.problem = f"{', '.join(missing)} could not be run"
             yield case, {}
             continue
-        wrong = [(one, other) for one, other in pairs if (one[1] - other[1]) * (one[2] - other[2]) <= 0]
+        wrong = [
+            (one, other) for one, other in pairs if (one[1] - other[1]) * (one[2] - other[2]) <= 0
+        ]
         if wrong:
-            said = (f"{one[0]} and {other[0]}: theirs {one[1]:.3f} and {other[1]:.3f}, ours {one[2]:.3f} and {other[2]:.3f}" for one, other in wrong)
+            said = (
+                f"{one[0]} and {other[0]}: theirs {one[1]:.3f} and {other[1]:.3f}, ours {one[2]:.3f} and {other[2]:.3f}"
+                for one, other in wrong
+            )
             case.remark = "; ".join(said)
         yield case, {"schemes_in_order": len(pairs) - len(wrong)}
 
@@ -157,7 +215,12 @@ def scenario_of(topology: Path, scheme: str, mode: str, compat: str | None) -> d
         "scheduling": "strict_priority",
         "queue_length": "before_transmission",
         "mmu": {"bypass": [7]},
-        "ecn": {"kmin": f"{100_000 + aside}B", "kmax": f"{400_000 + aside}B", "pmax": 0.2, "at": "dequeue"},
+        "ecn": {
+            "kmin": f"{100_000 + aside}B",
+            "kmax": f"{400_000 + aside}B",
+            "pmax": 0.2,
+            "at": "dequeue",
+        },
         **SCHEMES[scheme],
     }
     links = links_of(topology)
@@ -165,7 +228,12 @@ def scenario_of(topology: Path, scheme: str, mode: str, compat: str | None) -> d
         switch["balance"] = {"kind": "conweave"} | times
     if mode == "lossless":
         switch["pfc"] = {"priorities": [3], "response": "0ns"}
-    transport: dict[str, Any] = {"kind": "rdma", "mode": mode, "ack_priority": 7, "dcqcn": {"parameters": "conweave"}}
+    transport: dict[str, Any] = {
+        "kind": "rdma",
+        "mode": mode,
+        "ack_priority": 7,
+        "dcqcn": {"parameters": "conweave"},
+    }
     if mode == "irn":
         transport["bdp"] = f"{longest_product(links)}B"
     return {
@@ -188,7 +256,9 @@ def times(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
     ours = [by_id[flow] for flow in range(len(p["standalone_ns"]))]
     if None in ours:
         raise Unmeasured(f"{ours.count(None)} flows never ended")
-    slowdowns = sorted(max(1.0, fct / alone) for fct, alone in zip(ours, p["standalone_ns"], strict=True))
+    slowdowns = sorted(
+        max(1.0, fct / alone) for fct, alone in zip(ours, p["standalone_ns"], strict=True)
+    )
     summary = result.summary
     values = {
         "slowdown_mean": sum(slowdowns) / len(slowdowns),
@@ -204,7 +274,10 @@ def times(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
     if p["fct_ns"]:
         ratios = [fct / theirs for fct, theirs in zip(ours, p["fct_ns"], strict=True)]
         worst = max(ratios, key=lambda ratio: abs(ratio - 1))
-        values |= {"micro_fct": worst if p["certain"] else sum(ours) / sum(p["fct_ns"]), "fct_worst": worst}
+        values |= {
+            "micro_fct": worst if p["certain"] else sum(ours) / sum(p["fct_ns"]),
+            "fct_worst": worst,
+        }
     return values
 
 
@@ -269,7 +342,10 @@ def links_of(topology: Path) -> Links:
         for line in lines[: int(first.split()[2])]:
             a, b, rate, delay, *_ = line.split()
             for one, other in ((int(a), int(b)), (int(b), int(a))):
-                links.setdefault(one, {})[other] = (bits_per_second(rate), fabric.nanoseconds(delay))
+                links.setdefault(one, {})[other] = (
+                    bits_per_second(rate),
+                    fabric.nanoseconds(delay),
+                )
     except (OSError, ValueError, IndexError, UnicodeDecodeError) as error:
         raise Unreadable(f"{topology.name} cannot be read: {one_line(error)}") from None
     return links

@@ -30,15 +30,37 @@ OVERLOAD = WEB.replace("0.5", "3.0")
 
 #: Name to a file of the repository or a text, and the changed keys.
 CASES: dict[str, tuple[str, dict[str, str]]] = {
-    **{f"examples/{path.stem}": (str(path), {}) for path in sorted((REPO / "examples").glob("*.toml")) if path.stem not in ("live-bottleneck", "coflows")},
-    **{f"benches/{name}": (str(REPO / "benches" / f"{name}.toml"), {}) for name in ("fat-tree-k8-websearch", "leaf-spine-rdma", "htsim-permutation-128")},
-    "benches/fat-tree-k16-permutation until 1ms": (str(REPO / "benches/fat-tree-k16-permutation.toml"), {"run.until": "1ms"}),
-    "benches/fat-tree-k8-lossless until 2ms": (str(REPO / "benches/fat-tree-k8-lossless.toml"), {"run.until": "2ms"}),
-    "benches/leaf-spine-pfabric until 5ms": (str(REPO / "benches/leaf-spine-pfabric.toml"), {"run.until": "5ms"}),
+    **{
+        f"examples/{path.stem}": (str(path), {})
+        for path in sorted((REPO / "examples").glob("*.toml"))
+        if path.stem not in ("live-bottleneck", "coflows")
+    },
+    **{
+        f"benches/{name}": (str(REPO / "benches" / f"{name}.toml"), {})
+        for name in ("fat-tree-k8-websearch", "leaf-spine-rdma", "htsim-permutation-128")
+    },
+    "benches/fat-tree-k16-permutation until 1ms": (
+        str(REPO / "benches/fat-tree-k16-permutation.toml"),
+        {"run.until": "1ms"},
+    ),
+    "benches/fat-tree-k8-lossless until 2ms": (
+        str(REPO / "benches/fat-tree-k8-lossless.toml"),
+        {"run.until": "2ms"},
+    ),
+    "benches/leaf-spine-pfabric until 5ms": (
+        str(REPO / "benches/leaf-spine-pfabric.toml"),
+        {"run.until": "5ms"},
+    ),
     "ports every 1us": (LEAVES + TCP + WEB, {"record.ports": "{ interval = '1us' }"}),
-    "ports of all every 1us, until": (LEAVES + TCP + WEB, {"record.ports": "{ interval = '1us', nodes = 'all' }", "run.until": "5ms"}),
+    "ports of all every 1us, until": (
+        LEAVES + TCP + WEB,
+        {"record.ports": "{ interval = '1us', nodes = 'all' }", "run.until": "5ms"},
+    ),
     "waits, gaps": (LEAVES + TCP + WEB, {"record.waits": "'all'", "record.gaps": "'all'"}),
-    "paths, round trips": (LEAVES + TCP + WEB, {"record.paths": "true", "record.round_trips": "true"}),
+    "paths, round trips": (
+        LEAVES + TCP + WEB,
+        {"record.paths": "true", "record.round_trips": "true"},
+    ),
     "capture": (STAR + TCP + LONG.format("20MB"), {"record.capture": "['host0-switch0']"}),
     "long flows with until": (LEAVES + TCP + LONG.format("1GB"), {"run.until": "3ms"}),
     "few long flows": (STAR + TCP + LONG.format("200MB"), {}),
@@ -53,9 +75,18 @@ CASES: dict[str, tuple[str, dict[str, str]]] = {
     "redundant subflows": (LEAVES + TCP + COPIES.format(4) + LONG.format("2MB"), {}),
     "many redundant subflows": (LEAVES + TCP + COPIES.format(32) + LONG.format("2MB"), {}),
     "overload, small buffers": (LEAVES + TCP + OVERLOAD, {"switch.buffer": "'200kB'"}),
-    "overload until 5ms": (LEAVES + TCP + OVERLOAD, {"switch.buffer": "'200kB'", "run.until": "'5ms'"}),
-    "fat tree of 27648 hosts": ('format = 1\n[topology]\nkind = "fat_tree"\nk = 48\n' + TCP + LONG.format("1kB"), {}),
-    "fat tree of 1024 hosts": ('format = 1\n[topology]\nkind = "fat_tree"\nk = 16\n' + TCP + LONG.format("100kB"), {}),
+    "overload until 5ms": (
+        LEAVES + TCP + OVERLOAD,
+        {"switch.buffer": "'200kB'", "run.until": "'5ms'"},
+    ),
+    "fat tree of 27648 hosts": (
+        'format = 1\n[topology]\nkind = "fat_tree"\nk = 48\n' + TCP + LONG.format("1kB"),
+        {},
+    ),
+    "fat tree of 1024 hosts": (
+        'format = 1\n[topology]\nkind = "fat_tree"\nk = 16\n' + TCP + LONG.format("100kB"),
+        {},
+    ),
 }
 
 
@@ -69,7 +100,13 @@ def figures(name: str, folder: Path) -> tuple[dict, dict]:
     choices = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
 
     def told(*words: str) -> dict:
-        done = subprocess.run([sys.executable, "-m", "afflux", *words, *choices, "--json"], cwd=folder, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-m", "afflux", *words, *choices, "--json"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode:
             raise RuntimeError(done.stderr)
         return json.loads(done.stdout)
@@ -82,11 +119,21 @@ def measured(name: str, folder: Path) -> str:
         said, came = figures(name, folder)
     except RuntimeError as error:
         return f"{name:46} {error}"
-    hops, memory = (said["packet_hops"], came["packet_hops"]), (said["memory_bytes"], came["peak_rss_bytes"])
+    hops, memory = (
+        (said["packet_hops"], came["packet_hops"]),
+        (said["memory_bytes"], came["peak_rss_bytes"]),
+    )
     ratio = [s / c - 1 for s, c in (hops, memory)]
-    doubt = f"  in doubt ({said['least_hops'] / 1e6:.2f} to {said['most_hops'] / 1e6:.2f})" if said["least_hops"] < said["most_hops"] else ""
+    doubt = (
+        f"  in doubt ({said['least_hops'] / 1e6:.2f} to {said['most_hops'] / 1e6:.2f})"
+        if said["least_hops"] < said["most_hops"]
+        else ""
+    )
     seconds = f"{said['least_seconds']:6.1f} {said['most_seconds']:6.1f} {came['cpu_s']:6.1f}"
-    columns = [f"{hops[0] / 1e6:9.3f} {hops[1] / 1e6:9.3f} {ratio[0]:+7.1%}", f"{memory[0] / 1e6:8.1f} {memory[1] / 1e6:8.1f} {ratio[1]:+7.1%}"]
+    columns = [
+        f"{hops[0] / 1e6:9.3f} {hops[1] / 1e6:9.3f} {ratio[0]:+7.1%}",
+        f"{memory[0] / 1e6:8.1f} {memory[1] / 1e6:8.1f} {ratio[1]:+7.1%}",
+    ]
     return f"{name:46} {columns[0]}   {columns[1]}   {seconds}{doubt}"
 
 

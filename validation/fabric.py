@@ -10,7 +10,10 @@ from .case import Unreadable, one_line
 
 TABLES = Path(__file__).with_name("fabrics.toml")
 #: Required and optional keys of a file, by reference.
-LEAF_SPINE = ({"leaves", "spines", "hosts_per_leaf", "host_rate", "uplink_rate", "delay"}, {"host_delay", "idle"})
+LEAF_SPINE = (
+    {"leaves", "spines", "hosts_per_leaf", "host_rate", "uplink_rate", "delay"},
+    {"host_delay", "idle"},
+)
 FAT_TREE = ({"rate", "delay"}, {"k"})
 #: Keys of `idle`, the completion times in the idle fabric: of one segment in a rack and across
 #: racks, and of each further segment.
@@ -20,7 +23,14 @@ UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 def of(reference: str, folder: Path, run: str) -> dict[str, Any]:
     """Returns the table that applies to a run. Raises `Unreadable`."""
-    beside = next((path for path in (folder / f"{run}.fabric.toml", folder / "fabric.toml") if path.is_file()), None)
+    beside = next(
+        (
+            path
+            for path in (folder / f"{run}.fabric.toml", folder / "fabric.toml")
+            if path.is_file()
+        ),
+        None,
+    )
     path = beside or TABLES
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -39,7 +49,9 @@ def of(reference: str, folder: Path, run: str) -> dict[str, Any]:
 
 def leaf_spine(table: dict[str, Any]) -> dict[str, Any]:
     """Returns the keys of `[topology]`."""
-    return {"kind": "leaf_spine"} | {name: value for name, value in table.items() if name not in ("host_delay", "idle")}
+    return {"kind": "leaf_spine"} | {
+        name: value for name, value in table.items() if name not in ("host_delay", "idle")
+    }
 
 
 def idle_ns(table: dict[str, Any], src: int, dst: int, size: int, segment: int) -> float:

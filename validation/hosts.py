@@ -65,7 +65,10 @@ SEEDS = 10
 PAYLOAD, FRAME = 1448, 1514
 CONGESTION = {"cubic": "cubic", "reno": "newreno", "bbr": "bbr", "dctcp": "dctcp"}
 #: Constants of real-linux.csv.
-REAL_S, LIMIT = 30, {"30packets": 45_420, "64packets": 96_896, "100packets": 151_400, "1000packets": 1_514_000}
+REAL_S, LIMIT = (
+    30,
+    {"30packets": 45_420, "64packets": 96_896, "100packets": 151_400, "1000packets": 1_514_000},
+)
 #: Constants of exact-time.csv: differences of delays and clocks by sender.
 DELAYS = {"dly": (20.0, 21.7, 33.1, 47.9), "dly2": (20.0, 27.3, 92.8, 165.0)}
 CLOCKS_PPM, CLOCKS_OF = (30, -50, 80, -11), {"ppm-exact-reno": (90, 20, 60, 5)}
@@ -79,7 +82,10 @@ UNEVEN = {GREATEST: Bar(most=0.60), SMALLEST: Bar(least=0.10)}
 POINTS = Bar(or_abs=0.10)
 
 #: Files measured-*.csv, which are not among the raw runs.
-OWN = {name: Path(__file__).parent / "reference" / SET / name for name in ("measured-linux.csv", "measured-qdisc.csv")}
+OWN = {
+    name: Path(__file__).parent / "reference" / SET / name
+    for name in ("measured-linux.csv", "measured-qdisc.csv")
+}
 RAW = Path(__file__).parents[2] / "shared" / "reference" / SET
 MEASURED_S, WARM_S, REQUEST = 24, 2.0, 20_000
 #: Additional round-trip times in us of senders 1 to 4.
@@ -93,7 +99,13 @@ def nine_of_ten(values: Sequence[float]) -> float:
 
 
 #: Functions that combine several runs into one number, for theirs and ours. Default: the median.
-OF_RUNS: dict[str, Callable[[Sequence[float]], float]] = {GREATEST: max, SMALLEST: min, NEAR: nine_of_ten, SPREAD: nine_of_ten, OUTCAST: mean}
+OF_RUNS: dict[str, Callable[[Sequence[float]], float]] = {
+    GREATEST: max,
+    SMALLEST: min,
+    NEAR: nine_of_ten,
+    SPREAD: nine_of_ten,
+    OUTCAST: mean,
+}
 OF_RUNS |= {f"share_{kind}_mean": mean for kind in (*CONGESTION, "near")}
 
 
@@ -101,8 +113,16 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
     for name, read, columns in (
         ("real-linux", real, "case congestion repetition flow mbps"),
         ("exact-time", exact, "run host bytes"),
-        ("measured-linux", measured, "case clock congestion repetition flow mbps retransmissions marks_at_the_port"),
-        ("measured-qdisc", queues, "clock qdisc bulk connection repetition median_ms p90_ms p99_ms bulk_mbps"),
+        (
+            "measured-linux",
+            measured,
+            "case clock congestion repetition flow mbps retransmissions marks_at_the_port",
+        ),
+        (
+            "measured-qdisc",
+            queues,
+            "clock qdisc bulk connection repetition median_ms p90_ms p99_ms bulk_mbps",
+        ),
     ):
         path = folder / f"{name}.csv"
         if path.name in OWN and folder.resolve() == RAW.resolve():
@@ -117,7 +137,9 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
 
 def summary(runs: list[dict[str, float]]) -> dict[str, float | None]:
     """Returns one number for each metric."""
-    return {metric: OF_RUNS.get(metric, median)([run[metric] for run in runs]) for metric in runs[0]}
+    return {
+        metric: OF_RUNS.get(metric, median)([run[metric] for run in runs]) for metric in runs[0]
+    }
 
 
 def shares(delivered: Sequence[float]) -> dict[str, float]:
@@ -149,20 +171,32 @@ def real(rows: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
             yield real_case(name, congestion, list(repetitions.values()), bars)
         except Unreadable as error:
             yield Case(f"{SET}.real-linux", f"{name} {congestion}".strip(), problem=str(error))
-    equal = {congestion: list(repetitions.values()) for (name, congestion), repetitions in groups.items() if name == "four-100packets"}
+    equal = {
+        congestion: list(repetitions.values())
+        for (name, congestion), repetitions in groups.items()
+        if name == "four-100packets"
+    }
     for congestion in ("cubic", "reno"):
         if congestion in equal:
-            yield from rates(congestion, summary([real_run(flows) for flows in equal[congestion]]), bars)
+            yield from rates(
+                congestion, summary([real_run(flows) for flows in equal[congestion]]), bars
+            )
 
 
-def real_case(name: str, congestion: str, repetitions: list[list[dict[str, str]]], bars: Bars) -> Case:
+def real_case(
+    name: str, congestion: str, repetitions: list[list[dict[str, str]]], bars: Bars
+) -> Case:
     kind, _, limit = name.partition("-")
     if limit not in LIMIT or kind not in ("four", "mix", "outcast"):
         raise Unreadable(f"case {name!r} is unknown")
     kinds = [row["congestion"] for row in repetitions[0]]
     runs = [real_run(flows) for flows in repetitions]
     case = Case(f"{SET}.real-linux", f"{name} {congestion}".strip(), of_repetitions=OF_RUNS)
-    switch = {"sharing": "static", "buffer": f"{LIMIT[limit]}B", "queue_length": "before_transmission"}
+    switch = {
+        "sharing": "static",
+        "buffer": f"{LIMIT[limit]}B",
+        "queue_length": "before_transmission",
+    }
     if kind == "outcast":
         case.bars = {NEAR: Bar(most=0.3), SPREAD: Bar(most=2), OUTCAST: Bar(least=0.9)}
         scenario = two_switches(switch)
@@ -173,7 +207,9 @@ def real_case(name: str, congestion: str, repetitions: list[list[dict[str, str]]
         else:
             retransmitted = [run[RETRANSMITTED] for run in runs]
             if congestion == "bbr":
-                case.bars = UNEVEN | {RETRANSMITTED: Bar(inside_range_widened_by=0.15, cell=tuple(retransmitted))}
+                case.bars = UNEVEN | {
+                    RETRANSMITTED: Bar(inside_range_widened_by=0.15, cell=tuple(retransmitted))
+                }
             else:
                 case.bars = EVEN | {RETRANSMITTED: Bar(rel=0.15)}
             case.remark = f"{len(runs)} real runs: {RETRANSMITTED} {min(retransmitted):.4g} to {max(retransmitted):.4g}"
@@ -181,10 +217,23 @@ def real_case(name: str, congestion: str, repetitions: list[list[dict[str, str]]
     scenario["host"] = {"wire": "linux", "qdisc": "off", "transport": transport(kinds[0])}
     scenario["host"]["transports"] = {one: transport(one) for one in dict.fromkeys(kinds)}
     scenario["traffic"] = [
-        {"kind": "pairs", "name": f"flow{index}", "pairs": [[index, 0]], "sizes": "100GB", "start": f"{index}ms", "jitter": "1ms", "transport": one}
+        {
+            "kind": "pairs",
+            "name": f"flow{index}",
+            "pairs": [[index, 0]],
+            "sizes": "100GB",
+            "start": f"{index}ms",
+            "jitter": "1ms",
+            "transport": one,
+        }
         for index, one in enumerate(kinds, 1)
     ]
-    case.setups = seeds(scenario, {"kinds": kinds, "seconds": REAL_S, "outcast": kind == "outcast"}, bars, "real-linux")
+    case.setups = seeds(
+        scenario,
+        {"kinds": kinds, "seconds": REAL_S, "outcast": kind == "outcast"},
+        bars,
+        "real-linux",
+    )
     return case
 
 
@@ -197,15 +246,24 @@ def real_run(flows: list[dict[str, str]]) -> dict[str, float]:
     return of_flows(segments, lost, [row["congestion"] for row in flows]) | {"mbps": sum(mbps)}
 
 
-def of_flows(segments: Sequence[float], lost: Sequence[float], kinds: Sequence[str]) -> dict[str, float]:
-    values = shares(segments) | {RETRANSMITTED: 1e3 * sum(lost) / sum(segments), "retransmissions": sum(lost)}
+def of_flows(
+    segments: Sequence[float], lost: Sequence[float], kinds: Sequence[str]
+) -> dict[str, float]:
+    values = shares(segments) | {
+        RETRANSMITTED: 1e3 * sum(lost) / sum(segments),
+        "retransmissions": sum(lost),
+    }
     if len(set(kinds)) == 1:
         return values
-    values = {name: value for name, value in values.items() if name not in (LARGEST, GREATEST, SMALLEST)}
+    values = {
+        name: value for name, value in values.items() if name not in (LARGEST, GREATEST, SMALLEST)
+    }
     for kind in dict.fromkeys(kinds):
         own = [place for place, other in enumerate(kinds) if other == kind]
         values[f"share_{kind}_mean"] = sum(segments[place] for place in own) / sum(segments)
-        values[f"retransmitted_per_1000_{kind}"] = 1e3 * sum(lost[place] for place in own) / sum(segments[place] for place in own)
+        values[f"retransmitted_per_1000_{kind}"] = (
+            1e3 * sum(lost[place] for place in own) / sum(segments[place] for place in own)
+        )
     return values
 
 
@@ -231,7 +289,9 @@ def measured(rows: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
             yield Case(f"{SET}.measured-linux", run, problem=str(error))
 
 
-def measured_case(run: str, name: str, congestion: str, repetitions: list[list[dict[str, str]]], bars: Bars) -> Case:
+def measured_case(
+    run: str, name: str, congestion: str, repetitions: list[list[dict[str, str]]], bars: Bars
+) -> Case:
     kind, _, limit = name.partition("-")
     if limit not in LIMIT or (kind not in ("rtt", "step") and not kind.isdigit()):
         raise Unreadable(f"case {name!r} is unknown")
@@ -240,13 +300,24 @@ def measured_case(run: str, name: str, congestion: str, repetitions: list[list[d
     case = Case(f"{SET}.measured-linux", run, theirs=summary(runs), of_repetitions=OF_RUNS)
     seen = MARKED if kind == "step" else RETRANSMITTED
     case.remark = f"{len(runs)} real runs: {seen} {min(one[seen] for one in runs):.4g} to {max(one[seen] for one in runs):.4g}"
-    switch: dict[str, Any] = {"sharing": "static", "buffer": f"{LIMIT[limit]}B", "queue_length": "before_transmission"}
+    switch: dict[str, Any] = {
+        "sharing": "static",
+        "buffer": f"{LIMIT[limit]}B",
+        "queue_length": "before_transmission",
+    }
     scenario = star(switch, hosts=flows + 1)
     tcp = transport(congestion)
-    even = {LARGEST: Bar(most=1.4 / flows), GREATEST: Bar(most=1.8 / flows), SMALLEST: Bar(least=0.4 / flows)}
+    even = {
+        LARGEST: Bar(most=1.4 / flows),
+        GREATEST: Bar(most=1.8 / flows),
+        SMALLEST: Bar(least=0.4 / flows),
+    }
     if kind == "rtt":
         case.bars = {NEARER: Bar(or_abs=0.05), RETRANSMITTED: Bar(rel=0.15)}
-        scenario["topology"]["override"] = [{"link": f"host{host}-switch0", "delay": f"{20 + more / 2:g}us"} for host, more in enumerate(FARTHER_US, 1)]
+        scenario["topology"]["override"] = [
+            {"link": f"host{host}-switch0", "delay": f"{20 + more / 2:g}us"}
+            for host, more in enumerate(FARTHER_US, 1)
+        ]
     elif kind == "step":
         case.bars = even | {MARKED: Bar(rel=0.15), "mbps": Bar(rel=0.05)}
         frames = LIMIT[limit] // FRAME
@@ -257,38 +328,81 @@ def measured_case(run: str, name: str, congestion: str, repetitions: list[list[d
         case.bars = even | {RETRANSMITTED: Bar(rel=0.15)}
     scenario["host"] = {"wire": "linux", "qdisc": "off", "transport": tcp}
     scenario["traffic"] = [
-        {"kind": "pairs", "name": f"flow{host}", "pairs": [[host, 0]], "sizes": "100GB", "start": f"{host}ms", "jitter": "1ms"} for host in range(1, flows + 1)
+        {
+            "kind": "pairs",
+            "name": f"flow{host}",
+            "pairs": [[host, 0]],
+            "sizes": "100GB",
+            "start": f"{host}ms",
+            "jitter": "1ms",
+        }
+        for host in range(1, flows + 1)
     ]
-    case.setups = seeds(scenario, {"seconds": MEASURED_S, "kind": kind, "congestion": congestion}, bars, "measured-linux")
+    case.setups = seeds(
+        scenario,
+        {"seconds": MEASURED_S, "kind": kind, "congestion": congestion},
+        bars,
+        "measured-linux",
+    )
     return case
 
 
 def measured_run(kind: str, flows: list[dict[str, str]]) -> dict[str, float]:
     segments = [number(row, "mbps") * 1e6 * MEASURED_S / 8 / PAYLOAD for row in flows]
     lost = [number(row, "retransmissions") for row in flows]
-    return of_measured(kind, segments, lost, number(flows[0], "marks_at_the_port")) | {"mbps": sum(number(row, "mbps") for row in flows)}
+    return of_measured(kind, segments, lost, number(flows[0], "marks_at_the_port")) | {
+        "mbps": sum(number(row, "mbps") for row in flows)
+    }
 
 
-def of_measured(kind: str, segments: Sequence[float], lost: Sequence[float], marked: float) -> dict[str, float]:
+def of_measured(
+    kind: str, segments: Sequence[float], lost: Sequence[float], marked: float
+) -> dict[str, float]:
     values = of_flows(segments, lost, ["cubic"])
     if kind == "rtt":
-        values = {NEARER: sum(segments[:2]) / sum(segments), RETRANSMITTED: values[RETRANSMITTED], "retransmissions": values["retransmissions"]}
+        values = {
+            NEARER: sum(segments[:2]) / sum(segments),
+            RETRANSMITTED: values[RETRANSMITTED],
+            "retransmissions": values["retransmissions"],
+        }
     return values | ({MARKED: 1e3 * marked / sum(segments)} if kind == "step" else {})
 
 
 def queues(rows: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
     groups: dict[tuple[str, ...], list[dict[str, str]]] = {}
     for row in rows:
-        groups.setdefault(tuple(row[column] for column in ("qdisc", "bulk", "connection", "clock")), []).append(row)
+        groups.setdefault(
+            tuple(row[column] for column in ("qdisc", "bulk", "connection", "clock")), []
+        ).append(row)
     for (qdisc, bulk, connection, clock), repetitions in groups.items():
-        case = Case(f"{SET}.measured-qdisc", f"{qdisc.replace(' limit ', '-')} {bulk} {connection} {clock}")
+        case = Case(
+            f"{SET}.measured-qdisc", f"{qdisc.replace(' limit ', '-')} {bulk} {connection} {clock}"
+        )
         try:
-            case.theirs = summary([{metric: number(row, metric) for metric in ("median_ms", "p90_ms", "p99_ms", "bulk_mbps")} for row in repetitions])
-            case.theirs |= {metric: median([number(row, metric) for row in repetitions]) for metric in ("largest_bulk_share", "drops", "retransmissions")}
-            case.bars = {"median_ms": Bar(rel=0.15), "p90_ms": Bar(rel=0.25), "p99_ms": Bar(rel=0.25), "bulk_mbps": Bar(rel=0.05)}
+            case.theirs = summary(
+                [
+                    {
+                        metric: number(row, metric)
+                        for metric in ("median_ms", "p90_ms", "p99_ms", "bulk_mbps")
+                    }
+                    for row in repetitions
+                ]
+            )
+            case.theirs |= {
+                metric: median([number(row, metric) for row in repetitions])
+                for metric in ("largest_bulk_share", "drops", "retransmissions")
+            }
+            case.bars = {
+                "median_ms": Bar(rel=0.15),
+                "p90_ms": Bar(rel=0.25),
+                "p99_ms": Bar(rel=0.25),
+                "bulk_mbps": Bar(rel=0.05),
+            }
             low, high = (end(number(row, "median_ms") for row in repetitions) for end in (min, max))
             case.remark = f"{len(repetitions)} real runs: median_ms {low:.4g} to {high:.4g}"
-            case.setups = beside_bulk(qdisc, int(number(repetitions[0], "bulk")), connection == "persistent", bars)
+            case.setups = beside_bulk(
+                qdisc, int(number(repetitions[0], "bulk")), connection == "persistent", bars
+            )
         except Unreadable as error:
             case.problem = str(error)
         yield case
@@ -308,15 +422,33 @@ def host_queue(qdisc: str) -> dict[str, Any]:
 def beside_bulk(qdisc: str, bulk: int, persistent: bool, bars: Bars) -> list[Setup]:
     """Returns setups in which host 0 sends to host 1, and requests to host 2. Only its own link is
     slow."""
-    links = {"rate": "10Gbps", "delay": "20us", "override": [{"link": "host0>switch0", "rate": "100Mbps"}]}
-    scenario: dict[str, Any] = {"format": 1, "topology": {"kind": "star", "hosts": 3} | links, "switch": {"sharing": "unlimited"}}
+    links = {
+        "rate": "10Gbps",
+        "delay": "20us",
+        "override": [{"link": "host0>switch0", "rate": "100Mbps"}],
+    }
+    scenario: dict[str, Any] = {
+        "format": 1,
+        "topology": {"kind": "star", "hosts": 3} | links,
+        "switch": {"sharing": "unlimited"},
+    }
     scenario["host"] = {"wire": "linux", "transport": transport("cubic")} | host_queue(qdisc)
     # Bulk flows start ten milliseconds apart, like the programs. A flow that starts while another
     # one fills the queue includes the queueing delay in its round-trip time.
     scenario["traffic"] = [
-        {"kind": "pairs", "name": f"bulk{flow}", "pairs": [[0, 1]], "sizes": "100GB", "start": f"{10 * flow}ms", "jitter": "5ms"} for flow in range(1, bulk + 1)
+        {
+            "kind": "pairs",
+            "name": f"bulk{flow}",
+            "pairs": [[0, 1]],
+            "sizes": "100GB",
+            "start": f"{10 * flow}ms",
+            "jitter": "5ms",
+        }
+        for flow in range(1, bulk + 1)
     ]
-    scenario["traffic"].append({"kind": "flows", "name": "requests", "file": "flows.csv", "persistent": persistent})
+    scenario["traffic"].append(
+        {"kind": "flows", "name": "requests", "file": "flows.csv", "persistent": persistent}
+    )
     scenario["record"] = {"explain": False}
     setups = []
     for seed in range(1, bars.repetitions(SET, "measured-qdisc", least=SEEDS) + 1):
@@ -326,7 +458,15 @@ def beside_bulk(qdisc: str, bulk: int, persistent: bool, bars: Bars) -> list[Set
             flows.append((due, 0, 2, REQUEST))
         # A request that still waits then has waited for a second.
         run = {"until": f"{due // 1_000_000 + 1000}ms", "fct_end": "last_byte"}
-        setups.append(Setup(scenario | {"run": run}, requests, {"bulk": bulk, "seconds": due / 1e9 + 1}, tuple(flows), seed=seed))
+        setups.append(
+            Setup(
+                scenario | {"run": run},
+                requests,
+                {"bulk": bulk, "seconds": due / 1e9 + 1},
+                tuple(flows),
+                seed=seed,
+            )
+        )
     return setups
 
 
@@ -338,9 +478,18 @@ def requests(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
     if len(times) < 0.99 * (len(flows) - p["bulk"]):
         raise Unmeasured(f"{len(flows) - p['bulk'] - len(times)} requests did not end")
     own = [delivered for dst, _, delivered, _ in flows if dst == 1]
-    values = {name: 1e-6 * times[int(share * len(times))] for name, share in (("median_ms", 0.5), ("p90_ms", 0.9), ("p99_ms", 0.99))}
-    values |= {"bulk_mbps": 8e-6 * sum(own) / p["seconds"], "largest_bulk_share": max(own) / sum(own)}
-    return values | {"drops": float(result.summary["drops"]), "retransmissions": float(sum(flow[3] for flow in flows))}
+    values = {
+        name: 1e-6 * times[int(share * len(times))]
+        for name, share in (("median_ms", 0.5), ("p90_ms", 0.9), ("p99_ms", 0.99))
+    }
+    values |= {
+        "bulk_mbps": 8e-6 * sum(own) / p["seconds"],
+        "largest_bulk_share": max(own) / sum(own),
+    }
+    return values | {
+        "drops": float(result.summary["drops"]),
+        "retransmissions": float(sum(flow[3] for flow in flows)),
+    }
 
 
 # ------------------------------------------------------------------------------------------------------------------------ exact time
@@ -355,20 +504,31 @@ def exact(rows: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
         runs.setdefault(row["run"], []).append(number(row, "bytes"))
     drops: dict[str, float] = {}
     for row in rows:
-        drops[row["run"]] = drops.get(row["run"], 0.0) + (maybe(row, "drops_at_the_receivers_port") or 0.0)
+        drops[row["run"]] = drops.get(row["run"], 0.0) + (
+            maybe(row, "drops_at_the_receivers_port") or 0.0
+        )
     for name, delivered in runs.items():
         found = re.fullmatch(r"(.+)-([12])", name)
         if found and found[2] == "2":
             # The second run exists only to show that the first one is byte-identical when repeated.
             if runs.get(f"{found[1]}-1") != delivered:
-                yield Case(f"{SET}.exact-time", found[1], problem=f"the runs {found[1]}-1 and -2 differ")
+                yield Case(
+                    f"{SET}.exact-time", found[1], problem=f"the runs {found[1]}-1 and -2 differ"
+                )
             continue
         run = found[1] if found else name
-        case = Case(f"{SET}.exact-time", run, of_repetitions=OF_RUNS, remark="the same to the byte in two runs" if found else None)
+        case = Case(
+            f"{SET}.exact-time",
+            run,
+            of_repetitions=OF_RUNS,
+            remark="the same to the byte in two runs" if found else None,
+        )
         case.theirs = exact_values(delivered) | {"drops": drops[name]}
         case.absent = not_modelled(run)
         if case.absent is None:
-            case.bars = {metric: POINTS for metric in ("near_share", LARGEST) if metric in case.theirs}
+            case.bars = {
+                metric: POINTS for metric in ("near_share", LARGEST) if metric in case.theirs
+            }
             try:
                 case.setups = virtual(run, bars)
             except Unreadable as error:
@@ -401,14 +561,22 @@ def virtual(run: str, bars: Bars) -> list[Setup]:
         seconds = 20.0
     jitter = next((word[3:] for word in words if word.startswith("jit")), None)
     switch = {"sharing": "static", "buffer": f"{frames}packets"}
-    scenario = two_switches(switch, f"{FRAME * frames}B") if "outcast" in words else star(switch, rate)
+    scenario = (
+        two_switches(switch, f"{FRAME * frames}B") if "outcast" in words else star(switch, rate)
+    )
     overrides = []
     for word in words:
         if word in DELAYS:
-            overrides += [{"link": f"host{host}-switch0", "delay": f"{delay:g}us"} for host, delay in enumerate(DELAYS[word], 1)]
+            overrides += [
+                {"link": f"host{host}-switch0", "delay": f"{delay:g}us"}
+                for host, delay in enumerate(DELAYS[word], 1)
+            ]
         elif word == "ppm":
             ppm = CLOCKS_OF.get(run, CLOCKS_PPM)
-            overrides += [{"link": f"host{host}>switch0", "rate": f"{round(rate * (1 + part * 1e-6))}bps"} for host, part in enumerate(ppm, 1)]
+            overrides += [
+                {"link": f"host{host}>switch0", "rate": f"{round(rate * (1 + part * 1e-6))}bps"}
+                for host, part in enumerate(ppm, 1)
+            ]
     if overrides:
         scenario["topology"]["override"] = overrides
     tcp = transport(congestion) | {"tick": "10ms"}
@@ -416,7 +584,9 @@ def virtual(run: str, bars: Bars) -> list[Setup]:
         tcp["cubic"] = {"tick": "10ms"}
     scenario["host"] = {
         "wire": "linux",
-        "timing": "exact" if jitter is None else {"receive": "0ns", "send": jitter, "gap": "0ns", "clock_ppm": 0.0},
+        "timing": "exact"
+        if jitter is None
+        else {"receive": "0ns", "send": jitter, "gap": "0ns", "clock_ppm": 0.0},
         "qdisc": "off",
         "transport": tcp,
     }
@@ -425,7 +595,15 @@ def virtual(run: str, bars: Bars) -> list[Setup]:
     starts = {host: 1000 * host if "stag" in words else (host + 1) * 37 % 20 for host in senders}
     own = round(1e3 * seconds)
     scenario["traffic"] = [
-        {"kind": "pairs", "name": f"flow{host}", "pairs": [[host, 0]], "sizes": "1TB", "start": f"{start}ms", "jitter": "1ms", "stop": f"{start + own}ms"}
+        {
+            "kind": "pairs",
+            "name": f"flow{host}",
+            "pairs": [[host, 0]],
+            "sizes": "1TB",
+            "start": f"{start}ms",
+            "jitter": "1ms",
+            "stop": f"{start + own}ms",
+        }
         for host, start in starts.items()
     ]
     last = (max(starts.values()) + own) / 1e3
@@ -442,14 +620,26 @@ def rates(congestion: str, theirs: dict[str, float | None], bars: Bars) -> Itera
     """Uses the defaults of `afflux`, except for the buffer and the congestion control."""
     for name, (rate, seconds) in RATES.items():
         for paths in ("equal", "unequal"):
-            case = Case(f"{SET}.rates", f"{name} {paths} {congestion}", bars=EVEN, of_repetitions=OF_RUNS)
+            case = Case(
+                f"{SET}.rates", f"{name} {paths} {congestion}", bars=EVEN, of_repetitions=OF_RUNS
+            )
             case.theirs = {metric: theirs[metric] for metric in EVEN}
             case.remark = "theirs is real Linux at 100 Mbps with equal paths"
             scenario = star({"sharing": "static", "buffer": "100packets"}, rate)
             if paths == "unequal":
-                scenario["topology"]["override"] = [{"link": f"host{host}-switch0", "delay": f"{delay:g}us"} for host, delay in enumerate(DELAYS["dly"], 1)]
+                scenario["topology"]["override"] = [
+                    {"link": f"host{host}-switch0", "delay": f"{delay:g}us"}
+                    for host, delay in enumerate(DELAYS["dly"], 1)
+                ]
             scenario["host"] = {"transport": transport(congestion)}
-            scenario["traffic"] = [{"kind": "pairs", "pairs": [[host, 0] for host in range(1, 5)], "sizes": "100GB", "jitter": "20ms"}]
+            scenario["traffic"] = [
+                {
+                    "kind": "pairs",
+                    "pairs": [[host, 0] for host in range(1, 5)],
+                    "sizes": "100GB",
+                    "jitter": "20ms",
+                }
+            ]
             case.setups = seeds(scenario, {"seconds": seconds}, bars, "rates")
             yield case
 
@@ -460,20 +650,35 @@ def rates(congestion: str, theirs: dict[str, float | None], bars: Bars) -> Itera
 def star(switch: dict[str, Any], rate: float = 1e8, hosts: int = 5) -> dict[str, Any]:
     """Returns a scenario with four senders (or another number), from host 1 on, and their receiver,
     host 0."""
-    return {"format": 1, "topology": {"kind": "star", "hosts": hosts, "rate": f"{round(rate)}bps", "delay": "20us"}, "switch": switch}
+    return {
+        "format": 1,
+        "topology": {"kind": "star", "hosts": hosts, "rate": f"{round(rate)}bps", "delay": "20us"},
+        "switch": switch,
+    }
 
 
 def two_switches(switch: dict[str, Any], first: str | None = None) -> dict[str, Any]:
     """Returns a scenario with receiver 0 and near sender 1 at one switch, and far senders 2 to 13
     behind another. `first`: the far switch's buffer, if it differs."""
-    links = [{"a": f"host{host}", "b": "near" if host < 2 else "far"} for host in range(2 + FAR)] + [{"a": "far", "b": "near"}]
-    topology = {"kind": "custom", "hosts": 2 + FAR, "switches": ["near", "far"], "rate": "100Mbps", "delay": "20us", "link": links}
+    links = [
+        {"a": f"host{host}", "b": "near" if host < 2 else "far"} for host in range(2 + FAR)
+    ] + [{"a": "far", "b": "near"}]
+    topology = {
+        "kind": "custom",
+        "hosts": 2 + FAR,
+        "switches": ["near", "far"],
+        "rate": "100Mbps",
+        "delay": "20us",
+        "link": links,
+    }
     if first is not None:
         switch = switch | {"override": [{"match": "far", "buffer": first}]}
     return {"format": 1, "topology": topology, "switch": switch}
 
 
-def seeds(scenario: dict[str, Any], parameters: dict[str, Any], bars: Bars, file: str) -> list[Setup]:
+def seeds(
+    scenario: dict[str, Any], parameters: dict[str, Any], bars: Bars, file: str
+) -> list[Setup]:
     scenario["run"] = {"until": f"{round(1e3 * parameters['seconds'])}ms"}
     scenario["record"] = {"explain": False}
     count = bars.repetitions(SET, file, least=SEEDS)
@@ -482,15 +687,32 @@ def seeds(scenario: dict[str, Any], parameters: dict[str, Any], bars: Bars, file
 
 def delivered(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
     result = runner.run(ports=False)
-    flows = sorted(zip(*(result.flows.column(name) for name in ("src", "packets_sent", "packets_retransmitted", "timeouts")), strict=True))
+    flows = sorted(
+        zip(
+            *(
+                result.flows.column(name)
+                for name in ("src", "packets_sent", "packets_retransmitted", "timeouts")
+            ),
+            strict=True,
+        )
+    )
     segments = [float(sent - repeated) for _, sent, repeated, _ in flows]
     lost = [float(repeated) for _, _, repeated, _ in flows]
-    counters = {"timeouts": float(sum(flow[3] for flow in flows)), "drops": float(result.summary["drops"])}
+    counters = {
+        "timeouts": float(sum(flow[3] for flow in flows)),
+        "drops": float(result.summary["drops"]),
+    }
     if p.get("exact"):
-        return {metric: value for metric, value in exact_values(segments).items() if value is not None} | counters
+        return {
+            metric: value for metric, value in exact_values(segments).items() if value is not None
+        } | counters
     if "kind" in p:
         mbps = sum(segments) * PAYLOAD * 8e-6 / p["seconds"]
-        return of_measured(p["kind"], segments, lost, float(result.summary["ecn_marks"])) | {"mbps": mbps} | counters
+        return (
+            of_measured(p["kind"], segments, lost, float(result.summary["ecn_marks"]))
+            | {"mbps": mbps}
+            | counters
+        )
     if p.get("outcast"):
         return outcast(segments[0], segments[1:]) | counters
     mbps = sum(segments) * PAYLOAD * 8e-6 / p["seconds"]

@@ -39,7 +39,9 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
         reference, named = f"{SET}.{path.name.split('.')[0]}", bars.of(SET, path.name)
         try:
             if told is None:
-                told = {(arity, size): ms for arity, size, ms in kept.of(folder, "README.md", listed)}
+                told = {
+                    (arity, size): ms for arity, size, ms in kept.of(folder, "README.md", listed)
+                }
             found = re.fullmatch(r"perm_(\d+)n_(\d+)B\.cm", path.name)
             if not found:
                 raise Unreadable("the name is not perm_<hosts>n_<bytes>B.cm")
@@ -49,11 +51,19 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
             yield Case(reference, path.name, problem=str(error), bars=named)
             continue
         theirs = told.get((arity, size))
-        case = Case(reference, f"DCTCP, k={arity}, {size / 1e6:g} MB", {"last_done_ms": theirs, "median_done_ms": None, "drops": None, "timeouts": None}, named)
+        case = Case(
+            reference,
+            f"DCTCP, k={arity}, {size / 1e6:g} MB",
+            {"last_done_ms": theirs, "median_done_ms": None, "drops": None, "timeouts": None},
+            named,
+        )
         if theirs is None:
             case.remark = "the README has no completion time for this matrix"
         seeds = bars.repetitions(SET, path.name, least=SEEDS) if theirs is not None else 1
-        case.setups = [Setup(scenario(path, {"k": arity} | table), last_done, {}, seed=seed) for seed in range(1, seeds + 1)]
+        case.setups = [
+            Setup(scenario(path, {"k": arity} | table), last_done, {}, seed=seed)
+            for seed in range(1, seeds + 1)
+        ]
         yield case
 
 
@@ -92,8 +102,20 @@ def scenario(path: Path, table: dict[str, Any]) -> dict[str, Any]:
     return {
         "format": 1,
         "topology": {"kind": "fat_tree", **table},
-        "switch": {"sharing": "static", "buffer": "100packets", "ecn": {"k": "15packets", "at": "dequeue"}},
-        "host": {"wire": "htsim", "transport": {"stack": "basic", "congestion": "dctcp", "min_rto": "250ms", "handshake": True}},
+        "switch": {
+            "sharing": "static",
+            "buffer": "100packets",
+            "ecn": {"k": "15packets", "at": "dequeue"},
+        },
+        "host": {
+            "wire": "htsim",
+            "transport": {
+                "stack": "basic",
+                "congestion": "dctcp",
+                "min_rto": "250ms",
+                "handshake": True,
+            },
+        },
         "traffic": [{"kind": "flows", "file": str(path.resolve()), "format": "htsim"}],
         "record": {"explain": False},
     }
@@ -104,4 +126,9 @@ def last_done(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
     ends = list(result.flows.column("finish_ns"))
     if None in ends:
         raise Unmeasured(f"{ends.count(None)} of {len(ends)} flows did not finish")
-    return {"last_done_ms": max(ends) / 1e6, "median_done_ms": median(ends) / 1e6, "drops": result.summary["drops"], "timeouts": result.summary["timeouts"]}
+    return {
+        "last_done_ms": max(ends) / 1e6,
+        "median_done_ms": median(ends) / 1e6,
+        "drops": result.summary["drops"],
+        "timeouts": result.summary["timeouts"],
+    }

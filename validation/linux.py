@@ -45,7 +45,19 @@ from pathlib import Path
 from typing import Any
 
 from .bars import Bar, Bars
-from .case import Case, Runner, Setup, Unmeasured, Unreadable, fraction, greedy, maybe, number, read_csv, received_bytes
+from .case import (
+    Case,
+    Runner,
+    Setup,
+    Unmeasured,
+    Unreadable,
+    fraction,
+    greedy,
+    maybe,
+    number,
+    read_csv,
+    received_bytes,
+)
 
 SET = "linux"
 PAYLOAD, FRAME, ACK = 1448, 1514, 66
@@ -73,13 +85,22 @@ MOST_INCAST_SENDERS = 16
 
 
 def cases(folder: Path, bars: Bars) -> Iterator[Case]:
-    files = sorted(path for path in folder.iterdir() if path.is_file() and re.search(r"\.csv(\.gz)?$", path.name))
+    files = sorted(
+        path
+        for path in folder.iterdir()
+        if path.is_file() and re.search(r"\.csv(\.gz)?$", path.name)
+    )
     readable: dict[Path, list[dict[str, str]]] = {}
     for path in files:
         reference = f"{SET}.{path.name.split('.')[0]}"
         reader = next((reader for start, reader in READERS if path.name.startswith(start)), None)
         if reader is None:
-            yield Case(reference, path.name, problem="no reader for this file yet", bars=bars.of(SET, path.name))
+            yield Case(
+                reference,
+                path.name,
+                problem="no reader for this file yet",
+                bars=bars.of(SET, path.name),
+            )
             continue
         try:
             readable[path] = read_csv(path, reader.columns)
@@ -89,25 +110,55 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
         reader = next(reader for start, reader in READERS if path.name.startswith(start))
         stem = path.name.split(".")[0]
         # Files of one kind describe the same cells.
-        related = [row for other in readable if bars.section(SET, other.name) == bars.section(SET, path.name) for row in readable[other]]
+        related = [
+            row
+            for other in readable
+            if bars.section(SET, other.name) == bars.section(SET, path.name)
+            for row in readable[other]
+        ]
         yield from reader.read(f"{SET}.{stem}", stem, rows, related, bars)
 
 
 # ---------------------------------------------------------------------------------------------------------------- bulk transfers
 
 
-def bulk(reference: str, stem: str, rows: list[dict[str, str]], related: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
+def bulk(
+    reference: str, stem: str, rows: list[dict[str, str]], related: list[dict[str, str]], bars: Bars
+) -> Iterator[Case]:
     """Simulates one run per row: greedy flows, measured in the second half of T."""
     for row in rows:
         named = {name: bar for name, bar in bars.of(SET, stem).items() if name in row}
-        theirs = {name: maybe(row, name) for name in (*named, "avg_mbps", "half2_mbps", "q_mean_B", "bneck_drops", "marked", "retrans")}
+        theirs = {
+            name: maybe(row, name)
+            for name in (
+                *named,
+                "avg_mbps",
+                "half2_mbps",
+                "q_mean_B",
+                "bneck_drops",
+                "marked",
+                "retrans",
+            )
+        }
         case = Case(reference, row.get("name") or "?", theirs=theirs, bars=named)
         try:
-            cell = [value for other in related if same_cell(row, other) and (value := maybe(other, "half2_mbps")) is not None]
+            cell = [
+                value
+                for other in related
+                if same_cell(row, other) and (value := maybe(other, "half2_mbps")) is not None
+            ]
             if any(bar.inside_range_widened_by is not None for bar in named.values()):
-                case.bars = {name: Bar(**(vars(bar) | {"cell": tuple(cell)})) for name, bar in named.items()}
-                case.remark = f"range of {len(cell)} real runs: {min(cell):g} to {max(cell):g}" if len(cell) > 1 else "one real run"
-            repetitions = bars.repetitions(SET, stem, least=LOSS_SEEDS if number(row, "LOSS", 0) > 0 else 1)
+                case.bars = {
+                    name: Bar(**(vars(bar) | {"cell": tuple(cell)})) for name, bar in named.items()
+                }
+                case.remark = (
+                    f"range of {len(cell)} real runs: {min(cell):g} to {max(cell):g}"
+                    if len(cell) > 1
+                    else "one real run"
+                )
+            repetitions = bars.repetitions(
+                SET, stem, least=LOSS_SEEDS if number(row, "LOSS", 0) > 0 else 1
+            )
             case.setups = [transfer(row, repetition) for repetition in range(repetitions)]
         except Unreadable as error:
             case.problem = str(error)
@@ -133,19 +184,43 @@ def transfer(row: dict[str, str], repetition: int) -> Setup:
     size = int(rate * duration / 4) + 1_000_000
     apart_ns = HOSTS_BEGIN_NS / max(pairs - 1, 1)
     flows = tuple(
-        (round(index // pairs * gap_ns + index % pairs * apart_ns + fraction(repetition, index) * slot_ns), index % pairs, pairs + index % pairs, size)
+        (
+            round(
+                index // pairs * gap_ns
+                + index % pairs * apart_ns
+                + fraction(repetition, index) * slot_ns
+            ),
+            index % pairs,
+            pairs + index % pairs,
+            size,
+        )
         for index in range(pairs * parallel)
     )
     tcp = transport(row.get("CC") or "", ecn=number(row, "ECN", 0) > 0)
     if (row.get("W") or "").strip():
         del tcp["receive_window"]
-        tcp |= {"receive_buffer": f"{2 * int(number(row, 'W'))}B", "receive_buffer_share": RECEIVE_BUFFER_SHARE}
+        tcp |= {
+            "receive_buffer": f"{2 * int(number(row, 'W'))}B",
+            "receive_buffer_share": RECEIVE_BUFFER_SHARE,
+        }
     if (row.get("STALL") or "").strip():
         tcp["reader"] = stall(row["STALL"])
-    scenario = dumbbell(pairs, rate, rtt_ns, row.get("Q") or "", tcp, loss=number(row, "LOSS", 0) / 100)
+    scenario = dumbbell(
+        pairs, rate, rtt_ns, row.get("Q") or "", tcp, loss=number(row, "LOSS", 0) / 100
+    )
     scenario["traffic"] = [{"kind": "flows", "file": "flows.csv"}]
-    scenario["record"] = {"explain": False, "ports": {"interval": interval(duration), "nodes": ["r1"]}}
-    parameters = {"from_s": duration / 2, "to_s": duration, "lag_s": rtt_ns / 2e9, "node": "r1", "peer": "r2", "aside_bytes": FRAME}
+    scenario["record"] = {
+        "explain": False,
+        "ports": {"interval": interval(duration), "nodes": ["r1"]},
+    }
+    parameters = {
+        "from_s": duration / 2,
+        "to_s": duration,
+        "lag_s": rtt_ns / 2e9,
+        "node": "r1",
+        "peer": "r2",
+        "aside_bytes": FRAME,
+    }
     return Setup(scenario, half2, parameters, flows, seed=repetition + 1, optional=OPTIONAL)
 
 
@@ -192,7 +267,16 @@ def stall(text: str) -> dict[str, str]:
     return {"read": f"{found[1]}ms", "sleep": f"{found[2]}ms"}
 
 
-def dumbbell(sources: int, rate: float, rtt_ns: float, queue: str, tcp: dict[str, Any], *, loss: float = 0.0, sinks: int | None = None) -> dict[str, Any]:
+def dumbbell(
+    sources: int,
+    rate: float,
+    rtt_ns: float,
+    queue: str,
+    tcp: dict[str, Any],
+    *,
+    loss: float = 0.0,
+    sinks: int | None = None,
+) -> dict[str, Any]:
     """Returns a scenario in which hosts 0 … sources−1 send to hosts sources …. `sinks` receivers,
     by default as many as sources."""
     sinks = sources if sinks is None else sinks
@@ -202,19 +286,43 @@ def dumbbell(sources: int, rate: float, rtt_ns: float, queue: str, tcp: dict[str
     access = round(one_way / 3)
     middle = round(one_way) - 2 * access
     if access < 1:
-        raise Unreadable(f"a round trip of {rtt_ns / 1e3:g} us is shorter than the transmission of a frame at {rate / 1e6:g} Mbps")
-    links = [{"a": f"host{host}", "b": "r1", "rate": f"{ACCESS_BPS}bps", "delay": f"{access}ns"} for host in range(sources)]
+        raise Unreadable(
+            f"a round trip of {rtt_ns / 1e3:g} us is shorter than the transmission of a frame at {rate / 1e6:g} Mbps"
+        )
+    links = [
+        {"a": f"host{host}", "b": "r1", "rate": f"{ACCESS_BPS}bps", "delay": f"{access}ns"}
+        for host in range(sources)
+    ]
     links.append({"a": "r1", "b": "r2", "rate": f"{round(rate)}bps", "delay": f"{middle}ns"})
-    links += [{"a": "r2", "b": f"host{sources + host}", "rate": f"{ACCESS_BPS}bps", "delay": f"{access}ns"} for host in range(sinks)]
-    topology: dict[str, Any] = {"kind": "custom", "hosts": sources + sinks, "switches": ["r1", "r2"], "link": links}
+    links += [
+        {
+            "a": "r2",
+            "b": f"host{sources + host}",
+            "rate": f"{ACCESS_BPS}bps",
+            "delay": f"{access}ns",
+        }
+        for host in range(sinks)
+    ]
+    topology: dict[str, Any] = {
+        "kind": "custom",
+        "hosts": sources + sinks,
+        "switches": ["r1", "r2"],
+        "link": links,
+    }
     if loss > 0:
         # Losses occur in both directions, because a single direction is not possible here. A few
         # lost acknowledgements do not matter.
-        topology["fault"] = [{"link": [f"r2-host{sources + host}" for host in range(sinks)], "loss": loss}]
+        topology["fault"] = [
+            {"link": [f"r2-host{sources + host}" for host in range(sinks)], "loss": loss}
+        ]
     return {
         "format": 1,
         "topology": topology,
-        "switch": {"sharing": "unlimited", "queue_length": "before_transmission", "override": [{"match": "r1", **discipline(queue)}]},
+        "switch": {
+            "sharing": "unlimited",
+            "queue_length": "before_transmission",
+            "override": [{"match": "r1", **discipline(queue)}],
+        },
         "host": HOST | {"transport": tcp},
     }
 
@@ -231,8 +339,12 @@ def discipline(text: str) -> dict[str, Any]:
             keys["ecn"] = {
                 "kmin": f"{int(options['min'])}B",
                 "kmax": f"{int(options['max'])}B",
-                "pmax": red_probability(int(options["max"]) - int(options["min"]), float(options["probability"])),
-                "average_weight": red_weight(int(options["min"]), int(options["burst"]), int(options["avpkt"])),
+                "pmax": red_probability(
+                    int(options["max"]) - int(options["min"]), float(options["probability"])
+                ),
+                "average_weight": red_weight(
+                    int(options["min"]), int(options["burst"]), int(options["avpkt"])
+                ),
                 # The token bucket above looks before it takes a frame (red_peek), so RED is never
                 # found empty and its average is never idle.
                 "idle_frame": "off",
@@ -280,7 +392,9 @@ def red_weight(low: int, burst: int, packet: int) -> float:
 CACHE_RUN = {"RATE": "100", "RTT": "300000", "Q": "bfifo limit 375000", "T": "12"}
 
 
-def ssthresh_cache(reference: str, stem: str, rows: list[dict[str, str]], related: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
+def ssthresh_cache(
+    reference: str, stem: str, rows: list[dict[str, str]], related: list[dict[str, str]], bars: Bars
+) -> Iterator[Case]:
     """Simulates connections one after the other, T seconds each. A scenario cannot end them at a
     given time, so each gets the bytes that the reference carried in T plus a tenth, and the next
     begins 3 T later. It inherits the threshold of a connection that has ended."""
@@ -290,10 +404,18 @@ def ssthresh_cache(reference: str, stem: str, rows: list[dict[str, str]], relate
     for name, group in groups.items():
         for row in group:
             run = f"{name}.conn{row['conn']}"
-            case = Case(reference, run, theirs={metric: maybe(row, metric) for metric in ("half2_mbps", "avg_mbps")}, bars=bars.of(SET, stem))
+            case = Case(
+                reference,
+                run,
+                theirs={metric: maybe(row, metric) for metric in ("half2_mbps", "avg_mbps")},
+                bars=bars.of(SET, stem),
+            )
             try:
                 place = [other["conn"] for other in group].index(row["conn"])
-                case.setups = [remembered(group, place, repetition) for repetition in range(bars.repetitions(SET, stem))]
+                case.setups = [
+                    remembered(group, place, repetition)
+                    for repetition in range(bars.repetitions(SET, stem))
+                ]
             except Unreadable as error:
                 case.problem = str(error)
             yield case
@@ -302,18 +424,30 @@ def ssthresh_cache(reference: str, stem: str, rows: list[dict[str, str]], relate
 def remembered(group: list[dict[str, str]], place: int, repetition: int) -> Setup:
     row = group[place]
     rate, duration = number(row, "RATE") * 1e6, number(row, "T")
-    caches = number(row, "tcp_no_metrics_save") == 0 and number(row, "tcp_no_ssthresh_metrics_save") == 0
+    caches = (
+        number(row, "tcp_no_metrics_save") == 0 and number(row, "tcp_no_ssthresh_metrics_save") == 0
+    )
     tcp = transport(row["cc"], ecn=False)
     if caches:
         tcp["ssthresh_cache"] = True
     jitter = fraction(repetition, 0) * FRAME * 8e9 / rate
     starts = [round(3 * duration * 1e9 * index + jitter) for index in range(place + 1)]
-    flows = tuple((start, 0, 1, round(1.1 * number(other, "avg_mbps") * 1e6 / 8 * duration)) for start, other in zip(starts, group, strict=False))
+    flows = tuple(
+        (start, 0, 1, round(1.1 * number(other, "avg_mbps") * 1e6 / 8 * duration))
+        for start, other in zip(starts, group, strict=False)
+    )
     scenario = dumbbell(1, rate, number(row, "RTT") * 1e3, row["Q"], tcp)
     scenario["traffic"] = [{"kind": "flows", "file": "flows.csv"}]
     begin = starts[-1] / 1e9
     scenario["record"] = {"explain": False}
-    return Setup(scenario, connection, {"begin_s": begin, "T": duration, "lag_s": number(row, "RTT") / 2e6}, flows, seed=repetition + 1, optional=OPTIONAL)
+    return Setup(
+        scenario,
+        connection,
+        {"begin_s": begin, "T": duration, "lag_s": number(row, "RTT") / 2e6},
+        flows,
+        seed=repetition + 1,
+        optional=OPTIONAL,
+    )
 
 
 def connection(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
@@ -321,8 +455,14 @@ def connection(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
     have ended before.
     """
     begin, duration = p["begin_s"], p["T"]
-    at = [received_bytes(runner.run(begin + t - p["lag_s"])) if begin + t > p["lag_s"] else 0.0 for t in (0, duration / 2, duration)]
-    return {"half2_mbps": (at[2] - at[1]) * 8e-6 / (duration / 2), "avg_mbps": (at[2] - at[0]) * 8e-6 / duration}
+    at = [
+        received_bytes(runner.run(begin + t - p["lag_s"])) if begin + t > p["lag_s"] else 0.0
+        for t in (0, duration / 2, duration)
+    ]
+    return {
+        "half2_mbps": (at[2] - at[1]) * 8e-6 / (duration / 2),
+        "avg_mbps": (at[2] - at[0]) * 8e-6 / duration,
+    }
 
 
 # ------------------------------------------------------------------------------------------------------------------------ incast
@@ -332,25 +472,37 @@ def connection(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
 THINK_NS = 10_050_000
 
 
-def incast(reference: str, stem: str, rows: list[dict[str, str]], related: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
+def incast(
+    reference: str, stem: str, rows: list[dict[str, str]], related: list[dict[str, str]], bars: Bars
+) -> Iterator[Case]:
     """N servers answer one client, 20 rounds, closed loop. Goodput is N·block over the mean
     duration of a round including the request."""
     named = bars.of(SET, stem)
     for row in rows:
-        case = Case(reference, row["name"], theirs={metric: maybe(row, metric) for metric in ("goodput_mbps", "mean_ms", "drops")})
+        case = Case(
+            reference,
+            row["name"],
+            theirs={metric: maybe(row, metric) for metric in ("goodput_mbps", "mean_ms", "drops")},
+        )
         try:
             senders = int(number(row, "N"))
             case.labels = {"series": row["config"], "N": senders}
             if senders <= MOST_INCAST_SENDERS:
                 case.bars = named
-            case.setups = [rounds(row, rows, repetition) for repetition in range(bars.repetitions(SET, stem))]
+            case.setups = [
+                rounds(row, rows, repetition) for repetition in range(bars.repetitions(SET, stem))
+            ]
         except Unreadable as error:
             case.problem = str(error)
         yield case
 
 
 def rounds(row: dict[str, str], rows: list[dict[str, str]], repetition: int) -> Setup:
-    senders, block, count = int(number(row, "N")), int(number(row, "block")), int(number(row, "rounds"))
+    senders, block, count = (
+        int(number(row, "N")),
+        int(number(row, "block")),
+        int(number(row, "rounds")),
+    )
     rate = rate_of(row)
     rtt_ns = number(row, "RTT") * 1e3 if (row.get("RTT") or "").strip() else round_trip_ns(rows)
     # The connections are open before the first round.
@@ -374,17 +526,32 @@ def rounds(row: dict[str, str], rows: list[dict[str, str]], repetition: int) -> 
     scenario["run"] = {"fct_end": "last_byte"}
     scenario["record"] = {"explain": False}
     return Setup(
-        scenario, rounds_done, {"request_ns": rtt_ns / 2, "bytes": senders * block, "rounds": count}, seed=repetition + 1, optional=("traffic.0.persistent",)
+        scenario,
+        rounds_done,
+        {"request_ns": rtt_ns / 2, "bytes": senders * block, "rounds": count},
+        seed=repetition + 1,
+        optional=("traffic.0.persistent",),
     )
 
 
 def rounds_done(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
     result = runner.run()
-    spans = [(start, end) for start, end in zip(result.jobs.column("start_ns"), result.jobs.column("finish_ns"), strict=True)]
+    spans = [
+        (start, end)
+        for start, end in zip(
+            result.jobs.column("start_ns"), result.jobs.column("finish_ns"), strict=True
+        )
+    ]
     if len(spans) != p["rounds"] or any(end is None for _, end in spans):
-        raise Unmeasured(f"{sum(end is not None for _, end in spans)} of {p['rounds']} rounds ended")
+        raise Unmeasured(
+            f"{sum(end is not None for _, end in spans)} of {p['rounds']} rounds ended"
+        )
     mean = sum(end - start + p["request_ns"] for start, end in spans) / len(spans)
-    return {"goodput_mbps": p["bytes"] * 8e3 / mean, "mean_ms": mean / 1e6, "drops": result.summary["drops"]}
+    return {
+        "goodput_mbps": p["bytes"] * 8e3 / mean,
+        "mean_ms": mean / 1e6,
+        "drops": result.summary["drops"],
+    }
 
 
 def rate_of(row: dict[str, str]) -> float:
@@ -409,7 +576,9 @@ def round_trip_ns(rows: list[dict[str, str]]) -> float:
     return max(1, round(min(left) / 10_000)) * 10_000.0
 
 
-def derived(done: Sequence[tuple[Case, dict[str, float]]], bars: Bars) -> Iterator[tuple[Case, dict[str, float]]]:
+def derived(
+    done: Sequence[tuple[Case, dict[str, float]]], bars: Bars
+) -> Iterator[tuple[Case, dict[str, float]]]:
     """Compares the N at which the goodput of a series falls below a third of its best, within a
     factor of 1.5 (bars.toml, linux.c_incast)."""
     series: dict[tuple[str, str], list[tuple[Case, dict[str, float]]]] = {}
@@ -422,7 +591,9 @@ def derived(done: Sequence[tuple[Case, dict[str, float]]], bars: Bars) -> Iterat
         theirs = collapse([(case.labels["N"], case.theirs.get(metric)) for case, _ in runs])
         ours = collapse([(case.labels["N"], values.get(metric)) for case, values in runs])
         most = runs[-1][0].labels["N"]
-        case = Case(reference, name, theirs={"collapse_N": theirs}, bars={"collapse_N": Bar(factor=1.5)})
+        case = Case(
+            reference, name, theirs={"collapse_N": theirs}, bars={"collapse_N": Bar(factor=1.5)}
+        )
         if len(runs) < 2 or (theirs is None and ours is None and all(values for _, values in runs)):
             # The goodput does not collapse on either side, so there is nothing to compare.
             continue
@@ -430,13 +601,17 @@ def derived(done: Sequence[tuple[Case, dict[str, float]]], bars: Bars) -> Iterat
             case.problem = "not every N of the series could be run"
         elif theirs is None or ours is None:
             falls, stays = ("ours", "theirs") if theirs is None else ("theirs", "ours")
-            case.problem = f"{falls} falls below a third at {ours or theirs:g}, {stays} not up to {most}"
+            case.problem = (
+                f"{falls} falls below a third at {ours or theirs:g}, {stays} not up to {most}"
+            )
         yield case, {} if ours is None else {"collapse_N": ours}
 
 
 def collapse(series: list[tuple[int, float | None]]) -> float | None:
     best = max((goodput for _, goodput in series if goodput is not None), default=0.0)
-    return next((float(n) for n, goodput in series if goodput is not None and goodput < best / 3), None)
+    return next(
+        (float(n) for n, goodput in series if goodput is not None and goodput < best / 3), None
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------------------- MPTCP
@@ -451,12 +626,21 @@ BULK_RTT_MS = 5.0
 BULK_QUEUE = 375_000
 
 
-def mptcp_bulk(reference: str, stem: str, rows: list[dict[str, str]], related: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
+def mptcp_bulk(
+    reference: str, stem: str, rows: list[dict[str, str]], related: list[dict[str, str]], bars: Bars
+) -> Iterator[Case]:
     """Disjoint paths `100`, `100+50`, `3x100`, `100@5ms+100@50ms`. TCP uses only the first one."""
     for row in rows:
-        case = Case(reference, row["name"], theirs={metric: maybe(row, metric) for metric in ("half2_mbps", "avg_mbps")}, bars=bars.of(SET, stem))
+        case = Case(
+            reference,
+            row["name"],
+            theirs={metric: maybe(row, metric) for metric in ("half2_mbps", "avg_mbps")},
+            bars=bars.of(SET, stem),
+        )
         try:
-            case.setups = [paths(row, repetition) for repetition in range(bars.repetitions(SET, stem))]
+            case.setups = [
+                paths(row, repetition) for repetition in range(bars.repetitions(SET, stem))
+            ]
         except Unreadable as error:
             case.problem = str(error)
         yield case
@@ -469,7 +653,9 @@ def parse_paths(text: str) -> list[tuple[float, float]]:
         match = re.fullmatch(r"(?:(\d+)x)?(\d+(?:\.\d+)?)(?:@(\d+(?:\.\d+)?)ms)?", part)
         if not match:
             raise Unreadable(f"paths {text!r} cannot be understood")
-        found += [(float(match[2]), float(match[3]) if match[3] else BULK_RTT_MS)] * int(match[1] or 1)
+        found += [(float(match[2]), float(match[3]) if match[3] else BULK_RTT_MS)] * int(
+            match[1] or 1
+        )
     return found
 
 
@@ -478,11 +664,21 @@ def paths(row: dict[str, str], repetition: int) -> Setup:
     carried = sum(float(part) for part in row["path_bytes"].split(";"))
     duration = carried * payload / FRAME * 8e-6 / number(row, "avg_mbps")
     scenario = disjoint(row, given, payload)
-    scenario["record"] = {"explain": False, "ports": {"interval": interval(duration), "nodes": ["a*"]}}
+    scenario["record"] = {
+        "explain": False,
+        "ports": {"interval": interval(duration), "nodes": ["a*"]},
+    }
     start = round(fraction(repetition, 0) * FRAME * 8e9 / (max(rate for rate, _ in given) * 1e6))
     flows = ((start, 0, 1, int(duration * sum(rate for rate, _ in given) * 1e6 / 4)),)
     lag = min(ms for _, ms in given) / 2e3
-    parameters = {"from_s": duration / 2, "to_s": duration, "lag_s": lag, "node": "a0", "peer": "b0", "aside_bytes": FRAME}
+    parameters = {
+        "from_s": duration / 2,
+        "to_s": duration,
+        "lag_s": lag,
+        "node": "a0",
+        "peer": "b0",
+        "aside_bytes": FRAME,
+    }
     return Setup(scenario, half2, parameters, flows, seed=repetition + 1, optional=OPTIONAL)
 
 
@@ -507,14 +703,32 @@ def disjoint(row: dict[str, str], given: list[tuple[float, float]], payload: int
             raise Unreadable(f"paths {row['paths']!r}: a round trip shorter than a frame")
         switches += [near, far]
         links += [
-            {"a": "host0", "b": near, "rate": f"{ACCESS_BPS}bps", "delay": f"{round(one_way / 3)}ns"},
-            {"a": near, "b": far, "rate": f"{round(mbps * 1e6)}bps", "delay": f"{round(one_way / 3)}ns"},
-            {"a": far, "b": "host1", "rate": f"{ACCESS_BPS}bps", "delay": f"{round(one_way / 3)}ns"},
+            {
+                "a": "host0",
+                "b": near,
+                "rate": f"{ACCESS_BPS}bps",
+                "delay": f"{round(one_way / 3)}ns",
+            },
+            {
+                "a": near,
+                "b": far,
+                "rate": f"{round(mbps * 1e6)}bps",
+                "delay": f"{round(one_way / 3)}ns",
+            },
+            {
+                "a": far,
+                "b": "host1",
+                "rate": f"{ACCESS_BPS}bps",
+                "delay": f"{round(one_way / 3)}ns",
+            },
         ]
     if row["proto"] == "mptcp":
         # Multipath connections have no send buffer there.
         del tcp["send_buffer_max"]
-        tcp |= {"mss": f"{payload}B", "mptcp": {"manager": "fullmesh", "subflows": len(given), "coupling": "off"}}
+        tcp |= {
+            "mss": f"{payload}B",
+            "mptcp": {"manager": "fullmesh", "subflows": len(given), "coupling": "off"},
+        }
     return {
         "format": 1,
         "topology": {"kind": "custom", "hosts": 2, "switches": switches, "link": links},
@@ -532,7 +746,9 @@ def disjoint(row: dict[str, str], given: list[tuple[float, float]], payload: int
 SIZES = ("size_B", "bytes", "size", "block")
 
 
-def mptcp_fct(reference: str, stem: str, rows: list[dict[str, str]], related: list[dict[str, str]], bars: Bars) -> Iterator[Case]:
+def mptcp_fct(
+    reference: str, stem: str, rows: list[dict[str, str]], related: list[dict[str, str]], bars: Bars
+) -> Iterator[Case]:
     """Compares transfers of a given size over the paths of `d_mptcp_bulk`, each on its own
     connection. `p50_ms` is the median completion time.
 
@@ -542,7 +758,9 @@ def mptcp_fct(reference: str, stem: str, rows: list[dict[str, str]], related: li
     SYN until its last byte is acknowledged.
     """
     for row in rows:
-        case = Case(reference, row["name"], theirs={"p50_ms": maybe(row, "p50_ms")}, bars=bars.of(SET, stem))
+        case = Case(
+            reference, row["name"], theirs={"p50_ms": maybe(row, "p50_ms")}, bars=bars.of(SET, stem)
+        )
         try:
             column = next((name for name in SIZES if (row.get(name) or "").strip()), None)
             if column is None:
@@ -552,7 +770,14 @@ def mptcp_fct(reference: str, stem: str, rows: list[dict[str, str]], related: li
             slot_ns = FRAME * 8e3 / max(rate for rate, _ in given)
             flow = (0, 1, int(number(row, column)))
             case.setups = [
-                Setup(scenario, completion, {}, ((round(fraction(repetition, 0) * slot_ns), *flow),), seed=repetition + 1, optional=OPTIONAL)
+                Setup(
+                    scenario,
+                    completion,
+                    {},
+                    ((round(fraction(repetition, 0) * slot_ns), *flow),),
+                    seed=repetition + 1,
+                    optional=OPTIONAL,
+                )
                 for repetition in range(bars.repetitions(SET, stem))
             ]
         except Unreadable as error:
@@ -574,7 +799,13 @@ class Reader:
 
 #: Readers by the beginning of a file's name, as the README of the reference lists them.
 READERS = [
-    ("a5_", Reader(ssthresh_cache, "name cc tcp_no_metrics_save tcp_no_ssthresh_metrics_save conn avg_mbps half2_mbps")),
+    (
+        "a5_",
+        Reader(
+            ssthresh_cache,
+            "name cc tcp_no_metrics_save tcp_no_ssthresh_metrics_save conn avg_mbps half2_mbps",
+        ),
+    ),
     ("a", Reader(bulk, "name RATE RTT Q CC T half2_mbps")),
     ("b_", Reader(bulk, "name RATE RTT Q CC T half2_mbps q_mean_B")),
     ("c_", Reader(incast, "name config N cc queue rto_min block rounds goodput_mbps mean_ms")),

@@ -34,7 +34,13 @@ from afflux.live import address, hosts, inside
 
 OUT = Path("out")
 #: Constants of Linux's headers for which Python has no names.
-IPPROTO_MPTCP, TCP_CONGESTION, TCP_WINDOW_CLAMP, SO_TIMESTAMPNS, SO_RCVBUFFORCE = 262, 13, 10, 35, 33
+IPPROTO_MPTCP, TCP_CONGESTION, TCP_WINDOW_CLAMP, SO_TIMESTAMPNS, SO_RCVBUFFORCE = (
+    262,
+    13,
+    10,
+    35,
+    33,
+)
 WARMUP_S = 5.0
 
 
@@ -68,7 +74,15 @@ sizes = "1MB"
 """
 
 
-def path(rate: str, delay: str, buffer: str, access: str = "10Gbps", switch: str = "", pairs: int = 1, traffic: str = TRAFFIC) -> str:
+def path(
+    rate: str,
+    delay: str,
+    buffer: str,
+    access: str = "10Gbps",
+    switch: str = "",
+    pairs: int = 1,
+    traffic: str = TRAFFIC,
+) -> str:
     return f"""\
 format = 1
 name = "live-validation"
@@ -96,7 +110,11 @@ ports = {{ interval = "5ms" }}
 
 
 def four_paths(rate: str) -> str:
-    links = "\n".join(f'[[topology.link]]\na = "host{host}"\nb = "switch{path}"\nrate = "{rate}"\ndelay = "1ms"\n' for path in range(4) for host in range(2))
+    links = "\n".join(
+        f'[[topology.link]]\na = "host{host}"\nb = "switch{path}"\nrate = "{rate}"\ndelay = "1ms"\n'
+        for path in range(4)
+        for host in range(2)
+    )
     return f"""\
 format = 1
 name = "live-four-paths"
@@ -119,13 +137,34 @@ def _runs() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="afflux-live-")
 
 
-def run_live(text: str, what: str, *arguments: object, seconds: float = 60) -> tuple[dict[str, Any], dict[str, Any], Path]:
+def run_live(
+    text: str, what: str, *arguments: object, seconds: float = 60
+) -> tuple[dict[str, Any], dict[str, Any], Path]:
     """Returns the findings of the program in its host, live.json, and the result directory."""
     place = Path(tempfile.mkdtemp(dir=_runs().name))
     (place / "scenario.toml").write_text(text)
     found = place / "found.json"
-    program = [sys.executable, "-m", "validation.live", "--in-host", str(found), what, *map(str, arguments)]
-    command = [sys.executable, "-m", "afflux", "live", str(place / "scenario.toml"), "-o", str(place / "out"), "--json", "--", *program]
+    program = [
+        sys.executable,
+        "-m",
+        "validation.live",
+        "--in-host",
+        str(found),
+        what,
+        *map(str, arguments),
+    ]
+    command = [
+        sys.executable,
+        "-m",
+        "afflux",
+        "live",
+        str(place / "scenario.toml"),
+        "-o",
+        str(place / "out"),
+        "--json",
+        "--",
+        *program,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
     if not found.exists():
         raise RuntimeError(f"{what}: {done.stderr.strip()}")
@@ -139,7 +178,9 @@ def run_live(text: str, what: str, *arguments: object, seconds: float = 60) -> t
 LISTENERS: list[socket.socket] = []
 
 
-def connected(control: str, window: int | None = None, protocol: int = 0, port: int = 5001) -> tuple[socket.socket, socket.socket]:
+def connected(
+    control: str, window: int | None = None, protocol: int = 0, port: int = 5001
+) -> tuple[socket.socket, socket.socket]:
     """Returns a connection from the first host to the last."""
     last = hosts() - 1
 
@@ -167,7 +208,9 @@ def connected(control: str, window: int | None = None, protocol: int = 0, port: 
     return sender, receiver
 
 
-def bulk(sender: socket.socket, receiver: socket.socket, seconds: float, series: list[tuple[float, int]]) -> None:
+def bulk(
+    sender: socket.socket, receiver: socket.socket, seconds: float, series: list[tuple[float, int]]
+) -> None:
     """Sends as fast as possible. `series` gets the received bytes over time."""
     stop = time.monotonic() + seconds
 
@@ -202,12 +245,20 @@ def settle(sysctls: dict[str, str]) -> None:
 
 
 def throughput(control: str, seconds: str, window: str = "0") -> dict[str, Any]:
-    settle({"net/ipv4/tcp_rmem": "4096 131072 67108864", "net/ipv4/tcp_wmem": "4096 131072 67108864", "net/ipv4/tcp_no_metrics_save": "1"})
+    settle(
+        {
+            "net/ipv4/tcp_rmem": "4096 131072 67108864",
+            "net/ipv4/tcp_wmem": "4096 131072 67108864",
+            "net/ipv4/tcp_no_metrics_save": "1",
+        }
+    )
     sender, receiver = connected(control, int(window) or None)
     series: list[tuple[float, int]] = []
     bulk(sender, receiver, float(seconds), series)
     # Field of Linux's struct tcp_info: the window that the receiver announced last.
-    announced = struct.unpack_from("I", sender.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232), 228)[0]
+    announced = struct.unpack_from(
+        "I", sender.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232), 228
+    )[0]
     return {"bps": rate_of(series, WARMUP_S), "announced": announced}
 
 
@@ -244,8 +295,12 @@ def ping(count: str) -> dict[str, Any]:
                 break
             continue
         if answer[20] == 0 and answer[24:26] == b"\0\7":
-            seconds, nanoseconds = struct.unpack("qq", next(data for level, kind, data in extra if kind == SO_TIMESTAMPNS))
-            trips.append(seconds * 10**9 + nanoseconds - begun[struct.unpack("!H", answer[26:28])[0]])
+            seconds, nanoseconds = struct.unpack(
+                "qq", next(data for level, kind, data in extra if kind == SO_TIMESTAMPNS)
+            )
+            trips.append(
+                seconds * 10**9 + nanoseconds - begun[struct.unpack("!H", answer[26:28])[0]]
+            )
     return {"trips_ns": trips}
 
 
@@ -254,7 +309,11 @@ def marked(seconds: str) -> dict[str, Any]:
     sender, receiver = connected("cubic")
     series: list[tuple[float, int]] = []
     bulk(sender, receiver, float(seconds), series)
-    seen = inside(0, lambda: subprocess.run(["ss", "-tin"], capture_output=True, text=True).stdout) if shutil.which("ss") else ""
+    seen = (
+        inside(0, lambda: subprocess.run(["ss", "-tin"], capture_output=True, text=True).stdout)
+        if shutil.which("ss")
+        else ""
+    )
     return {"ss": seen, "bps": rate_of(series, 2.0)}
 
 
@@ -280,7 +339,17 @@ def window_limited() -> list[Row]:
     window, round_trip = 1_000_000, 0.300_040
     found, report, _ = run_live(path("100Mbps", "150ms", "4MB"), "throughput", "cubic", 30, window)
     theory = 8 * found["announced"] / round_trip
-    return [row("window-limited", f"a window of {found['announced']} B over 300 ms at 100 Mbps", found["bps"] / theory, 0.97, 1.03, "of theory", report)]
+    return [
+        row(
+            "window-limited",
+            f"a window of {found['announced']} B over 300 ms at 100 Mbps",
+            found["bps"] / theory,
+            0.97,
+            1.03,
+            "of theory",
+            report,
+        )
+    ]
 
 
 def delay() -> list[Row]:
@@ -294,19 +363,48 @@ def delay() -> list[Row]:
         # A lost echo counts as an infinite error.
         at = int(share * (count - 1))
         error = errors[at] / 1e3 if at < len(errors) else float("inf")
-        rows.append(row(f"ping-{name}", f"{name} of ping's error over 10 ms", error, -1.0, 100.0, "us", report))
+        rows.append(
+            row(
+                f"ping-{name}",
+                f"{name} of ping's error over 10 ms",
+                error,
+                -1.0,
+                100.0,
+                "us",
+                report,
+            )
+        )
     return rows
 
 
 def fast() -> list[Row]:
-    found, report, _ = run_live(path("1Gbps", "1ms", "1MB", access="10Gbps"), "throughput", "cubic", 15)
-    return [row("gigabit", "one flow through 1 Gbps", found["bps"] / 1e6, 860.0, 960.0, "Mbps", report)]
+    found, report, _ = run_live(
+        path("1Gbps", "1ms", "1MB", access="10Gbps"), "throughput", "cubic", 15
+    )
+    return [
+        row("gigabit", "one flow through 1 Gbps", found["bps"] / 1e6, 860.0, 960.0, "Mbps", report)
+    ]
 
 
 def ecn() -> list[Row]:
-    found, report, _ = run_live(path("100Mbps", "5ms", "250kB", switch='ecn = { k = "30kB" }'), "marked", 8)
-    seen = re.search(r"delivered_ce:[1-9]", found["ss"]) is not None and report["packets"]["marks_written"] > 0
-    return [row("ecn-seen", "`ss -ti` shows marks, and nothing is dropped", float(seen and report["packets"]["dropped"] == 0), 1.0, 1.0, "", report)]
+    found, report, _ = run_live(
+        path("100Mbps", "5ms", "250kB", switch='ecn = { k = "30kB" }'), "marked", 8
+    )
+    seen = (
+        re.search(r"delivered_ce:[1-9]", found["ss"]) is not None
+        and report["packets"]["marks_written"] > 0
+    )
+    return [
+        row(
+            "ecn-seen",
+            "`ss -ti` shows marks, and nothing is dropped",
+            float(seen and report["packets"]["dropped"] == 0),
+            1.0,
+            1.0,
+            "",
+            report,
+        )
+    ]
 
 
 def mptcp() -> list[Row]:
@@ -314,8 +412,24 @@ def mptcp() -> list[Row]:
     carried = [port["tx_bytes"] for port in report["ports"] if port["peer"] == "host1"]
     # 94.1 % of a link is payload, minus 1.7 % for MPTCP's options.
     return [
-        row("mptcp-rate", "kernel MPTCP over four paths of 50 Mbps", found["bps"] / 1e6, 0.85 * 4 * 50 * 0.925, 4 * 50 * 0.941, "Mbps", report),
-        row("mptcp-paths", "least share of the four paths", min(carried) / max(carried), 0.8, 1.0, "", report),
+        row(
+            "mptcp-rate",
+            "kernel MPTCP over four paths of 50 Mbps",
+            found["bps"] / 1e6,
+            0.85 * 4 * 50 * 0.925,
+            4 * 50 * 0.941,
+            "Mbps",
+            report,
+        ),
+        row(
+            "mptcp-paths",
+            "least share of the four paths",
+            min(carried) / max(carried),
+            0.8,
+            1.0,
+            "",
+            report,
+        ),
     ]
 
 
@@ -340,7 +454,10 @@ sizes = "1GB"
 until = "{seconds}s"
 """
         text = path("100Mbps", "10ms", "250kB", access="1Gbps", traffic=traffic)
-        ours = [bottleneck(afflux.Scenario.parse(text).run(seed=seed).ports) for seed in range(1, runs + 1)]
+        ours = [
+            bottleneck(afflux.Scenario.parse(text).run(seed=seed).ports)
+            for seed in range(1, runs + 1)
+        ]
         tries: list[tuple[float, float, dict[str, Any]]] = []
         while len(tries) < 2 * runs and sum(report["valid"] for *_, report in tries) < runs:
             _found, report, out = run_live(text, "throughput", control, seconds)
@@ -349,13 +466,28 @@ until = "{seconds}s"
         kept = valid or tries
         # The row has the worst lateness of the runs that it uses. It is valid if there are enough
         # valid runs.
-        worst = max((report for *_, report in kept), key=lambda report: report["lateness_us"]["p99"]) | {"valid": len(valid) == runs}
+        worst = max(
+            (report for *_, report in kept), key=lambda report: report["lateness_us"]["p99"]
+        ) | {"valid": len(valid) == runs}
         rows = []
         for name, at in (("queue", 0), ("rate", 1)):
-            simulated_one, live_one = statistics.median(run[at] for run in ours), statistics.median(run[at] for run in kept)
+            simulated_one, live_one = (
+                statistics.median(run[at] for run in ours),
+                statistics.median(run[at] for run in kept),
+            )
             each = ", ".join(f"{run[at] / 1e3:.1f}" for run in kept)
             what = f"{control}: simulated {name} against live ({each} kB{'/s' if at else ''}; simulated {simulated_one / 1e3:.1f})"
-            rows.append(row(f"{control}-{name}", what, simulated_one / live_one, 0.85, 1.15, "of live", worst))
+            rows.append(
+                row(
+                    f"{control}-{name}",
+                    what,
+                    simulated_one / live_one,
+                    0.85,
+                    1.15,
+                    "of live",
+                    worst,
+                )
+            )
         return rows
 
     return check
@@ -364,19 +496,35 @@ until = "{seconds}s"
 def bottleneck(ports: Any) -> tuple[float, float]:
     """Returns the mean queue in bytes and the rate in bytes per second from `left` to `right`,
     after the warm-up."""
-    columns = {name: ports.column(name) for name in ("time_ns", "node", "port", "queue", "queue_bytes", "tx_bytes")}
-    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    columns = {
+        name: ports.column(name)
+        for name in ("time_ns", "node", "port", "queue", "queue_bytes", "tx_bytes")
+    }
+    rows = [
+        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+    ]
     # The bottleneck is the last link of the dumbbell.
     last = max(row["port"] for row in rows if row["node"] == "left")
-    kept = [row for row in rows if row["node"] == "left" and row["port"] == last and row["queue"] < 0 and row["time_ns"] > WARMUP_S * 1e9]
+    kept = [
+        row
+        for row in rows
+        if row["node"] == "left"
+        and row["port"] == last
+        and row["queue"] < 0
+        and row["time_ns"] > WARMUP_S * 1e9
+    ]
     # Only while there is data to send.
     while kept and kept[-1]["tx_bytes"] == 0:
         kept.pop()
     span = (kept[-1]["time_ns"] - kept[0]["time_ns"]) / 1e9
-    return statistics.fmean(row["queue_bytes"] for row in kept), sum(row["tx_bytes"] for row in kept[1:]) / span
+    return statistics.fmean(row["queue_bytes"] for row in kept), sum(
+        row["tx_bytes"] for row in kept[1:]
+    ) / span
 
 
-def row(name: str, what: str, ours: float, low: float, high: float, unit: str, report: dict[str, Any]) -> Row:
+def row(
+    name: str, what: str, ours: float, low: float, high: float, unit: str, report: dict[str, Any]
+) -> Row:
     return Row(name, what, ours, low, high, unit, report["valid"], report["lateness_us"]["p99"])
 
 
@@ -397,9 +545,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Live mode against theory and simulation.")
     parser.add_argument("--only", default="", help="what has this in its name")
     options = parser.parse_args()
-    lacking = [f"{name} ({why})" for name, _, _, why, _ in _core.live_capabilities() if why is not None]
+    lacking = [
+        f"{name} ({why})" for name, _, _, why, _ in _core.live_capabilities() if why is not None
+    ]
     if lacking:
-        print(f"validate-live: skipped, nothing was compared: this machine lacks {', '.join(lacking)}")
+        print(
+            f"validate-live: skipped, nothing was compared: this machine lacks {', '.join(lacking)}"
+        )
         return 0
     controls = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
     rows: list[Row] = []
@@ -409,7 +561,9 @@ def main() -> int:
         if name in ("reno", "bbr", "cubic") and name not in controls:
             print(f"{name}: skipped, this kernel has {', '.join(controls)}")
             continue
-        if name == "mptcp" and not (Path("/proc/sys/net/mptcp/enabled").exists() and shutil.which("ip")):
+        if name == "mptcp" and not (
+            Path("/proc/sys/net/mptcp/enabled").exists() and shutil.which("ip")
+        ):
             print(f"{name}: skipped, it needs a kernel with MPTCP, and the command ip")
             continue
         for one in check():
@@ -420,7 +574,9 @@ def main() -> int:
                 flush=True,
             )
     OUT.mkdir(exist_ok=True)
-    (OUT / "validate-live.json").write_text(json.dumps([asdict(one) | {"within": one.within} for one in rows], indent=1) + "\n")
+    (OUT / "validate-live.json").write_text(
+        json.dumps([asdict(one) | {"within": one.within} for one in rows], indent=1) + "\n"
+    )
     return 0 if rows and all(one.within for one in rows) else 1
 
 

@@ -44,4 +44,6 @@ def _power(a: Matrix, log: int, m: int) -> Matrix:
 
 
 def _times(a: Matrix, b: Matrix, m: int) -> Matrix:
-    return tuple(tuple(sum(a[i][k] * b[k][j] for k in range(3)) % m for j in range(3)) for i in range(3))
+    return tuple(
+        tuple(sum(a[i][k] * b[k][j] for k in range(3)) % m for j in range(3)) for i in range(3)
+    )

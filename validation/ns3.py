@@ -71,19 +71,34 @@ RED_IDLE = "2667us"
 SAMPLES = 20_000
 #: Keys that are set if this version of afflux has them.
 OPTIONAL = (
-    *(f"host.transport.{key}" for key in ("granularity", "handshake", "cubic.flavour", "bbr.flavour")),
+    *(
+        f"host.transport.{key}"
+        for key in ("granularity", "handshake", "cubic.flavour", "bbr.flavour")
+    ),
     *(f"switch.override.0.ecn.{key}" for key in ("gentle", "spacing", "idle_frame")),
 )
-DUMBBELL = "run algo q rate rtt_s buf_pkts K n stagger_s delack rcvbuf ecn dur_s warm_s goodput_mbps"
+DUMBBELL = (
+    "run algo q rate rtt_s buf_pkts K n stagger_s delack rcvbuf ecn dur_s warm_s goodput_mbps"
+)
 INCAST = "algo q n size_B buf_B K_pkts minRto_ms all_done_us"
 
 
 def cases(folder: Path, bars: Bars) -> Iterator[Case]:
-    for path in sorted(path for path in folder.iterdir() if path.is_file() and re.search(r"\.csv(\.gz)?$", path.name)):
+    for path in sorted(
+        path
+        for path in folder.iterdir()
+        if path.is_file() and re.search(r"\.csv(\.gz)?$", path.name)
+    ):
         stem = path.name.split(".")[0]
         reference = f"{SET}.{stem}"
         if stem not in SETS and stem != "incast":
-            yield Case(reference, path.name, problem="no reader for this file yet", bars=bars.of(SET, stem), compat=COMPAT)
+            yield Case(
+                reference,
+                path.name,
+                problem="no reader for this file yet",
+                bars=bars.of(SET, stem),
+                compat=COMPAT,
+            )
             continue
         try:
             rows = read_csv(path, (INCAST if stem == "incast" else DUMBBELL).split())
@@ -104,13 +119,21 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
 def dumbbell(reference: str, stem: str, row: dict[str, str], bars: Bars) -> Case:
     named = bars.of(SET, stem)
     metrics = dict.fromkeys((*named, "goodput_mbps", "q_mean", "drops", "marks", "retx", "rto"))
-    case = Case(reference, row["run"], theirs={metric: maybe(row, metric) for metric in metrics}, bars=named, compat=COMPAT)
+    case = Case(
+        reference,
+        row["run"],
+        theirs={metric: maybe(row, metric) for metric in metrics},
+        bars=named,
+        compat=COMPAT,
+    )
     try:
         if row["algo"] == "TcpHtcp" or (row["algo"] == "TcpDctcp" and not number(row, "ecn", 0)):
             # ns-3's H-TCP differs from the published one, and its DCTCP does not halve the window
             # on loss.
             case.bars, case.remark = {}, "informational: ns-3 is wrong here"
-        case.setups = [transfer(stem, row, repetition) for repetition in range(bars.repetitions(SET, stem))]
+        case.setups = [
+            transfer(stem, row, repetition) for repetition in range(bars.repetitions(SET, stem))
+        ]
     except Unreadable as error:
         case.problem = str(error)
     return case
@@ -122,7 +145,9 @@ def transfer(stem: str, row: dict[str, str], repetition: int) -> Setup:
     rate = bits_per_second(row["rate"])
     delay = number(row, "rtt_s") / 2 * 1e9 - 2 * access_delay
     if delay < 1:
-        raise Unreadable(f"rtt_s {row['rtt_s']} is not above four access delays of {access_delay} ns")
+        raise Unreadable(
+            f"rtt_s {row['rtt_s']} is not above four access delays of {access_delay} ns"
+        )
     tcp = transport(row["algo"]) | {
         "min_rto": min_rto,
         "min_rto_on_variance": False,
@@ -175,8 +200,18 @@ def transfer(stem: str, row: dict[str, str], repetition: int) -> Setup:
         "record": {"explain": False, "ports": {"interval": f"{interval}ns", "nodes": ["left"]}},
     }
     stagger, size = number(row, "stagger_s", 0) * 1e9, int(rate * duration / 4) + 1_000_000
-    flows = tuple((round(index * stagger), index, flows_count + index, size) for index in range(flows_count))
-    parameters = {"from_s": warm, "to_s": duration, "node": "left", "peer": "right", "aside_bytes": aside, "unit_bytes": unit, "fragments": fragments}
+    flows = tuple(
+        (round(index * stagger), index, flows_count + index, size) for index in range(flows_count)
+    )
+    parameters = {
+        "from_s": warm,
+        "to_s": duration,
+        "node": "left",
+        "peer": "right",
+        "aside_bytes": aside,
+        "unit_bytes": unit,
+        "fragments": fragments,
+    }
     return Setup(scenario, goodput, parameters, flows, seed=repetition + 1, optional=OPTIONAL)
 
 
@@ -198,14 +233,36 @@ def queue(stem: str, row: dict[str, str], fragments: int = 1) -> dict[str, Any]:
         return {"sharing": "static", "buffer": buffer}
     behind = {"sharing": "static", "buffer": buffer, "device_queue": 1}
     if row["q"] == "dctcp":
-        return behind | {"ecn": {"k": f"{int(number(row, 'K'))}packets", "compare": "at_or_above", "at": "enqueue"}}
+        return behind | {
+            "ecn": {
+                "k": f"{int(number(row, 'K'))}packets",
+                "compare": "at_or_above",
+                "at": "enqueue",
+            }
+        }
     if row["q"] == "red":
         low, high, weight, most = RED
-        red = {"kmin": f"{low}packets", "kmax": f"{high}packets", "pmax": most, "average_weight": weight, "compare": "at_or_above"}
-        return behind | {"ecn": red | {"incapable": "drop", "gentle": True, "spacing": "ns3", "idle_frame": RED_IDLE}}
+        red = {
+            "kmin": f"{low}packets",
+            "kmax": f"{high}packets",
+            "pmax": most,
+            "average_weight": weight,
+            "compare": "at_or_above",
+        }
+        return behind | {
+            "ecn": red
+            | {"incapable": "drop", "gentle": True, "spacing": "ns3", "idle_frame": RED_IDLE}
+        }
     if row["q"] == "codel":
         target, interval = CODEL.get(stem, CODEL_DEFAULT)
-        return behind | {"aqm": {"kind": "codel", "target": target, "interval": interval, "ecn": bool(number(row, "ecn", 0))}}
+        return behind | {
+            "aqm": {
+                "kind": "codel",
+                "target": target,
+                "interval": interval,
+                "ecn": bool(number(row, "ecn", 0)),
+            }
+        }
     raise Unreadable(f"queue {row['q']!r} is none of droptail, dctcp, red, codel")
 
 
@@ -252,12 +309,25 @@ def traced(stem: str, row: dict[str, str], folder: Path) -> Iterator[Case]:
         lone = row["algo"] != "TcpBbr" and not number(row, "cwr") and int(number(row, "n")) == 1
         found = kept.of(folder, file, reductions if lone else lambda _: [])
         if found and not number(row, "rto") and len(found) != counted:
-            raise Unreadable(f"{file.removeprefix('traces/')} has {len(found)} reductions, the columns say {counted:g}")
+            raise Unreadable(
+                f"{file.removeprefix('traces/')} has {len(found)} reductions, the columns say {counted:g}"
+            )
         case.theirs = {"reductions": counted} | described(found)
         setup = transfer(stem, row, 0)
         hosts = int(number(row, "n"))
-        setup.scenario["record"] = {"explain": False, "capture": [f"host{host}-left" for host in range(hosts)]}
-        case.setups = [Setup(setup.scenario, captured, {"until_s": number(row, "dur_s"), "hosts": hosts}, setup.flows, optional=OPTIONAL)]
+        setup.scenario["record"] = {
+            "explain": False,
+            "capture": [f"host{host}-left" for host in range(hosts)],
+        }
+        case.setups = [
+            Setup(
+                setup.scenario,
+                captured,
+                {"until_s": number(row, "dur_s"), "hosts": hosts},
+                setup.flows,
+                optional=OPTIONAL,
+            )
+        ]
     except Unreadable as error:
         case.problem = str(error)
     yield case
@@ -266,7 +336,10 @@ def traced(stem: str, row: dict[str, str], folder: Path) -> Iterator[Case]:
 def reductions(trace: Path) -> list[float]:
     """Returns the times at which a lone flow's window begins to fall. A fall ends when the window
     has grown by a segment."""
-    rows = [(number(row, "t_s"), number(row, "cwnd_bytes")) for row in read_csv(trace, ["t_s", "cwnd_bytes"])]
+    rows = [
+        (number(row, "t_s"), number(row, "cwnd_bytes"))
+        for row in read_csv(trace, ["t_s", "cwnd_bytes"])
+    ]
     found: list[float] = []
     least = None
     for (_, before), (time_s, window) in pairwise(rows):
@@ -294,7 +367,11 @@ def captured(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
         for host in range(p["hosts"]):
             frames = list(segments(out / f"host{host}-left-both.pcapng"))
             found = recoveries(frames)
-            count += len(found) + sum(1 for frame in frames if frame.direction == 0 and frame.flags & CWR and not frame.flags & SYN)
+            count += len(found) + sum(
+                1
+                for frame in frames
+                if frame.direction == 0 and frame.flags & CWR and not frame.flags & SYN
+            )
     return {"reductions": count} | (described(found) if p["hosts"] == 1 else {})
 
 
@@ -314,8 +391,13 @@ STREAM = (1 << 63) + 7
 
 def incast(reference: str, stem: str, row: dict[str, str], bars: Bars) -> Case:
     columns = ("algo", "q", "n", "size_B", "buf_B", "minRto_ms", "seed")
-    run = "_".join(f"{'' if name in ('algo', 'q') else name}{row[name]}" for name in columns if row.get(name))
-    theirs = {metric: maybe(row, metric) for metric in ("all_done_us", "first_done_us", "fct_p50_us", "drops", "marks", "rto_events")}
+    run = "_".join(
+        f"{'' if name in ('algo', 'q') else name}{row[name]}" for name in columns if row.get(name)
+    )
+    theirs = {
+        metric: maybe(row, metric)
+        for metric in ("all_done_us", "first_done_us", "fct_p50_us", "drops", "marks", "rto_events")
+    }
     case = Case(reference, run, theirs=theirs, bars=bars.of(SET, stem), compat=COMPAT)
     try:
         if maybe(row, "rto_events"):
@@ -343,7 +425,11 @@ def burst(row: dict[str, str], repetition: int) -> Setup:
             "sharing": "static",
             "buffer": f"{int(number(row, 'buf_B'))}B",
             "device_queue": 1,
-            "ecn": {"k": f"{int(number(row, 'K_pkts')) * 1500}B", "compare": "at_or_above", "at": "enqueue"},
+            "ecn": {
+                "k": f"{int(number(row, 'K_pkts')) * 1500}B",
+                "compare": "at_or_above",
+                "at": "enqueue",
+            },
         }
     else:
         raise Unreadable(f"queue {row['q']!r} is neither droptail nor dctcp")
@@ -354,7 +440,13 @@ def burst(row: dict[str, str], repetition: int) -> Setup:
             "hosts": senders + 1,
             "rate": in_whole_nanoseconds(RATE),
             "delay": f"{DELAY_NS}ns",
-            "override": [{"link": f"host{sender}-switch0", "rate": in_whole_nanoseconds(RATE, SENDERS_SLOWER)} for sender in range(1, senders + 1)],
+            "override": [
+                {
+                    "link": f"host{sender}-switch0",
+                    "rate": in_whole_nanoseconds(RATE, SENDERS_SLOWER),
+                }
+                for sender in range(1, senders + 1)
+            ],
         },
         "switch": {"queue_length": "through_start", **switch},
         "host": {"wire": "ns3p2p", "transport": tcp},
@@ -363,7 +455,9 @@ def burst(row: dict[str, str], repetition: int) -> Setup:
         "record": {"explain": False},
     }
     draws = uniform(int(number(row, "seed", 1)), STREAM, run=1 + repetition)
-    flows = tuple((round(next(draws) * SPREAD_NS), sender, 0, size) for sender in range(1, senders + 1))
+    flows = tuple(
+        (round(next(draws) * SPREAD_NS), sender, 0, size) for sender in range(1, senders + 1)
+    )
     return Setup(scenario, all_done, {}, tuple(sorted(flows)), optional=OPTIONAL)
 
 

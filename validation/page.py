@@ -51,7 +51,10 @@ class Note:
     not_kept: str | None = None
 
     def about(self, row: Row) -> bool:
-        return all(fnmatch.fnmatchcase(row[name], getattr(self, name)) for name in ("reference", "run", "metric"))
+        return all(
+            fnmatch.fnmatchcase(row[name], getattr(self, name))
+            for name in ("reference", "run", "metric")
+        )
 
 
 #: Folder of the files that notes refer to.
@@ -72,8 +75,12 @@ def read_notes(path: Path, evidence: Path = EVIDENCE) -> list[Note]:
         if set(note) - {"not_kept"} != set(names):
             raise NotesError(f"{where}: the keys are {', '.join(names)} and perhaps not_kept")
         if not isinstance(note["hypotheses"], list) or len(note["hypotheses"]) < 3:
-            raise NotesError(f"{where}: at least three hypotheses are to be tested before a miss is left")
-        files = tuple((one["file"], one["shows"]) for one in note["evidence"] if set(one) == {"file", "shows"})
+            raise NotesError(
+                f"{where}: at least three hypotheses are to be tested before a miss is left"
+            )
+        files = tuple(
+            (one["file"], one["shows"]) for one in note["evidence"] if set(one) == {"file", "shows"}
+        )
         if not files or len(files) != len(note["evidence"]):
             raise NotesError(f"{where}: evidence has file and shows, once at least")
         if missing := [name for name, _ in files if not (evidence / name).is_file()]:
@@ -82,14 +89,44 @@ def read_notes(path: Path, evidence: Path = EVIDENCE) -> list[Note]:
     return notes
 
 
-def page(rows: list[Row], notes: list[Note], took: str, without_runs: list[str] | None = None) -> str:
+def page(
+    rows: list[Row], notes: list[Note], took: str, without_runs: list[str] | None = None
+) -> str:
     parts = [HEAD.format(took=took)]
-    parts.append("## Summary\n\n" + table(("file", "compat", "with a bar", "within", "outside", "not run", "no model", "informational"), summary(rows)))
+    parts.append(
+        "## Summary\n\n"
+        + table(
+            (
+                "file",
+                "compat",
+                "with a bar",
+                "within",
+                "outside",
+                "not run",
+                "no model",
+                "informational",
+            ),
+            summary(rows),
+        )
+    )
     missed = [row for row in rows if is_miss(row)]
     parts.append(f"## Outside the bar: {len(missed)}\n")
     for reference, group in grouped(missed, lambda row: row["reference"]):
-        lines = [(f"`{row['run']}`", row["metric"], show(row["theirs"]), ours(row), show(row["ratio"]), bar(row)) for row in group]
-        parts.append(f"### {reference}\n\n" + table(("run", "metric", "theirs", "ours (least – greatest)", "ratio", "bar"), lines))
+        lines = [
+            (
+                f"`{row['run']}`",
+                row["metric"],
+                show(row["theirs"]),
+                ours(row),
+                show(row["ratio"]),
+                bar(row),
+            )
+            for row in group
+        ]
+        parts.append(
+            f"### {reference}\n\n"
+            + table(("run", "metric", "theirs", "ours (least – greatest)", "ratio", "bar"), lines)
+        )
         for note in notes:
             if about := [row for row in group if note.about(row)]:
                 parts.append(told(note, about))
@@ -98,7 +135,12 @@ def page(rows: list[Row], notes: list[Note], took: str, without_runs: list[str] 
     failed = [row for row in rows if is_failure(row)]
     parts.append(f"## Not run: {len(failed)}\n")
     if failed:
-        lines = [(reference, len(group), reason) for (reference, reason), group in grouped(failed, lambda row: (row["reference"], short(row["reason"])))]
+        lines = [
+            (reference, len(group), reason)
+            for (reference, reason), group in grouped(
+                failed, lambda row: (row["reference"], short(row["reason"]))
+            )
+        ]
         parts.append(table(("file", "rows", "why"), lines))
     else:
         parts.append("None.\n")
@@ -106,7 +148,9 @@ def page(rows: list[Row], notes: list[Note], took: str, without_runs: list[str] 
         parts.append(f"## Of models that afflux does not have: {len(absent)}\n")
         lines = [
             (reference, len(group), reason, ", ".join(f"`{row['run']}`" for row in group))
-            for (reference, reason), group in grouped(absent, lambda row: (row["reference"], row["reason"]))
+            for (reference, reason), group in grouped(
+                absent, lambda row: (row["reference"], row["reason"])
+            )
         ]
         parts.append(table(("file", "rows", "why", "runs"), lines))
     parts.append("## Within the bar\n")
@@ -114,19 +158,58 @@ def page(rows: list[Row], notes: list[Note], took: str, without_runs: list[str] 
     lines = []
     for (reference, metric), group in grouped(held, lambda row: (row["reference"], row["metric"])):
         ratios = [row["ratio"] for row in group if row["ratio"] is not None]
-        spreads = [(row["ours_high"] - row["ours_low"]) / row["ours"] for row in group if row["ours"] and row["ours_low"] is not None]
+        spreads = [
+            (row["ours_high"] - row["ours_low"]) / row["ours"]
+            for row in group
+            if row["ours"] and row["ours_low"] is not None
+        ]
         far = max(ratios, key=lambda ratio: abs(ratio - 1), default=None)
-        lines.append((reference, metric, len(group), show(median(ratios)) if ratios else "–", show(far), percent(max(spreads, default=0.0))))
-    parts.append(table(("file", "metric", "rows", "median ratio", "furthest ratio", "widest spread"), lines) if lines else "None.\n")
+        lines.append(
+            (
+                reference,
+                metric,
+                len(group),
+                show(median(ratios)) if ratios else "–",
+                show(far),
+                percent(max(spreads, default=0.0)),
+            )
+        )
+    parts.append(
+        table(("file", "metric", "rows", "median ratio", "furthest ratio", "widest spread"), lines)
+        if lines
+        else "None.\n"
+    )
     if without_runs:
-        parts.append("## Bars without a run\n\nThe folder has no file for these tables of `bars.toml`; `validate` reads it once it is there.\n")
+        parts.append(
+            "## Bars without a run\n\nThe folder has no file for these tables of `bars.toml`; `validate` reads it once it is there.\n"
+        )
         parts.append("".join(f"- {name}\n" for name in without_runs))
     barred = {row["reference"] for row in rows if row["bar"] is not None}
-    if free := [row for row in rows if row["bar"] is None and row["ours"] is not None and row["reference"] not in barred]:
-        lines = [(row["reference"], f"`{row['run']}`", row["metric"], show(row["theirs"]), ours(row), show(row["ratio"])) for row in free]
-        parts.append("## Files without a bar\n\nNothing here is judged: `bars.toml` says nothing about these numbers.\n")
-        parts.append(table(("file", "run", "metric", "theirs", "ours (least – greatest)", "ratio"), lines))
-    if stale := [note for note in notes if not any(note.about(row) for row in rows if not row["within"])]:
+    if free := [
+        row
+        for row in rows
+        if row["bar"] is None and row["ours"] is not None and row["reference"] not in barred
+    ]:
+        lines = [
+            (
+                row["reference"],
+                f"`{row['run']}`",
+                row["metric"],
+                show(row["theirs"]),
+                ours(row),
+                show(row["ratio"]),
+            )
+            for row in free
+        ]
+        parts.append(
+            "## Files without a bar\n\nNothing here is judged: `bars.toml` says nothing about these numbers.\n"
+        )
+        parts.append(
+            table(("file", "run", "metric", "theirs", "ours (least – greatest)", "ratio"), lines)
+        )
+    if stale := [
+        note for note in notes if not any(note.about(row) for row in rows if not row["within"])
+    ]:
         lines = [f"- {note.reference} / {note.run} / {note.metric}\n" for note in stale]
         parts.append("## Notes about cells that are within the bar by now\n\n" + "".join(lines))
     return "\n".join(parts)
@@ -148,7 +231,18 @@ def summary(rows: Iterable[Row]) -> list[tuple[Any, ...]]:
         compat = ", ".join(sorted({row["compat"] for row in group if row["compat"]})) or "–"
         failed, absent = sum(map(is_failure, group)), sum(row["absent"] for row in group)
         informational = sum(1 for row in group if row["bar"] is None and row["ours"] is not None)
-        lines.append((reference, compat, len(barred), sum(row["within"] for row in barred), sum(map(is_miss, group)), failed, absent, informational))
+        lines.append(
+            (
+                reference,
+                compat,
+                len(barred),
+                sum(row["within"] for row in barred),
+                sum(map(is_miss, group)),
+                failed,
+                absent,
+                informational,
+            )
+        )
     return lines
 
 
@@ -163,7 +257,9 @@ def told(note: Note, rows: list[Row]) -> str:
 def table(header: Iterable[str], lines: Iterable[Iterable[Any]]) -> str:
     header = list(header)
     text = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    text += ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines]
+    text += [
+        "| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines
+    ]
     return "\n".join(text) + "\n"
 
 

@@ -48,7 +48,15 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
             continue
         try:
             rows = read_csv(path, ["start_ns", "src", "dst", "bytes"])
-            flows = tuple((int(number(row, "start_ns")), int(number(row, "src")), int(number(row, "dst")), int(number(row, "bytes"))) for row in rows)
+            flows = tuple(
+                (
+                    int(number(row, "start_ns")),
+                    int(number(row, "src")),
+                    int(number(row, "dst")),
+                    int(number(row, "bytes")),
+                )
+                for row in rows
+            )
             table = fabric.of(SET, folder, run)
             if "idle" not in table:
                 raise Unreadable("the fabric has no idle: completion times are normalised by it")
@@ -57,18 +65,38 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
             yield Case(reference, run, problem=str(error), bars=bars.of(SET))
             continue
         setups = [
-            Setup(scenario(match[1], table), completions, {"scheme": match[1], "fabric": table}, flows, seed) for seed in range(1, bars.repetitions(SET) + 1)
+            Setup(
+                scenario(match[1], table),
+                completions,
+                {"scheme": match[1], "fabric": table},
+                flows,
+                seed,
+            )
+            for seed in range(1, bars.repetitions(SET) + 1)
         ]
         for name in CLASSES:
-            named = {metric: bar for metric, bar in bars.of(SET).items() if f"{name}.{metric}" in theirs}
+            named = {
+                metric: bar for metric, bar in bars.of(SET).items() if f"{name}.{metric}" in theirs
+            }
             for metric, bar in named.items():
-                yield Case(reference, f"{run}/{name}", {f"{name}.{metric}": theirs[f"{name}.{metric}"]}, {f"{name}.{metric}": bar}, setups)
+                yield Case(
+                    reference,
+                    f"{run}/{name}",
+                    {f"{name}.{metric}": theirs[f"{name}.{metric}"]},
+                    {f"{name}.{metric}": bar},
+                    setups,
+                )
 
 
 def scenario(scheme: str, table: dict[str, Any]) -> dict[str, Any]:
     """Returns the scenario that the reference's README describes."""
     transport: dict[str, Any] = {"kind": "pfabric", "connections": "pooled", "initial_window": 12}
-    switch: dict[str, Any] = {"sharing": "static", "drop_when": "at_or_above", "queue_length": "before_transmission", "balance": "round_robin"}
+    switch: dict[str, Any] = {
+        "sharing": "static",
+        "drop_when": "at_or_above",
+        "queue_length": "before_transmission",
+        "balance": "round_robin",
+    }
     host: dict[str, Any] = {"delay": table.get("host_delay", "0ns")}
     if scheme == "pfabric":
         transport |= {"max_window": 23, "min_rto": "45us"}
@@ -81,13 +109,28 @@ def scenario(scheme: str, table: dict[str, Any]) -> dict[str, Any]:
         if scheme == "dctcp":
             transport |= {"congestion": "dctcp", "dctcp": {"initial_alpha": 0.0}}
             # 15 frames in bytes. At a host the frame in transmission counts here.
-            switch["ecn"], host["nic_ecn"] = ({"k": k, "compare": "at_or_above", "spacing": "ns2"} for k in ("22500B", "24000B"))
-    wire = {"data_header": f"{HEADER}B", "ack": f"{HEADER}B", "syn": f"{HEADER}B", "sack_base": "2B", "sack_block": "8B", "min_frame": "0B", "gap": "0B"}
+            switch["ecn"], host["nic_ecn"] = (
+                {"k": k, "compare": "at_or_above", "spacing": "ns2"} for k in ("22500B", "24000B")
+            )
+    wire = {
+        "data_header": f"{HEADER}B",
+        "ack": f"{HEADER}B",
+        "syn": f"{HEADER}B",
+        "sack_base": "2B",
+        "sack_block": "8B",
+        "min_frame": "0B",
+        "gap": "0B",
+    }
     return {
         "format": 1,
         "topology": fabric.leaf_spine(table),
         "switch": switch,
-        "host": host | {"wire": wire | {"mtu_header": f"{HEADER}B"}, "mtu": f"{SEGMENT + HEADER}B", "transport": transport},
+        "host": host
+        | {
+            "wire": wire | {"mtu_header": f"{HEADER}B"},
+            "mtu": f"{SEGMENT + HEADER}B",
+            "transport": transport,
+        },
         "traffic": [{"kind": "flows", "file": "flows.csv"}],
         "run": {"fct_end": "last_ack"},
     }
@@ -95,18 +138,28 @@ def scenario(scheme: str, table: dict[str, Any]) -> dict[str, Any]:
 
 def normalised(scheme: str, path: Path) -> dict[str, float]:
     rows = read_csv(path, ["bytes", "normalized"])
-    return summary(scheme, [int(number(row, "bytes")) for row in rows], [number(row, "normalized") for row in rows])
+    return summary(
+        scheme,
+        [int(number(row, "bytes")) for row in rows],
+        [number(row, "normalized") for row in rows],
+    )
 
 
 def summary(scheme: str, sizes: list[int], normalized: list[float]) -> dict[str, float]:
     values, low = {}, 0
     for name, high in CLASSES.items():
-        here = sorted(n for size, n in zip(sizes, normalized, strict=True) if size > low and (high is None or size <= high))
+        here = sorted(
+            n
+            for size, n in zip(sizes, normalized, strict=True)
+            if size > low and (high is None or size <= high)
+        )
         low = high or low
         if not here:
             continue
         mean = "mean_trimmed_dctcp" if scheme == "dctcp" else "mean"
-        values[f"{name}.{mean}"] = fmean(here[: len(here) - round(TRIMMED * len(here))] if scheme == "dctcp" else here)
+        values[f"{name}.{mean}"] = fmean(
+            here[: len(here) - round(TRIMMED * len(here))] if scheme == "dctcp" else here
+        )
         values[f"{name}.median"] = median(here)
         values[f"{name}.p99"] = quantile(here, 0.99)
     return values
@@ -118,4 +171,11 @@ def completions(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
     if None in columns["fct_ns"]:
         raise Unmeasured(f"{columns['fct_ns'].count(None)} flows did not end")
     rows = list(zip(*columns.values(), strict=True))
-    return summary(p["scheme"], columns["bytes"], [fct / fabric.idle_ns(p["fabric"], src, dst, size, SEGMENT) for src, dst, size, fct in rows])
+    return summary(
+        p["scheme"],
+        columns["bytes"],
+        [
+            fct / fabric.idle_ns(p["fabric"], src, dst, size, SEGMENT)
+            for src, dst, size, fct in rows
+        ],
+    )

@@ -52,7 +52,10 @@ def main(arguments: list[str] | None = None) -> int:
     if options.only:
         cases = [case for case in cases if options.only in f"{case.reference}/{case.run}"]
         if not cases:
-            print(f"validate: nothing in {options.ref} has {options.only!r} in its set.file/run", file=sys.stderr)
+            print(
+                f"validate: nothing in {options.ref} has {options.only!r} in its set.file/run",
+                file=sys.stderr,
+            )
             return 2
     if options.rows:
         found = json.loads(options.rows.read_text(encoding="utf-8"))
@@ -68,27 +71,53 @@ def main(arguments: list[str] | None = None) -> int:
 
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "validate.json").write_text(
-        json.dumps({"took": took, "seconds": spent, "rows": rows}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        json.dumps({"took": took, "seconds": spent, "rows": rows}, indent=1, ensure_ascii=False)
+        + "\n",
+        encoding="utf-8",
     )
     text = page.page(rows, notes, took, [] if options.only else without_runs(bars, cases))
     (options.out / "validation.md").write_text(text, encoding="utf-8")
-    if not (options.only or options.lenient or options.repetitions) and options.ref.resolve() == REF.resolve():
+    if (
+        not (options.only or options.lenient or options.repetitions)
+        and options.ref.resolve() == REF.resolve()
+    ):
         PAGE.write_text(text, encoding="utf-8")
     show(rows)
-    print(f"{seconds:.0f} s; written to {options.out / 'validate.json'} and {options.out / 'validation.md'}")
+    print(
+        f"{seconds:.0f} s; written to {options.out / 'validate.json'} and {options.out / 'validation.md'}"
+    )
     return 0 if all(row["within"] or row["absent"] for row in rows) else 1
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="make validate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ref", type=Path, default=REF, help=f"folder with the references and bars.toml (default: {REF})")
+    parser = argparse.ArgumentParser(
+        prog="make validate",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--ref",
+        type=Path,
+        default=REF,
+        help=f"folder with the references and bars.toml (default: {REF})",
+    )
     parser.add_argument("--only", default="", help='only what has this in its "set.file/run"')
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for each simulation")
-    parser.add_argument("--repetitions", type=int, help="at most so many of each run, for a first look")
+    parser.add_argument(
+        "--repetitions", type=int, help="at most so many of each run, for a first look"
+    )
     parser.add_argument("--out", type=Path, default=REPO / "out", help="where validate.json goes")
-    parser.add_argument("--rows", type=Path, help="a validate.json: nothing is simulated, the page is made again, as after a change of the notes")
-    parser.add_argument("--lenient", action="store_true", help="leave out keys that this afflux does not know; such rows are never within")
+    parser.add_argument(
+        "--rows",
+        type=Path,
+        help="a validate.json: nothing is simulated, the page is made again, as after a change of the notes",
+    )
+    parser.add_argument(
+        "--lenient",
+        action="store_true",
+        help="leave out keys that this afflux does not know; such rows are never within",
+    )
     return parser.parse_args(arguments)
 
 
@@ -100,7 +129,11 @@ def collect(ref: Path, repetitions: int | None = None) -> tuple[Bars, list[Case]
     and `BarsError`."""
     if not ref.is_dir():
         raise FileNotFoundError(f"{ref} is no folder: REF=… says where the references are")
-    inputs = sorted(path for path in ref.iterdir() if path.name not in {"bars.toml", "README.md"} and not path.name.startswith("."))
+    inputs = sorted(
+        path
+        for path in ref.iterdir()
+        if path.name not in {"bars.toml", "README.md"} and not path.name.startswith(".")
+    )
     if not inputs:
         raise FileNotFoundError(f"{ref} is empty: there is nothing to compare with")
     bars = Bars.read(ref / "bars.toml", repetitions)
@@ -122,7 +155,11 @@ def cases_of(path: Path, bars: Bars) -> Iterator[Case]:
                 seen.add(case.reference.partition(".")[2])
                 yield case
         except Exception as error:
-            yield Case(path.name, path.name, problem=f"the reader fails: {type(error).__name__}: {one_line(error)}")
+            yield Case(
+                path.name,
+                path.name,
+                problem=f"the reader fails: {type(error).__name__}: {one_line(error)}",
+            )
     for entry in sorted(path.iterdir()):
         # Entries that no reader has handled.
         if (
@@ -134,7 +171,12 @@ def cases_of(path: Path, bars: Bars) -> Iterator[Case]:
         ):
             continue
         yield Case(
-            path.name, entry.name, problem="no reader for this reference yet" if module is None else "no reader for this file yet", bars=bars.of(path.name)
+            path.name,
+            entry.name,
+            problem="no reader for this reference yet"
+            if module is None
+            else "no reader for this file yet",
+            bars=bars.of(path.name),
         )
 
 
@@ -142,7 +184,12 @@ def without_runs(bars: Bars, cases: Iterable[Case]) -> list[str]:
     """Returns names such as "linux.d_mptcp_fct" that have their own tolerances but no file in the
     folder."""
     there = {case.reference for case in cases}
-    named = (f"{name}.{file}" for name, section in bars.table.items() for file in section if bars.is_file(name, file))
+    named = (
+        f"{name}.{file}"
+        for name, section in bars.table.items()
+        for file in section
+        if bars.is_file(name, file)
+    )
     return [name for name in named if not any(reference.startswith(name) for reference in there)]
 
 
@@ -186,8 +233,15 @@ def spent_on(cases: list[Case], done: dict[str, Measured]) -> dict[str, float]:
     """Returns the seconds of each run's simulations, longest first. A simulation shared by several
     runs counts for the first of them."""
     left = {key: measured.seconds for key, measured in done.items()}
-    spent = {f"{case.reference}/{case.run}": sum(left.pop(setup.key, 0.0) for setup in case.setups) for case in cases}
-    return {run: round(seconds, 1) for run, seconds in sorted(spent.items(), key=lambda item: -item[1]) if seconds >= 0.05}
+    spent = {
+        f"{case.reference}/{case.run}": sum(left.pop(setup.key, 0.0) for setup in case.setups)
+        for case in cases
+    }
+    return {
+        run: round(seconds, 1)
+        for run, seconds in sorted(spent.items(), key=lambda item: -item[1])
+        if seconds >= 0.05
+    }
 
 
 def progress(total: int) -> Callable[[int], None]:
@@ -199,7 +253,12 @@ def progress(total: int) -> Callable[[int], None]:
         if count == total or now - latest > (1 if sys.stderr.isatty() else 15):
             latest = now
             end = "\r" if sys.stderr.isatty() and count < total else "\n"
-            print(f"{count} of {total} simulations, {now - start:.0f} s", end=end, file=sys.stderr, flush=True)
+            print(
+                f"{count} of {total} simulations, {now - start:.0f} s",
+                end=end,
+                file=sys.stderr,
+                flush=True,
+            )
 
     return tell
 
@@ -213,10 +272,16 @@ def rows_of(case: Case, done: dict[str, Measured]) -> list[page.Row]:
     reason, measured = case.problem, []
     if reason is None:
         measured = [done[setup.key] for setup in case.setups]
-        reason = next((one.error for one in measured if one.error), None if measured else "nothing to run")
+        reason = next(
+            (one.error for one in measured if one.error), None if measured else "nothing to run"
+        )
     if reason is not None:
         # One row for each number with a tolerance, or one for the whole run.
-        return [row(case, metric, reason=reason) for metric in case.bars if case.theirs.get(metric) is not None] or [row(case, "run", reason=reason)]
+        return [
+            row(case, metric, reason=reason)
+            for metric in case.bars
+            if case.theirs.get(metric) is not None
+        ] or [row(case, "run", reason=reason)]
     without = sorted({key for one in measured for key in one.without})
     remark = f"without {', '.join(without)}" if without else None
     crippled = remark if any(one.crippled for one in measured) else None
@@ -228,7 +293,13 @@ def rows_of(case: Case, done: dict[str, Measured]) -> list[page.Row]:
     return rows or [row(case, "run", reason="nothing to compare")]
 
 
-def row(case: Case, metric: str, values: list[float] | None = None, reason: str | None = None, remark: str | None = None) -> page.Row:
+def row(
+    case: Case,
+    metric: str,
+    values: list[float] | None = None,
+    reason: str | None = None,
+    remark: str | None = None,
+) -> page.Row:
     theirs, bar = case.theirs.get(metric), case.bars.get(metric)
     ours = case.of_repetitions.get(metric, median)(values) if values else None
     if reason is None and ours is None:
@@ -266,12 +337,34 @@ def derived(cases: list[Case], done: dict[str, Measured], bars: Bars) -> list[pa
             continue
         of_set = []
         for case in cases:
-            if case.reference.startswith(f"{name}.") and case.problem is None and case.absent is None:
+            if (
+                case.reference.startswith(f"{name}.")
+                and case.problem is None
+                and case.absent is None
+            ):
                 measured = [done[setup.key] for setup in case.setups]
                 failed = any(one.error or one.crippled for one in measured)
-                of_set.append((case, {} if failed else {metric: median([one.values[metric] for one in measured]) for metric in measured[0].values}))
+                of_set.append(
+                    (
+                        case,
+                        {}
+                        if failed
+                        else {
+                            metric: median([one.values[metric] for one in measured])
+                            for metric in measured[0].values
+                        },
+                    )
+                )
         for case, values in module.derived(of_set, bars):
-            rows += [row(case, metric, [values[metric]] if metric in values else None, reason=case.problem) for metric in case.bars]
+            rows += [
+                row(
+                    case,
+                    metric,
+                    [values[metric]] if metric in values else None,
+                    reason=case.problem,
+                )
+                for metric in case.bars
+            ]
     return rows
 
 
@@ -286,15 +379,39 @@ def show(rows: list[page.Row]) -> None:
         if row["absent"] or (row["bar"] is None and (row["within"] or row["ours"] is not None)):
             continue
         verdict = "within" if row["within"] else "OUTSIDE" if page.is_miss(row) else "NOT RUN"
-        why = "" if row["within"] or row["reason"].startswith("outside") else page.short(row["reason"], 90)
+        why = (
+            ""
+            if row["within"] or row["reason"].startswith("outside")
+            else page.short(row["reason"], 90)
+        )
         numbers = (page.show(row["theirs"]), page.ours(row), page.show(row["ratio"]), page.bar(row))
         lines.append((f"{row['reference']}/{row['run']}", row["metric"], *numbers, verdict, why))
-    aligned(("run", "metric", "theirs", "ours (least – greatest)", "ratio", "bar", "", "why"), lines, left={0, 1, 6, 7})
+    aligned(
+        ("run", "metric", "theirs", "ours (least – greatest)", "ratio", "bar", "", "why"),
+        lines,
+        left={0, 1, 6, 7},
+    )
     print()
-    aligned(("file", "compat", "with a bar", "within", "outside", "not run", "no model", "informational"), page.summary(rows), left={0, 1})
+    aligned(
+        (
+            "file",
+            "compat",
+            "with a bar",
+            "within",
+            "outside",
+            "not run",
+            "no model",
+            "informational",
+        ),
+        page.summary(rows),
+        left={0, 1},
+    )
     outside = sum(map(page.is_miss, rows))
     absent = sum(row["absent"] for row in rows)
-    print(f"\n{sum(row['bar'] is not None and row['within'] for row in rows)} within, {outside} outside, {sum(map(page.is_failure, rows))} not run", end="")
+    print(
+        f"\n{sum(row['bar'] is not None and row['within'] for row in rows)} within, {outside} outside, {sum(map(page.is_failure, rows))} not run",
+        end="",
+    )
     print(f", {absent} of models that afflux does not have" if absent else "")
 
 
@@ -304,7 +421,10 @@ def aligned(header: Sequence[str], lines: Iterable[Sequence[Any]], left: set[int
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for line in table:
         print(
-            "  ".join(cell.ljust(width) if place in left else cell.rjust(width) for place, (cell, width) in enumerate(zip(line, widths, strict=True))).rstrip()
+            "  ".join(
+                cell.ljust(width) if place in left else cell.rjust(width)
+                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
         )
 
 

@@ -46,7 +46,10 @@ OPTIONS = {
     "roceU_perm_pfc": "htsim_roce -strat ecmp_host -paths 128 -nodes 128 -tm inputs/perm_128n_128c_2MB.cm -q 200 -mtu 4150 -queue_type lossless_input",
 }
 #: spec/ai.md §9.5: A4 "NDP 127→1 incast, window 9", A17 "RoCE+PFC incast".
-BARS = {"csg_ndp_incast_cw9": {"last_us": Bar(rel=0.002)}, "roce_incast_pfc": {"last_us": Bar(rel=0.01)}}
+BARS = {
+    "csg_ndp_incast_cw9": {"last_us": Bar(rel=0.002)},
+    "roce_incast_pfc": {"last_us": Bar(rel=0.01)},
+}
 METRICS = ("first_us", "median_us", "p99_us", "last_us")
 #: Percentiles of the distribution in fct.csv.gz.
 SHARES = {"p10_us": 0.1, "p25_us": 0.25, "p75_us": 0.75, "p90_us": 0.9}
@@ -63,7 +66,9 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
         run = row["run"]
         own = bars.of(SET, "runs") or BARS.get(run, {})
         whole = Case(f"{SET}.runs", run, {name: maybe(row, name) for name in METRICS}, own)
-        parts = Case(f"{SET}.fct", run, dict(spreads.get(run) or dict.fromkeys(SHARES)), bars.of(SET, "fct"))
+        parts = Case(
+            f"{SET}.fct", run, dict(spreads.get(run) or dict.fromkeys(SHARES)), bars.of(SET, "fct")
+        )
         try:
             scenario, whole.absent = scenario_of(row, folder)
         except Unreadable as error:
@@ -71,7 +76,10 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
         if whole.problem or whole.absent:
             yield whole
             continue
-        whole.setups = [Setup(scenario, completions, {}, seed=seed) for seed in range(1, bars.repetitions(SET, "runs", least=SEEDS) + 1)]
+        whole.setups = [
+            Setup(scenario, completions, {}, seed=seed)
+            for seed in range(1, bars.repetitions(SET, "runs", least=SEEDS) + 1)
+        ]
         parts.setups = whole.setups
         yield whole
         yield parts
@@ -82,11 +90,26 @@ def spread(path: Path) -> dict[str, dict[str, float]]:
     times: dict[str, list[float]] = {}
     for row in read_csv(path, ("run", "finished_us")):
         times.setdefault(row["run"], []).append(number(row, "finished_us"))
-    return {run: {name: quantile(sorted(here), share) for name, share in SHARES.items()} for run, here in times.items()}
+    return {
+        run: {name: quantile(sorted(here), share) for name, share in SHARES.items()}
+        for run, here in times.items()
+    }
 
 
 #: Options that the scenario reproduces or that have no effect on it.
-KNOWN = {"-strat", "-paths", "-nodes", "-tm", "-cwnd", "-q", "-mtu", "-end", "-queue_type", "-pfc_thresholds", "-o"}
+KNOWN = {
+    "-strat",
+    "-paths",
+    "-nodes",
+    "-tm",
+    "-cwnd",
+    "-q",
+    "-mtu",
+    "-end",
+    "-queue_type",
+    "-pfc_thresholds",
+    "-o",
+}
 
 
 #: Programs that afflux has a model of.
@@ -106,7 +129,9 @@ def scenario_of(row: dict[str, str], folder: Path) -> tuple[dict[str, Any], str 
     if program not in MODELLED:
         return {}, "Ultra Ethernet's congestion control (NSCC, RCCC)"
     options = dict(pairwise(words))
-    if unknown := [word for word in words if re.fullmatch(r"-[a-z]\w*", word) and word not in KNOWN]:
+    if unknown := [
+        word for word in words if re.fullmatch(r"-[a-z]\w*", word) and word not in KNOWN
+    ]:
         raise Unreadable(f"the option {unknown[0]} is not understood")
     try:
         mtu, queue, hosts = (int(options[name]) for name in ("-mtu", "-q", "-nodes"))
@@ -122,23 +147,57 @@ def scenario_of(row: dict[str, str], folder: Path) -> tuple[dict[str, Any], str 
     if "Triggers " in text_of(matrix)[:100]:
         return {}, "flows that begin when others end (triggers of a matrix)"
     if program == "htsim_ndp":
-        transport = {"kind": "ndp", "initial_window": window, "pull_rate": round(0.99 * mtu / (mtu + HEADER), 6)}
+        transport = {
+            "kind": "ndp",
+            "initial_window": window,
+            "pull_rate": round(0.99 * mtu / (mtu + HEADER), 6),
+        }
         return scenario(
-            table, matrix, mtu, 0, transport, {"trimming": {"data": f"{queue * mtu}B", "headers": f"{2 * queue * mtu}B", "header": f"{HEADER}B"}}
+            table,
+            matrix,
+            mtu,
+            0,
+            transport,
+            {
+                "trimming": {
+                    "data": f"{queue * mtu}B",
+                    "headers": f"{2 * queue * mtu}B",
+                    "header": f"{HEADER}B",
+                }
+            },
         ), None
-    lossless = {"sharing": "sonic", "buffer": "200MB", "alpha": 8, "mmu": {"lossless_alpha": 1}, "pfc": {"priorities": [0]}}
-    return scenario(table, matrix, mtu, HEADER, {"kind": "rdma", "mode": "lossless"}, lossless), None
+    lossless = {
+        "sharing": "sonic",
+        "buffer": "200MB",
+        "alpha": 8,
+        "mmu": {"lossless_alpha": 1},
+        "pfc": {"priorities": [0]},
+    }
+    return scenario(
+        table, matrix, mtu, HEADER, {"kind": "rdma", "mode": "lossless"}, lossless
+    ), None
 
 
 def text_of(matrix: Path) -> str:
     try:
-        return (gzip.decompress(matrix.read_bytes()) if matrix.suffix == ".gz" else matrix.read_bytes()).decode("ascii")
+        return (
+            gzip.decompress(matrix.read_bytes()) if matrix.suffix == ".gz" else matrix.read_bytes()
+        ).decode("ascii")
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise Unreadable(f"the matrix {matrix.name} cannot be read: {one_line(error)}") from None
 
 
-def scenario(table: dict[str, Any], matrix: Path, mtu: int, header: int, transport: dict[str, Any], switch: dict[str, Any]) -> dict[str, Any]:
-    short = dict.fromkeys(("ack", "syn"), f"{HEADER}B") | dict.fromkeys(("sack_base", "sack_block", "min_frame", "gap"), "0B")
+def scenario(
+    table: dict[str, Any],
+    matrix: Path,
+    mtu: int,
+    header: int,
+    transport: dict[str, Any],
+    switch: dict[str, Any],
+) -> dict[str, Any]:
+    short = dict.fromkeys(("ack", "syn"), f"{HEADER}B") | dict.fromkeys(
+        ("sack_base", "sack_block", "min_frame", "gap"), "0B"
+    )
     wire = {"data_header": f"{header}B", "mtu_header": f"{header}B"} | short
     return {
         "format": 1,
@@ -156,5 +215,10 @@ def completions(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
     if None in times:
         raise Unmeasured(f"{times.count(None)} flows did not end")
     ours = sorted(time / 1e3 for time in times)
-    values = {"first_us": ours[0], "median_us": median(ours), "p99_us": quantile(ours, 0.99), "last_us": ours[-1]}
+    values = {
+        "first_us": ours[0],
+        "median_us": median(ours),
+        "p99_us": quantile(ours, 0.99),
+        "last_us": ours[-1],
+    }
     return values | {name: quantile(ours, share) for name, share in SHARES.items()}

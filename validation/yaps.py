@@ -33,7 +33,11 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
             rows = read_csv(path, ["start_us", "src", "dst", "size_bytes", "oracle_us"])
             rows.sort(key=lambda row: number(row, "start_us"))
             flows = tuple(
-                (round((number(row, "start_us") - BEGIN_US) * 1e3), *(int(number(row, name)) for name in ("src", "dst", "size_bytes"))) for row in rows
+                (
+                    round((number(row, "start_us") - BEGIN_US) * 1e3),
+                    *(int(number(row, name)) for name in ("src", "dst", "size_bytes")),
+                )
+                for row in rows
             )
             table = fabric.of(SET, folder, run)
             theirs = kept.of(folder, path.name, finished)
@@ -41,16 +45,35 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
             yield Case(reference, run, problem=str(error), bars=bars.of(SET))
             continue
         parameters = {"oracle_ns": [number(row, "oracle_us") * 1e3 for row in rows]}
-        setups = [Setup(scenario(table), slowdowns, parameters, flows, seed) for seed in range(1, bars.repetitions(SET) + 1)]
+        setups = [
+            Setup(scenario(table), slowdowns, parameters, flows, seed)
+            for seed in range(1, bars.repetitions(SET) + 1)
+        ]
         for name in CLASSES:
-            here = {metric: value for metric, value in theirs.items() if metric.startswith(f"{name}.")}
+            here = {
+                metric: value for metric, value in theirs.items() if metric.startswith(f"{name}.")
+            }
             if here:
-                yield Case(reference, f"{run}/{name}", here, {metric: bar for metric in here if (bar := bars.of(SET).get(metric.partition(".")[2]))}, setups)
+                yield Case(
+                    reference,
+                    f"{run}/{name}",
+                    here,
+                    {
+                        metric: bar
+                        for metric in here
+                        if (bar := bars.of(SET).get(metric.partition(".")[2]))
+                    },
+                    setups,
+                )
 
 
 def finished(path: Path) -> dict[str, float]:
     rows = read_csv(path, ["size_bytes", "slowdown"])
-    return summary("pfabric", [int(number(row, "size_bytes")) for row in rows], [number(row, "slowdown") for row in rows])
+    return summary(
+        "pfabric",
+        [int(number(row, "size_bytes")) for row in rows],
+        [number(row, "slowdown") for row in rows],
+    )
 
 
 def scenario(table: dict[str, Any]) -> dict[str, Any]:
@@ -58,14 +81,25 @@ def scenario(table: dict[str, Any]) -> dict[str, Any]:
     return {
         "format": 1,
         "topology": fabric.leaf_spine(table),
-        "switch": {"scheduling": "pfabric", "buffer": "36864B", "queue_length": "before_transmission", "balance": "round_robin"},
+        "switch": {
+            "scheduling": "pfabric",
+            "buffer": "36864B",
+            "queue_length": "before_transmission",
+            "balance": "round_robin",
+        },
         "host": {
             "delay": table.get("host_delay", "0ns"),
             "scheduling": "pfabric",
             "queue": "36864B",
             "wire": {"base": "pfabric", "mtu_header": f"{HEADER}B"},
             "mtu": f"{SEGMENT + HEADER}B",
-            "transport": {"kind": "pfabric", "initial_window": 12, "max_window": 24, "min_rto": "45us", "probe_after": "off"},
+            "transport": {
+                "kind": "pfabric",
+                "initial_window": 12,
+                "max_window": 24,
+                "min_rto": "45us",
+                "probe_after": "off",
+            },
         },
         "traffic": [{"kind": "flows", "file": "flows.csv"}],
         "run": {"fct_end": "last_ack"},
@@ -77,4 +111,8 @@ def slowdowns(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
     times = list(flows.column("fct_ns"))
     if None in times:
         raise Unmeasured(f"{times.count(None)} flows did not end")
-    return summary("pfabric", list(flows.column("bytes")), [fct / oracle for fct, oracle in zip(times, p["oracle_ns"], strict=True)])
+    return summary(
+        "pfabric",
+        list(flows.column("bytes")),
+        [fct / oracle for fct, oracle in zip(times, p["oracle_ns"], strict=True)],
+    )

@@ -17,8 +17,14 @@ fn main() {
     let root = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../..");
     let root = root.canonicalize().unwrap_or(root);
     let commit = if root.join("PKG-INFO").exists() { written(&root) } else { checked_out(&root) };
-    let commit = commit.filter(|commit| commit.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')).map(|commit| format!("+g{commit}"));
-    println!("cargo::rustc-env=AFFLUX_BUILD={}{}", variable("CARGO_PKG_VERSION"), commit.unwrap_or_default());
+    let commit = commit
+        .filter(|commit| commit.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.'))
+        .map(|commit| format!("+g{commit}"));
+    println!(
+        "cargo::rustc-env=AFFLUX_BUILD={}{}",
+        variable("CARGO_PKG_VERSION"),
+        commit.unwrap_or_default()
+    );
 }
 
 /// Returns the commit from which a source distribution was made.
@@ -45,16 +51,22 @@ fn checked_out(root: &Path) -> Option<String> {
 /// Makes cargo rerun this script after a commit, a checkout, a change of the index, or a change to
 /// any tracked file.
 fn watch(root: &Path) {
-    let place = |name: &str| git(root, &["rev-parse", "--git-path", name]).map(|path| root.join(path));
+    let place =
+        |name: &str| git(root, &["rev-parse", "--git-path", name]).map(|path| root.join(path));
     let branch = git(root, &["symbolic-ref", "--quiet", "HEAD"]);
-    let of_git = ["HEAD", "logs/HEAD", "index"].into_iter().chain(branch.as_deref()).filter_map(place);
+    let of_git =
+        ["HEAD", "logs/HEAD", "index"].into_iter().chain(branch.as_deref()).filter_map(place);
     // A missing file makes cargo run the script every time. This is correct for a deleted file of
     // the tree, but not for files of git.
     let of_git = of_git.filter(|path| path.exists());
     let tracked = git(root, &["ls-files", "-z"]).unwrap_or_default();
     // Cargo follows a link to a folder, in which Python's caches change all the time. Such links
     // are skipped, because the files of the folder are tracked themselves.
-    let tracked = tracked.split('\0').filter(|path| !path.is_empty()).map(|path| root.join(path)).filter(|path| !path.is_symlink());
+    let tracked = tracked
+        .split('\0')
+        .filter(|path| !path.is_empty())
+        .map(|path| root.join(path))
+        .filter(|path| !path.is_symlink());
     for path in of_git.chain(tracked) {
         println!("cargo::rerun-if-changed={}", path.display());
     }

@@ -23,7 +23,15 @@ class Page:
 
 #: Module to its members that users call or receive.
 MEMBERS = {
-    "afflux.results.split": ("groups", "compare", "changes", "Comparison", "Change", "Group", "Mean"),
+    "afflux.results.split": (
+        "groups",
+        "compare",
+        "changes",
+        "Comparison",
+        "Change",
+        "Group",
+        "Mean",
+    ),
     "afflux.report.plot": (
         "completion_times",
         "slowdown_by_size",
@@ -44,7 +52,11 @@ PAGES = (
         "Scenarios and runs",
         "Load, change, check and run a scenario. Guide: [scenarios](../../python.md#scenarios), [runs](../../python.md#runs-and-results).",
         ("load", "Scenario", "Progress", "schema", "models", "Model", "__version__"),
-        {"afflux._core.Scenario": "What `Scenario.check` returns", "afflux._core.Warning": "Warning of a scenario", "afflux._core.View": "View of a run"},
+        {
+            "afflux._core.Scenario": "What `Scenario.check` returns",
+            "afflux._core.Warning": "Warning of a scenario",
+            "afflux._core.View": "View of a run",
+        },
     ),
     Page(
         "results.md",
@@ -52,7 +64,11 @@ PAGES = (
         "A result in memory or in a directory, its tables, and where the time of its flows went. Guide: [runs and results](../../python.md#runs-and-results), "
         "[files and columns](../../results.md).",
         ("Result", "Table", "Explanation"),
-        {"afflux.results.explain.Flow": "Flow of an explanation", "afflux.results.explain.Sums": "Group of flows", "afflux.results.split": "`afflux.split`"},
+        {
+            "afflux.results.explain.Flow": "Flow of an explanation",
+            "afflux.results.explain.Sums": "Group of flows",
+            "afflux.results.split": "`afflux.split`",
+        },
     ),
     Page(
         "comparisons.md",
@@ -96,7 +112,15 @@ PAGES = (
         "errors.md",
         "Errors",
         "Errors of afflux are `afflux.Error`. Wrong arguments are `ValueError`, `LookupError` or `FileNotFoundError`. `UncheckedResult` is a warning.",
-        ("Error", "ScenarioError", "RunError", "ResultExists", "DamagedResult", "MissingExtra", "UncheckedResult"),
+        (
+            "Error",
+            "ScenarioError",
+            "RunError",
+            "ResultExists",
+            "DamagedResult",
+            "MissingExtra",
+            "UncheckedResult",
+        ),
         {},
     ),
 )
@@ -105,13 +129,21 @@ PAGES = (
 def pages() -> dict[str, str]:
     """Returns the text of each page, by its path below `docs/`."""
     made = {f"{FOLDER}/{page.file}": body(page) for page in PAGES}
-    rows = "".join(f"| {', '.join(f'[`{name}`]({page.file}#afflux.{name})' for name in page.names)} | [{page.title}]({page.file}) |\n" for page in PAGES)
+    rows = "".join(
+        f"| {', '.join(f'[`{name}`]({page.file}#afflux.{name})' for name in page.names)} | [{page.title}]({page.file}) |\n"
+        for page in PAGES
+    )
     about = "Every name that `import afflux` gives, from its signature and docstring. [The guide](../../python.md) shows how they work together."
-    return {f"{FOLDER}/index.md": f"---\ntitle: Python API\n---\n\n# Python API\n\n{about}\n\n| names | page |\n|---|---|\n{rows}", **made}
+    return {
+        f"{FOLDER}/index.md": f"---\ntitle: Python API\n---\n\n# Python API\n\n{about}\n\n| names | page |\n|---|---|\n{rows}",
+        **made,
+    }
 
 
 def body(page: Page) -> str:
-    return "\n".join([f"---\ntitle: {page.title}\n---\n\n# {page.title}\n\n{page.about}\n", *entries(page)])
+    return "\n".join(
+        [f"---\ntitle: {page.title}\n---\n\n# {page.title}\n\n{page.about}\n", *entries(page)]
+    )
 
 
 def entries(page: Page) -> Iterator[str]:

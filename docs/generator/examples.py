@@ -111,7 +111,9 @@ def read() -> Iterator[dict[str, Any]]:
             yield tomllib.loads(path.read_text(encoding="utf-8"))
     for path in sorted((REPO / "docs").glob("*.md")):
         text = path.read_text(encoding="utf-8")
-        blocks = re.findall(r"^```toml\n(.*?)^```", text, re.M | re.S) + ["".join(re.findall(r"^(?: {4}.*|)\n", part, re.M)) for part in text.split("\n\n\n")]
+        blocks = re.findall(r"^```toml\n(.*?)^```", text, re.M | re.S) + [
+            "".join(re.findall(r"^(?: {4}.*|)\n", part, re.M)) for part in text.split("\n\n\n")
+        ]
         for block in blocks:
             try:
                 yield tomllib.loads(re.sub(r"^ {4}", "", block, flags=re.M))
@@ -129,7 +131,9 @@ def used() -> dict[tuple[str, str], list[Any]]:
     return found
 
 
-def collect(known: Document, table: Table, data: Any, found: dict[tuple[str, str], list[Any]]) -> None:
+def collect(
+    known: Document, table: Table, data: Any, found: dict[tuple[str, str], list[Any]]
+) -> None:
     if not isinstance(data, dict):
         return
     kind = data.get("kind", next(iter(table.kinds), None))
@@ -141,7 +145,13 @@ def collect(known: Document, table: Table, data: Any, found: dict[tuple[str, str
         found.setdefault((key.table.name, name), []).append(value)
         for definition in key.type.tables:
             inner = known.by_definition[definition]
-            parts = value if isinstance(value, list) else value.values() if key.type.many == "map" and isinstance(value, dict) else [value]
+            parts = (
+                value
+                if isinstance(value, list)
+                else value.values()
+                if key.type.many == "map" and isinstance(value, dict)
+                else [value]
+            )
             for part in parts:
                 collect(known, inner, part, found)
 
@@ -150,13 +160,19 @@ def example(key: Key) -> Any:
     """Returns an example value of the key."""
     if (own := OWN.get(f"{key.table.name}.{key.name}")) is not None:
         return own
-    values = [value for value in used().get((key.table.name, key.name), []) if len(toml(value)) <= LONG]
+    values = [
+        value for value in used().get((key.table.name, key.name), []) if len(toml(value)) <= LONG
+    ]
     default = literal(key)
     # Prefer the most frequent value in scenarios, but not the default.
     others = [value for value in values if value != default] or values
     if others:
         return max(others, key=others.count)
-    if key.name in BY_NAME and (default is None or key.type.many) and "hosts:" not in key.type.words[0]:
+    if (
+        key.name in BY_NAME
+        and (default is None or key.type.many)
+        and "hosts:" not in key.type.words[0]
+    ):
         return BY_NAME[key.name]
     if key.schema.get("type") == "boolean":
         return not default
@@ -173,12 +189,25 @@ def of_type(key: Key) -> Any:
     if key.type.many == "array" and not key.type.tables:
         inner = key.schema.get("items", {})
         count = inner and key.schema.get("minItems", 1)
-        value = next((value for word, value in BY_TYPE.items() if re.search(rf"\b{word}", key.type.words[0])), 0)
+        value = next(
+            (
+                value
+                for word, value in BY_TYPE.items()
+                if re.search(rf"\b{word}", key.type.words[0])
+            ),
+            0,
+        )
         return [value] * count if count else [value]
     if key.type.tables:
         table = document().by_definition[key.type.tables[0]]
         value = filled(table)
-        return [value] if key.type.many == "array" else {"name": value} if key.type.many == "map" else value
+        return (
+            [value]
+            if key.type.many == "array"
+            else {"name": value}
+            if key.type.many == "map"
+            else value
+        )
     if key.type.low is not None and key.type.number:
         return key.type.low if key.type.low > 0 else min(4, key.type.high or 4)
     for word, value in BY_TYPE.items():
@@ -192,7 +221,13 @@ def filled(table: Table, kind: str | None = None) -> dict[str, Any]:
     if table.kinds:
         kind = kind or next(iter(table.variants or table.kinds))
         variant = table.variants.get(kind)
-        required = {key.name: example(key) for part in (table, variant) if part for key in part.keys if key.required and key.name != "kind"}
+        required = {
+            key.name: example(key)
+            for part in (table, variant)
+            if part
+            for key in part.keys
+            if key.required and key.name != "kind"
+        }
         return {"kind": kind} | required
     required = {key.name: example(key) for key in table.keys if key.required}
     return required or {key.name: example(key) for key in table.keys[:1]}

@@ -21,8 +21,18 @@ LONG = 40
 
 
 #: Factors of units, to picoseconds, bytes, and bits per second.
-UNITS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12, "min": 60 * 10**12, "h": 3600 * 10**12}
-UNITS |= {f"{prefix}B": 1000**power for power, prefix in enumerate(("", "k", "M", "G", "T"))} | {f"{p}iB": 1024**n for n, p in enumerate("KMGT", 1)}
+UNITS = {
+    "ps": 1,
+    "ns": 10**3,
+    "us": 10**6,
+    "ms": 10**9,
+    "s": 10**12,
+    "min": 60 * 10**12,
+    "h": 3600 * 10**12,
+}
+UNITS |= {f"{prefix}B": 1000**power for power, prefix in enumerate(("", "k", "M", "G", "T"))} | {
+    f"{p}iB": 1024**n for n, p in enumerate("KMGT", 1)
+}
 UNITS |= {f"{prefix}bps": 1000**power for power, prefix in enumerate(("", "k", "M", "G", "T"))}
 
 
@@ -44,7 +54,9 @@ def amount(value: Any) -> Any:
     found = re.fullmatch(r"([\d.]+) ?([a-zA-Z]+)", value) if isinstance(value, str) else None
     if found is None or found[2] not in UNITS:
         return value
-    return Fraction(found[1]) * UNITS[found[2]], "B" if found[2].endswith("B") else "bps" if found[2].endswith("bps") else "time"
+    return Fraction(found[1]) * UNITS[found[2]], "B" if found[2].endswith("B") else "bps" if found[
+        2
+    ].endswith("bps") else "time"
 
 
 def made() -> dict[str, Any]:
@@ -60,7 +72,11 @@ def made() -> dict[str, Any]:
 
 def of(key: Key) -> dict[str, Any]:
     value = computed(key)
-    known = {"example": example(key), "range": probe().range(key), "value": value if tells(key, value) else None}
+    known = {
+        "example": example(key),
+        "range": probe().range(key),
+        "value": value if tells(key, value) else None,
+    }
     return {name: fact for name, fact in known.items() if fact is not None}
 
 
@@ -78,14 +94,22 @@ def tells(key: Key, value: Any) -> bool:
     """True if a computed default gives more information than its description."""
     if re.fullmatch(r"`\w+`", key.default or ""):
         return False
-    return value is not None and not isinstance(value, dict) and not any(equal(value, said) for said in facts.literals(key)) and len(json.dumps(value)) <= LONG
+    return (
+        value is not None
+        and not isinstance(value, dict)
+        and not any(equal(value, said) for said in facts.literals(key))
+        and len(json.dumps(value)) <= LONG
+    )
 
 
 def text(known: dict[str, Any]) -> str:
     """Returns JSON with one line per key, so that changes are easy to merge."""
     parts = []
     for name, inner in known.items():
-        lines = ",\n".join(f"    {json.dumps(place)}: {json.dumps(facts, ensure_ascii=False)}" for place, facts in inner.items())
+        lines = ",\n".join(
+            f"    {json.dumps(place)}: {json.dumps(facts, ensure_ascii=False)}"
+            for place, facts in inner.items()
+        )
         parts.append(f"  {json.dumps(name)}: {{\n{lines}\n  }}")
     return "{\n" + ",\n".join(parts) + "\n}\n"
 

@@ -18,14 +18,23 @@ from docs.generator import api, commands, keys, models, notebooks, outside
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Puts the version into the header, next to the link to the repository, and into the footer."""
-    version = tomllib.loads((outside.REPO / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
+    version = tomllib.loads((outside.REPO / "Cargo.toml").read_text(encoding="utf-8"))["workspace"][
+        "package"
+    ]["version"]
     config.repo_name = f"afflux {version}"
     config.copyright = f"afflux {version}, {config.copyright}"
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    for made in (models.on_key_pages(keys.pages()), models.pages(), commands.pages(), api.pages(), notebooks.pages(), outside.pages()):
+    for made in (
+        models.on_key_pages(keys.pages()),
+        models.pages(),
+        commands.pages(),
+        api.pages(),
+        notebooks.pages(),
+        outside.pages(),
+    ):
         for path, content in made.items():
             files.append(File.generated(config, path, content=content))
     titles = {file.src_uri: title(file) for file in files.documentation_pages()}
@@ -76,16 +85,38 @@ def complete(nav: list[Any], titles: dict[str, str]) -> list[Any]:
 
     def taken(prefix: str) -> list[str]:
         """Returns the remaining pages whose paths have this prefix, without those of subfolders."""
-        found = [path for path in free if path.startswith(prefix) and path.count("/") == prefix.count("/")]
+        found = [
+            path
+            for path in free
+            if path.startswith(prefix) and path.count("/") == prefix.count("/")
+        ]
         free.difference_update(found)
         # Pages of the reference are sorted by name, other pages by title.
         by_name = prefix.startswith("reference/")
-        return sorted(found, key=lambda path: (not path.endswith("/index.md"), path.removesuffix(".md") if by_name else titles[path].lower()))
+        return sorted(
+            found,
+            key=lambda path: (
+                not path.endswith("/index.md"),
+                path.removesuffix(".md") if by_name else titles[path].lower(),
+            ),
+        )
 
     def tree(prefix: str) -> list[Any]:
         own = taken(prefix)
-        folders = sorted({path.removeprefix(prefix).partition("/")[0] for path in free if path.startswith(prefix)})
-        return [*own, *({titles.get(f"{prefix}{folder}/index.md", folder): taken(f"{prefix}{folder}/")} for folder in folders)]
+        folders = sorted(
+            {
+                path.removeprefix(prefix).partition("/")[0]
+                for path in free
+                if path.startswith(prefix)
+            }
+        )
+        return [
+            *own,
+            *(
+                {titles.get(f"{prefix}{folder}/index.md", folder): taken(f"{prefix}{folder}/")}
+                for folder in folders
+            ),
+        ]
 
     return expand(nav)
 

@@ -19,9 +19,18 @@ KINDS: dict[str, tuple[str, str]] = {
     "arrivals": ("Gaps between the flows of a source", "traffic.random.arrivals"),
     "balance": ("Choice among equal-cost paths", "switch.balance"),
     "buffer": ("Who may occupy the memory of a switch", "switch.sharing"),
-    "compat": ("Deviations of another simulator that can be copied, to compare with it", "run.compat"),
-    "congestion": ("Coupled congestion control of several subflows", "host.transport.mptcp.coupling"),
-    "congestion control": ("Congestion control of TCP and of RDMA's queue pairs", "host.transport.tcp.congestion"),
+    "compat": (
+        "Deviations of another simulator that can be copied, to compare with it",
+        "run.compat",
+    ),
+    "congestion": (
+        "Coupled congestion control of several subflows",
+        "host.transport.mptcp.coupling",
+    ),
+    "congestion control": (
+        "Congestion control of TCP and of RDMA's queue pairs",
+        "host.transport.tcp.congestion",
+    ),
     "deadlines": ("Deadlines of flows", "traffic.deadline"),
     "engine": ("Engines that are not packet by packet", "run.engine"),
     "fault": ("Links that lose frames or are down", "topology.fault"),
@@ -79,7 +88,11 @@ KEYS: dict[str, tuple[str, ...]] = {
     "scheduling/dwrr": ("switch.queue",),
     "scheduling/ets": ("switch.queue",),
     "scheduling/strict_priority": ("switch.queue", "switch.priorities"),
-    "traffic pattern/spatial": ("traffic.random.matrix", "traffic.random.rack_local", "traffic.hotspot"),
+    "traffic pattern/spatial": (
+        "traffic.random.matrix",
+        "traffic.random.rack_local",
+        "traffic.hotspot",
+    ),
     "traffic pattern/stride": ("traffic.permutation.stride",),
     "traffic pattern/constant_rate": ("traffic.datagram",),
     "transport/mptcp": ("host.transport.mptcp",),
@@ -148,14 +161,17 @@ def pages() -> dict[str, str]:
     groups = [(kind, list(group)) for kind, group in groupby(models, key=lambda model: model.kind)]
     made |= {f"{FOLDER}/{slug(kind)}/index.md": kind_page(kind, group) for kind, group in groups}
     rows = "".join(
-        f"| [{kind}]({slug(kind)}/index.md) | {KINDS[kind][0]} | {', '.join(f'[{model.name}]({file(model)})' for model in group)} |\n" for kind, group in groups
+        f"| [{kind}]({slug(kind)}/index.md) | {KINDS[kind][0]} | {', '.join(f'[{model.name}]({file(model)})' for model in group)} |\n"
+        for kind, group in groups
     )
     head = (
         "---\ntitle: All models\n---\n\n# Models\n\n"
         f"The {len(models)} models that afflux has, as `afflux models` lists them. Each page says what the model follows, what it simplifies, how it is "
         "chosen, and which rows of the [validation](../../validation.md) are about it.\n\n"
     )
-    return made | {f"{FOLDER}/index.md": f"{head}| kind | contents | models |\n|---|---|---|\n{rows}"}
+    return made | {
+        f"{FOLDER}/index.md": f"{head}| kind | contents | models |\n|---|---|---|\n{rows}"
+    }
 
 
 def on_key_pages(pages: dict[str, str]) -> dict[str, str]:
@@ -164,9 +180,17 @@ def on_key_pages(pages: dict[str, str]) -> dict[str, str]:
     for model in every():
         for place in places_of(model):
             if isinstance(table := find(place), Table):
-                at.setdefault(f"{keys.FOLDER}/{keys.file(table)}", []).append(f"[{model.name}](../models/{file(model)})")
+                at.setdefault(f"{keys.FOLDER}/{keys.file(table)}", []).append(
+                    f"[{model.name}](../models/{file(model)})"
+                )
     return {
-        path: text.replace("\n## Keys\n", f"\n{'Model' if len(at[path]) == 1 else 'Models'}: {', '.join(at[path])}.\n\n## Keys\n", 1) if path in at else text
+        path: text.replace(
+            "\n## Keys\n",
+            f"\n{'Model' if len(at[path]) == 1 else 'Models'}: {', '.join(at[path])}.\n\n## Keys\n",
+            1,
+        )
+        if path in at
+        else text
         for path, text in pages.items()
     }
 
@@ -177,7 +201,10 @@ def kind_page(kind: str, group: list["_core.Model"]) -> str:
     # If all models of a kind have the same source, the table shows what each models instead.
     alike = len({model.source for model in group}) == 1 < len(group)
     texts = [split(model.faithful)[0] if alike else model.source for model in group]
-    rows = "".join(f"| [{model.name}]({slug(model.name)}.md) | {keys.cell(text)} |\n" for model, text in zip(group, texts, strict=True))
+    rows = "".join(
+        f"| [{model.name}]({slug(model.name)}.md) | {keys.cell(text)} |\n"
+        for model, text in zip(group, texts, strict=True)
+    )
     head = "modelled" if alike else "source"
     return f"---\ntitle: {keys.quoted(capital(kind))}\n---\n\n# {capital(kind)}\n\n{text}.{where}\n\n| model | {head} |\n|---|---|\n{rows}"
 
@@ -185,16 +212,22 @@ def kind_page(kind: str, group: list["_core.Model"]) -> str:
 def page(model: "_core.Model") -> str:
     name = f"{model.kind}/{model.name}"
     parts = [f"---\ntitle: {keys.quoted(model.name)}\n---\n", f"# {model.name}\n"]
-    parts.append(f"Kind: [{model.kind}](index.md) ({KINDS[model.kind][0][0].lower()}{KINDS[model.kind][0][1:]})\n")
+    parts.append(
+        f"Kind: [{model.kind}](index.md) ({KINDS[model.kind][0][0].lower()}{KINDS[model.kind][0][1:]})\n"
+    )
     parts.append(f"Source: {model.source if model.source != '-' else 'none, a definition'}\n")
     if (chosen := choice(model)) is not None:
         parts.append(f"```toml\n{chosen}\n```\n")
     if name in SEE:
         parts.append(f"How it is used: [{SEE[name].removesuffix('.md')}](../../../{SEE[name]}).\n")
     parts.append(f"## Modelled\n\n{items(model.faithful)}")
-    parts.append(f"## Simplified\n\n{items(model.simplified) if model.simplified else 'Nothing that is known.'}\n")
+    parts.append(
+        f"## Simplified\n\n{items(model.simplified) if model.simplified else 'Nothing that is known.'}\n"
+    )
     if places := places_of(model):
-        parts.append("## Keys\n\n" + "".join(f"- {link(place)}{contents(place)}\n" for place in places))
+        parts.append(
+            "## Keys\n\n" + "".join(f"- {link(place)}{contents(place)}\n" for place in places)
+        )
     parts.append(f"## Validation\n\n{validation(name)}")
     return "\n".join(parts)
 
@@ -226,7 +259,9 @@ def choice(model: "_core.Model") -> str | None:
         kind = "" if key.table.kind == "tcp" else f'kind = "{key.table.kind}"\n'
         return f'[host.transport]\n{kind}congestion = "{model.name}"'
     found = find(place)
-    if (isinstance(found, Key) and model.name in [word for word, _ in found.type.choices]) or model.kind == "flow sizes":
+    if (
+        isinstance(found, Key) and model.name in [word for word, _ in found.type.choices]
+    ) or model.kind == "flow sizes":
         assert isinstance(found, Key)
         header = f"[[{found.table.place}]]" if found.table.array else f"[{found.table.place}]"
         kind = f'kind = "{found.table.kind}"\n' if found.table.kind else ""
@@ -235,7 +270,12 @@ def choice(model: "_core.Model") -> str | None:
         header = f"[[{found.place}]]" if found.array else f"[{found.place}]"
         return f'{header}\nkind = "{model.name}"'
     table, _, name = place.rpartition(".")
-    if not isinstance(found, Key) and found is not None and (kind_key := found.key("kind")) and model.name in [word for word, _ in kind_key.type.choices]:
+    if (
+        not isinstance(found, Key)
+        and found is not None
+        and (kind_key := found.key("kind"))
+        and model.name in [word for word, _ in kind_key.type.choices]
+    ):
         return f'[{table}]\n{name} = {{ kind = "{model.name}" }}'
     return None
 
@@ -269,7 +309,16 @@ def find(place: str) -> Table | Key | None:
         if table.name == place:
             return table
     parent, _, name = place.rpartition(".")
-    return next((key for table in known.tables if table.name == parent for key in table.keys if key.name == name), None)
+    return next(
+        (
+            key
+            for table in known.tables
+            if table.name == parent
+            for key in table.keys
+            if key.name == name
+        ),
+        None,
+    )
 
 
 def link(place: str) -> str:
@@ -292,12 +341,23 @@ def validation(model: str) -> str:
     held, missed = validated.of(model, "Within the bar"), validated.of(model, "Outside the bar")
     if not held and not missed:
         return "No row of the [validation](../../../validation.md) is about it.\n"
-    parts = ["Rows of the [validation](../../../validation.md) whose runs use the model, together with others. The ratio is ours over theirs.\n"]
+    parts = [
+        "Rows of the [validation](../../../validation.md) whose runs use the model, together with others. The ratio is ours over theirs.\n"
+    ]
     if held:
-        parts.append("| reference | metric | rows within | median ratio | furthest ratio |\n|---|---|---|---|---|")
-        parts[-1] += "".join(f"\n| {row[0]} | {row[1]} | {row[2]} | {row[3]} | {row[4]} |" for row in held) + "\n"
+        parts.append(
+            "| reference | metric | rows within | median ratio | furthest ratio |\n|---|---|---|---|---|"
+        )
+        parts[-1] += (
+            "".join(f"\n| {row[0]} | {row[1]} | {row[2]} | {row[3]} | {row[4]} |" for row in held)
+            + "\n"
+        )
     if missed:
-        parts.append("Outside the bar, with the hypotheses that were tested on [its page](../../../validation.md):\n")
-        parts.append("| reference | run | metric | theirs | ours (least – greatest) | ratio | bar |\n|---|---|---|---|---|---|---|")
+        parts.append(
+            "Outside the bar, with the hypotheses that were tested on [its page](../../../validation.md):\n"
+        )
+        parts.append(
+            "| reference | run | metric | theirs | ours (least – greatest) | ratio | bar |\n|---|---|---|---|---|---|---|"
+        )
         parts[-1] += "".join("\n| " + " | ".join(row[:7]) + " |" for row in missed) + "\n"
     return "\n".join(parts)

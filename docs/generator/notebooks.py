@@ -32,7 +32,9 @@ def shown(output: dict[str, Any], name: str, made: dict[str, str | bytes]) -> st
     for kind, suffix in (("image/svg+xml", "svg"), ("image/png", "png")):
         if kind in data:
             content = "".join(data[kind])
-            made[f"notebooks/{name}.{suffix}"] = base64.b64decode(content) if suffix == "png" else content.encode()
+            made[f"notebooks/{name}.{suffix}"] = (
+                base64.b64decode(content) if suffix == "png" else content.encode()
+            )
             return f"![]({name}.{suffix})"
     text = "".join(output.get("text", data.get("text/plain", "")))
     return f"```text\n{text.rstrip()}\n```" if text else ""

@@ -29,12 +29,24 @@ CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.M | re.S)
 
 def pages() -> dict[str, str]:
     """Returns the text of each page that is not in `docs/`, by its path below `docs/`."""
-    return {page: text for file, page in PAGES.items() if not (REPO / "docs" / page).is_file() and (text := (REPO / file).read_text(encoding="utf-8"))}
+    return {
+        page: text
+        for file, page in PAGES.items()
+        if not (REPO / "docs" / page).is_file()
+        and (text := (REPO / file).read_text(encoding="utf-8"))
+    }
 
 
 def source(page: str) -> str:
     """Returns the file of the repository from which a page of the site is made."""
-    return next((file for file, made in PAGES.items() if made == page and not (REPO / "docs" / page).is_file()), f"docs/{page}")
+    return next(
+        (
+            file
+            for file, made in PAGES.items()
+            if made == page and not (REPO / "docs" / page).is_file()
+        ),
+        f"docs/{page}",
+    )
 
 
 def site_links(text: str, page: str) -> str:

@@ -33,8 +33,17 @@ ELSEWHERE = re.compile(
 )
 
 
-LOSSLESS = {"switch.sharing": "sonic", "switch.scheduling": "strict_priority", "switch.buffer": "32MB", "switch.pfc.priorities": [3]}
-LINKED = {"topology.hosts": 2, "topology.switches": ["switch0"], "topology.link": [{"a": "host0", "b": "switch0"}, {"a": "host1", "b": "switch0"}]}
+LOSSLESS = {
+    "switch.sharing": "sonic",
+    "switch.scheduling": "strict_priority",
+    "switch.buffer": "32MB",
+    "switch.pfc.priorities": [3],
+}
+LINKED = {
+    "topology.hosts": 2,
+    "topology.switches": ["switch0"],
+    "topology.link": [{"a": "host0", "b": "switch0"}, {"a": "host1", "b": "switch0"}],
+}
 IRN = {"host.transport.mode": "irn"}
 LOSSY = {"host.transport.mode": "gbn_no_pfc", "host.transport.entropy": "flow"}
 ROUNDS = {"traffic.rounds": 2}
@@ -49,7 +58,8 @@ CONTEXT: dict[str, dict[str, Any]] = {
     "host.quantum": {"host.scheduling": "dwrr", "host.nic_queue": [{"weight": 1}, {"weight": 2}]},
     "host.storm.from": {"host.storm.until": "1ms"},
     "host.transport.dcqcn.": LOSSY,
-    "host.transport.entropy.": LOSSY | {"host.transport.cnp": "ack", "host.transport.entropy": {"kind": "reps"}},
+    "host.transport.entropy.": LOSSY
+    | {"host.transport.cnp": "ack", "host.transport.entropy": {"kind": "reps"}},
     "host.transport.hpcc.": LOSSY | {"host.transport.congestion": "hpcc"},
     "host.transport.swift.": LOSSY,
     "host.transport.timely.": LOSSY,
@@ -65,7 +75,8 @@ CONTEXT: dict[str, dict[str, Any]] = {
     "switch.ecn.km": {"switch.ecn": {"kmin": "50kB", "kmax": "100kB"}},
     "switch.mmu.": LOSSLESS,
     "switch.mmu.group.": LOSSLESS | {"switch.mmu.group": [{"priorities": [3], "reserved": "4kB"}]},
-    "switch.mmu.group.reserved": LOSSLESS | {"switch.mmu.group": [{"priorities": [3], "alpha": 0.5}]},
+    "switch.mmu.group.reserved": LOSSLESS
+    | {"switch.mmu.group": [{"priorities": [3], "alpha": 0.5}]},
     "switch.mmu.ingress_alpha": {"switch.sharing": "conweave"},
     "switch.mmu.mtu": {"switch.sharing": "conweave"},
     "switch.mmu.nic_rate": {"switch.sharing": "hpcc"},
@@ -83,13 +94,19 @@ CONTEXT: dict[str, dict[str, Any]] = {
     "topology.override.": {"topology.override.link": "host0-switch0"},
     "traffic.background.": {"run.until": "10ms"},
     "traffic.incast.": {"traffic.bytes": "1MB", "traffic.rounds": 2, "traffic.period": "1ms"},
-    "traffic.incast.request_delay": {"traffic": [{"kind": "incast", "bytes": "1MB", "rounds": 2, "closed_loop": True}]},
+    "traffic.incast.request_delay": {
+        "traffic": [{"kind": "incast", "bytes": "1MB", "rounds": 2, "closed_loop": True}]
+    },
     "traffic.pairs.period": ROUNDS,
     "traffic.permutation.period": ROUNDS,
     "traffic.random.duration": {"traffic.flows_per_second": 1000},
     "traffic.random.flows_per_second": {"traffic.duration": "1ms"},
     "traffic.random.load": {"traffic.load_basis": "host_payload", "traffic.duration": "1ms"},
-    "traffic.random.sigma": {"traffic.arrivals": "lognormal", "traffic.flows_per_second": 1000, "traffic.duration": "1ms"},
+    "traffic.random.sigma": {
+        "traffic.arrivals": "lognormal",
+        "traffic.flows_per_second": 1000,
+        "traffic.duration": "1ms",
+    },
     "traffic.cluster.idle_release": {"traffic.framework": "tez"},
     "traffic.cluster.next_task": {"traffic.framework": "tez"},
     "traffic.sizes.fixed": {"traffic.sizes": {}},
@@ -103,16 +120,29 @@ CONTEXT: dict[str, dict[str, Any]] = {
 #: Other keys of the scenario when the key itself is left out, so that it has a default. By key, or
 #: for all keys of a table.
 LEFT_OUT: dict[str, dict[str, Any]] = {
-    "host.nic_queue.": {"host.scheduling": "dwrr", "host.nic_queue": [{"weight": 1}, {"weight": 2}]},
-    "host.nic_queue.strict": {"host.scheduling": "strict_priority", "host.nic_queue": [{"name": "low"}, {"name": "high"}]},
+    "host.nic_queue.": {
+        "host.scheduling": "dwrr",
+        "host.nic_queue": [{"weight": 1}, {"weight": 2}],
+    },
+    "host.nic_queue.strict": {
+        "host.scheduling": "strict_priority",
+        "host.nic_queue": [{"name": "low"}, {"name": "high"}],
+    },
     "host.priorities": {"host.scheduling": "strict_priority"},
     "host.processor.": {"host.processor.packet_time": "1us"},
     "host.processor.packet_time": {"host.processor.interrupt_time": "1us"},
     "host.storm.": {"host.storm.until": "1ms"},
     "host.storm.until": {"run.until": "10ms"},
     "host.transport.rdma.": {"host.transport.mode": "gbn_no_pfc"},
-    **dict.fromkeys([f"host.transport.rdma.{name}" for name in ("bdp", "rto_high", "rto_low", "rto_low_frames")], IRN),
-    "host.transport.rdma.mode": LOSSLESS | {"host.transport": {"kind": "rdma"}, "traffic.priority": 3},
+    **dict.fromkeys(
+        [
+            f"host.transport.rdma.{name}"
+            for name in ("bdp", "rto_high", "rto_low", "rto_low_frames")
+        ],
+        IRN,
+    ),
+    "host.transport.rdma.mode": LOSSLESS
+    | {"host.transport": {"kind": "rdma"}, "traffic.priority": 3},
     "host.transport.tcp.hystart_plusplus": {"host.transport.congestion": "newreno"},
     "host.transport.mptcp.queue_segments": {"host.transport.mptcp.coupling": "queue_aware"},
     "switch.aqm.coupling": {"switch.aqm": {"kind": "pi2", "ecn": True, "scalable": True}},
@@ -124,7 +154,10 @@ LEFT_OUT: dict[str, dict[str, Any]] = {
     "switch.priorities": {"switch.scheduling": "strict_priority"},
     "switch.processor.": {"switch.processor.packet_time": "1us"},
     "switch.processor.packet_time": {"switch.processor.interrupt_time": "1us"},
-    "switch.queue.strict": {"switch.scheduling": "strict_priority", "switch.queue": [{"name": "low"}, {"name": "high"}]},
+    "switch.queue.strict": {
+        "switch.scheduling": "strict_priority",
+        "switch.queue": [{"name": "low"}, {"name": "high"}],
+    },
     "switch.voq.credit": {"switch.voq.ports_per_core": 2},
     "switch.voq.xoff": {"switch.pfc.priorities": [3], "switch.scheduling": "strict_priority"},
     "switch.voq.xon": {"switch.pfc.priorities": [3], "switch.scheduling": "strict_priority"},
@@ -136,23 +169,49 @@ LEFT_OUT: dict[str, dict[str, Any]] = {
     "topology.override.rate": {"topology.override": [{"link": "host0-switch0", "delay": "2us"}]},
     "traffic.datagram.": {"traffic.duration": "1ms"},
     "traffic.datagram.duration": {"traffic.bytes": "1MB"},
-    **dict.fromkeys([f"traffic.flows.{name}" for name in ("coflows", "megabyte", "placement", "size_scale", "time_scale")], COFLOW),
+    **dict.fromkeys(
+        [
+            f"traffic.flows.{name}"
+            for name in ("coflows", "megabyte", "placement", "size_scale", "time_scale")
+        ],
+        COFLOW,
+    ),
     "traffic.flows.origin": {"traffic": [{"kind": "flows", "format": "hpcc", "file": "flow.txt"}]},
     "traffic.incast.bytes": {"traffic": [{"kind": "incast", "total": "1MB"}]},
     "traffic.incast.rounds": {"traffic": [{"kind": "incast", "bytes": "1MB"}]},
     "traffic.incast.period": {"traffic": [{"kind": "incast", "bytes": "1MB"}]},
     "traffic.pairs.period": {"traffic": [{"kind": "pairs", "pairs": [[0, 1]], "sizes": "1MB"}]},
     "traffic.permutation.period": {"traffic": [{"kind": "permutation", "sizes": "1MB"}]},
-    "traffic.random.": {"traffic": [{"kind": "random", "sizes": "1MB", "flows_per_second": 1000, "duration": "1ms"}]},
+    "traffic.random.": {
+        "traffic": [{"kind": "random", "sizes": "1MB", "flows_per_second": 1000, "duration": "1ms"}]
+    },
     "traffic.random.sigma": {"traffic.arrivals": "lognormal"},
     "traffic.random.matrix_sha256": {
         "topology": {"kind": "leaf_spine", "leaves": 2, "spines": 1, "hosts_per_leaf": 2},
         "traffic.matrix": "matrix.csv",
     },
-    "traffic.random.duration": {"traffic": [{"kind": "random", "sizes": "1MB", "flows_per_second": 1000, "flows": 10}]},
-    "traffic.random.flows_per_second": {"traffic": [{"kind": "random", "sizes": "1MB", "load": 0.5, "load_basis": "host_payload", "duration": "1ms"}]},
-    "traffic.sizes.": {"traffic": [{"kind": "pairs", "pairs": [[0, 1]], "sizes": {"file": "sizes.txt", "unit": "1B"}}]},
-    "traffic.sizes.file": {"traffic": [{"kind": "pairs", "pairs": [[0, 1]], "sizes": {"fixed": "1MB"}}]},
+    "traffic.random.duration": {
+        "traffic": [{"kind": "random", "sizes": "1MB", "flows_per_second": 1000, "flows": 10}]
+    },
+    "traffic.random.flows_per_second": {
+        "traffic": [
+            {
+                "kind": "random",
+                "sizes": "1MB",
+                "load": 0.5,
+                "load_basis": "host_payload",
+                "duration": "1ms",
+            }
+        ]
+    },
+    "traffic.sizes.": {
+        "traffic": [
+            {"kind": "pairs", "pairs": [[0, 1]], "sizes": {"file": "sizes.txt", "unit": "1B"}}
+        ]
+    },
+    "traffic.sizes.file": {
+        "traffic": [{"kind": "pairs", "pairs": [[0, 1]], "sizes": {"fixed": "1MB"}}]
+    },
 }
 
 
@@ -185,9 +244,16 @@ class Probe:
     def range(self, key: Key) -> str | None:
         if key.type.many or not key.type.words:
             return None
-        extremes = next((values for word, values in EXTREMES.items() if key.type.words[0].startswith(word)), ())
+        extremes = next(
+            (values for word, values in EXTREMES.items() if key.type.words[0].startswith(word)), ()
+        )
         said = [text for value in extremes if (text := self.refusal(key, value))]
-        if extremes and not said and self.error(key, extremes[-1]) is None and self.error(key, extremes[0]) is None:
+        if (
+            extremes
+            and not said
+            and self.error(key, extremes[-1]) is None
+            and self.error(key, extremes[0]) is None
+        ):
             return "0 or more" if extremes[0] != -1.0 else "any number"
         return "; ".join(dict.fromkeys(said)) or None
 
@@ -195,7 +261,11 @@ class Probe:
         """Returns the valid range from afflux's error, if afflux refuses the value because of its
         size."""
         error = self.error(key, value)
-        if error is None or error.key is None or re.sub(r"\[\d+\]|\.\d+(?=\.|$)", "", error.key) != key.path:
+        if (
+            error is None
+            or error.key is None
+            or re.sub(r"\[\d+\]|\.\d+(?=\.|$)", "", error.key) != key.path
+        ):
             return None
         text = str(error).partition(f"key {error.key}: ")[2]
         text = re.sub(r'^(found [^:]*|"[^"]*"): ', "", text)
@@ -205,7 +275,11 @@ class Probe:
         if ELSEWHERE.search(text) or str(inputs()) in text:
             return None
         _, write, rest = text.rpartition("write ")
-        said = (rest if write else text).removeprefix("allowed is ").removesuffix("; one that is down is a [[topology.fault]]")
+        said = (
+            (rest if write else text)
+            .removeprefix("allowed is ")
+            .removesuffix("; one that is down is a [[topology.fault]]")
+        )
         return said if LIMIT.search(said) else None
 
     def error(self, key: Key, value: Any) -> "afflux.ScenarioError | None":
@@ -222,7 +296,11 @@ class Probe:
     def computed(self, key: Key) -> Any:
         """Returns afflux's value for a missing key, or None if it has none. Raises `ScenarioError`
         if the key is required."""
-        further = {begin: others for begin, others in LEFT_OUT.items() if begin.endswith(".") or begin == key.place}
+        further = {
+            begin: others
+            for begin, others in LEFT_OUT.items()
+            if begin.endswith(".") or begin == key.place
+        }
         scenario, table = self.around(key, CONTEXT, further)
         table.pop(key.name, None)
         found: Any = with_defaults(self.checked(scenario).resolved)
@@ -234,14 +312,19 @@ class Probe:
     def checked(self, scenario: dict[str, Any]) -> Any:
         return afflux.Scenario(scenario, path=inputs() / "scenario.toml").check()
 
-    def around(self, key: Key, *contexts: dict[str, dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+    def around(
+        self, key: Key, *contexts: dict[str, dict[str, Any]]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Returns a scenario with the key's table, and that table in it."""
         scenario = self.scenario(key.table)
         table = scenario
         for step in self.steps(key.table):
             name = step.place.rpartition(".")[2]
             inner = table.get(name)
-            if not (isinstance(inner, dict) or (isinstance(inner, list) and inner and isinstance(inner[0], dict))):
+            if not (
+                isinstance(inner, dict)
+                or (isinstance(inner, list) and inner and isinstance(inner[0], dict))
+            ):
                 table[name] = self.fresh(step)
             table = table[name]
             if isinstance(table, list):
@@ -256,12 +339,22 @@ class Probe:
             table = table[step.place.rpartition(".")[2]]
             table = table[0] if isinstance(table, list) else table
         kinds = key.table.key("kind")
-        if kinds is not None and (kind := re.search(r"With `(\w+)`", key.text)) and kind[1] in [word for word, _ in kinds.type.choices]:
+        if (
+            kinds is not None
+            and (kind := re.search(r"With `(\w+)`", key.text))
+            and kind[1] in [word for word, _ in kinds.type.choices]
+        ):
             table["kind"] = kind[1]
         return scenario, table
 
     def fresh(self, table: Table) -> Any:
-        made = self.filled(table.parent, table.kind) if table.kind and table.parent else self.filled(table) if table.kinds or self.must(table) else {}
+        made = (
+            self.filled(table.parent, table.kind)
+            if table.kind and table.parent
+            else self.filled(table)
+            if table.kinds or self.must(table)
+            else {}
+        )
         return [made] if table.array else made
 
     def must(self, table: Table) -> bool:
@@ -279,7 +372,11 @@ class Probe:
         return chain
 
     def scenario(self, table: Table) -> dict[str, Any]:
-        scenario: dict[str, Any] = {"format": 1, "topology": {"kind": "star", "hosts": 4}, "traffic": [{"kind": "pairs", "pairs": [[0, 1]], "sizes": "1MB"}]}
+        scenario: dict[str, Any] = {
+            "format": 1,
+            "topology": {"kind": "star", "hosts": 4},
+            "traffic": [{"kind": "pairs", "pairs": [[0, 1]], "sizes": "1MB"}],
+        }
         for step in self.steps(table):
             if step.kind and "." not in step.place:
                 fresh = self.filled(step.parent, step.kind)

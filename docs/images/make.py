@@ -27,7 +27,14 @@ SIZE = ViewportSize(width=1280, height=800)
 
 def afflux(*arguments: str, cwd: Path) -> str:
     environment = os.environ | {"FORCE_COLOR": "1", "COLUMNS": str(COLUMNS)}
-    return subprocess.run([sys.executable, "-m", "afflux", *arguments], cwd=cwd, env=environment, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        [sys.executable, "-m", "afflux", *arguments],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
 
 
 def simulate(where: Path) -> None:
@@ -38,7 +45,13 @@ def simulate(where: Path) -> None:
         (where / file).write_text(content, encoding="utf-8")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for block in re.findall(r"^```sh\n(.*?)^```$", text, re.M | re.S):
-        subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=where, env=os.environ | {"PATH": path}, stdout=subprocess.DEVNULL, check=True)
+        subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", block],
+            cwd=where,
+            env=os.environ | {"PATH": path},
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
 
 
 def terminal(where: Path) -> str:
@@ -49,12 +62,16 @@ def terminal(where: Path) -> str:
         console.print()
     svg = console.export_svg(title="afflux")
     # Remove fonts from other servers, so that the picture causes no network requests.
-    return re.sub(r"@font-face \{.*?\}", "", svg, flags=re.S).replace("Fira Code", "DejaVu Sans Mono, Menlo, Consolas")
+    return re.sub(r"@font-face \{.*?\}", "", svg, flags=re.S).replace(
+        "Fira Code", "DejaVu Sans Mono, Menlo, Consolas"
+    )
 
 
 def report(where: Path) -> bytes:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"))
+        browser = playwright.chromium.launch(
+            executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium")
+        )
         page = browser.new_page(viewport=SIZE, color_scheme="light", locale="en-GB")
         page.goto((where / POINTS / "rack.html").as_uri())
         page.wait_for_timeout(1_000)

@@ -18,13 +18,18 @@ KINDS = ("image/png", "text/plain")
 def ran(path: Path, dir: Path) -> Any:
     """Returns the notebook with the outputs of a run in `dir`."""
     notebook = nbformat.read(path, as_version=4)
-    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(dir)}}).execute()
+    nbclient.NotebookClient(
+        notebook, timeout=120, resources={"metadata": {"path": str(dir)}}
+    ).execute()
     for cell in notebook.cells:
         cell.metadata = {}
         if cell.cell_type == "code":
             cell.execution_count = None
             cell.outputs = [reduced(output) for output in cell.outputs]
-    notebook.metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}, "language_info": {"name": "python"}}
+    notebook.metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
     return notebook
 
 

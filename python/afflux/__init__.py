@@ -13,7 +13,17 @@
 TYPE_CHECKING = False  # not from `typing`, which takes longer to import than all of this
 if TYPE_CHECKING:
     from . import batch, report
-    from ._core import Error, Model, Progress, ResultExists, RunError, ScenarioError, __version__, models, schema
+    from ._core import (
+        Error,
+        Model,
+        Progress,
+        ResultExists,
+        RunError,
+        ScenarioError,
+        __version__,
+        models,
+        schema,
+    )
     from .batch.grid import Sweep, sweep
     from .comparison.compare import Comparison, compare
     from .congestion import Ack, CongestionControl

@@ -215,7 +215,20 @@ class Scenario:
         """True if any switch has priority flow control."""
     def expected(self) -> Expected:
         """Estimates the run: bytes, packet-hops, memory. Raises `RunError`."""
-    def tiers(self) -> list[tuple[int, str, int, list[int], _Links, _Links, tuple[float, float] | None, list[tuple[str, list[str]]]]]:
+    def tiers(
+        self,
+    ) -> list[
+        tuple[
+            int,
+            str,
+            int,
+            list[int],
+            _Links,
+            _Links,
+            tuple[float, float] | None,
+            list[tuple[str, list[str]]],
+        ]
+    ]:
         """Tiers of the fabric from the top down: height, name, count, hosts of each rack, links to
         the tier below and within the tier, oversubscription, named hosts of each rack."""
     def flow_list(self) -> tuple[Table, int]:
@@ -389,13 +402,17 @@ def has_faults() -> bool:
 def read_parquet(path: str | os.PathLike[str]) -> Table: ...
 def read_capture(
     path: str | os.PathLike[str], gap_ns: int
-) -> tuple[Table, list[str], int, int, int, list[tuple[str | None, str | None, int, list[int]]], bool]:
+) -> tuple[
+    Table, list[str], int, int, int, list[tuple[str | None, str | None, int, list[int]]], bool
+]:
     """Reads a capture. Returns its flows, the addresses of its hosts, its start time (ns since
     1970), the number of frames, the number of frames used, notes, and whether the file ends within
     a frame. A note has the kind of frames that belong to no flow, a sentence about omitted data,
     the number of such frames, and the first of them."""
 
-def read_flows(path: str | os.PathLike[str], format: str, origin_ns: int) -> tuple[Table, list[str]]:
+def read_flows(
+    path: str | os.PathLike[str], format: str, origin_ns: int
+) -> tuple[Table, list[str]]:
     """Reads the flows of a flow file in HPCC's format (`"hpcc"`) or of a connection matrix
     (`"htsim"`). Returns them with notes."""
 
@@ -410,7 +427,11 @@ def flow_table(
     dscps: Sequence[int | None] | None = None,
     priorities: Sequence[int | None] | None = None,
 ) -> Table: ...
-def table_of(columns: Sequence[tuple[str, Sequence[str | None] | Sequence[bool | None] | Sequence[float | None]]]) -> Table:
+def table_of(
+    columns: Sequence[
+        tuple[str, Sequence[str | None] | Sequence[bool | None] | Sequence[float | None]]
+    ],
+) -> Table:
     """Returns a table of these named columns. A column has values of one type, and `None`."""
 
 def wrong_name(name: str) -> str | None:

@@ -62,7 +62,9 @@ class _Formats(_Group):
     """`afflux import` and `afflux export`, whose help lists the options of every format."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        every = [command for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))]
+        every = [
+            command for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))
+        ]
         formats.show_help(self, ctx, every)
 
 
@@ -75,8 +77,12 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-importing = typer.Typer(name="import", cls=_Formats, help="Read files of other tools.", no_args_is_help=True)
-exporting = typer.Typer(name="export", cls=_Formats, help="Write files for other tools.", no_args_is_help=True)
+importing = typer.Typer(
+    name="import", cls=_Formats, help="Read files of other tools.", no_args_is_help=True
+)
+exporting = typer.Typer(
+    name="export", cls=_Formats, help="Write files for other tools.", no_args_is_help=True
+)
 
 
 def version(wanted: bool) -> None:
@@ -87,16 +93,34 @@ def version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    _version: Annotated[bool, typer.Option("--version", callback=version, is_eager=True, help="Print version and commit, and exit.")] = False,
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=version, is_eager=True, help="Print version and commit, and exit."
+        ),
+    ] = False,
     _no_pager: NoPager = False,
 ) -> None:
     pass
 
 
-def _register(to: typer.Typer, function: Callable[..., Any], panel: str, examples: Sequence[str], name: str | None = None) -> None:
+def _register(
+    to: typer.Typer,
+    function: Callable[..., Any],
+    panel: str,
+    examples: Sequence[str],
+    name: str | None = None,
+) -> None:
     help = escape(" ".join((function.__doc__ or "").split()))
     first, dot, _ = help.partition(". ")
-    to.command(name, cls=_Command, help=help, short_help=first + dot.strip(), epilog=example(*examples), rich_help_panel=panel)(function)
+    to.command(
+        name,
+        cls=_Command,
+        help=help,
+        short_help=first + dot.strip(),
+        epilog=example(*examples),
+        rich_help_panel=panel,
+    )(function)
 
 
 for panel, rows in commands.GROUPS.items():

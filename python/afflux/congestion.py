@@ -92,7 +92,9 @@ def is_paced(make: object) -> bool:
     return bool(getattr(make, "paced", False))
 
 
-def of_file(path: str | os.PathLike[str], text: str, name: str | None, parameters: Mapping[str, Any]) -> tuple[Callable[[], CongestionControl], bool]:
+def of_file(
+    path: str | os.PathLike[str], text: str, name: str | None, parameters: Mapping[str, Any]
+) -> tuple[Callable[[], CongestionControl], bool]:
     """Returns a function without arguments that makes objects of the class in a Python file, and
     whether the class sets its own pacing rate.
 
@@ -105,20 +107,38 @@ def of_file(path: str | os.PathLike[str], text: str, name: str | None, parameter
     try:
         exec(compile(text, path, "exec"), module.__dict__)
     except Exception as error:
-        line = error.lineno if isinstance(error, SyntaxError) else traceback.extract_tb(error.__traceback__)[-1].lineno
-        raise ScenarioError(f"{path}:{line}: host.python.file: {type(error).__name__}: {error}") from error
-    found = {key: value for key, value in vars(module).items() if _is_control(value) and value.__module__ == module.__name__}
+        line = (
+            error.lineno
+            if isinstance(error, SyntaxError)
+            else traceback.extract_tb(error.__traceback__)[-1].lineno
+        )
+        raise ScenarioError(
+            f"{path}:{line}: host.python.file: {type(error).__name__}: {error}"
+        ) from error
+    found = {
+        key: value
+        for key, value in vars(module).items()
+        if _is_control(value) and value.__module__ == module.__name__
+    }
     if name is None and len(found) != 1:
-        what = f'the classes {", ".join(found)}: write class = "NAME" with one of them' if found else _NONE
+        what = (
+            f'the classes {", ".join(found)}: write class = "NAME" with one of them'
+            if found
+            else _NONE
+        )
         raise ScenarioError(f"{path}: host.python.class: the file has {what}")
     if name is not None and name not in found:
         what = f"there are {', '.join(found)}" if found else f"the file has {_NONE}"
-        raise ScenarioError(f"{path}: host.python.class: no class {name!r} derived from afflux.CongestionControl: {what}")
+        raise ScenarioError(
+            f"{path}: host.python.class: no class {name!r} derived from afflux.CongestionControl: {what}"
+        )
     made = found[name or next(iter(found))]
     try:
         made(**parameters)
     except Exception as error:
-        raise ScenarioError(f"{path}: host.python.parameters: {made.__name__}({', '.join(f'{k}={v!r}' for k, v in parameters.items())}): {error}") from error
+        raise ScenarioError(
+            f"{path}: host.python.parameters: {made.__name__}({', '.join(f'{k}={v!r}' for k, v in parameters.items())}): {error}"
+        ) from error
     return functools.partial(made, **parameters), is_paced(made)
 
 
@@ -126,7 +146,9 @@ def located(path: str | os.PathLike[str], error: Exception) -> Exception:
     """Converts an exception raised by a class in a file to a `RunError` that names file, line and
     method."""
     path = os.fspath(path)
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path
+    ]
     place = f"{path}:{frames[-1].lineno}: {frames[-1].name}: " if frames else f"{path}: "
     return RunError(f"{place}{type(error).__name__}: {error}")
 
@@ -135,4 +157,8 @@ _NONE = "no class derived from afflux.CongestionControl"
 
 
 def _is_control(value: object) -> bool:
-    return isinstance(value, type) and issubclass(value, CongestionControl) and value is not CongestionControl
+    return (
+        isinstance(value, type)
+        and issubclass(value, CongestionControl)
+        and value is not CongestionControl
+    )

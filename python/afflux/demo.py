@@ -36,7 +36,13 @@ SCENARIO = files("hadoop") / "small.toml"
 #: Seeds of the demo. They differ from the seeds with which the disks below were chosen.
 SEEDS = tuple(range(11, 19))
 #: Name of each design in the demo, and its name in the Hadoop study.
-DESIGN_NAMES = {"deep": "deep", "shallow": "shallow", "shallow-ecn": "ecn", "shallow-ecn-pfc": "ecn_pfc", "shallow-dctcp": "dctcp"}
+DESIGN_NAMES = {
+    "deep": "deep",
+    "shallow": "shallow",
+    "shallow-ecn": "ecn",
+    "shallow-ecn-pfc": "ecn_pfc",
+    "shallow-dctcp": "dctcp",
+}
 #: Settings that make the network most of the job time: NVMe disks and a light sort. Eight seeds
 #: then show the differences.
 QUICK = {
@@ -69,7 +75,18 @@ MEASURES = (
     *(metric for metric in METRICS if metric.name in ("ecn_marks", "pause_frames", "cost")),
 )
 #: Row titles of the printed table.
-ROWS = ("job time", "95 %", "change", "verdict", "one call", "tail drops", "early drops", "marks", "pauses", "price, USD")
+ROWS = (
+    "job time",
+    "95 %",
+    "change",
+    "verdict",
+    "one call",
+    "tail drops",
+    "early drops",
+    "marks",
+    "pauses",
+    "price, USD",
+)
 NOTES = (say("demo.note", seeds=len(SEEDS)),)
 
 
@@ -79,7 +96,10 @@ def points() -> list[batch.Point]:
     for prefix, keys in (("", QUICK), (WITHOUT_TRAFFIC, QUICK | {"traffic[1].start": "3000s"})):
         for name, design in DESIGN_NAMES.items():
             price = {} if design == "deep" else {"cost.override[0].switch": SHALLOW_PRICE}
-            made += [batch.Point(prefix + name, SCENARIO, DESIGNS[design] | keys | price, seed) for seed in SEEDS]
+            made += [
+                batch.Point(prefix + name, SCENARIO, DESIGNS[design] | keys | price, seed)
+                for seed in SEEDS
+            ]
     return made
 
 
@@ -94,14 +114,24 @@ class Background:
 
     @classmethod
     def of(cls, designs: Designs, without_traffic: Designs) -> "Background":
-        return cls(without_traffic, {name: mean([_others(result) for result in design.results.values()]) for name, design in designs.items()})
+        return cls(
+            without_traffic,
+            {
+                name: mean([_others(result) for result in design.results.values()])
+                for name, design in designs.items()
+            },
+        )
 
 
 def _others(result: Result) -> float:
     """Returns the throughput of the background traffic in bits per second: all delivered bytes
     minus those of finished flows, because only the job's flows finish."""
     flows = result.flows
-    job = sum(size for size, finish in zip(flows.column("bytes"), flows.column("finish_ns"), strict=True) if finish is not None)
+    job = sum(
+        size
+        for size, finish in zip(flows.column("bytes"), flows.column("finish_ns"), strict=True)
+        if finish is not None
+    )
     return float(8e9 * (result.summary["delivered_bytes"] - job) / result.summary["simulated_ns"])
 
 
@@ -120,10 +150,17 @@ def cells(designs: Designs, found: Comparison) -> tuple[list[str], list[tuple[st
 def _column(design: Design, against: Difference | None) -> tuple[str, ...]:
     job = design.value(JOB_TIME)
     early = _mean(design, "drops_by_reason", "red")
-    counts = (_mean(design, "drops") - early, early, _mean(design, "ecn_marks"), _mean(design, "pause_frames"))
+    counts = (
+        _mean(design, "drops") - early,
+        early,
+        _mean(design, "ecn_marks"),
+        _mean(design, "pause_frames"),
+    )
     return (
         text.time(job.mean if job else None),
-        f"{_seconds(job.low)}–{_seconds(job.high)} s" if job and job.low is not None and job.high is not None else "–",
+        f"{_seconds(job.low)}–{_seconds(job.high)} s"
+        if job and job.low is not None and job.high is not None
+        else "–",
         changes.by(against) if against and against.share is not None else "–",
         against.verdict if against else "–",
         text.time(_mean(design, *CALL.path)),
@@ -141,7 +178,10 @@ def judged(found: Comparison) -> dict[str, Difference]:
     (Holm): a difference that is clear only when tested alone becomes unclear."""
     times = [d for d in found.differences if d.metric is JOB_TIME]
     held = holm([1.0 if d.p is None else d.p for d in times])
-    return {d.design: replace(d, verdict=UNCLEAR) if d.p is not None and d.clear and not holds else d for d, holds in zip(times, held, strict=True)}
+    return {
+        d.design: replace(d, verdict=UNCLEAR) if d.p is not None and d.clear and not holds else d
+        for d, holds in zip(times, held, strict=True)
+    }
 
 
 @dataclass(frozen=True)
@@ -160,7 +200,9 @@ class _Judged:
     @classmethod
     def of(cls, designs: Designs, found: Comparison) -> "_Judged":
         base, times = designs[found.baseline], judged(found)
-        sooner, later = ([d for d in times.values() if d.verdict == verdict] for verdict in (BETTER, WORSE))
+        sooner, later = (
+            [d for d in times.values() if d.verdict == verdict] for verdict in (BETTER, WORSE)
+        )
         least = min(sooner, key=lambda d: d.design_mean, default=None)
         best = None
         if least:
@@ -177,16 +219,41 @@ def answer(designs: Designs, found: Comparison, background: Background) -> Marke
     certain = _certainty(of)
     if best:
         parts = [(say("demo.choose", design=_name(best.design)), True)]
-        parts += [(say("demo.size", told=in_words(best), base=_name(base.name)), False), (_cause(designs, base, best.design), False)]
+        parts += [
+            (say("demo.size", told=in_words(best), base=_name(base.name)), False),
+            (_cause(designs, base, best.design), False),
+        ]
         new, old = (_mean(design, *COST.path) for design in (designs[best.design], base))
         if new != old:
-            parts.append((say("demo.cost", currency=found.currency or "", new=COST.show(new), old=COST.show(old)), False))
+            parts.append(
+                (
+                    say(
+                        "demo.cost",
+                        currency=found.currency or "",
+                        new=COST.show(new),
+                        old=COST.show(old),
+                    ),
+                    False,
+                )
+            )
         certain += _rivals(designs, best.design, [name for name in times if name != best.design])
     else:
-        parts = [(say("demo.stay", design=_name(base.name)) if len(of.later) == len(times) else say("demo.undecided"), True)]
+        parts = [
+            (
+                say("demo.stay", design=_name(base.name))
+                if len(of.later) == len(times)
+                else say("demo.undecided"),
+                True,
+            )
+        ]
     certain += _twins(designs, list(times))
-    parts += [(say("demo.certain", items=join(certain, ("; ", "；"))), False), (say("demo.pays", rates=_rates(base, background)), False)]
-    parts += [(say("demo.change", quiet=_without_traffic(background.without_traffic, best, base)), False)]
+    parts += [
+        (say("demo.certain", items=join(certain, ("; ", "；"))), False),
+        (say("demo.pays", rates=_rates(base, background)), False),
+    ]
+    parts += [
+        (say("demo.change", quiet=_without_traffic(background.without_traffic, best, base)), False)
+    ]
     return Marked.of([part for part in parts if part[0]])
 
 
@@ -203,7 +270,9 @@ def explained(designs: Designs, found: Comparison, background: Background) -> re
     if best:
         head = _heading(designs, found, best)
         why = [words for words in [_cause(designs, base, best.design)] if words]
-        rivals = _rivals(designs, best.design, [name for name in of.times if name != best.design], alone)
+        rivals = _rivals(
+            designs, best.design, [name for name in of.times if name != best.design], alone
+        )
         # How much the other designs would change the result belongs to the certainty of the choice.
         sure = [*sure[:1], *rivals, *sure[1:]]
     else:
@@ -211,12 +280,35 @@ def explained(designs: Designs, found: Comparison, background: Background) -> re
         stays = of.later and len(of.later) == len(of.times)
         means = [value.mean for design in designs.values() if (value := design.value(JOB_TIME))]
         least, most = _seconds(min(means)), _seconds(max(means))
-        head = join([say("demo.stay", design=_name(base.name)) if stays else say("demo.undecided"), say("demo.spread", low=least, high=most)])
-    sentences = [say("demo.sure", items=words if words.startswith(tuple(designs)) else _capital(words)) for words in sure]
-    without_traffic = _capital(say("demo.sure", items=_without_traffic(background.without_traffic, best, base)))
-    conditions = [without_traffic, say("demo.change.start"), say("demo.pays", rates=_rates(base, background)), say("demo.change.price")]
+        head = join(
+            [
+                say("demo.stay", design=_name(base.name)) if stays else say("demo.undecided"),
+                say("demo.spread", low=least, high=most),
+            ]
+        )
+    sentences = [
+        say("demo.sure", items=words if words.startswith(tuple(designs)) else _capital(words))
+        for words in sure
+    ]
+    without_traffic = _capital(
+        say("demo.sure", items=_without_traffic(background.without_traffic, best, base))
+    )
+    conditions = [
+        without_traffic,
+        say("demo.change.start"),
+        say("demo.pays", rates=_rates(base, background)),
+        say("demo.change.price"),
+    ]
     return report.PageAnswer(
-        head, rest=sentences[3:], facts=report.Facts(why=why, cause=CALL, sure=sentences[:3], change=conditions, chosen=best.design if best else None)
+        head,
+        rest=sentences[3:],
+        facts=report.Facts(
+            why=why,
+            cause=CALL,
+            sure=sentences[:3],
+            change=conditions,
+            chosen=best.design if best else None,
+        ),
     )
 
 
@@ -248,7 +340,11 @@ def _calls(designs: Designs, base: Design, key: str = "demo.calls") -> Words:
     """Compares the time of a call behind the first design with that behind the others."""
     calls = sorted(_mean(design, *CALL.path) for design in designs.values() if design is not base)
     low, high = (text.time(call, 2) for call in (calls[0], calls[-1]))
-    return say(key, deep=text.time(_mean(base, *CALL.path), 2), others=low if low == high else say("demo.range", low=low, high=high))
+    return say(
+        key,
+        deep=text.time(_mean(base, *CALL.path), 2),
+        others=low if low == high else say("demo.range", low=low, high=high),
+    )
 
 
 def _certainty(of: _Judged, named: set[str] | None = None) -> list[Words]:
@@ -259,31 +355,73 @@ def _certainty(of: _Judged, named: set[str] | None = None) -> list[Words]:
         if some:
             every = word == "beat" and len(some) == len(of.times) > 1
             key = f"demo.{word}.{'all' if every else 'one' if len(some) == 1 else 'many'}"
-            certain.append(say(key, count=len(some), names=_names([d.design for d in some]), base=_name(of.base.name), percent=_percent(some)))
+            certain.append(
+                say(
+                    key,
+                    count=len(some),
+                    names=_names([d.design for d in some]),
+                    base=_name(of.base.name),
+                    percent=_percent(some),
+                )
+            )
     if same := [d.design for d in of.times.values() if d.verdict == SAME]:
         certain.append(say("demo.same", base=_name(of.base.name), names=_names(same)))
-    left = [d for d in of.times.values() if d not in of.sooner + of.later and d.verdict != SAME and (named is None or d.design in named)]
+    left = [
+        d
+        for d in of.times.values()
+        if d not in of.sooner + of.later
+        and d.verdict != SAME
+        and (named is None or d.design in named)
+    ]
     if left:
-        certain.append(say("demo.open", base=_name(of.base.name), items=_ranges({d.design: d for d in left})))
+        certain.append(
+            say("demo.open", base=_name(of.base.name), items=_ranges({d.design: d for d in left}))
+        )
     return certain
 
 
-def _against(designs: Designs, best: str, names: list[str]) -> tuple[dict[str, Difference], set[str]]:
+def _against(
+    designs: Designs, best: str, names: list[str]
+) -> tuple[dict[str, Difference], set[str]]:
     """Returns the differences between `best` and each of `names`, judged together (Holm), and the
     names that `best` clearly beats."""
-    found = {name: d for name in names if (d := difference(JOB_TIME, designs[name], designs[best], designs[best].seeds))}
-    held = dict(zip(found, holm([1.0 if d.p is None else d.p for d in found.values()]), strict=True))
+    found = {
+        name: d
+        for name in names
+        if (d := difference(JOB_TIME, designs[name], designs[best], designs[best].seeds))
+    }
+    held = dict(
+        zip(found, holm([1.0 if d.p is None else d.p for d in found.values()]), strict=True)
+    )
     return found, {name for name in found if held[name] and found[name].verdict == BETTER}
 
 
-def _rivals(designs: Designs, best: str, names: list[str], named: set[str] | None = None) -> list[Words]:
+def _rivals(
+    designs: Designs, best: str, names: list[str], named: set[str] | None = None
+) -> list[Words]:
     """Compares the chosen design with its rivals. `named` limits the list (default: all)."""
     found, worse = _against(designs, best, names)
     listed = [name for name in found if named is None or name in named]
     beaten = [name for name in listed if name in worse]
-    rivals = [say("demo.over", name=best, names=_names(beaten), percent=_percent([found[name] for name in beaten]))] if beaten else []
+    rivals = (
+        [
+            say(
+                "demo.over",
+                name=best,
+                names=_names(beaten),
+                percent=_percent([found[name] for name in beaten]),
+            )
+        ]
+        if beaten
+        else []
+    )
     # Possible change of the job time if one of the unbeaten designs were chosen instead.
-    back = {name: d for name in listed if name not in worse and (d := difference(JOB_TIME, designs[best], designs[name], designs[best].seeds))}
+    back = {
+        name: d
+        for name in listed
+        if name not in worse
+        and (d := difference(JOB_TIME, designs[best], designs[name], designs[best].seeds))
+    }
     return rivals + ([say("demo.beyond", name=best, items=_ranges(back))] if back else [])
 
 
@@ -294,17 +432,33 @@ def _ranges(some: dict[str, Difference]) -> Words:
 def _range(name: str, d: Difference) -> Words:
     """Says how large a difference that is not established may be."""
     if d.ratio is not None and d.p is not None and d.p < 1 - CONFIDENCE:
-        return say("demo.item", name=name, between=say("compare.only-alone", change=changes.change(d.ratio)))
+        return say(
+            "demo.item",
+            name=name,
+            between=say("compare.only-alone", change=changes.change(d.ratio)),
+        )
     return say("demo.item", name=name, between=between(d) if d.bounds else in_words(d))
 
 
 def _without_traffic(without_traffic: Designs, best: Difference | None, base: Design) -> Words:
     """Says how long the sort takes without background traffic."""
-    took = {name: value.mean for name, design in without_traffic.items() if (value := design.value(JOB_TIME))}
+    took = {
+        name: value.mean
+        for name, design in without_traffic.items()
+        if (value := design.value(JOB_TIME))
+    }
     if best:
         new, old = took[best.design], took[base.name]
-        return say("demo.quiet", new=text.time(new, 3), old=text.time(old, 3), design=_name(best.design), base=_name(base.name))
-    return say("demo.quiet.all", low=_seconds(min(took.values())), high=_seconds(max(took.values())))
+        return say(
+            "demo.quiet",
+            new=text.time(new, 3),
+            old=text.time(old, 3),
+            design=_name(best.design),
+            base=_name(base.name),
+        )
+    return say(
+        "demo.quiet.all", low=_seconds(min(took.values())), high=_seconds(max(took.values()))
+    )
 
 
 def _rates(base: Design, background: Background) -> Words:
@@ -312,7 +466,11 @@ def _rates(base: Design, background: Background) -> Words:
     others."""
     rates = sorted(rate for name, rate in background.others.items() if name != base.name)
     low, high = text.rate(rates[0]), text.rate(rates[-1])
-    return say("demo.rates", base=text.rate(background.others[base.name]), others=low if low == high else say("demo.range", low=low, high=high))
+    return say(
+        "demo.rates",
+        base=text.rate(background.others[base.name]),
+        others=low if low == high else say("demo.range", low=low, high=high),
+    )
 
 
 def _twins(designs: Designs, names: list[str]) -> list[Words]:
@@ -321,7 +479,9 @@ def _twins(designs: Designs, names: list[str]) -> list[Words]:
     twins = []
     for place, first in enumerate(alike.firsts(some)):
         if first != place:
-            key = "demo.twin.pfc" if alike.reason(some[first], some[place]) == "pfc" else "demo.twin"
+            key = (
+                "demo.twin.pfc" if alike.reason(some[first], some[place]) == "pfc" else "demo.twin"
+            )
             twins.append(say(key, name=names[place], other=names[first]))
     return twins
 
@@ -356,8 +516,15 @@ def main(out: Path = OUT) -> int:
     if warn_of_failed_checks(outcome.results.values()) or outcome.failures:
         return 1
     every = outcome.designs
-    designs = Designs((design for name, design in every.items() if not name.startswith(WITHOUT_TRAFFIC)), every.notes)
-    without_traffic = Designs(replace(design, name=name.removeprefix(WITHOUT_TRAFFIC)) for name, design in every.items() if name.startswith(WITHOUT_TRAFFIC))
+    designs = Designs(
+        (design for name, design in every.items() if not name.startswith(WITHOUT_TRAFFIC)),
+        every.notes,
+    )
+    without_traffic = Designs(
+        replace(design, name=name.removeprefix(WITHOUT_TRAFFIC))
+        for name, design in every.items()
+        if name.startswith(WITHOUT_TRAFFIC)
+    )
     found = compare(designs, "deep")
     head, rows = cells(designs, found)
     printed = drawing.table("", *head)
@@ -382,7 +549,10 @@ def main(out: Path = OUT) -> int:
         notes=NOTES,
     )
     hops = sum(result.summary["packet_hops"] for result in outcome.results.values())
-    console.print(f"{hops:,} packet-hops in {time.monotonic() - began:.0f} s. The report: {page}. The scenario: {_from_here(SCENARIO)}.", style="dim")
+    console.print(
+        f"{hops:,} packet-hops in {time.monotonic() - began:.0f} s. The report: {page}. The scenario: {_from_here(SCENARIO)}.",
+        style="dim",
+    )
     return 0
 
 

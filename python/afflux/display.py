@@ -39,7 +39,14 @@ class Card:
 
     def text(self) -> str:
         """Returns lines of at most `WIDTH` characters that fill about one screen."""
-        lines = textwrap.wrap(_visible(self.title), WIDTH, subsequent_indent="  ", max_lines=2, placeholder=" …", break_on_hyphens=False) or [""]
+        lines = textwrap.wrap(
+            _visible(self.title),
+            WIDTH,
+            subsequent_indent="  ",
+            max_lines=2,
+            placeholder=" …",
+            break_on_hyphens=False,
+        ) or [""]
         names = max((len(name) for name, _ in self.facts), default=0)
         for name, value in self.facts:
             head = f"  {_visible(name):{names}}  "
@@ -54,20 +61,31 @@ class Card:
             ) or [head.rstrip()]
         if self.grid and self.grid.rows:
             # Three more lines: a blank one, the heads, and the count of rows that are not shown.
-            lines += ["", *_lines(self.grid, max(min(MOST_ROWS, SCREEN - len(lines) - 3), _LEAST_ROWS))]
+            lines += [
+                "",
+                *_lines(self.grid, max(min(MOST_ROWS, SCREEN - len(lines) - 3), _LEAST_ROWS)),
+            ]
         return "\n".join(lines)
 
     def html(self) -> str:
         """Returns HTML tables without styles, so that the notebook's own styles apply. All text is
         escaped."""
-        facts = "".join(f'<tr><th scope="row" style="text-align: left">{_escaped(name)}</th>{_cell(value, left=True)}</tr>' for name, value in self.facts)
+        facts = "".join(
+            f'<tr><th scope="row" style="text-align: left">{_escaped(name)}</th>{_cell(value, left=True)}</tr>'
+            for name, value in self.facts
+        )
         made = f"<table><caption>{_escaped(self.title)}</caption><tbody>{facts}</tbody></table>"
         if self.grid is None or not self.grid.rows:
             return made
         shown, rows = min(len(self.grid.head), MOST_COLUMNS), self.grid.rows[:MOST_ROWS]
         cut = ["…"] if self.grid.cut or shown < len(self.grid.head) else []
-        head = "".join(f'<th scope="col">{_escaped(name)}</th>' for name in [*self.grid.head[:shown], *cut])
-        body = "".join(f"<tr>{''.join(_cell(cell, left=place < self.grid.left) for place, cell in enumerate([*row[:shown], *cut]))}</tr>" for row in rows)
+        head = "".join(
+            f'<th scope="col">{_escaped(name)}</th>' for name in [*self.grid.head[:shown], *cut]
+        )
+        body = "".join(
+            f"<tr>{''.join(_cell(cell, left=place < self.grid.left) for place, cell in enumerate([*row[:shown], *cut]))}</tr>"
+            for row in rows
+        )
         return f"{made}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{_escaped(_more(self.grid, MOST_ROWS))}"
 
 
@@ -91,18 +109,31 @@ def plural(number: int, noun: str) -> str:
 
 def _lines(grid: Grid, most: int) -> list[str]:
     """Returns the heads and at most `most` rows, with as many columns as fit into `WIDTH`."""
-    rows = [[textwrap.shorten(_visible(cell), _CELL, placeholder="…") for cell in row] for row in [grid.head, *grid.rows[:most]]]
+    rows = [
+        [textwrap.shorten(_visible(cell), _CELL, placeholder="…") for cell in row]
+        for row in [grid.head, *grid.rows[:most]]
+    ]
     widths: list[int] = []
     for place in range(len(grid.head)):
         width = max(len(row[place]) for row in rows)
         # Two blanks before each column, and room for the mark that columns are left out.
-        if sum(widths) + 2 * len(widths) + 2 + width + (3 if grid.cut or place + 1 < len(grid.head) else 0) > WIDTH:
+        if (
+            sum(widths)
+            + 2 * len(widths)
+            + 2
+            + width
+            + (3 if grid.cut or place + 1 < len(grid.head) else 0)
+            > WIDTH
+        ):
             break
         widths.append(width)
     cut = ["…"] if grid.cut or len(widths) < len(grid.head) else []
     lines = []
     for row in rows:
-        cells = [f"{cell:{'<' if place < grid.left else '>'}{width}}" for place, (cell, width) in enumerate(zip(row, widths, strict=False))]
+        cells = [
+            f"{cell:{'<' if place < grid.left else '>'}{width}}"
+            for place, (cell, width) in enumerate(zip(row, widths, strict=False))
+        ]
         lines.append(f"  {'  '.join([*cells, *cut])}".rstrip())
     return [*lines, *([f"  {more}"] if (more := _more(grid, most)) else [])]
 
@@ -115,7 +146,10 @@ def _more(grid: Grid, most: int) -> str:
 def _visible(text: str) -> str:
     """Escapes control characters. Names come from files, and their control characters must not
     reach the terminal."""
-    return "".join(character if character.isprintable() else character.encode("unicode_escape").decode() for character in text)
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
+    )
 
 
 def _escaped(text: str) -> str:

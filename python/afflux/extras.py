@@ -21,7 +21,9 @@ def needed(extra: str, what: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise MissingExtra(f"{what} needs the Python package {error.name!r}, which is not installed: {command(extra)}") from None
+        raise MissingExtra(
+            f"{what} needs the Python package {error.name!r}, which is not installed: {command(extra)}"
+        ) from None
 
 
 def library(what: str, package: str, *others: str) -> Any:
@@ -32,7 +34,9 @@ def library(what: str, package: str, *others: str) -> Any:
         first, *_ = [importlib.import_module(name) for name in (package, *others)]
         return first
     except ModuleNotFoundError as error:
-        raise MissingExtra(f"{what} needs the Python package {error.name!r}, which is not installed: {install}") from None
+        raise MissingExtra(
+            f"{what} needs the Python package {error.name!r}, which is not installed: {install}"
+        ) from None
 
 
 def command(extra: str) -> str:
@@ -41,5 +45,9 @@ def command(extra: str) -> str:
     from importlib.metadata import requires
 
     parts = [text.partition(";") for text in requires("afflux") or []]
-    wanted = [requirement.strip() for requirement, _, marker in parts if f"'{extra}'" in marker.replace('"', "'")]
+    wanted = [
+        requirement.strip()
+        for requirement, _, marker in parts
+        if f"'{extra}'" in marker.replace('"', "'")
+    ]
     return shlex.join([sys.executable, "-m", "pip", "install", *wanted])

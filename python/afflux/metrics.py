@@ -66,16 +66,27 @@ def _count(value: float) -> str:
     return text.count(int(value)) if value == int(value) else text.digits(value)
 
 
-def _distribution(name: str, title: str, path: tuple[str, ...], suffix: str, show: Callable[[float], str]) -> list[Metric]:
+def _distribution(
+    name: str, title: str, path: tuple[str, ...], suffix: str, show: Callable[[float], str]
+) -> list[Metric]:
     statistics = {"mean": "mean", "p50": "p50", "p99": "p99", "p999": "p99.9"}
-    return [Metric(f"{name}_{key}{suffix}", f"{title} {words}", (*path, key + suffix), show) for key, words in statistics.items()]
+    return [
+        Metric(f"{name}_{key}{suffix}", f"{title} {words}", (*path, key + suffix), show)
+        for key, words in statistics.items()
+    ]
 
 
 JOB_TIME = Metric("job_time_mean_ns", "job time", ("jobs", "mean_ns"), text.time)
 SLOWDOWN_P99 = Metric("slowdown_p99", "slowdown p99", ("slowdown", "all", "p99"), text.ratio)
-JOBS_UNFINISHED = Metric("jobs_unfinished", "jobs not finished", ("jobs", "unfinished"), _count, counter=True)
-UNFINISHED = Metric("unfinished", "flows not finished", ("flows", "unfinished"), _count, counter=True)
-COST = Metric("cost", "cost", ("cost", "total"), lambda value: f"{value:,.0f}", lower_is_better=None)
+JOBS_UNFINISHED = Metric(
+    "jobs_unfinished", "jobs not finished", ("jobs", "unfinished"), _count, counter=True
+)
+UNFINISHED = Metric(
+    "unfinished", "flows not finished", ("flows", "unfinished"), _count, counter=True
+)
+COST = Metric(
+    "cost", "cost", ("cost", "total"), lambda value: f"{value:,.0f}", lower_is_better=None
+)
 
 METRICS: tuple[Metric, ...] = (
     JOB_TIME,
@@ -84,7 +95,13 @@ METRICS: tuple[Metric, ...] = (
     *_distribution("fct", "FCT", ("fct", "all"), "_ns", text.time),
     *_distribution("slowdown", "slowdown", ("slowdown", "all"), "", text.ratio),
     Metric("goodput_bps", "goodput while busy", ("goodput_bps",), text.rate, lower_is_better=False),
-    Metric("goodput_flow_mean_bps", "goodput per flow", ("goodput_flow_mean_bps",), text.rate, lower_is_better=False),
+    Metric(
+        "goodput_flow_mean_bps",
+        "goodput per flow",
+        ("goodput_flow_mean_bps",),
+        text.rate,
+        lower_is_better=False,
+    ),
     UNFINISHED,
     Metric("drops", "queue drops", ("drops",), _count, counter=True),
     Metric("in_discards", "in discards", ("in_discards",), _count, counter=True),
@@ -126,24 +143,43 @@ def of_class(name: str, measure: str) -> Metric:
     whole, path = _OF_CLASS[measure]
     shown = say("metric.of", name=name, metric=known(f"metric.{whole.name}") or whole.title)
     return Metric(
-        f"class.{name}.{measure}", shown, tuple(part.format(name) for part in path), whole.show, whole.lower_is_better, whole.counter, group=name, whole=whole
+        f"class.{name}.{measure}",
+        shown,
+        tuple(part.format(name) for part in path),
+        whole.show,
+        whole.lower_is_better,
+        whole.counter,
+        group=name,
+        whole=whole,
     )
 
 
 def of_jobs(kind: str, block: str | None, statistic: str) -> Metric:
     """Returns a statistic of the completion time of jobs or queries, of all (`query.p99_ns`) or of
     one block of traffic (`query.search.p99_ns`)."""
-    path = ("jobs", "by_kind", kind, statistic) if block is None else ("jobs", "by_block", block, statistic)
+    path = (
+        ("jobs", "by_kind", kind, statistic)
+        if block is None
+        else ("jobs", "by_block", block, statistic)
+    )
     name = kind if block is None else f"{kind}.{block}"
     title = say(f"metric.time.{kind}", statistic=_statistic(statistic))
-    return Metric(f"{name}.{statistic}", title if block is None else say("metric.of", name=block, metric=title), path, text.time, group=block)
+    return Metric(
+        f"{name}.{statistic}",
+        title if block is None else say("metric.of", name=block, metric=title),
+        path,
+        text.time,
+        group=block,
+    )
 
 
 def _statistic(name: str) -> str:
     return {"mean_ns": "mean", "p999_ns": "p99.9"}.get(name, name.removesuffix("_ns"))
 
 
-def of_classes(summaries: Iterable[dict[str, Any]], tenants: Collection[str] | None = None) -> list[Metric]:
+def of_classes(
+    summaries: Iterable[dict[str, Any]], tenants: Collection[str] | None = None
+) -> list[Metric]:
     """Returns the metrics that tables show for each traffic class. With a single class this is only
     Jain's index; unnamed traffic has none.
 
@@ -161,20 +197,37 @@ def of_classes(summaries: Iterable[dict[str, Any]], tenants: Collection[str] | N
     if named in ([], ["default"]):
         return []
     measures = _SHOWN if len(named) > 1 else ("jain",)
-    made = [of_class(name, measure) for name in named for measure in measures if measure != "jain" or flows[name] > 1]
+    made = [
+        of_class(name, measure)
+        for name in named
+        for measure in measures
+        if measure != "jain" or flows[name] > 1
+    ]
     known = [metric for metric in made if any(metric.of(summary) is not None for summary in every)]
-    return [metric if tenants is None or metric.group in tenants else replace(metric, whole=None) for metric in known]
+    return [
+        metric if tenants is None or metric.group in tenants else replace(metric, whole=None)
+        for metric in known
+    ]
 
 
 def of_blocks(summaries: Iterable[dict[str, Any]]) -> list[Metric]:
     """Returns mean and p99 of the completion times of each block's jobs or queries, if several
     blocks have some."""
     every = [summary["jobs"] for summary in summaries if summary["jobs"]]
-    blocks = dict.fromkeys(name for jobs in every for name, block in (jobs.get("by_block") or {}).items() if block["finished"])
+    blocks = dict.fromkeys(
+        name
+        for jobs in every
+        for name, block in (jobs.get("by_block") or {}).items()
+        if block["finished"]
+    )
     kinds = {kind for jobs in every for kind in jobs.get("by_kind") or {}}
     # If all jobs are queries, the metrics are named after queries.
     kind = kinds.pop() if len(kinds) == 1 else "job"
-    return [of_jobs(kind, name, statistic) for name in blocks for statistic in ("mean_ns", "p99_ns")] if len(blocks) > 1 else []
+    return (
+        [of_jobs(kind, name, statistic) for name in blocks for statistic in ("mean_ns", "p99_ns")]
+        if len(blocks) > 1
+        else []
+    )
 
 
 def named(words: str) -> Metric:
@@ -184,21 +237,44 @@ def named(words: str) -> Metric:
     units = ("", "_ns", "_bps")
     if kind == "class":
         group, _, measure = rest.rpartition(".")
-        if group and (full := next((f"{measure}{unit}" for unit in units if f"{measure}{unit}" in _OF_CLASS), None)):
+        if group and (
+            full := next(
+                (f"{measure}{unit}" for unit in units if f"{measure}{unit}" in _OF_CLASS), None
+            )
+        ):
             return of_class(group, full)
-        raise LookupError(f"metric {words}: write class.NAME.MEASURE with one of {', '.join(_OF_CLASS)}")
+        raise LookupError(
+            f"metric {words}: write class.NAME.MEASURE with one of {', '.join(_OF_CLASS)}"
+        )
     if kind in _JOBS and rest:
         block, _, statistic = rest.rpartition(".")
-        if (full := next((f"{statistic}{unit}" for unit in units if f"{statistic}{unit}" in _TIMES), None)) is not None:
+        if (
+            full := next(
+                (f"{statistic}{unit}" for unit in units if f"{statistic}{unit}" in _TIMES), None
+            )
+        ) is not None:
             return of_jobs(kind, block or None, full)
-        raise LookupError(f"metric {words}: write {kind}.STATISTIC or {kind}.BLOCK.STATISTIC with one of {', '.join(_TIMES)}")
+        raise LookupError(
+            f"metric {words}: write {kind}.STATISTIC or {kind}.BLOCK.STATISTIC with one of {', '.join(_TIMES)}"
+        )
     full = next((f"{words}{unit}" for unit in units if f"{words}{unit}" in _BY_NAME), None)
     if full is None:
-        raise LookupError(unknown("metric", words, [*_BY_NAME, "class.NAME.fct_p99_ns", "query.p99_ns"]))
+        raise LookupError(
+            unknown("metric", words, [*_BY_NAME, "class.NAME.fct_p99_ns", "query.p99_ns"])
+        )
     return _BY_NAME[full]
 
 
-_MAIN: tuple[str, ...] = ("job_time_mean_ns", "jobs_unfinished", "fct_mean_ns", "fct_p50_ns", "fct_p99_ns", "slowdown_mean", "slowdown_p50", "slowdown_p99")
+_MAIN: tuple[str, ...] = (
+    "job_time_mean_ns",
+    "jobs_unfinished",
+    "fct_mean_ns",
+    "fct_p50_ns",
+    "fct_p99_ns",
+    "slowdown_mean",
+    "slowdown_p50",
+    "slowdown_p99",
+)
 _MAIN += ("goodput_bps", "unfinished")
 #: Metrics of an answer, the most important first.
 MAIN = tuple(_BY_NAME[name] for name in _MAIN)
@@ -207,5 +283,17 @@ _MAIN_OF_CLASSES = (_BY_NAME["fct_mean_ns"], _BY_NAME["fct_p99_ns"], _BY_NAME["g
 
 #: Metrics that fit into one line of a table.
 SHORT = tuple(
-    m for m in METRICS if m.name in ("job_time_mean_ns", "fct_mean_ns", "slowdown_p99", "goodput_bps", "drops", "ecn_marks", "pause_frames", "timeouts")
+    m
+    for m in METRICS
+    if m.name
+    in (
+        "job_time_mean_ns",
+        "fct_mean_ns",
+        "slowdown_p99",
+        "goodput_bps",
+        "drops",
+        "ecn_marks",
+        "pause_frames",
+        "timeouts",
+    )
 )

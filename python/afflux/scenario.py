@@ -57,7 +57,12 @@ class Scenario(Displayed, MutableMapping[str, Any]):
     #: Tables, keys and values as in the file.
     data: dict[str, Any]
 
-    def __init__(self, data: Mapping[str, Any] | None = None, path: str | os.PathLike[str] = "scenario.toml", **tables: Any) -> None:
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        path: str | os.PathLike[str] = "scenario.toml",
+        **tables: Any,
+    ) -> None:
         self.path = Path(path)
         self.data = copy.deepcopy({"format": 1, **(data or {}), **tables})
         # Text and parsed content of the file. Errors name lines of this text as long as the
@@ -113,7 +118,11 @@ class Scenario(Displayed, MutableMapping[str, Any]):
 
     def to_toml(self) -> str:
         """Returns the scenario as TOML. An unchanged scenario keeps its original text."""
-        return self._text if self._text is not None and self.data == self._original else toml.dumps(self.data)
+        return (
+            self._text
+            if self._text is not None and self.data == self._original
+            else toml.dumps(self.data)
+        )
 
     def check(self, *, seed: int | None = None, threads: int | None = None) -> _core.Scenario:
         """Validates the scenario. Returns its name, hash, resolved text, number of hosts, flows, …
@@ -155,14 +164,27 @@ class Scenario(Displayed, MutableMapping[str, Any]):
             raise ValueError(found)
         checked = self.check(seed=seed, threads=threads if congestion is None else 1)
         if congestion is None:
-            return failed_checks.warned(Result.of_run(checked.run(out, force=force, on_progress=on_progress, interval=interval)))
-        run = checked.run(out, force=force, on_progress=on_progress, interval=interval, congestion=congestion, paced=is_paced(congestion))
+            return failed_checks.warned(
+                Result.of_run(
+                    checked.run(out, force=force, on_progress=on_progress, interval=interval)
+                )
+            )
+        run = checked.run(
+            out,
+            force=force,
+            on_progress=on_progress,
+            interval=interval,
+            congestion=congestion,
+            paced=is_paced(congestion),
+        )
         result = Result.of_run(run)
         # Neither the scenario nor the hashes of the result name this congestion control, so the
         # summary does.
         name = getattr(congestion, "__name__", type(congestion).__name__)
         result.summary["congestion"] = f"python:{name}"
-        result.summary.setdefault("notes", []).append(f"congestion control in Python ({name}): outside the promise that results repeat")
+        result.summary.setdefault("notes", []).append(
+            f"congestion control in Python ({name}): outside the promise that results repeat"
+        )
         return failed_checks.warned(result)
 
     def _find(self, keys: list[str], make: bool = False) -> Any:
@@ -200,7 +222,9 @@ class Scenario(Displayed, MutableMapping[str, Any]):
         return len(self.data)
 
     def _card(self) -> Card:
-        return card(self.data, self.path, built=self._original is None, changed=self.data != self._original)
+        return card(
+            self.data, self.path, built=self._original is None, changed=self.data != self._original
+        )
 
 
 def _path(key: str) -> list[str]:
@@ -220,4 +244,8 @@ def _number(blocks: list[Any], key: str) -> int:
         if key in names:
             return names.index(key)
         known |= {name: None for name in names if isinstance(name, str)}
-    raise ValueError(spelling.unknown("block", key, list(known)) if known else f"no block has a name or a class {key!r}: write its number")
+    raise ValueError(
+        spelling.unknown("block", key, list(known))
+        if known
+        else f"no block has a name or a class {key!r}: write its number"
+    )

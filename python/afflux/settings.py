@@ -58,7 +58,9 @@ def seeds(text: str) -> list[int]:
         matched = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part)
         first, last = (int(matched[1]), int(matched[2] or matched[1])) if matched else (1, 0)
         if last < first:
-            raise ValueError(f"--seeds {text}: expected whole numbers and ranges from low to high, as in 1-5 or 1,2,7")
+            raise ValueError(
+                f"--seeds {text}: expected whole numbers and ranges from low to high, as in 1-5 or 1,2,7"
+            )
         if last > MOST_SEED:
             raise ValueError(f"--seeds {text}: a seed is at most {MOST_SEED}")
         wanted += last - first + 1
@@ -80,7 +82,9 @@ def brief_seeds(found: Sequence[int]) -> str:
 def limited(*lengths: int) -> None:
     """Raises `ValueError` if lists of these lengths have too many combinations."""
     if math.prod(lengths) > MOST_POINTS:
-        raise ValueError(f"more than {MOST_POINTS:,} points: vary fewer values, or name fewer seeds")
+        raise ValueError(
+            f"more than {MOST_POINTS:,} points: vary fewer values, or name fewer seeds"
+        )
 
 
 def seed(number: int | None) -> int | None:
@@ -112,7 +116,9 @@ def short(keys: Sequence[str]) -> list[str]:
     def fits(key: str, parts: int) -> bool:
         return [last(other, parts) for other in keys].count(last(key, parts)) == 1
 
-    return [last(key, next((parts for parts in range(1, 9) if fits(key, parts)), 9)) for key in keys]
+    return [
+        last(key, next((parts for parts in range(1, 9) if fits(key, parts)), 9)) for key in keys
+    ]
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
@@ -120,9 +126,17 @@ def short_names(names: Sequence[str]) -> dict[str, str]:
     `switch.buffer=9MB,switch.ecn.k=50kB` becomes `buffer=9MB k=50kB`. All names stay whole if some
     would no longer be distinct."""
     points = {name: _settings(name) for name in names}
-    keys = [key for key in dict.fromkeys(key for point in points.values() for key in point) if len({point.get(key) for point in points.values()}) > 1]
+    keys = [
+        key
+        for key in dict.fromkeys(key for point in points.values() for key in point)
+        if len({point.get(key) for point in points.values()}) > 1
+    ]
     shorter = dict(zip(keys, short(keys), strict=True))
-    made = {name: " ".join(f"{shorter[key]}={text}" for key, text in point.items() if key in shorter) or name for name, point in points.items()}
+    made = {
+        name: " ".join(f"{shorter[key]}={text}" for key, text in point.items() if key in shorter)
+        or name
+        for name, point in points.items()
+    }
     return made if len({*made.values()}) == len(made) else {name: name for name in names}
 
 
@@ -130,5 +144,7 @@ def _settings(name: str) -> dict[str, str]:
     """Returns the keys and values in the name of a point. Empty if the name has another form, or
     was cut."""
     pairs = [part.partition("=") for part in choices(name)]
-    written = all(equals and re.fullmatch(r"[\w.\[\]-]+", key) for key, equals, _ in pairs) and not re.search(r"~[0-9a-f]{8}$", name)
+    written = all(
+        equals and re.fullmatch(r"[\w.\[\]-]+", key) for key, equals, _ in pairs
+    ) and not re.search(r"~[0-9a-f]{8}$", name)
     return {key: text for key, _, text in pairs} if written else {}

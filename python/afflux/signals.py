@@ -52,7 +52,12 @@ class working:
         global _working
         self._before, _working = _working, True
 
-    def __exit__(self, kind: "type[BaseException] | None", problem: BaseException | None, trace: "TracebackType | None") -> None:
+    def __exit__(
+        self,
+        kind: "type[BaseException] | None",
+        problem: BaseException | None,
+        trace: "TracebackType | None",
+    ) -> None:
         global _working
         _working = self._before
         if isinstance(problem, Stopped):

@@ -20,13 +20,30 @@ def card(data: Mapping[str, Any], path: Path, *, built: bool, changed: bool) -> 
     """Returns the card with name, topology, hosts and traffic blocks. `built`: made in code;
     `changed`: changed since it was read."""
     topology, traffic = data.get("topology"), data.get("traffic")
-    facts = [("file", "none: built in code" if built else f"{path}{' (changed since it was read)' if changed else ''}")]
+    facts = [
+        (
+            "file",
+            "none: built in code"
+            if built
+            else f"{path}{' (changed since it was read)' if changed else ''}",
+        )
+    ]
     if isinstance(topology, Mapping):
         others = _keys({key: value for key, value in topology.items() if key != "kind"})
-        facts += [("topology", ": ".join(filter(None, (_value(topology.get("kind", "no kind")), others)))), ("hosts", _hosts(topology, path))]
+        facts += [
+            (
+                "topology",
+                ": ".join(filter(None, (_value(topology.get("kind", "no kind")), others))),
+            ),
+            ("hosts", _hosts(topology, path)),
+        ]
     else:
         facts.append(("topology", "none"))
-    facts += [(name, _keys(data[name])) for name in ("switch", "host") if isinstance(data.get(name), Mapping) and data[name]]
+    facts += [
+        (name, _keys(data[name]))
+        for name in ("switch", "host")
+        if isinstance(data.get(name), Mapping) and data[name]
+    ]
     blocks = traffic if isinstance(traffic, list) else []
     facts += [(f"traffic.{place}", _block(block)) for place, block in enumerate(blocks[:_BLOCKS])]
     if len(blocks) > _BLOCKS:
@@ -40,12 +57,24 @@ def _block(block: Any) -> str:
     if not isinstance(block, Mapping):
         return _value(block)
     lead = " ".join(_value(block[key]) for key in ("kind", "name") if key in block)
-    return ": ".join(filter(None, (lead, _keys({key: value for key, value in block.items() if key not in ("kind", "name")}))))
+    return ": ".join(
+        filter(
+            None,
+            (
+                lead,
+                _keys({key: value for key, value in block.items() if key not in ("kind", "name")}),
+            ),
+        )
+    )
 
 
 def _keys(table: Mapping[str, Any]) -> str:
     """Formats the keys of a table and of its subtables, with their values."""
-    return textwrap.shorten(", ".join(f"{key} = {_value(value)}" for key, value in _flat(table)), _LENGTH, placeholder=" …")
+    return textwrap.shorten(
+        ", ".join(f"{key} = {_value(value)}" for key, value in _flat(table)),
+        _LENGTH,
+        placeholder=" …",
+    )
 
 
 def _flat(table: Mapping[str, Any], outer: str = "") -> Iterator[tuple[str, Any]]:
@@ -77,5 +106,7 @@ def _hosts(topology: Mapping[str, Any], path: Path) -> str:
 def _size(topology: str, path: Path) -> tuple[int, int]:
     """Returns the number of hosts and of switches of a topology. The parser needs a complete
     scenario, so one flow of 1 B is added."""
-    found = _core.parse(f'{topology}\n[[traffic]]\nkind = "pairs"\npairs = [[0, 1]]\nsizes = "1B"\n', path)
+    found = _core.parse(
+        f'{topology}\n[[traffic]]\nkind = "pairs"\npairs = [[0, 1]]\nsizes = "1B"\n', path
+    )
     return found.hosts, found.switches

@@ -18,5 +18,11 @@ def unknown(what: str, name: str, known: Sequence[str], otherwise: str = "") -> 
     """Returns the message for an unknown name. `otherwise` says where to find the names if there
     are too many to list."""
     names = ", ".join(known[:FEW]) + (f", … ({len(known) - FEW} more)" if len(known) > FEW else "")
-    listed = otherwise if otherwise and len(known) > FEW else f"there are {names}" if known else "there are none"
+    listed = (
+        otherwise
+        if otherwise and len(known) > FEW
+        else f"there are {names}"
+        if known
+        else "there are none"
+    )
     return f"there is no {what} called {name!r}{nearest(name, known)}: {listed}"

@@ -62,11 +62,18 @@ def install() -> None:
             # be taken for the stream. A write to the replacement still fails.
             os.open(os.devnull, os.O_WRONLY if descriptor == 2 else os.O_RDONLY)
     errors = io.FileIO(2, "wb", closefd=False)
-    sys.stderr = _Errors(io.BufferedWriter(errors), encoding="utf-8", errors="backslashreplace", line_buffering=True)
+    sys.stderr = _Errors(
+        io.BufferedWriter(errors), encoding="utf-8", errors="backslashreplace", line_buffering=True
+    )
     encoding = sys.stdout.encoding if sys.stdout is not None else "utf-8"
     terminal = os.isatty(1)
     raw = io.FileIO(1, "wb", closefd=False)
-    sys.stdout = _Output(io.BufferedWriter(raw), encoding=encoding, errors="backslashreplace", line_buffering=terminal)
+    sys.stdout = _Output(
+        io.BufferedWriter(raw),
+        encoding=encoding,
+        errors="backslashreplace",
+        line_buffering=terminal,
+    )
 
 
 def finish() -> None:
@@ -82,7 +89,9 @@ def _unwritten(error: OSError) -> Unwritten:
     os.close(null)
     if error.errno == errno.EPIPE:
         return Unwritten(PIPE)
-    words = {errno.EBADF: "it is closed", errno.ENOSPC: "no space left on the device"}.get(error.errno or 0) or (error.strerror or "it failed").lower()
+    words = {errno.EBADF: "it is closed", errno.ENOSPC: "no space left on the device"}.get(
+        error.errno or 0
+    ) or (error.strerror or "it failed").lower()
     with suppress(OSError):  # a failure on standard error cannot be reported
         os.write(2, f"error: standard output: {words}\n".encode())
     return Unwritten(FAILED)

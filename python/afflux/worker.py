@@ -24,12 +24,21 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         loaded = _core.parse(order["text"], order["path"], store=order["store"])
-        run = loaded.run(order["out"], repair=True, on_progress=lambda progress: _say(share=_share(loaded, progress)), interval=0.5, whole_process=True)
+        run = loaded.run(
+            order["out"],
+            repair=True,
+            on_progress=lambda progress: _say(share=_share(loaded, progress)),
+            interval=0.5,
+            whole_process=True,
+        )
         summary = json.loads(run.summary)
         if summary["early_end"]:
             raise _core.RunError(summary["notes"][-1])
         made_by = {"scenario_hash": loaded.hash, "afflux_version": __version__, "build": build()}
-        _say(answer={key: summary[key] for key in ("result_hash", "peak_rss_bytes", "packet_hops")} | made_by)
+        _say(
+            answer={key: summary[key] for key in ("result_hash", "peak_rss_bytes", "packet_hops")}
+            | made_by
+        )
     except (_core.Error, OSError, MemoryError) as error:
         _say(answer={"error": plain.words(error)})
 
@@ -37,7 +46,9 @@ def main() -> None:
 def _end_with_parent() -> None:
     """Ends the process when its parent has ended, because nobody waits for the result then. The
     parent holds the other end of the pipe on standard input."""
-    while os.read(sys.stdin.fileno(), 4_096):  # not through the buffer, whose lock would be held when the interpreter ends
+    while os.read(
+        sys.stdin.fileno(), 4_096
+    ):  # not through the buffer, whose lock would be held when the interpreter ends
         pass
     os._exit(1)
 

@@ -27,7 +27,9 @@ SCHEMES = {"fecmp": 0, "drill": 2, "conga": 3, "letflow": 6, "conweave": 9}
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m validation.evidence.conweave_peer", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m validation.evidence.conweave_peer", description=__doc__
+    )
     parser.add_argument("tree", type=Path)
     parser.add_argument("run")
     parser.add_argument("-n", "--number", type=int, default=5)
@@ -50,11 +52,17 @@ def main(arguments: list[str] | None = None) -> int:
                 found = simulate(options.tree.resolve(), Path(scratch), summary, inputs, seed)
                 (found / "fct.txt.xz").write_bytes(lzma.compress((found / "fct.txt").read_bytes()))
                 finished = read_finished(found / "fct.txt.xz", flows)
-                pauses = sum(line.endswith(" 1") for line in (found / "pfc.txt").read_text().splitlines())
-                echoed = sum(int(line.split()[2]) for line in (found / "cnp.txt").read_text().splitlines())
+                pauses = sum(
+                    line.endswith(" 1") for line in (found / "pfc.txt").read_text().splitlines()
+                )
+                echoed = sum(
+                    int(line.split()[2]) for line in (found / "cnp.txt").read_text().splitlines()
+                )
             if seed == 1:
                 same = [fct for fct, _ in finished] == [fct for fct, _ in theirs]
-                print(f"seed 1 {'gives' if same else 'DOES NOT GIVE'} the reference's completion times")
+                print(
+                    f"seed 1 {'gives' if same else 'DOES NOT GIVE'} the reference's completion times"
+                )
             slowdowns = sorted(max(1.0, fct / alone) for fct, alone in finished)
             values = {
                 "micro_fct": sum(fct for fct, _ in finished) / sum(fct for fct, _ in theirs),
@@ -65,10 +73,26 @@ def main(arguments: list[str] | None = None) -> int:
                 "pauses_received": float(pauses),
                 "marks_echoed": float(echoed),
             }
-            known = {"micro_fct": 1.0, "slowdown_mean": summary["all"]["all"]["avg"], "slowdown_p99": summary["all"]["all"]["p99"]}
-            known |= {"pauses_received": summary["pfc_pause_rx"], "marks_echoed": summary["cnp_ecn"]}
+            known = {
+                "micro_fct": 1.0,
+                "slowdown_mean": summary["all"]["all"]["avg"],
+                "slowdown_p99": summary["all"]["all"]["p99"],
+            }
+            known |= {
+                "pauses_received": summary["pfc_pause_rx"],
+                "marks_echoed": summary["cnp_ecn"],
+            }
             for metric, value in values.items():
-                writer.writerow((f"conweave.{options.run}/{options.run}", "the simulator itself", metric, short(known.get(metric)), seed, short(value)))
+                writer.writerow(
+                    (
+                        f"conweave.{options.run}/{options.run}",
+                        "the simulator itself",
+                        metric,
+                        short(known.get(metric)),
+                        seed,
+                        short(value),
+                    )
+                )
             file.flush()
     return 0
 
@@ -77,7 +101,9 @@ def simulate(tree: Path, scratch: Path, summary: dict, inputs: Path, seed: int) 
     source = (tree / "run.py").read_text(encoding="utf-8")
     template = source.split('config_template = """', 1)[1].split('"""', 1)[0]
     topology = (inputs / f"{summary['topo']}.txt").resolve()
-    (scratch / "flows.txt").write_text("\n".join(read_lines(inputs / f"{summary['flow_file']}.xz")) + "\n", encoding="ascii")
+    (scratch / "flows.txt").write_text(
+        "\n".join(read_lines(inputs / f"{summary['flow_file']}.xz")) + "\n", encoding="ascii"
+    )
     lossless, conweave = summary["mode"] == "lossless", summary["lb"] == "conweave"
     window = re.search(r"_(\d+)ms_", f"_{summary['name']}_")
     per_rate = [bits * 10**8 for bits in (200, 500, 1000, 2000, 2500, 4000)]
@@ -116,12 +142,24 @@ def simulate(tree: Path, scratch: Path, summary: dict, inputs: Path, seed: int) 
         "pmax_map": maps("0.20"),
     }
     text = template.format(id="ID", topo="TOPO", flow="FLOW", **values)
-    text = text.replace("config/TOPO.txt", str(topology)).replace("config/FLOW.txt", str(scratch / "flows.txt"))
-    text = re.sub(r"mix/output/ID/ID_(?:in|out)_?(\w*)\.txt", lambda match: str(scratch / f"{match[1] or 'in'}.txt"), text)
+    text = text.replace("config/TOPO.txt", str(topology)).replace(
+        "config/FLOW.txt", str(scratch / "flows.txt")
+    )
+    text = re.sub(
+        r"mix/output/ID/ID_(?:in|out)_?(\w*)\.txt",
+        lambda match: str(scratch / f"{match[1] or 'in'}.txt"),
+        text,
+    )
     text = text.replace("RANDOM_SEED 1", f"RANDOM_SEED {seed}")
     (scratch / "config.txt").write_text(text, encoding="utf-8")
     with (scratch / "log").open("w") as log:
-        subprocess.run([str(tree / "network-load-balance"), str(scratch / "config.txt")], cwd=tree, check=True, stdout=log, stderr=log)
+        subprocess.run(
+            [str(tree / "network-load-balance"), str(scratch / "config.txt")],
+            cwd=tree,
+            check=True,
+            stdout=log,
+            stderr=log,
+        )
     return scratch
 
 

@@ -80,7 +80,9 @@ def serve(warm: float, end: float) -> None:
                     connection.sendall(struct.pack("!q", now))
             elif first is not None and first + warm <= now * 1e-9 < first + end:
                 counted[key.data] += got
-    print(json.dumps({name: round(8e-6 * value / (end - warm), 3) for name, value in counted.items()}))
+    print(
+        json.dumps({name: round(8e-6 * value / (end - warm), 3) for name, value in counted.items()})
+    )
 
 
 def connected(address: str, port: int, congestion: str) -> socket.socket:
@@ -96,8 +98,19 @@ def bulk(address: str, seconds: float, congestion: str) -> None:
     while time.monotonic() < end:
         connection.sendall(block)
     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232)
-    (window,), (repeated,), (marked,) = (struct.unpack_from("I", info, place) for place in (80, 100, 196))
-    print(json.dumps({"from": "{}:{}".format(*connection.getsockname()), "window": window, "retransmissions": repeated, "delivered_ce": marked}))
+    (window,), (repeated,), (marked,) = (
+        struct.unpack_from("I", info, place) for place in (80, 100, 196)
+    )
+    print(
+        json.dumps(
+            {
+                "from": "{}:{}".format(*connection.getsockname()),
+                "window": window,
+                "retransmissions": repeated,
+                "delivered_ce": marked,
+            }
+        )
+    )
 
 
 def requests(address: str, count: int, seed: int, new: bool, congestion: str) -> None:
@@ -130,9 +143,29 @@ def sample(device: str, warm: float, seconds: float, every: float) -> None:
     while time.monotonic() < start + seconds:
         time.sleep(every)
         if time.monotonic() > start + warm:
-            rows.append(json.loads(subprocess.run(["tc", "-s", "-j", "qdisc", "show", "dev", device], capture_output=True, check=True).stdout)[-1])
+            rows.append(
+                json.loads(
+                    subprocess.run(
+                        ["tc", "-s", "-j", "qdisc", "show", "dev", device],
+                        capture_output=True,
+                        check=True,
+                    ).stdout
+                )[-1]
+            )
     last = rows[-1]
-    values = {name: last.get(name, 0) for name in ("kind", "packets", "drops", "overlimits", "ecn_mark", "drop_overlimit", "new_flow_count", "throttled")}
+    values = {
+        name: last.get(name, 0)
+        for name in (
+            "kind",
+            "packets",
+            "drops",
+            "overlimits",
+            "ecn_mark",
+            "drop_overlimit",
+            "new_flow_count",
+            "throttled",
+        )
+    }
     values["backlog_bytes"] = round(sum(row["backlog"] for row in rows) / len(rows), 1)
     values["backlog_packets"] = round(sum(row["qlen"] for row in rows) / len(rows), 2)
     values["backlog_packets_greatest"] = max(row["qlen"] for row in rows)

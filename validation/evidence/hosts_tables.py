@@ -14,10 +14,40 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-FLOWS = ("case", "clock", "congestion", "repetition", "flow", "mbps", "retransmissions", "drops_at_the_port", "marks_at_the_port")
+FLOWS = (
+    "case",
+    "clock",
+    "congestion",
+    "repetition",
+    "flow",
+    "mbps",
+    "retransmissions",
+    "drops_at_the_port",
+    "marks_at_the_port",
+)
 QUEUES = (
-    *("qdisc", "clock", "bulk", "connection", "repetition", "requests", "median_ms", "p90_ms", "p99_ms", "answered_median_ms", "late_starts"),
-    *("bulk_mbps", "largest_bulk_share", "backlog_packets", "backlog_packets_greatest", "drops", "marks", "retransmissions"),
+    *(
+        "qdisc",
+        "clock",
+        "bulk",
+        "connection",
+        "repetition",
+        "requests",
+        "median_ms",
+        "p90_ms",
+        "p99_ms",
+        "answered_median_ms",
+        "late_starts",
+    ),
+    *(
+        "bulk_mbps",
+        "largest_bulk_share",
+        "backlog_packets",
+        "backlog_packets_greatest",
+        "drops",
+        "marks",
+        "retransmissions",
+    ),
 )
 
 
@@ -26,11 +56,25 @@ def main() -> None:
     parser.add_argument("lines", type=Path, nargs="+")
     parser.add_argument("-o", type=Path, required=True, help="the folder")
     options = parser.parse_args()
-    runs = [json.loads(line) for path in options.lines for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    runs = [
+        json.loads(line)
+        for path in options.lines
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line.strip()
+    ]
     runs.sort(key=lambda one: one["clock"])
-    write(options.o / "measured-linux.csv", FLOWS, (row for one in runs if "case" in one for row in flows(one)))
     write(
-        options.o / "measured-qdisc.csv", QUEUES, sorted((queue(one) for one in runs if "case" not in one), key=lambda row: [row[name] for name in QUEUES[:5]])
+        options.o / "measured-linux.csv",
+        FLOWS,
+        (row for one in runs if "case" in one for row in flows(one)),
+    )
+    write(
+        options.o / "measured-qdisc.csv",
+        QUEUES,
+        sorted(
+            (queue(one) for one in runs if "case" not in one),
+            key=lambda row: [row[name] for name in QUEUES[:5]],
+        ),
     )
 
 
@@ -44,7 +88,12 @@ def write(path: Path, columns: tuple[str, ...], rows: Iterable[dict[str, Any]]) 
 def flows(one: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         {name: one[name] for name in ("case", "clock", "repetition")}
-        | {"congestion": flow["congestion"], "flow": f"sender{place}", "mbps": flow["mbps"], "retransmissions": flow["retransmissions"]}
+        | {
+            "congestion": flow["congestion"],
+            "flow": f"sender{place}",
+            "mbps": flow["mbps"],
+            "retransmissions": flow["retransmissions"],
+        }
         # The senders' delivered_ce is not used: with classic ECN it counts all segments until the
         # receiver knows of the smaller window.
         | {"drops_at_the_port": one["run"]["drops"], "marks_at_the_port": one["run"]["ce_mark"]}
@@ -54,7 +103,11 @@ def flows(one: dict[str, Any]) -> list[dict[str, Any]]:
 
 def queue(one: dict[str, Any]) -> dict[str, Any]:
     run, seen = one["run"], one["run"]["queue"]
-    times, answered, mbps = sorted(run["received_ms"]), sorted(run["answered_ms"]), list(run["mbps"].values())
+    times, answered, mbps = (
+        sorted(run["received_ms"]),
+        sorted(run["answered_ms"]),
+        list(run["mbps"].values()),
+    )
     return {
         "qdisc": run["qdisc"],
         "clock": one["clock"],

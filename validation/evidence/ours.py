@@ -30,10 +30,17 @@ def main(arguments: list[str] | None = None) -> int:
     options = parse(arguments)
     folder = options.ref / options.pattern.partition(".")[0]
     if not folder.is_dir():
-        print(f"{options.pattern!r} does not begin with the name of a reference and a dot", file=sys.stderr)
+        print(
+            f"{options.pattern!r} does not begin with the name of a reference and a dot",
+            file=sys.stderr,
+        )
         return 2
     bars = more(Bars.read(options.ref / "bars.toml"), options.number)
-    chosen = [case for case in cases_of(folder, bars) if f"{case.reference}/{case.run}".startswith(options.pattern) and case.bars]
+    chosen = [
+        case
+        for case in cases_of(folder, bars)
+        if f"{case.reference}/{case.run}".startswith(options.pattern) and case.bars
+    ]
     if not chosen:
         print(f"no run with a bar has {options.pattern!r} in its set.file/run", file=sys.stderr)
         return 2
@@ -50,23 +57,40 @@ def main(arguments: list[str] | None = None) -> int:
                 if changed.key not in done:
                     found = measure((changed, options.limit, False))
                     if found.error:
-                        print(f"{case.run}, repetition {repetition}: {found.error}", file=sys.stderr)
+                        print(
+                            f"{case.run}, repetition {repetition}: {found.error}", file=sys.stderr
+                        )
                     done[changed.key] = found.values
                 for metric in options.metric or case.bars:
                     if metric in done[changed.key]:
                         run = f"{case.reference}/{case.run}"
-                        writer.writerow((run, options.set, metric, short(case.theirs.get(metric)), repetition, short(done[changed.key][metric])))
+                        writer.writerow(
+                            (
+                                run,
+                                options.set,
+                                metric,
+                                short(case.theirs.get(metric)),
+                                repetition,
+                                short(done[changed.key][metric]),
+                            )
+                        )
                 file.flush()
     return 0
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m validation.evidence.ours", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m validation.evidence.ours",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("pattern")
     parser.add_argument("-n", "--number", type=int, default=11, help="repetitions")
     parser.add_argument("-o", "--out", type=Path, required=True)
     parser.add_argument("--ref", type=Path, default=REF)
-    parser.add_argument("--set", default="as it is", help="what the changed setting is called in the file")
+    parser.add_argument(
+        "--set", default="as it is", help="what the changed setting is called in the file"
+    )
     parser.add_argument("--key", action="append", default=[], help="key=value of the scenario")
     parser.add_argument("--metric", action="append", default=[], help="instead of those with a bar")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for each simulation")
@@ -77,7 +101,10 @@ def more(bars: Bars, number: int) -> Bars:
     """Returns the tolerances with `number` repetitions of everything."""
     table: dict[str, Any] = {}
     for reference, section in bars.table.items():
-        files = {name: {**value, "repetitions": number} if bars.is_file(reference, name) else value for name, value in section.items()}
+        files = {
+            name: {**value, "repetitions": number} if bars.is_file(reference, name) else value
+            for name, value in section.items()
+        }
         table[reference] = {**files, "repetitions": number}
     return Bars(table)
 

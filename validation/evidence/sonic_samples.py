@@ -20,7 +20,18 @@ from typing import Any
 from afflux.exchange import sonic
 from afflux.exchange.account import Account
 
-_TABLES = {"BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "BUFFER_QUEUE", "QUEUE", "SCHEDULER", "WRED_PROFILE", "PORT_QOS_MAP", "DSCP_TO_TC_MAP", "CABLE_LENGTH"}
+_TABLES = {
+    "BUFFER_POOL",
+    "BUFFER_PROFILE",
+    "BUFFER_PG",
+    "BUFFER_QUEUE",
+    "QUEUE",
+    "SCHEDULER",
+    "WRED_PROFILE",
+    "PORT_QOS_MAP",
+    "DSCP_TO_TC_MAP",
+    "CABLE_LENGTH",
+}
 COLUMNS = ("file", "tables", "notes", "compared", "differences")
 
 
@@ -32,30 +43,51 @@ def counted(tables: dict[str, dict[str, dict[str, str]]]) -> dict[str, Any]:
     """Returns what a scenario must contain, as far as the file determines it."""
     found: dict[str, Any] = {}
     pools = tables.get("BUFFER_POOL", {})
-    ingress = [pool for pool in pools.values() if pool["type"] != "egress" and int(pool.get("size", 0))]
+    ingress = [
+        pool for pool in pools.values() if pool["type"] != "egress" and int(pool.get("size", 0))
+    ]
     if ingress:
         found["buffer"] = sum(int(pool["size"]) + int(pool.get("xoff", 0)) for pool in ingress)
-    maps = {port: entry for port, entry in tables.get("PORT_QOS_MAP", {}).items() if port != "global"}
+    maps = {
+        port: entry for port, entry in tables.get("PORT_QOS_MAP", {}).items() if port != "global"
+    }
     enabled = _common([entry.get("pfc_enable", "") for entry in maps.values()]) or ""
-    groups = tables.get("TC_TO_PRIORITY_GROUP_MAP", {}).get(_common([e["tc_to_pg_map"] for e in maps.values() if "tc_to_pg_map" in e]) or "", {})
+    groups = tables.get("TC_TO_PRIORITY_GROUP_MAP", {}).get(
+        _common([e["tc_to_pg_map"] for e in maps.values() if "tc_to_pg_map" in e]) or "", {}
+    )
     lossless = sorted(tc for tc in range(8) if groups.get(str(tc), str(tc)) in enabled.split(","))
     if maps and enabled:
         found["pfc"] = lossless
     dscp = tables.get("DSCP_TO_TC_MAP", {})
     names = [entry["dscp_to_tc_map"] for entry in maps.values() if "dscp_to_tc_map" in entry]
-    names = names or [entry["dscp_to_tc_map"] for entry in tables.get("PORT_QOS_MAP", {}).values() if "dscp_to_tc_map" in entry]
+    names = names or [
+        entry["dscp_to_tc_map"]
+        for entry in tables.get("PORT_QOS_MAP", {}).values()
+        if "dscp_to_tc_map" in entry
+    ]
     if names and _common(names) in dscp:
-        found["dscp"] = {key: int(tc) if int(tc) < 8 else 0 for key, tc in dscp[_common(names)].items()}
+        found["dscp"] = {
+            key: int(tc) if int(tc) < 8 else 0 for key, tc in dscp[_common(names)].items()
+        }
     schedulers: dict[int, list[str]] = {}
     for key, entry in tables.get("QUEUE", {}).items():
         first, _, last = key.split("|")[-1].partition("-")
         for number in range(int(first), int(last or first) + 1):
             if "scheduler" in entry:
-                schedulers.setdefault(number, []).extend([entry["scheduler"]] * (key.count(",") + 1))
+                schedulers.setdefault(number, []).extend(
+                    [entry["scheduler"]] * (key.count(",") + 1)
+                )
     known = tables.get("SCHEDULER", {})
-    weights = {number: known[_common(names)] for number, names in schedulers.items() if _common(names) in known}
+    weights = {
+        number: known[_common(names)]
+        for number, names in schedulers.items()
+        if _common(names) in known
+    }
     if weights:
-        found["weights"] = {number: None if entry["type"] == "STRICT" else int(entry["weight"]) for number, entry in weights.items()}
+        found["weights"] = {
+            number: None if entry["type"] == "STRICT" else int(entry["weight"])
+            for number, entry in weights.items()
+        }
     return found
 
 
@@ -72,7 +104,10 @@ def taken(scenario: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
                 of_host = scenario.get("host", {}).get("dscp_to_priority", {})
                 found[key] = {dscp: of_host.get(dscp) for dscp in wanted[key]}
             case "weights":
-                queues = {int(queue.get("name", f"queue{queue['index']}")[5:]): queue.get("weight") for queue in switch.get("queue", [])}
+                queues = {
+                    int(queue.get("name", f"queue{queue['index']}")[5:]): queue.get("weight")
+                    for queue in switch.get("queue", [])
+                }
                 found[key] = {number: queues.get(number) for number in wanted[key]}
     return found
 
@@ -91,11 +126,23 @@ def row(path: Path, name: str) -> dict[str, Any] | None:
     scenario = tomllib.loads(text)
     wanted = counted(tables)
     found = taken(scenario, wanted)
-    differences = [f"{key}: {found[key]}, counted {wanted[key]}" for key in wanted if found[key] != wanted[key]]
+    differences = [
+        f"{key}: {found[key]}, counted {wanted[key]}" for key in wanted if found[key] != wanted[key]
+    ]
     back, missing = sonic.of_design(scenario)
-    if missing or any(back.get(table) != entries for table, entries in sonic.read(path, Account("fields")).items() if table in back or entries):
+    if missing or any(
+        back.get(table) != entries
+        for table, entries in sonic.read(path, Account("fields")).items()
+        if table in back or entries
+    ):
         differences.append("export gives other tables")
-    return dict(zip(COLUMNS, (name, len(tables), len(account.left_out()), " ".join(wanted), "; ".join(differences)), strict=True))
+    return dict(
+        zip(
+            COLUMNS,
+            (name, len(tables), len(account.left_out()), " ".join(wanted), "; ".join(differences)),
+            strict=True,
+        )
+    )
 
 
 def main() -> int:
@@ -103,7 +150,11 @@ def main() -> int:
     parser.add_argument("directory", type=Path)
     parser.add_argument("-o", "--out", type=Path, required=True)
     given = parser.parse_args()
-    rows = [found for path in sorted(given.directory.rglob("*.json")) if (found := row(path, str(path.relative_to(given.directory)))) is not None]
+    rows = [
+        found
+        for path in sorted(given.directory.rglob("*.json"))
+        if (found := row(path, str(path.relative_to(given.directory)))) is not None
+    ]
     with given.out.open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()

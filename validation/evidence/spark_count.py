@@ -40,10 +40,16 @@ def summed(rows: list[tuple[int, int, int]], fetched: dict[tuple[str, str], int]
     """Returns the compared numbers. A checksum ensures that bytes are attributed to
     the right job.
     """
-    found = {"jobs": len(rows), "pairs of hosts": sum(1 for size in fetched.values() if size), "bytes fetched": sum(fetched.values())}
+    found = {
+        "jobs": len(rows),
+        "pairs of hosts": sum(1 for size in fetched.values() if size),
+        "bytes fetched": sum(fetched.values()),
+    }
     for at, what in enumerate(("input", "shuffle", "output")):
         found[f"bytes of {what}"] = sum(row[at] for row in rows)
-        found[f"bytes of {what}, each times its job's place"] = sum(place * row[at] for place, row in enumerate(rows, 1))
+        found[f"bytes of {what}, each times its job's place"] = sum(
+            place * row[at] for place, row in enumerate(rows, 1)
+        )
     return found
 
 
@@ -59,7 +65,13 @@ def imported(path: Path) -> dict[str, int]:
 
 
 def events(path: Path) -> Iterator[dict[str, Any]]:
-    parts = sorted(path.glob("events_*"), key=lambda part: int(re.findall(r"events_(\d+)_", part.name)[0])) if path.is_dir() else [path]
+    parts = (
+        sorted(
+            path.glob("events_*"), key=lambda part: int(re.findall(r"events_(\d+)_", part.name)[0])
+        )
+        if path.is_dir()
+        else [path]
+    )
     for part in parts:
         data = part.read_bytes()
         if data[:4] == b"\x28\xb5\x2f\xfd":
@@ -86,7 +98,11 @@ def counted(path: Path) -> dict[str, int]:
                 stage, info = event["Stage ID"], event["Task Info"]
                 needs = [job for job, start in started.items() if stage in start["Stage IDs"]]
                 job = next((job for job in needs if job not in over), needs[0] if needs else None)
-                done[stage, info.get("Partition ID", info["Index"])] = (job, info["Host"], event["Task Metrics"])
+                done[stage, info.get("Partition ID", info["Index"])] = (
+                    job,
+                    info["Host"],
+                    event["Task Metrics"],
+                )
     sums = {job: [0, 0, 0] for job in started if over.get(job, True)}
     ran: dict[int, list[tuple[str, int]]] = defaultdict(list)
     fetches: list[tuple[int, str, int]] = []
@@ -94,7 +110,11 @@ def counted(path: Path) -> dict[str, int]:
         read = metrics["Shuffle Read Metrics"]
         ran[stage].append((host, metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]))
         if job in sums:
-            sizes = (metrics["Input Metrics"]["Bytes Read"], read["Remote Bytes Read"] + read["Local Bytes Read"], metrics["Output Metrics"]["Bytes Written"])
+            sizes = (
+                metrics["Input Metrics"]["Bytes Read"],
+                read["Remote Bytes Read"] + read["Local Bytes Read"],
+                metrics["Output Metrics"]["Bytes Written"],
+            )
             sums[job] = [before + more for before, more in zip(sums[job], sizes, strict=True)]
             fetches.append((stage, host, read["Remote Bytes Read"]))
 
@@ -102,7 +122,13 @@ def counted(path: Path) -> dict[str, int]:
         return max(rdd["RDD ID"] for rdd in stages[stage]["RDD Info"])
 
     def writers(stage: int) -> list[tuple[str, int]]:
-        same = [other for other in sorted(ran, reverse=True) if other in stages and last_rdd(other) == last_rdd(stage) and any(size for _, size in ran[other])]
+        same = [
+            other
+            for other in sorted(ran, reverse=True)
+            if other in stages
+            and last_rdd(other) == last_rdd(stage)
+            and any(size for _, size in ran[other])
+        ]
         return ran[stage] if stage in ran else ran[same[0]] if same else []
 
     fetched: dict[tuple[str, str], int] = defaultdict(int)

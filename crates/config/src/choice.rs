@@ -44,7 +44,10 @@ impl<'de> DeserializeSeed<'de> for Kind {
     type Value = usize;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<usize, D::Error> {
         let name = String::deserialize(deserializer)?;
-        self.0.iter().position(|kind| *kind == name).ok_or_else(|| de::Error::unknown_variant(&name, self.0))
+        self.0
+            .iter()
+            .position(|kind| *kind == name)
+            .ok_or_else(|| de::Error::unknown_variant(&name, self.0))
     }
 }
 
@@ -178,11 +181,20 @@ pub struct Refusal(String);
 impl Refusal {
     /// Refuses `key`, which `kind` does not have. `own` are the keys of `kind`, `tables` those of
     /// all kinds.
-    pub fn of(key: &str, kind: &str, own: &[&str], tables: &[&[&str]], instead: &[(&str, &str)]) -> Self {
+    pub fn of(
+        key: &str,
+        kind: &str,
+        own: &[&str],
+        tables: &[&[&str]],
+        instead: &[(&str, &str)],
+    ) -> Self {
         if !tables.iter().any(|keys| keys.contains(&key)) {
             return Refusal(spelling::unknown_key(key, own));
         }
-        let instead = instead.iter().find(|(name, _)| *name == key).map_or("remove it", |(_, instead)| instead);
+        let instead = instead
+            .iter()
+            .find(|(name, _)| *name == key)
+            .map_or("remove it", |(_, instead)| instead);
         Refusal(format!("has no effect with kind = \"{kind}\": {instead}"))
     }
 }
@@ -197,12 +209,17 @@ impl<'de> DeserializeSeed<'de> for Refusal {
 pub fn merged(about: &str, kind: Schema, tables: &[(&str, Schema)]) -> Schema {
     let mut keys = serde_json::Map::from_iter([("kind".to_string(), kind.to_value())]);
     for (kind, table) in tables {
-        for (name, key) in table.get("properties").and_then(|keys| keys.as_object()).into_iter().flatten() {
+        for (name, key) in
+            table.get("properties").and_then(|keys| keys.as_object()).into_iter().flatten()
+        {
             let mut key = key.clone();
-            let mut about = format!("With `{kind}`: {}", key["description"].as_str().unwrap_or_default());
+            let mut about =
+                format!("With `{kind}`: {}", key["description"].as_str().unwrap_or_default());
             if let Some(known) = keys.get(name).and_then(|known| known.as_object()) {
                 about = format!("{} {about}", known["description"].as_str().unwrap_or_default());
-                key.as_object_mut().expect("a schema of a key").retain(|name, value| known.get(name) == Some(value));
+                key.as_object_mut()
+                    .expect("a schema of a key")
+                    .retain(|name, value| known.get(name) == Some(value));
             }
             key["description"] = about.into();
             keys.insert(name.clone(), key);

@@ -247,7 +247,13 @@ pub fn meaningless(key: Key, beside: &str) -> Wrong {
 }
 
 /// Returns `value` if it lies between `least` and `most`.
-pub fn within<T: PartialOrd + Display>(value: T, least: T, most: T, words: Option<&str>, key: Key) -> Result<T, Wrong> {
+pub fn within<T: PartialOrd + Display>(
+    value: T,
+    least: T,
+    most: T,
+    words: Option<&str>,
+    key: Key,
+) -> Result<T, Wrong> {
     if value >= least && value <= most {
         return Ok(value);
     }
@@ -256,20 +262,30 @@ pub fn within<T: PartialOrd + Display>(value: T, least: T, most: T, words: Optio
 }
 
 /// Applies `check` to a value.
-pub fn checked<T, U>(value: T, key: Key, check: impl FnOnce(T, Key) -> Result<U, Wrong>) -> Result<U, Wrong> {
+pub fn checked<T, U>(
+    value: T,
+    key: Key,
+    check: impl FnOnce(T, Key) -> Result<U, Wrong>,
+) -> Result<U, Wrong> {
     check(value, key)
 }
 
 /// Applies `check` to all keys of a table. The second argument of `check` turns a name into a key
 /// path.
-pub fn together<T>(parsed: &T, key: &Key, check: impl FnOnce(&T, &dyn Fn(&str) -> Key) -> Result<(), Wrong>) -> Result<(), Wrong> {
+pub fn together<T>(
+    parsed: &T,
+    key: &Key,
+    check: impl FnOnce(&T, &dyn Fn(&str) -> Key) -> Result<(), Wrong>,
+) -> Result<(), Wrong> {
     check(parsed, &|name| key.clone().name(name))
 }
 
 /// Checks that a time is above 0 and at most a second.
 pub fn up_to_a_second(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
     match time {
-        time if time == Span::ZERO || time > Span::from_s(1) => Err(Wrong::at(key, format!("\"{time}\": write a time above 0, at most \"1s\""))),
+        time if time == Span::ZERO || time > Span::from_s(1) => {
+            Err(Wrong::at(key, format!("\"{time}\": write a time above 0, at most \"1s\"")))
+        }
         time => Ok(time),
     }
 }
@@ -277,7 +293,11 @@ pub fn up_to_a_second(Duration(time): Duration, key: Key) -> Result<Span, Wrong>
 /// Checks that a time is above 0 and at most a day.
 pub fn up_to_a_day(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
     let right = time > Span::ZERO && time <= Span::from_s(86_400);
-    if right { Ok(time) } else { Err(Wrong::at(key, format!("\"{time}\": write a time above 0, at most a day"))) }
+    if right {
+        Ok(time)
+    } else {
+        Err(Wrong::at(key, format!("\"{time}\": write a time above 0, at most a day")))
+    }
 }
 
 /// Checks that a rate is above 0.
@@ -305,7 +325,9 @@ impl Described {
         let source = self.source.map_or(String::new(), |source| format!(" ({source})"));
         match (&self.default, self.prose) {
             (Some(value), _) => Some(match value {
-                Value::Integer(_) | Value::Float(_) => format!("Default {}{source}.", value.shown()),
+                Value::Integer(_) | Value::Float(_) => {
+                    format!("Default {}{source}.", value.shown())
+                }
                 _ => format!("Default `{}`{source}.", value.shown()),
             }),
             (None, Some(prose)) => Some(format!("Default: {prose}{source}.")),
@@ -326,11 +348,20 @@ fn json(value: &Value) -> serde_json::Value {
 
 /// Adds defaults and ranges to the schema of a table.
 pub fn describe(schema: &mut Schema, keys: &[Described]) {
-    let Some(properties) = schema.get_mut("properties").and_then(|properties| properties.as_object_mut()) else { return };
+    let Some(properties) =
+        schema.get_mut("properties").and_then(|properties| properties.as_object_mut())
+    else {
+        return;
+    };
     for key in keys {
-        let Some(property) = properties.get_mut(key.name).and_then(|property| property.as_object_mut()) else { continue };
+        let Some(property) =
+            properties.get_mut(key.name).and_then(|property| property.as_object_mut())
+        else {
+            continue;
+        };
         if let Some(sentence) = key.sentence() {
-            let about = property.get("description").and_then(|about| about.as_str()).unwrap_or_default();
+            let about =
+                property.get("description").and_then(|about| about.as_str()).unwrap_or_default();
             let about = format!("{about} {sentence}");
             property.insert("description".into(), about.trim().into());
         }
@@ -422,7 +453,10 @@ mod tests {
             ("high = \"1us\"", "key a.high: is not above low"),
             ("rate = \"0bps\"", "key a.rate: \"0bps\": write a rate above 0"),
         ] {
-            assert_eq!(read(text).unwrap().resolve(&Key::from("a"), false).unwrap_err().to_string(), message);
+            assert_eq!(
+                read(text).unwrap().resolve(&Key::from("a"), false).unwrap_err().to_string(),
+                message
+            );
         }
         assert_eq!(
             read("lo = 1").unwrap_err().to_string(),
@@ -452,27 +486,51 @@ mod tests {
     #[test]
     fn a_table_over_another_keeps_its_own_keys() {
         let example = read("weight = 0.25").unwrap().or(read("weight = 0.5\nnumber = 7").unwrap());
-        assert_eq!(example, ExampleKeys { weight: Some(0.25), number: Some(7), ..ExampleKeys::default() });
-        let other = OtherKeys { weight: None, limit: Some(1) }.or(OtherKeys { weight: Some(1.0), limit: Some(2) });
+        assert_eq!(
+            example,
+            ExampleKeys { weight: Some(0.25), number: Some(7), ..ExampleKeys::default() }
+        );
+        let other = OtherKeys { weight: None, limit: Some(1) }
+            .or(OtherKeys { weight: Some(1.0), limit: Some(2) });
         assert_eq!(other, OtherKeys { weight: Some(1.0), limit: Some(1) });
     }
 
     #[test]
     fn tables_of_several_kinds_look_like_one() {
         let read = |text: &str| Both::deserialize(&Tree::read(text).unwrap());
-        let Both::Other(mut other) = read("weight = 1\nkind = \"other\"").unwrap() else { panic!("the other kind") };
+        let Both::Other(mut other) = read("weight = 1\nkind = \"other\"").unwrap() else {
+            panic!("the other kind")
+        };
         assert_eq!(other.resolve(&Key::from("a")).unwrap(), Other { weight: 1.0, limit: 10 });
         for (text, message) in [
-            ("kind = \"other\"\nlow = \"1us\"", "key low: has no effect with kind = \"other\": remove it"),
-            ("kind = \"example\"\nlimit = 1", "key limit: has no effect with kind = \"example\": write number"),
+            (
+                "kind = \"other\"\nlow = \"1us\"",
+                "key low: has no effect with kind = \"other\": remove it",
+            ),
+            (
+                "kind = \"example\"\nlimit = 1",
+                "key limit: has no effect with kind = \"example\": write number",
+            ),
             ("weight = 1", "the key \"kind\" is missing"),
-            ("kind = \"other\"\nlimits = 1", "key limits: unknown key (did you mean \"limit\"?); the keys here are weight, limit"),
+            (
+                "kind = \"other\"\nlimits = 1",
+                "key limits: unknown key (did you mean \"limit\"?); the keys here are weight, limit",
+            ),
         ] {
             assert_eq!(read(text).unwrap_err().to_string(), message);
         }
         let schema = schemars::schema_for!(Both).to_value();
-        assert_eq!(schema["properties"]["weight"]["description"], "With `example`: A weight. Default 0.875. With `other`: Another weight. Default 0.5.");
-        assert_eq!((schema["properties"]["weight"].get("default"), &schema["properties"]["limit"]["default"]), (None, &10.into()));
+        assert_eq!(
+            schema["properties"]["weight"]["description"],
+            "With `example`: A weight. Default 0.875. With `other`: Another weight. Default 0.5."
+        );
+        assert_eq!(
+            (
+                schema["properties"]["weight"].get("default"),
+                &schema["properties"]["limit"]["default"]
+            ),
+            (None, &10.into())
+        );
     }
 
     #[test]
@@ -482,10 +540,19 @@ mod tests {
         assert_eq!(schema["title"], "Example");
         assert_eq!(key("low")["default"], "50us");
         assert_eq!(key("low")["description"], "Below this it grows. Default `\"50us\"` (paper).");
-        assert_eq!((&key("low")["x-source"], key("weight").get("x-source")), (&"paper".into(), None));
-        assert_eq!((&key("weight")["minimum"], &key("weight")["maximum"]), (&0.001.into(), &1.0.into()));
+        assert_eq!(
+            (&key("low")["x-source"], key("weight").get("x-source")),
+            (&"paper".into(), None)
+        );
+        assert_eq!(
+            (&key("weight")["minimum"], &key("weight")["maximum"]),
+            (&0.001.into(), &1.0.into())
+        );
         assert_eq!(key("weight")["description"], "A weight. Default 0.875.");
-        assert_eq!((&key("number")["default"], &key("number")["maximum"]), (&24.into(), &4096.into()));
+        assert_eq!(
+            (&key("number")["default"], &key("number")["maximum"]),
+            (&24.into(), &4096.into())
+        );
         assert_eq!(key("high")["description"], "Above this it falls. Default: ten times `low`.");
         assert_eq!(key("rate")["description"], "A rate.");
         assert_eq!(key("rate").get("default"), None);

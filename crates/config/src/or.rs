@@ -53,19 +53,27 @@ impl<'de, W: Word, T: Deserialize<'de>> Visitor<'de> for OrVisitor<W, T> {
         if text == W::WORD {
             return Ok(Or::NONE);
         }
-        T::deserialize(text.into_deserializer()).map(Or::some).map_err(|error: E| E::custom(format!("{error}, or \"{}\"", W::WORD)))
+        T::deserialize(text.into_deserializer())
+            .map(Or::some)
+            .map_err(|error: E| E::custom(format!("{error}, or \"{}\"", W::WORD)))
     }
     fn visit_bool<E: de::Error>(self, value: bool) -> Result<Self::Value, E> {
         if !value && W::WORD == Off::WORD {
             return Ok(Or::NONE);
         }
-        T::deserialize(value.into_deserializer()).map(Or::some).map_err(|error: E| E::custom(format!("{error}, or \"{}\"", W::WORD)))
+        T::deserialize(value.into_deserializer())
+            .map(Or::some)
+            .map_err(|error: E| E::custom(format!("{error}, or \"{}\"", W::WORD)))
     }
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
-        T::deserialize(number.into_deserializer()).map(Or::some).map_err(|error: E| E::custom(format!("{error}, or \"{}\"", W::WORD)))
+        T::deserialize(number.into_deserializer())
+            .map(Or::some)
+            .map_err(|error: E| E::custom(format!("{error}, or \"{}\"", W::WORD)))
     }
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
-        T::deserialize(number.into_deserializer()).map(Or::some).map_err(|error: E| E::custom(format!("{error}, or \"{}\"", W::WORD)))
+        T::deserialize(number.into_deserializer())
+            .map(Or::some)
+            .map_err(|error: E| E::custom(format!("{error}, or \"{}\"", W::WORD)))
     }
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
         T::deserialize(MapAccessDeserializer::new(map)).map(Or::some)

@@ -83,7 +83,11 @@ form! {
 }
 impl Serialize for Between {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.0 == self.1 { Duration(self.0).serialize(serializer) } else { [Duration(self.0), Duration(self.1)].serialize(serializer) }
+        if self.0 == self.1 {
+            Duration(self.0).serialize(serializer)
+        } else {
+            [Duration(self.0), Duration(self.1)].serialize(serializer)
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 /// Returns the candidate nearest to `found`, if it is near enough to be a likely correction.
 pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = fold(found);
-    let best = candidates.into_iter().map(|c| (distance(&wanted, &fold(c)), c)).min_by_key(|(d, _)| *d)?;
+    let best =
+        candidates.into_iter().map(|c| (distance(&wanted, &fold(c)), c)).min_by_key(|(d, _)| *d)?;
     let allowed = 1 + best.1.chars().count() / 4;
     let near = best.0 <= allowed && best.0 < best.1.chars().count();
     near.then_some(best.1)
@@ -11,12 +12,17 @@ pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -
 
 /// Returns ` (did you mean "x"?)`, or nothing.
 pub fn suggestion<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
-    nearest(found, candidates).map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"))
+    nearest(found, candidates)
+        .map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"))
 }
 
 /// Returns the error text for an unknown key, with the known keys.
 pub fn unknown_key(found: &str, known: &[&str]) -> String {
-    let keys = if known.is_empty() { String::from("there are none here") } else { format!("the keys here are {}", known.join(", ")) };
+    let keys = if known.is_empty() {
+        String::from("there are none here")
+    } else {
+        format!("the keys here are {}", known.join(", "))
+    };
     format!("unknown key{}; {keys}", suggestion(found, known.iter().copied()))
 }
 
@@ -32,7 +38,10 @@ pub fn list<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
 
 /// Normalises a word, so that case and the choice among `-`, `_` and blanks do not matter.
 fn fold(text: &str) -> Vec<char> {
-    text.chars().take(64).map(|c| if matches!(c, '-' | ' ') { '_' } else { c.to_ascii_lowercase() }).collect()
+    text.chars()
+        .take(64)
+        .map(|c| if matches!(c, '-' | ' ') { '_' } else { c.to_ascii_lowercase() })
+        .collect()
 }
 
 /// Returns the edit distance: insertions, deletions, replacements, and swaps of neighbours.
@@ -42,7 +51,9 @@ fn distance(a: &[char], b: &[char]) -> usize {
     for i in 1..=a.len() {
         let mut row = vec![i];
         for j in 1..=b.len() {
-            let mut cost = (last[j - 1] + usize::from(a[i - 1] != b[j - 1])).min(last[j] + 1).min(row[j - 1] + 1);
+            let mut cost = (last[j - 1] + usize::from(a[i - 1] != b[j - 1]))
+                .min(last[j] + 1)
+                .min(row[j - 1] + 1);
             if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
                 cost = cost.min(before[j - 2] + 1);
             }

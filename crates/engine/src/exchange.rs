@@ -79,29 +79,54 @@ impl<M: Default> Exchange<M> {
     /// Puts `mail` into the mailbox from `from` to `to`, which is empty, and returns the mailbox's
     /// old buffer in `mail` for reuse.
     pub fn post(&self, round: usize, from: usize, to: usize, mail: &mut M) {
-        std::mem::swap(&mut *self.boxes[round % 2][to * self.workers + from].lock().expect("no worker panicked"), mail);
+        std::mem::swap(
+            &mut *self.boxes[round % 2][to * self.workers + from]
+                .lock()
+                .expect("no worker panicked"),
+            mail,
+        );
     }
 
     /// Calls `read` with the mail from `from` to `to` of this round. Call it only after
     /// [`Self::meet`].
     pub fn open(&self, round: usize, from: usize, to: usize, read: impl FnOnce(&mut M)) {
-        read(&mut self.boxes[round % 2][to * self.workers + from].lock().expect("no worker panicked"));
+        read(
+            &mut self.boxes[round % 2][to * self.workers + from]
+                .lock()
+                .expect("no worker panicked"),
+        );
     }
 
     /// Publishes this worker's report and waits for the reports of all workers of this round.
-    pub fn meet(&self, round: usize, worker: usize, next: Option<u64>, (live, pending, counts): (i64, i64, [u64; 3])) -> Turn {
+    pub fn meet(
+        &self,
+        round: usize,
+        worker: usize,
+        next: Option<u64>,
+        (live, pending, counts): (i64, i64, [u64; 3]),
+    ) -> Turn {
         let reports = &self.reports[round % 2];
         reports[worker].next.store(next.unwrap_or(u64::MAX), Ordering::Relaxed);
         reports[worker].live.store(live, Ordering::Relaxed);
         reports[worker].pending.store(pending, Ordering::Relaxed);
-        reports[worker].counts.iter().zip(counts).for_each(|(sum, count)| sum.store(count, Ordering::Relaxed));
+        reports[worker]
+            .counts
+            .iter()
+            .zip(counts)
+            .for_each(|(sum, count)| sum.store(count, Ordering::Relaxed));
         self.barrier();
-        let next = reports.iter().map(|r| r.next.load(Ordering::Relaxed)).min().expect("at least one worker");
+        let next = reports
+            .iter()
+            .map(|r| r.next.load(Ordering::Relaxed))
+            .min()
+            .expect("at least one worker");
         Turn {
             next: (next != u64::MAX).then_some(next),
             live: reports.iter().map(|r| r.live.load(Ordering::Relaxed)).sum(),
             pending: reports.iter().map(|r| r.pending.load(Ordering::Relaxed)).sum(),
-            counts: std::array::from_fn(|which| reports.iter().map(|r| r.counts[which].load(Ordering::Relaxed)).sum()),
+            counts: std::array::from_fn(|which| {
+                reports.iter().map(|r| r.counts[which].load(Ordering::Relaxed)).sum()
+            }),
         }
     }
 
@@ -132,7 +157,11 @@ impl<M: Default> Exchange<M> {
         let mut guard = self.sleepers.lock().expect("no worker panicked");
         while self.generation.load(Ordering::Acquire) == generation {
             assert!(!self.aborted.load(Ordering::Acquire), "another worker failed");
-            guard = self.wake.wait_timeout(guard, Duration::from_millis(100)).expect("no worker panicked").0;
+            guard = self
+                .wake
+                .wait_timeout(guard, Duration::from_millis(100))
+                .expect("no worker panicked")
+                .0;
         }
     }
 }
@@ -154,10 +183,25 @@ mod tests {
                             exchange.post(round, me, to, &mut mail);
                             assert!(mail.is_empty());
                         }
-                        let turn = exchange.meet(round, me, (me > 0).then_some((round + me) as u64), (me as i64, 1, [me as u64, 0, 1]));
-                        assert_eq!(turn, Turn { next: Some(round as u64 + 1), live: 3, pending: 3, counts: [3, 0, 3] });
+                        let turn = exchange.meet(
+                            round,
+                            me,
+                            (me > 0).then_some((round + me) as u64),
+                            (me as i64, 1, [me as u64, 0, 1]),
+                        );
+                        assert_eq!(
+                            turn,
+                            Turn {
+                                next: Some(round as u64 + 1),
+                                live: 3,
+                                pending: 3,
+                                counts: [3, 0, 3]
+                            }
+                        );
                         for from in 0..3 {
-                            exchange.open(round, from, me, |mail| assert_eq!(std::mem::take(mail), vec![(round, from)]));
+                            exchange.open(round, from, me, |mail| {
+                                assert_eq!(std::mem::take(mail), vec![(round, from)])
+                            });
                         }
                     }
                 });

@@ -41,10 +41,14 @@ pub fn peak_resident() -> Option<u64> {
 /// report them.
 pub fn available() -> Option<MemoryLimit> {
     let resident = resident()?;
-    let (free, by) = [(machine(), Bound::Machine), (group(Path::new("/")), Bound::Group), (address_space(), Bound::AddressSpace)]
-        .into_iter()
-        .filter_map(|(free, by)| Some((free?, by)))
-        .min_by_key(|(free, _)| *free)?;
+    let (free, by) = [
+        (machine(), Bound::Machine),
+        (group(Path::new("/")), Bound::Group),
+        (address_space(), Bound::AddressSpace),
+    ]
+    .into_iter()
+    .filter_map(|(free, by)| Some((free?, by)))
+    .min_by_key(|(free, _)| *free)?;
     Some(MemoryLimit { bytes: resident + free / 100 * SHARE_PERCENT, by })
 }
 
@@ -58,7 +62,10 @@ pub struct Meter {
 
 impl Meter {
     pub fn new() -> Option<Self> {
-        Some(Meter { statm: File::open("/proc/self/statm").ok()?, page: rustix::param::page_size() as u64 })
+        Some(Meter {
+            statm: File::open("/proc/self/statm").ok()?,
+            page: rustix::param::page_size() as u64,
+        })
     }
 
     /// Returns the resident memory of this process in bytes.
@@ -66,7 +73,13 @@ impl Meter {
         let mut text = [0u8; 128];
         let length = read_at(&self.statm, &mut text)?;
         // proc_pid_statm(5): the second field is the resident set in pages.
-        std::str::from_utf8(&text[..length]).ok()?.split_ascii_whitespace().nth(1)?.parse::<u64>().ok().map(|pages| pages * self.page)
+        std::str::from_utf8(&text[..length])
+            .ok()?
+            .split_ascii_whitespace()
+            .nth(1)?
+            .parse::<u64>()
+            .ok()
+            .map(|pages| pages * self.page)
     }
 }
 
@@ -99,7 +112,12 @@ fn group(root: &Path) -> Option<u64> {
         let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
         let (mount, limit, usage, inactive) = match controllers {
             "" => ("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "),
-            "memory" => ("sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "),
+            "memory" => (
+                "sys/fs/cgroup/memory",
+                "memory.limit_in_bytes",
+                "memory.usage_in_bytes",
+                "total_inactive_file ",
+            ),
             _ => continue,
         };
         let mount = root.join(mount);
@@ -107,11 +125,15 @@ fn group(root: &Path) -> Option<u64> {
         // container's own group.
         let mut at = mount.join(path.trim_start_matches('/'));
         loop {
-            let number = |name: &str| fs::read_to_string(at.join(name)).ok()?.trim().parse::<u64>().ok();
+            let number =
+                |name: &str| fs::read_to_string(at.join(name)).ok()?.trim().parse::<u64>().ok();
             if let (Some(limit), Some(usage)) = (number(limit), number(usage)) {
                 let stat = fs::read_to_string(at.join("memory.stat")).unwrap_or_default();
                 // Cached files count as used, but the kernel can reclaim them.
-                let cached = stat.lines().find_map(|line| line.strip_prefix(inactive)?.trim().parse::<u64>().ok()).unwrap_or(0);
+                let cached = stat
+                    .lines()
+                    .find_map(|line| line.strip_prefix(inactive)?.trim().parse::<u64>().ok())
+                    .unwrap_or(0);
                 let left = limit.saturating_sub(usage.saturating_sub(cached));
                 least = Some(least.map_or(left, |least| least.min(left)));
             }

@@ -11,7 +11,9 @@ pub fn prefetch<const LINES: usize, T>(items: &[T], index: usize) {
             // SAFETY: a prefetch never faults, whatever the address; the pointer is not dereferenced.
             unsafe {
                 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-                _mm_prefetch::<_MM_HINT_T0>(items.as_ptr().wrapping_add(index).cast::<i8>().wrapping_add(64 * line));
+                _mm_prefetch::<_MM_HINT_T0>(
+                    items.as_ptr().wrapping_add(index).cast::<i8>().wrapping_add(64 * line),
+                );
             }
         }
     }

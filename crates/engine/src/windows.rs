@@ -47,11 +47,14 @@ mod tests {
     #[test]
     fn division_is_exact() {
         let mut stream = Stream::new(1, 1, 1);
-        for length in (1..200).chain([1_000_000, 1_005_120, 999_983, u32::MAX as u64, 1 << 20, (1 << 20) + 1]) {
+        for length in
+            (1..200).chain([1_000_000, 1_005_120, 999_983, u32::MAX as u64, 1 << 20, (1 << 20) + 1])
+        {
             let windows = Windows::new(length);
             for _ in 0..2_000 {
                 let time = stream.below(Windows::TIME_LIMIT);
-                for t in [time, time / length * length, (time / length * length).saturating_sub(1)] {
+                for t in [time, time / length * length, (time / length * length).saturating_sub(1)]
+                {
                     assert_eq!(windows.of(t), t / length, "{t} / {length}");
                 }
             }

@@ -110,7 +110,13 @@ impl Keys {
     }
 
     /// Sets `key` with a probability of `percent` %.
-    pub fn may<V: Into<Value>>(&mut self, c: &mut Choices, percent: u64, key: &str, value: impl FnOnce(&mut Choices) -> V) {
+    pub fn may<V: Into<Value>>(
+        &mut self,
+        c: &mut Choices,
+        percent: u64,
+        key: &str,
+        value: impl FnOnce(&mut Choices) -> V,
+    ) {
         if c.chance(percent) {
             let value = value(c);
             self.put(key, value);

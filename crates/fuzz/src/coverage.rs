@@ -9,7 +9,8 @@ use toml::{Table, Value};
 pub fn of(scenario: &Scenario, output: &Output) -> Vec<String> {
     let plan = &scenario.plan;
     // Uncomment the defaults, which the resolved scenario lists as comments.
-    let every: Vec<&str> = scenario.resolved.lines().map(|line| line.strip_prefix("# ").unwrap_or(line)).collect();
+    let every: Vec<&str> =
+        scenario.resolved.lines().map(|line| line.strip_prefix("# ").unwrap_or(line)).collect();
     let document: Table = toml::from_str(&every.join("\n")).expect("it has just been written");
     let mut seen: Vec<String> = Vec::new();
     let mut say = |what: &str, word: &str| seen.push(format!("{what}={word}"));
@@ -21,7 +22,10 @@ pub fn of(scenario: &Scenario, output: &Output) -> Vec<String> {
     };
     for (flow, record) in output.all_flows(plan) {
         if record.start.is_some() {
-            say("transport", &format!("{} {ends}", plan.transports[flow.transport as usize].name()));
+            say(
+                "transport",
+                &format!("{} {ends}", plan.transports[flow.transport as usize].name()),
+            );
         }
     }
     for (what, path) in [
@@ -64,7 +68,9 @@ pub fn of(scenario: &Scenario, output: &Output) -> Vec<String> {
                 say(key, word);
             }
         }
-        if let Some(entropy) = transport.get("entropy").and_then(|entropy| entropy.get("kind")).and_then(Value::as_str) {
+        if let Some(entropy) =
+            transport.get("entropy").and_then(|entropy| entropy.get("kind")).and_then(Value::as_str)
+        {
             say("entropy", entropy);
         }
         if let Some(mptcp) = transport.get("mptcp") {
@@ -117,7 +123,9 @@ pub fn of(scenario: &Scenario, output: &Output) -> Vec<String> {
         }
     }
     let c = &output.counters;
-    let some = |status: Status| output.flows.iter().any(|flow| flow.status == status && flow.start.is_some());
+    let some = |status: Status| {
+        output.flows.iter().any(|flow| flow.status == status && flow.start.is_some())
+    };
     for (what, happened) in [
         ("drops", c.dropped_packets > 0),
         ("drops in DRAM", c.drops_dram > 0),
@@ -157,6 +165,8 @@ fn value<'a>(document: &'a Table, path: &[&str]) -> Option<&'a Value> {
 /// returns that word.
 fn lookup(document: &Table, path: &[&str]) -> Option<String> {
     let direct = value(document, path).and_then(Value::as_str);
-    let short = value(document, &path[..path.len() - 1]).and_then(Value::as_str).filter(|_| path.last() == Some(&"kind"));
+    let short = value(document, &path[..path.len() - 1])
+        .and_then(Value::as_str)
+        .filter(|_| path.last() == Some(&"kind"));
     direct.or(short).map(str::to_string)
 }

@@ -67,7 +67,12 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { wall: Duration::from_secs(60), hops: 12_000_000, threads: vec![1, 2, 3, 7], thorough: 20_000 }
+        Limits {
+            wall: Duration::from_secs(60),
+            hops: 12_000_000,
+            threads: vec![1, 2, 3, 7],
+            thorough: 20_000,
+        }
     }
 }
 
@@ -76,7 +81,8 @@ impl Default for Limits {
 const LATEST: Time = Time(1 << 58);
 
 /// Keys of the summary that describe the cost of the run and not its result.
-const COSTS: [&str; 7] = ["threads", "wall_s", "cpu_s", "engine_cpu_s", "engine_wall_s", "peak_rss_bytes", "events"];
+const COSTS: [&str; 7] =
+    ["threads", "wall_s", "cpu_s", "engine_cpu_s", "engine_wall_s", "peak_rss_bytes", "events"];
 
 /// Message of the latest panic, with its source location.
 static PANIC: Mutex<String> = Mutex::new(String::new());
@@ -90,12 +96,20 @@ fn broken(what: impl Into<String>, detail: impl Into<String>) -> Verdict {
 fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     HOOK.call_once(|| {
         std::panic::set_hook(Box::new(|info| {
-            let message = info.payload().downcast_ref::<String>().cloned().or_else(|| info.payload().downcast_ref::<&str>().map(|text| (*text).to_string()));
-            let place = info.location().map(|place| format!("{}:{}", place.file(), place.line())).unwrap_or_default();
-            *PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = format!("{place}: {}", message.unwrap_or_default());
+            let message =
+                info.payload().downcast_ref::<String>().cloned().or_else(|| {
+                    info.payload().downcast_ref::<&str>().map(|text| (*text).to_string())
+                });
+            let place = info
+                .location()
+                .map(|place| format!("{}:{}", place.file(), place.line()))
+                .unwrap_or_default();
+            *PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) =
+                format!("{place}: {}", message.unwrap_or_default());
         }));
     });
-    catch_unwind(AssertUnwindSafe(work)).map_err(|_| PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone())
+    catch_unwind(AssertUnwindSafe(work))
+        .map_err(|_| PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone())
 }
 
 /// Returns the source location of a panic, which distinguishes defects.
@@ -107,7 +121,8 @@ fn place(panic: &str) -> String {
 pub fn examine(text: &str, path: &Path, limits: &Limits) -> Verdict {
     let load = |text: &str| {
         guarded(|| {
-            let mut scenario = afflux_scenario::parse(text, path, &Overrides::default(), &ParquetFlowLists)?;
+            let mut scenario =
+                afflux_scenario::parse(text, path, &Overrides::default(), &ParquetFlowLists)?;
             // The free memory of the machine varies from run to run.
             scenario.plan.run.max_memory = None;
             Ok::<_, afflux_scenario::ScenarioError>(scenario)
@@ -119,12 +134,20 @@ pub fn examine(text: &str, path: &Path, limits: &Limits) -> Verdict {
         Ok(Ok(scenario)) => scenario,
     };
     let again = match load(&scenario.resolved) {
-        Err(panic) => return broken(format!("panic while checking the resolved scenario, {}", place(&panic)), panic),
+        Err(panic) => {
+            return broken(
+                format!("panic while checking the resolved scenario, {}", place(&panic)),
+                panic,
+            );
+        }
         Ok(Err(refused)) => return broken("resolved scenario refused", refused.message),
         Ok(Ok(again)) => again,
     };
     if again.hash != scenario.hash || again.resolved != scenario.resolved {
-        return broken("resolved scenario differs", first_difference(&scenario.resolved, &again.resolved));
+        return broken(
+            "resolved scenario differs",
+            first_difference(&scenario.resolved, &again.resolved),
+        );
     }
     let [ours, theirs] = [&scenario, &again].map(|scenario| format!("{:#?}", scenario.plan));
     if ours != theirs {
@@ -143,13 +166,22 @@ pub fn examine(text: &str, path: &Path, limits: &Limits) -> Verdict {
         let other = threads[1 + scenario.plan.run.seed as usize % (threads.len() - 1)];
         threads = vec![threads[0], other];
     }
-    let engines = std::iter::once((EngineKind::Classical, 1)).chain(threads.iter().map(|threads| (EngineKind::WindowLog, *threads)));
+    let engines = std::iter::once((EngineKind::Classical, 1))
+        .chain(threads.iter().map(|threads| (EngineKind::WindowLog, *threads)));
     let mut figures = Figures::default();
     let mut reference: Option<(Output, Shown)> = None;
     for (engine, count) in engines {
-        let name = if engine == EngineKind::Classical { "classical engine".to_string() } else { format!("window engine, {count} threads") };
+        let name = if engine == EngineKind::Classical {
+            "classical engine".to_string()
+        } else {
+            format!("window engine, {count} threads")
+        };
         // The last run uses the resolved scenario, as it is written into the result directory.
-        let which = if (engine, Some(&count)) == (EngineKind::WindowLog, threads.last()) { &again } else { &scenario };
+        let which = if (engine, Some(&count)) == (EngineKind::WindowLog, threads.last()) {
+            &again
+        } else {
+            &scenario
+        };
         let began = Instant::now();
         let output = match run(which, engine, count, limits) {
             Err(panic) => return broken(format!("panic in the {name}, {}", place(&panic)), panic),
@@ -191,18 +223,25 @@ pub fn examine(text: &str, path: &Path, limits: &Limits) -> Verdict {
 }
 
 /// Runs the scenario on `engine`. Returns `None` if the run is stopped because it takes too long.
-fn run(scenario: &Scenario, engine: EngineKind, threads: u32, limits: &Limits) -> Result<Result<Option<Output>, String>, String> {
+fn run(
+    scenario: &Scenario,
+    engine: EngineKind,
+    threads: u32,
+    limits: &Limits,
+) -> Result<Result<Option<Output>, String>, String> {
     let mut plan = scenario.plan.clone();
     (plan.run.engine, plan.run.threads) = (engine, threads);
     // Bounds the memory of runs that take samples during days of simulated waiting.
-    plan.run.max_memory = Some(MaxMemory { bytes: 4_000_000_000, by: None, records: 1_000_000_000 });
+    plan.run.max_memory =
+        Some(MaxMemory { bytes: 4_000_000_000, by: None, records: 1_000_000_000 });
     let progress = Progress::default();
     std::thread::scope(|scope| {
         let (send, receive) = channel::<()>();
         let watched = &progress;
         let began = Instant::now();
         scope.spawn(move || {
-            while receive.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
+            while receive.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout)
+            {
                 if began.elapsed() > limits.wall || watched.packet_hops() > 2 * limits.hops {
                     watched.cancel();
                 }
@@ -231,13 +270,21 @@ struct Shown {
 impl Shown {
     fn of(scenario: &Scenario, output: &Output) -> Result<Shown, String> {
         let summary = afflux_results::summary(scenario, output, &ProcessStart::now()).to_json();
-        let mut summary: BTreeMap<String, serde_json::Value> = serde_json::from_str(&summary).map_err(|error| format!("summary.json: {error}"))?;
+        let mut summary: BTreeMap<String, serde_json::Value> =
+            serde_json::from_str(&summary).map_err(|error| format!("summary.json: {error}"))?;
         COSTS.iter().for_each(|key| {
             summary.remove(*key);
         });
         let tables = Tables::new(scenario, output);
-        let tables = tables.recorded().into_iter().map(|kind| Ok((kind, tables.get(kind).map_err(|error| error.to_string())?.batches)));
-        Ok(Shown { summary, tables: tables.collect::<Result<_, String>>()?, captures: output.captures.clone() })
+        let tables = tables
+            .recorded()
+            .into_iter()
+            .map(|kind| Ok((kind, tables.get(kind).map_err(|error| error.to_string())?.batches)));
+        Ok(Shown {
+            summary,
+            tables: tables.collect::<Result<_, String>>()?,
+            captures: output.captures.clone(),
+        })
     }
 
     /// Returns the first difference between two runs: where it is, and its text.
@@ -250,11 +297,17 @@ impl Shown {
         for ((kind, ours), (_, theirs)) in self.tables.iter().zip(&other.tables) {
             if ours != theirs {
                 let print = |batches: &[RecordBatch]| format!("{batches:#?}");
-                return Some((format!("table {}", kind.name()), first_difference(&print(ours), &print(theirs))));
+                return Some((
+                    format!("table {}", kind.name()),
+                    first_difference(&print(ours), &print(theirs)),
+                ));
             }
         }
-        let differs = |(key, value): &(&String, &serde_json::Value)| other.summary.get(*key) != Some(*value);
-        self.summary.iter().find(differs).map(|(key, value)| (format!("summary key {key}"), format!("{value}\n{:?}", other.summary.get(key))))
+        let differs =
+            |(key, value): &(&String, &serde_json::Value)| other.summary.get(*key) != Some(*value);
+        self.summary.iter().find(differs).map(|(key, value)| {
+            (format!("summary key {key}"), format!("{value}\n{:?}", other.summary.get(key)))
+        })
     }
 }
 
@@ -263,15 +316,23 @@ fn earliest(ours: &[Vec<CaptureRecord>], theirs: &[Vec<CaptureRecord>]) -> Optio
     let differing = ours.iter().zip(theirs).enumerate().filter_map(|(number, (a, b))| {
         let at = (0..a.len().max(b.len())).find(|at| a.get(*at) != b.get(*at))?;
         let time = [a.get(at), b.get(at)].into_iter().flatten().map(|record| record.time).min()?;
-        Some((time, format!("capture {number}, frame {at}:\n{:?}\n-- and --\n{:?}", a.get(at), b.get(at))))
+        Some((
+            time,
+            format!("capture {number}, frame {at}:\n{:?}\n-- and --\n{:?}", a.get(at), b.get(at)),
+        ))
     });
     differing.min_by_key(|(time, _)| *time).map(|(_, text)| text)
 }
 
 /// Returns the first differing line with the lines around it.
 fn first_difference(ours: &str, theirs: &str) -> String {
-    let at = ours.lines().zip(theirs.lines()).position(|(a, b)| a != b).unwrap_or(ours.lines().count().min(theirs.lines().count()));
-    let around = |text: &str| text.lines().skip(at.saturating_sub(2)).take(6).collect::<Vec<_>>().join("\n");
+    let at = ours
+        .lines()
+        .zip(theirs.lines())
+        .position(|(a, b)| a != b)
+        .unwrap_or(ours.lines().count().min(theirs.lines().count()));
+    let around =
+        |text: &str| text.lines().skip(at.saturating_sub(2)).take(6).collect::<Vec<_>>().join("\n");
     format!("line {}:\n{}\n-- and --\n{}", at + 1, around(ours), around(theirs))
 }
 
@@ -280,7 +341,9 @@ fn invariants(scenario: &Scenario, output: &Output) -> Option<Broken> {
     let plan = &scenario.plan;
     let found = |what: &str, detail: String| Some(Broken { what: what.into(), detail });
     if let Some(failed) = failed_checks(plan, output).first() {
-        let flow = failed.flow.map_or("whole run".into(), |flow| format!("flow {} {:?}", output.flow(plan, flow).id, output.flows[flow as usize]));
+        let flow = failed.flow.map_or("whole run".into(), |flow| {
+            format!("flow {} {:?}", output.flow(plan, flow).id, output.flows[flow as usize])
+        });
         return found(&format!("check {}", failed.check), format!("{flow}: {}", failed.detail));
     }
     for (flow, record) in output.all_flows(plan) {
@@ -300,7 +363,10 @@ fn invariants(scenario: &Scenario, output: &Output) -> Option<Broken> {
     }
     let c = &output.counters;
     if (c.in_flight_packets, c.in_flight_bytes) != (0, 0) {
-        return found("frames left when nothing is left to happen", format!("{} frames, {} B", c.in_flight_packets, c.in_flight_bytes));
+        return found(
+            "frames left when nothing is left to happen",
+            format!("{} frames, {} B", c.in_flight_packets, c.in_flight_bytes),
+        );
     }
     // Flows with a reliable transport must have completed, unless a link stays down for ever.
     let forever = |down: &Down| down.to.is_none();
@@ -309,8 +375,14 @@ fn invariants(scenario: &Scenario, output: &Output) -> Option<Broken> {
     }
     for (flow, record) in output.all_flows(plan) {
         let transport = &plan.transports[flow.transport as usize];
-        if transport.parameters().repairs() && record.start.is_some() && record.status == Status::Running {
-            return found("a flow waits for ever", format!("flow {} of {}: {record:?}", flow.id, transport.name()));
+        if transport.parameters().repairs()
+            && record.start.is_some()
+            && record.status == Status::Running
+        {
+            return found(
+                "a flow waits for ever",
+                format!("flow {} of {}: {record:?}", flow.id, transport.name()),
+            );
         }
     }
     None

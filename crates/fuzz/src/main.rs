@@ -44,7 +44,8 @@ fn main() -> ExitCode {
 fn work() -> Result<bool, Failure> {
     use lexopt::prelude::*;
     let mut arguments = lexopt::Parser::from_env();
-    let mut wanted = Wanted { seed: 1, from: 0, hops: None, time: None, jobs: 1, out: "out/fuzz".into() };
+    let mut wanted =
+        Wanted { seed: 1, from: 0, hops: None, time: None, jobs: 1, out: "out/fuzz".into() };
     let (mut command, mut files) = (None, Vec::new());
     while let Some(argument) = arguments.next()? {
         match argument {
@@ -76,7 +77,10 @@ fn work() -> Result<bool, Failure> {
             for file in &files {
                 let (text, path) = scenario(file)?;
                 match examine(&text, &path, &Limits::default()) {
-                    Verdict::Broken(broken) => print!("{}", shrink(&text, &path, &broken, &Limits::default(), Duration::from_secs(600))),
+                    Verdict::Broken(broken) => print!(
+                        "{}",
+                        shrink(&text, &path, &broken, &Limits::default(), Duration::from_secs(600))
+                    ),
                     other => return Err(format!("{file} is not broken: {other:?}").into()),
                 }
             }
@@ -89,7 +93,8 @@ fn work() -> Result<bool, Failure> {
 
 /// Parses `90`, `90s`, `30m` or `2h`.
 fn duration(text: &str) -> Result<Duration, Failure> {
-    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len()));
+    let (number, unit) =
+        text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len()));
     let factor = match unit {
         "" | "s" => 1.0,
         "m" | "min" => 60.0,
@@ -115,7 +120,10 @@ fn replay(names: &[String]) -> Result<bool, Failure> {
     for name in names {
         let (text, path) = scenario(name)?;
         match examine(&text, &path, &Limits::default()) {
-            Verdict::Sound(figures) => println!("{name}: sound, {} packet-hops in {} runs: {:.3?}", figures.hops, figures.runs, figures.seconds),
+            Verdict::Sound(figures) => println!(
+                "{name}: sound, {} packet-hops in {} runs: {:.3?}",
+                figures.hops, figures.runs, figures.seconds
+            ),
             Verdict::Refused(why) => println!("{name}: refused: {why}"),
             Verdict::TooLarge(why) => println!("{name}: too large: {why}"),
             Verdict::Broken(Broken { what, detail }) => {
@@ -161,7 +169,10 @@ const MEMORY: u64 = 8_000_000_000;
 
 /// Reads lines `seed number` and answers each with a line of JSON.
 fn worker(cpu: usize) -> Result<bool, Failure> {
-    setrlimit(Resource::As, Rlimit { current: Some(MEMORY), maximum: getrlimit(Resource::As).maximum })?;
+    setrlimit(
+        Resource::As,
+        Rlimit { current: Some(MEMORY), maximum: getrlimit(Resource::As).maximum },
+    )?;
     let all = sched_getaffinity(None)?;
     for (count, line) in std::io::stdin().lines().enumerate() {
         let line = line?;
@@ -170,7 +181,9 @@ fn worker(cpu: usize) -> Result<bool, Failure> {
         let limits = Limits::default();
         let verdict = examine(&text, &path, &limits);
         let smaller = match &verdict {
-            Verdict::Broken(broken) => Some(shrink(&text, &path, broken, &limits, Duration::from_secs(120))),
+            Verdict::Broken(broken) => {
+                Some(shrink(&text, &path, broken, &limits, Duration::from_secs(120)))
+            }
             _ => None,
         };
         let mut out = std::io::stdout().lock();
@@ -211,14 +224,17 @@ struct Report {
 
 fn run(wanted: &Wanted) -> Result<bool, Failure> {
     let failures = wanted.out.join("failures");
-    std::fs::create_dir_all(&failures).map_err(|error| format!("{}: {error}", failures.display()))?;
+    std::fs::create_dir_all(&failures)
+        .map_err(|error| format!("{}: {error}", failures.display()))?;
     let began = Instant::now();
     let next = AtomicU64::new(wanted.from);
     let command = std::env::args().collect::<Vec<_>>().join(" ");
-    let total = Mutex::new(Report { command, seed: wanted.seed, from: wanted.from, ..Report::default() });
+    let total =
+        Mutex::new(Report { command, seed: wanted.seed, from: wanted.from, ..Report::default() });
     let over = || {
         let total = total.lock().expect("no panic");
-        wanted.hops.is_some_and(|hops| total.hops >= hops) || wanted.time.is_some_and(|time| began.elapsed() >= time)
+        wanted.hops.is_some_and(|hops| total.hops >= hops)
+            || wanted.time.is_some_and(|time| began.elapsed() >= time)
     };
     let said = Mutex::new(Instant::now());
     std::thread::scope(|scope| {
@@ -253,13 +269,17 @@ fn run(wanted: &Wanted) -> Result<bool, Failure> {
 impl Report {
     fn add(&mut self, seed: u64, number: u64, answer: Answer, failures: &Path) {
         self.scenarios += 1;
-        let reason = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).take(150).collect::<String>();
+        let reason =
+            |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).take(150).collect::<String>();
         match answer.verdict {
             Verdict::Sound(Figures { hops, run_hops, runs, stopped, seconds, seen }) => {
                 self.sound += 1;
-                (self.hops, self.run_hops, self.runs) = (self.hops + hops, self.run_hops + run_hops, self.runs + runs);
+                (self.hops, self.run_hops, self.runs) =
+                    (self.hops + hops, self.run_hops + run_hops, self.runs + runs);
                 self.stopped += stopped;
-                seconds.into_iter().for_each(|(engine, seconds)| *self.run_seconds.entry(engine).or_default() += seconds);
+                seconds.into_iter().for_each(|(engine, seconds)| {
+                    *self.run_seconds.entry(engine).or_default() += seconds
+                });
                 seen.into_iter().for_each(|word| *self.seen.entry(word).or_default() += 1);
             }
             Verdict::Refused(why) => {
@@ -273,11 +293,17 @@ impl Report {
             Verdict::Broken(Broken { what, detail }) => {
                 self.broken += 1;
                 let name = failures.join(format!("{seed}-{number}.toml"));
-                eprintln!("BROKEN {seed}:{number}: {what}\n{detail}\n  again: afflux-fuzz replay {}", name.display());
+                eprintln!(
+                    "BROKEN {seed}:{number}: {what}\n{detail}\n  again: afflux-fuzz replay {}",
+                    name.display()
+                );
                 let _ = std::fs::write(&name, generate::numbered(seed, number, &data()));
                 let _ = std::fs::write(name.with_extension("txt"), format!("{what}\n{detail}\n"));
                 if let Some(smaller) = answer.smaller {
-                    let _ = std::fs::write(failures.join(format!("{seed}-{number}.small.toml")), smaller);
+                    let _ = std::fs::write(
+                        failures.join(format!("{seed}-{number}.small.toml")),
+                        smaller,
+                    );
                 }
                 self.failures.push(format!("{seed}:{number} {what}"));
             }
@@ -296,8 +322,17 @@ impl Report {
     fn text(&self) -> String {
         let mut text = format!("{}\n", self.line());
         let share = |part: u64| 100.0 * part as f64 / self.scenarios.max(1) as f64;
-        text += &format!("{} runs of {:.1} M packet-hops compared, {} stopped for their time\n", self.runs, self.run_hops as f64 / 1e6, self.stopped);
-        text += &format!("{:.1} % refused, {:.1} % too large\n", share(self.refused), share(self.too_large));
+        text += &format!(
+            "{} runs of {:.1} M packet-hops compared, {} stopped for their time\n",
+            self.runs,
+            self.run_hops as f64 / 1e6,
+            self.stopped
+        );
+        text += &format!(
+            "{:.1} % refused, {:.1} % too large\n",
+            share(self.refused),
+            share(self.too_large)
+        );
         let mut kinds: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for (word, count) in &self.seen {
             let (kind, word) = word.split_once('=').unwrap_or(("", word));
@@ -340,21 +375,40 @@ impl Worker {
             .stdout(Stdio::piped())
             .spawn()
             .expect("another of this program starts");
-        let (orders, said) = (child.stdin.take().expect("piped"), BufReader::new(child.stdout.take().expect("piped")));
+        let (orders, said) = (
+            child.stdin.take().expect("piped"),
+            BufReader::new(child.stdout.take().expect("piped")),
+        );
         let (send, answers) = channel();
-        std::thread::spawn(move || said.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
+        std::thread::spawn(move || {
+            said.lines().map_while(Result::ok).try_for_each(|line| send.send(line))
+        });
         Worker { child, orders, answers, cpu }
     }
 
     fn ask(&mut self, seed: u64, number: u64) -> Answer {
         let asked = writeln!(self.orders, "{seed} {number}").and_then(|()| self.orders.flush());
-        let answered = if asked.is_ok() { self.answers.recv_timeout(PATIENCE) } else { Err(RecvTimeoutError::Disconnected) };
-        let what = if answered == Err(RecvTimeoutError::Timeout) { "the process hangs" } else { "the process dies" };
+        let answered = if asked.is_ok() {
+            self.answers.recv_timeout(PATIENCE)
+        } else {
+            Err(RecvTimeoutError::Disconnected)
+        };
+        let what = if answered == Err(RecvTimeoutError::Timeout) {
+            "the process hangs"
+        } else {
+            "the process dies"
+        };
         answered.ok().and_then(|line| serde_json::from_str(&line).ok()).unwrap_or_else(|| {
             let _ = self.child.kill();
-            let status = self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+            let status = self
+                .child
+                .wait()
+                .map_or_else(|error| error.to_string(), |status| status.to_string());
             *self = Worker::start(self.cpu);
-            Answer { verdict: Verdict::Broken(Broken { what: what.into(), detail: status }), smaller: None }
+            Answer {
+                verdict: Verdict::Broken(Broken { what: what.into(), detail: status }),
+                smaller: None,
+            }
         })
     }
 }

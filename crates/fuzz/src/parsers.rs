@@ -9,8 +9,9 @@ use afflux_results::ParquetFlowLists;
 use afflux_scenario::{Overrides, Reader, Scenario, ScenarioError};
 use afflux_traffic::hadoop::{TraceOptions, read_trace};
 use afflux_traffic::{
-    Classes, CoflowOptions, Draws, FileOptions, FlowListOptions, HpccOptions, LocalFlows, MatrixOptions, SizeDistribution, SpatialMatrix, Template, capture,
-    coflow, hpcc, matrix, read_csv_from,
+    Classes, CoflowOptions, Draws, FileOptions, FlowListOptions, HpccOptions, LocalFlows,
+    MatrixOptions, SizeDistribution, SpatialMatrix, Template, capture, coflow, hpcc, matrix,
+    read_csv_from,
 };
 use afflux_units::{Probability, Rate, Span, Time};
 use std::fmt::{Debug, Display};
@@ -62,7 +63,11 @@ fn file(name: &str, bytes: &[u8]) -> PathBuf {
 
 fn quantity<T: FromStr + Display + PartialEq + Debug>(text: &str) {
     if let Ok(value) = text.parse::<T>() {
-        assert_eq!(value.to_string().parse::<T>().ok().as_ref(), Some(&value), "{text:?} is printed as {value}");
+        assert_eq!(
+            value.to_string().parse::<T>().ok().as_ref(),
+            Some(&value),
+            "{text:?} is printed as {value}"
+        );
     }
 }
 
@@ -80,18 +85,32 @@ fn quantities(bytes: &[u8]) {
 fn checked(text: &str, found: Result<Scenario, ScenarioError>) {
     match found {
         Ok(scenario) => match parsed(&scenario.resolved) {
-            Ok(again) => assert_eq!((&again.resolved, &again.hash), (&scenario.resolved, &scenario.hash), "resolved differently:\n{text}"),
-            Err(error) => panic!("the resolved form is refused: {error}\n{}\nof\n{text}", scenario.resolved),
+            Ok(again) => assert_eq!(
+                (&again.resolved, &again.hash),
+                (&scenario.resolved, &scenario.hash),
+                "resolved differently:\n{text}"
+            ),
+            Err(error) => {
+                panic!("the resolved form is refused: {error}\n{}\nof\n{text}", scenario.resolved)
+            }
         },
         Err(error) => {
-            assert!(error.line.is_none_or(|line| line >= 1 && line <= text.lines().count().max(1)), "{error}\n{text}");
+            assert!(
+                error.line.is_none_or(|line| line >= 1 && line <= text.lines().count().max(1)),
+                "{error}\n{text}"
+            );
             assert!(!error.message.is_empty());
         }
     }
 }
 
 fn parsed(text: &str) -> Result<Scenario, ScenarioError> {
-    afflux_scenario::parse(text, &data().join("scenario.toml"), &Overrides::default(), &ParquetFlowLists)
+    afflux_scenario::parse(
+        text,
+        &data().join("scenario.toml"),
+        &Overrides::default(),
+        &ParquetFlowLists,
+    )
 }
 
 fn scenario(bytes: &[u8]) {
@@ -105,10 +124,17 @@ const BASE: &str = include_str!("../data/base.toml");
 /// Reads `key=value` lines, as for `--set`.
 fn set(bytes: &[u8]) {
     let text = text(bytes);
-    let set = text.lines().filter_map(|line| line.split_once('=')).take(8).map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let set = text
+        .lines()
+        .filter_map(|line| line.split_once('='))
+        .take(8)
+        .map(|(key, value)| (key.to_string(), value.to_string()))
+        .collect();
     let overrides = Overrides { set, ..Overrides::default() };
     // Errors in options have no line of the file, so only successes are checked.
-    if let Ok(scenario) = afflux_scenario::parse(BASE, &data().join("base.toml"), &overrides, &ParquetFlowLists) {
+    if let Ok(scenario) =
+        afflux_scenario::parse(BASE, &data().join("base.toml"), &overrides, &ParquetFlowLists)
+    {
         checked(&text, Ok(scenario));
     }
 }
@@ -117,11 +143,20 @@ fn set(bytes: &[u8]) {
 fn names(bytes: &[u8]) {
     let text = text(bytes);
     let quoted = toml::Value::from(text).to_string();
-    for place in
-        ["topology.override.0.link", "topology.fault.0.link", "record.capture", "record.gaps", "switch.override.0.match", "traffic.0.hosts", "traffic.1.to"]
-    {
-        let overrides = Overrides { set: vec![(place.to_string(), quoted.clone())], ..Overrides::default() };
-        if let Ok(scenario) = afflux_scenario::parse(BASE, &data().join("base.toml"), &overrides, &ParquetFlowLists) {
+    for place in [
+        "topology.override.0.link",
+        "topology.fault.0.link",
+        "record.capture",
+        "record.gaps",
+        "switch.override.0.match",
+        "traffic.0.hosts",
+        "traffic.1.to",
+    ] {
+        let overrides =
+            Overrides { set: vec![(place.to_string(), quoted.clone())], ..Overrides::default() };
+        if let Ok(scenario) =
+            afflux_scenario::parse(BASE, &data().join("base.toml"), &overrides, &ParquetFlowLists)
+        {
             checked(&quoted, Ok(scenario));
         }
     }
@@ -136,28 +171,52 @@ fn flow_list(bytes: &[u8]) {
 
 fn parquet(bytes: &[u8]) {
     if let Ok(columns) = ParquetFlowLists.parquet(&file("flows.parquet", bytes), u64::MAX) {
-        let _ = afflux_traffic::from_columns(&columns, Path::new(NOWHERE), &FlowListOptions::new(HOSTS), &mut Classes::default());
+        let _ = afflux_traffic::from_columns(
+            &columns,
+            Path::new(NOWHERE),
+            &FlowListOptions::new(HOSTS),
+            &mut Classes::default(),
+        );
     }
 }
 
 fn captures(bytes: &[u8]) {
     if let Ok(captured) = capture::read_from(bytes, Path::new(NOWHERE), 1_000_000) {
         assert!(captured.used <= captured.frames);
-        assert!(captured.flows.iter().all(|flow| (flow.src.max(flow.dst) as usize) < captured.hosts.len() && flow.src != flow.dst || flow.bytes > 0));
+        assert!(
+            captured
+                .flows
+                .iter()
+                .all(|flow| (flow.src.max(flow.dst) as usize) < captured.hosts.len()
+                    && flow.src != flow.dst
+                    || flow.bytes > 0)
+        );
     }
 }
 
 fn coflows(bytes: &[u8]) {
     let options = CoflowOptions::new(HOSTS, HOSTS);
-    let _ = coflow::read_from(bytes, Path::new(NOWHERE), &options, &Template::default(), &Draws::new(1, "coflows"));
+    let _ = coflow::read_from(
+        bytes,
+        Path::new(NOWHERE),
+        &options,
+        &Template::default(),
+        &Draws::new(1, "coflows"),
+    );
 }
 
 fn connections(bytes: &[u8]) {
-    let _ = matrix::read_from(bytes, Path::new(NOWHERE), &MatrixOptions::new(HOSTS), &Template::default());
+    let _ = matrix::read_from(
+        bytes,
+        Path::new(NOWHERE),
+        &MatrixOptions::new(HOSTS),
+        &Template::default(),
+    );
 }
 
 fn hpcc_flows(bytes: &[u8]) {
-    let _ = hpcc::read_from(bytes, Path::new(NOWHERE), &HpccOptions::new(HOSTS), &Template::default());
+    let _ =
+        hpcc::read_from(bytes, Path::new(NOWHERE), &HpccOptions::new(HOSTS), &Template::default());
 }
 
 /// Reads a topology file of HPCC's simulator.
@@ -183,8 +242,15 @@ fn sizes(bytes: &[u8]) {
 
 /// Reads a Hadoop trace.
 fn jobs(bytes: &[u8]) {
-    let options =
-        TraceOptions { size_scale: 0.5, time_scale: 2.0, skip: 1, most: Some(1_000), bytes_per_reducer: 1_000_000_000, block: 128 << 20, start: Time::ZERO };
+    let options = TraceOptions {
+        size_scale: 0.5,
+        time_scale: 2.0,
+        skip: 1,
+        most: Some(1_000),
+        bytes_per_reducer: 1_000_000_000,
+        block: 128 << 20,
+        start: Time::ZERO,
+    };
     let _ = read_trace(&file("jobs.tsv", bytes), &options);
 }
 
@@ -197,7 +263,12 @@ fn weights(bytes: &[u8]) {
 /// on both engines.
 fn random_scenario(bytes: &[u8]) {
     let text = generate::text(&mut Bytes(bytes), &data());
-    let limits = Limits { wall: Duration::from_secs(5), hops: 100_000, threads: vec![1, 2], ..Limits::default() };
+    let limits = Limits {
+        wall: Duration::from_secs(5),
+        hops: 100_000,
+        threads: vec![1, 2],
+        ..Limits::default()
+    };
     if let Verdict::Broken(broken) = examine(&text, &data().join("scenario.toml"), &limits) {
         panic!("{}\n{}\n{text}", broken.what, broken.detail);
     }

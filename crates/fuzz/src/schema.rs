@@ -17,14 +17,22 @@ pub fn words(name: &str) -> Vec<String> {
 pub fn enumerations() -> &'static BTreeMap<String, Vec<String>> {
     static FOUND: OnceLock<BTreeMap<String, Vec<String>>> = OnceLock::new();
     FOUND.get_or_init(|| {
-        let schema: serde_json::Value = serde_json::from_str(&afflux_scenario::schema()).expect("JSON");
+        let schema: serde_json::Value =
+            serde_json::from_str(&afflux_scenario::schema()).expect("JSON");
         let definitions = schema["$defs"].as_object().expect("definitions");
         let of = |definition: &serde_json::Value| -> Option<Vec<String>> {
             if let Some(words) = definition["enum"].as_array() {
                 return words.iter().map(|word| word.as_str().map(str::to_string)).collect();
             }
-            definition["oneOf"].as_array()?.iter().map(|one| one["const"].as_str().map(str::to_string)).collect()
+            definition["oneOf"]
+                .as_array()?
+                .iter()
+                .map(|one| one["const"].as_str().map(str::to_string))
+                .collect()
         };
-        definitions.iter().filter_map(|(name, definition)| Some((name.clone(), of(definition)?))).collect()
+        definitions
+            .iter()
+            .filter_map(|(name, definition)| Some((name.clone(), of(definition)?)))
+            .collect()
     })
 }

@@ -16,8 +16,9 @@ enum Step {
 pub fn shrink(text: &str, path: &Path, broken: &Broken, limits: &Limits, time: Duration) -> String {
     let began = Instant::now();
     let Ok(mut best) = toml::from_str::<Table>(text) else { return text.to_string() };
-    let still =
-        |table: &Table| toml::to_string(table).is_ok_and(|text| matches!(examine(&text, path, limits), Verdict::Broken(found) if found.what == broken.what));
+    let still = |table: &Table| {
+        toml::to_string(table).is_ok_and(|text| matches!(examine(&text, path, limits), Verdict::Broken(found) if found.what == broken.what))
+    };
     loop {
         let before = best.clone();
         for change in [remove as fn(&mut Value) -> bool, halve] {
@@ -52,8 +53,12 @@ fn places(table: &Table) -> Vec<Vec<Step>> {
             below(inner, &place, found);
         };
         match value {
-            Value::Table(table) => table.iter().for_each(|(key, inner)| visit(Step::Key(key.clone()), inner)),
-            Value::Array(entries) => entries.iter().enumerate().for_each(|(place, inner)| visit(Step::At(place), inner)),
+            Value::Table(table) => {
+                table.iter().for_each(|(key, inner)| visit(Step::Key(key.clone()), inner))
+            }
+            Value::Array(entries) => {
+                entries.iter().enumerate().for_each(|(place, inner)| visit(Step::At(place), inner))
+            }
             _ => {}
         }
     }

@@ -25,10 +25,18 @@ pub fn host_of(address: Ipv4Addr) -> Option<u32> {
 pub fn named(plan: &Plan, name: &str) -> Result<u32, String> {
     let hosts = plan.topology.hosts;
     let place = plan.topology.nodes[..hosts as usize].iter().position(|node| node.name == name);
-    let by_address = || name.parse().ok().and_then(|address: IpAddr| plan.topology.addresses.get(&address).copied());
-    let found = place.map(|index| index as u32).or_else(|| name.parse().ok().filter(|number| *number < hosts)).or_else(by_address);
-    let (first, last) = (&plan.topology.nodes[0].name, &plan.topology.nodes[hosts as usize - 1].name);
-    found.ok_or_else(|| format!("\"{name}\" is not one of the scenario's {hosts} hosts ({first} to {last})"))
+    let by_address = || {
+        name.parse().ok().and_then(|address: IpAddr| plan.topology.addresses.get(&address).copied())
+    };
+    let found = place
+        .map(|index| index as u32)
+        .or_else(|| name.parse().ok().filter(|number| *number < hosts))
+        .or_else(by_address);
+    let (first, last) =
+        (&plan.topology.nodes[0].name, &plan.topology.nodes[hosts as usize - 1].name);
+    found.ok_or_else(|| {
+        format!("\"{name}\" is not one of the scenario's {hosts} hosts ({first} to {last})")
+    })
 }
 
 /// Returns the hosts that `wanted` selects, in that order.
@@ -36,7 +44,9 @@ pub fn chosen(plan: &Plan, wanted: Option<&str>) -> Result<Vec<u32>, LiveError> 
     let hosts = plan.topology.hosts;
     let wrong = |text: String| Err(LiveError::Wrong(text));
     if hosts > MOST_HOSTS {
-        return wrong(format!("the scenario has {hosts} hosts: live mode has addresses for {MOST_HOSTS}"));
+        return wrong(format!(
+            "the scenario has {hosts} hosts: live mode has addresses for {MOST_HOSTS}"
+        ));
     }
     let Some(wanted) = wanted else { return Ok((0..hosts).collect()) };
     let means = "write how many (the first ones), or which: \"0,8\" or \"host0,host8\"";
@@ -68,7 +78,12 @@ mod tests {
         }
         assert_eq!(address(0, 0), Ipv4Addr::new(10, 0, 0, 1));
         assert_eq!(address(256, 1), Ipv4Addr::new(10, 1, 1, 1));
-        let others = [Ipv4Addr::new(10, 0, 255, 255), Ipv4Addr::new(10, 0, 0, 0), Ipv4Addr::new(11, 0, 0, 1), Ipv4Addr::new(224, 0, 0, 1)];
+        let others = [
+            Ipv4Addr::new(10, 0, 255, 255),
+            Ipv4Addr::new(10, 0, 0, 0),
+            Ipv4Addr::new(11, 0, 0, 1),
+            Ipv4Addr::new(224, 0, 0, 1),
+        ];
         assert!(others.into_iter().all(|other| host_of(other).is_none()));
     }
 }

@@ -26,8 +26,11 @@ pub(crate) const ADMIN: Need = Need {
     needed_for: "makes and sets up the hosts' devices",
     how: "run as root, or under `unshare --user --map-root-user` where users may make namespaces",
 };
-pub(crate) const PACKETS: Need =
-    Need { name: "CAP_NET_RAW", needed_for: "attaches interfaces that exist (--attach)", how: "run as root; hosts in namespaces do not need it" };
+pub(crate) const PACKETS: Need = Need {
+    name: "CAP_NET_RAW",
+    needed_for: "attaches interfaces that exist (--attach)",
+    how: "run as root; hosts in namespaces do not need it",
+};
 pub(crate) const REAL_TIME: Need = Need {
     name: "CAP_SYS_NICE",
     needed_for: "keeps other processes from delaying packets (SCHED_FIFO)",
@@ -51,12 +54,22 @@ pub fn capabilities() -> Vec<Capability> {
     // Each attempt runs in its own thread, because a thread keeps its namespace and scheduling
     // class.
     let tried = |need: Need, required: bool, attempt: fn() -> std::io::Result<()>| {
-        let present = std::thread::spawn(attempt).join().unwrap_or_else(|_| Err(std::io::Error::other("panicked")));
-        Capability { name: need.name, needed_for: need.needed_for, required, present: present.map_err(|error| error.to_string()), how: need.how }
+        let present = std::thread::spawn(attempt)
+            .join()
+            .unwrap_or_else(|_| Err(std::io::Error::other("panicked")));
+        Capability {
+            name: need.name,
+            needed_for: need.needed_for,
+            required,
+            present: present.map_err(|error| error.to_string()),
+            how: need.how,
+        }
     };
     vec![
         tried(NAMESPACES, true, || sys::unshare(libc::CLONE_NEWNET)),
-        tried(DEVICE, true, || fs::File::options().read(true).write(true).open("/dev/net/tun").map(drop)),
+        tried(DEVICE, true, || {
+            fs::File::options().read(true).write(true).open("/dev/net/tun").map(drop)
+        }),
         tried(ADMIN, true, || {
             sys::unshare(libc::CLONE_NEWNET)?;
             let device = fs::File::options().read(true).write(true).open("/dev/net/tun")?;

@@ -43,9 +43,12 @@ struct Prepared {
 pub fn start(words: &[String], hosts: &[Host]) -> Result<Command, LiveError> {
     let [program, arguments @ ..] = words else { unreachable!("there is a command") };
     let (reader, writer) = io::pipe().map_err(LiveError::system("making a pipe"))?;
-    let mut kept: Vec<RawFd> = hosts.iter().filter_map(|host| Some(host.namespace.as_ref()?.as_raw_fd())).collect();
+    let mut kept: Vec<RawFd> =
+        hosts.iter().filter_map(|host| Some(host.namespace.as_ref()?.as_raw_fd())).collect();
     let Some(namespace) = &hosts[0].namespace else {
-        return Err(LiveError::Wrong("the command has no host to run in: all real hosts are attached".into()));
+        return Err(LiveError::Wrong(
+            "the command has no host to run in: all real hosts are attached".into(),
+        ));
     };
     kept.sort_unstable();
     let text = |text: &str| sys::c_string(text).expect("no zero in it");
@@ -70,7 +73,10 @@ pub fn start(words: &[String], hosts: &[Host]) -> Result<Command, LiveError> {
         command.env(format!("AFFLUX_ADDRESS_{index}"), &addresses[0]);
         command.env(format!("AFFLUX_ADDRESSES_{index}"), addresses.join(" "));
         if let Some(namespace) = &host.namespace {
-            command.env(format!("AFFLUX_NETNS_{index}"), format!("/proc/1/fd/{}", namespace.as_raw_fd()));
+            command.env(
+                format!("AFFLUX_NETNS_{index}"),
+                format!("/proc/1/fd/{}", namespace.as_raw_fd()),
+            );
         }
     }
     // SAFETY: between fork and exec, `enter` only makes system calls with prepared data. It neither
@@ -79,9 +85,12 @@ pub fn start(words: &[String], hosts: &[Host]) -> Result<Command, LiveError> {
         command.pre_exec(move || prepared.enter());
     }
     let child = command.spawn().map_err(|source| match source.raw_os_error() {
-        Some(libc::EPERM | libc::EACCES) if !is_there(program) => {
-            LiveError::Lacking { what: NAMESPACES.name, needed_for: NAMESPACES.needed_for, how: NAMESPACES.how, source }
-        }
+        Some(libc::EPERM | libc::EACCES) if !is_there(program) => LiveError::Lacking {
+            what: NAMESPACES.name,
+            needed_for: NAMESPACES.needed_for,
+            how: NAMESPACES.how,
+            source,
+        },
         Some(libc::ENOENT) => LiveError::Wrong(format!("{program}: there is no such command")),
         _ => LiveError::System { doing: format!("starting {program}"), source },
     })?;
@@ -109,7 +118,13 @@ impl Prepared {
             sys::unshare(libc::CLONE_NEWPID | libc::CLONE_NEWNS)?;
             let none = std::ptr::null();
             // Mounts from here on are visible in this namespace only.
-            sys::checked(libc::mount(none, self.root.as_ptr(), none, libc::MS_REC | libc::MS_PRIVATE, none.cast()))?;
+            sys::checked(libc::mount(
+                none,
+                self.root.as_ptr(),
+                none,
+                libc::MS_REC | libc::MS_PRIVATE,
+                none.cast(),
+            ))?;
             let first = sys::checked(libc::fork())?;
             if first != 0 {
                 leave_signals_to_the_command();
@@ -118,10 +133,22 @@ impl Prepared {
             }
             sys::checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0))?;
             self.end_if_alone();
-            sys::checked(libc::mount(self.procfs.as_ptr(), self.proc.as_ptr(), self.procfs.as_ptr(), 0, none.cast()))?;
+            sys::checked(libc::mount(
+                self.procfs.as_ptr(),
+                self.proc.as_ptr(),
+                self.procfs.as_ptr(),
+                0,
+                none.cast(),
+            ))?;
             // `/sys/class/net` shows the network namespace in which it was mounted. This mount is
             // optional, so its failure is ignored.
-            libc::mount(self.sysfs.as_ptr(), self.sys.as_ptr(), self.sysfs.as_ptr(), 0, none.cast());
+            libc::mount(
+                self.sysfs.as_ptr(),
+                self.sys.as_ptr(),
+                self.sysfs.as_ptr(),
+                0,
+                none.cast(),
+            );
             let command = sys::checked(libc::fork())?;
             if command != 0 {
                 leave_signals_to_the_command();
@@ -193,7 +220,13 @@ unsafe fn exit_as(child: libc::pid_t) -> ! {
         let ended = unsafe { libc::waitpid(-1, &mut status, 0) };
         if ended == child {
             // SAFETY: ends the process. The status follows the shell convention of 128 + signal.
-            unsafe { libc::_exit(if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 128 + libc::WTERMSIG(status) }) }
+            unsafe {
+                libc::_exit(if libc::WIFEXITED(status) {
+                    libc::WEXITSTATUS(status)
+                } else {
+                    128 + libc::WTERMSIG(status)
+                })
+            }
         }
         // SAFETY: reads a number of this thread.
         if ended < 0 && unsafe { *libc::__errno_location() } == libc::ECHILD {

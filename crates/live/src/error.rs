@@ -27,10 +27,18 @@ impl LiveError {
     }
 
     /// Maps a permission error to `lacking`, and any other error to [`LiveError::System`].
-    pub(crate) fn unless_permitted(lacking: crate::capability::Need, doing: &str) -> impl FnOnce(io::Error) -> LiveError {
+    pub(crate) fn unless_permitted(
+        lacking: crate::capability::Need,
+        doing: &str,
+    ) -> impl FnOnce(io::Error) -> LiveError {
         let doing = doing.to_string();
         move |source| match source.raw_os_error() {
-            Some(libc::EPERM | libc::EACCES) => LiveError::Lacking { what: lacking.name, needed_for: lacking.needed_for, how: lacking.how, source },
+            Some(libc::EPERM | libc::EACCES) => LiveError::Lacking {
+                what: lacking.name,
+                needed_for: lacking.needed_for,
+                how: lacking.how,
+                source,
+            },
             _ => LiveError::System { doing, source },
         }
     }

@@ -73,7 +73,14 @@ impl Nic {
                 Ok(()) if handed.longest() > mtu => Taken::TooLong,
                 Ok(()) => Taken::Packet,
             }),
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(Taken::Nothing),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+                ) =>
+            {
+                Ok(Taken::Nothing)
+            }
             Err(error) => Err(error),
         }
     }
@@ -81,7 +88,9 @@ impl Nic {
     #[inline]
     pub fn give(&self, packet: &mut [u8], unsummed: Option<Unsummed>) -> io::Result<()> {
         match &self.device {
-            Device::Tun(device) => (&mut &*device).write_vectored(&[IoSlice::new(&header_of(unsummed)), IoSlice::new(packet)]).map(drop),
+            Device::Tun(device) => (&mut &*device)
+                .write_vectored(&[IoSlice::new(&header_of(unsummed)), IoSlice::new(packet)])
+                .map(drop),
             Device::Wire(wire) => {
                 if unsummed.is_some() {
                     packet::complete(packet);
@@ -111,7 +120,11 @@ impl Host {
     /// Returns the interfaces of this machine that lead to the host, if the host is not a
     /// namespace.
     pub fn interfaces(&self) -> Vec<String> {
-        if self.namespace.is_some() { Vec::new() } else { self.nics.iter().map(|nic| nic.name.clone()).collect() }
+        if self.namespace.is_some() {
+            Vec::new()
+        } else {
+            self.nics.iter().map(|nic| nic.name.clone()).collect()
+        }
     }
 
     /// Returns the number of packets that its devices dropped before afflux could read them.
@@ -139,13 +152,21 @@ impl Host {
 /// Returns the transmit drops of an interface from `/proc/net/dev`. A line holds eight receive
 /// counters, then the transmit counters: bytes, packets, errors, drops, …
 fn sending_drops(table: &str, interface: &str) -> Option<u64> {
-    let numbers = table.lines().find_map(|line| line.trim_start().strip_prefix(interface)?.strip_prefix(':'))?;
+    let numbers = table
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix(interface)?.strip_prefix(':'))?;
     numbers.split_whitespace().nth(11)?.parse().ok()
 }
 
 /// Creates the hosts `real` of the plan, namespaces first. Thousands of namespaces take minutes, so
 /// it checks for a stop request between two hosts.
-pub fn create(plan: &Plan, real: &[u32], attached: &[Attached], mtu: u16, control: &Control) -> Result<Vec<Host>, LiveError> {
+pub fn create(
+    plan: &Plan,
+    real: &[u32],
+    attached: &[Attached],
+    mtu: u16,
+    control: &Control,
+) -> Result<Vec<Host>, LiveError> {
     let ports = Ports::new(&plan.topology);
     let at = |number: u32| attached.iter().find(|attached| attached.host == number);
     let mut order = real.to_vec();
@@ -163,13 +184,24 @@ pub fn create(plan: &Plan, real: &[u32], attached: &[Attached], mtu: u16, contro
             let nics = ports.of(number).len() as u32;
             // A separate thread enters the new namespace and ends. Afterwards only descriptors keep
             // the namespace alive.
-            std::thread::scope(|scope| scope.spawn(|| inside_a_new_namespace(number, name, nics, mtu)).join().expect("does not panic"))
+            std::thread::scope(|scope| {
+                scope
+                    .spawn(|| inside_a_new_namespace(number, name, nics, mtu))
+                    .join()
+                    .expect("does not panic")
+            })
         })
         .collect()
 }
 
 /// Creates a host that is behind existing interfaces.
-fn behind(number: u32, name: String, interfaces: &[String], hosts: u32, mtu: u16) -> Result<Host, LiveError> {
+fn behind(
+    number: u32,
+    name: String,
+    interfaces: &[String],
+    hosts: u32,
+    mtu: u16,
+) -> Result<Host, LiveError> {
     let nics = interfaces.iter().zip(0..).map(|(interface, nic)| {
         let wire = Wire::open(interface, number, nic, hosts, mtu)?;
         Ok(Nic { name: interface.clone(), address: wire.address(), device: Device::Wire(wire) })
@@ -177,10 +209,17 @@ fn behind(number: u32, name: String, interfaces: &[String], hosts: u32, mtu: u16
     Ok(Host { number, name, namespace: None, nics: nics.collect::<Result<_, LiveError>>()? })
 }
 
-fn inside_a_new_namespace(number: u32, name: String, nics: u32, mtu: u16) -> Result<Host, LiveError> {
+fn inside_a_new_namespace(
+    number: u32,
+    name: String,
+    nics: u32,
+    mtu: u16,
+) -> Result<Host, LiveError> {
     let doing = |what: &str| format!("setting up {name}: {what}");
-    sys::unshare(libc::CLONE_NEWNET).map_err(LiveError::unless_permitted(NAMESPACES, &doing("making a network namespace")))?;
-    let namespace = File::open("/proc/thread-self/ns/net").map_err(LiveError::system(doing("opening its network namespace")))?;
+    sys::unshare(libc::CLONE_NEWNET)
+        .map_err(LiveError::unless_permitted(NAMESPACES, &doing("making a network namespace")))?;
+    let namespace = File::open("/proc/thread-self/ns/net")
+        .map_err(LiveError::system(doing("opening its network namespace")))?;
     for (setting, value) in SETTINGS {
         match fs::write(format!("/proc/sys/{setting}"), value) {
             // The kernel lacks this setting, for example because it has no IPv6.
@@ -188,12 +227,17 @@ fn inside_a_new_namespace(number: u32, name: String, nics: u32, mtu: u16) -> Res
             other => other.map_err(LiveError::system(doing(&format!("{setting} = {value}"))))?,
         }
     }
-    sys::Interface::named("lo").and_then(|lo| lo.bring_up()).map_err(LiveError::unless_permitted(ADMIN, &doing("bringing up lo")))?;
+    sys::Interface::named("lo")
+        .and_then(|lo| lo.bring_up())
+        .map_err(LiveError::unless_permitted(ADMIN, &doing("bringing up lo")))?;
     let nics = (0..nics)
         .map(|nic| {
             let interface = format!("nic{nic}");
             let device = open_device(&doing("opening /dev/net/tun"))?;
-            sys::attach_tun(&device, &interface).map_err(LiveError::unless_permitted(ADMIN, &doing(&format!("making {interface}"))))?;
+            sys::attach_tun(&device, &interface).map_err(LiveError::unless_permitted(
+                ADMIN,
+                &doing(&format!("making {interface}")),
+            ))?;
             let address = address(number, nic);
             sys::Interface::named(&interface)
                 .and_then(|device| {
@@ -202,7 +246,10 @@ fn inside_a_new_namespace(number: u32, name: String, nics: u32, mtu: u16) -> Res
                     device.set_address(address, PREFIX_BITS)?;
                     device.bring_up()
                 })
-                .map_err(LiveError::unless_permitted(ADMIN, &doing(&format!("{interface} with {address} and an MTU of {mtu}"))))?;
+                .map_err(LiveError::unless_permitted(
+                    ADMIN,
+                    &doing(&format!("{interface} with {address} and an MTU of {mtu}")),
+                ))?;
             Ok(Nic { name: interface, address, device: Device::Tun(device) })
         })
         .collect::<Result<_, LiveError>>()?;
@@ -210,10 +257,16 @@ fn inside_a_new_namespace(number: u32, name: String, nics: u32, mtu: u16) -> Res
 }
 
 fn open_device(doing: &str) -> Result<File, LiveError> {
-    let opened = File::options().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun");
+    let opened =
+        File::options().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun");
     opened.map_err(|source| match source.raw_os_error() {
         Some(libc::ENOENT | libc::ENXIO | libc::ENODEV | libc::EPERM | libc::EACCES) => {
-            LiveError::Lacking { what: DEVICE.name, needed_for: DEVICE.needed_for, how: DEVICE.how, source }
+            LiveError::Lacking {
+                what: DEVICE.name,
+                needed_for: DEVICE.needed_for,
+                how: DEVICE.how,
+                source,
+            }
         }
         _ => LiveError::System { doing: doing.into(), source },
     })

@@ -72,7 +72,8 @@ mod tests {
 
     #[test]
     fn every_number_is_in_its_bucket() {
-        let numbers = (0..200_000u64).chain((17..40).flat_map(|bits| [(1 << bits) - 1, 1 << bits, (1 << bits) + 1]));
+        let numbers = (0..200_000u64)
+            .chain((17..40).flat_map(|bits| [(1 << bits) - 1, 1 << bits, (1 << bits) + 1]));
         for ns in numbers {
             let bucket = bucket(ns);
             assert!(ns <= upper(bucket) && upper(bucket) - ns <= ns / FINE, "{ns}");
@@ -83,10 +84,21 @@ mod tests {
     #[test]
     fn quantiles() {
         let mut lateness = Lateness::default();
-        assert_eq!((lateness.count(), lateness.quantile(0.5), lateness.most()), (0, Duration::ZERO, Duration::ZERO));
+        assert_eq!(
+            (lateness.count(), lateness.quantile(0.5), lateness.most()),
+            (0, Duration::ZERO, Duration::ZERO)
+        );
         (1..=1000).for_each(|us| lateness.note(us * 1_000));
-        let near = |found: Duration, us: u64| found >= Duration::from_micros(us) && found.as_nanos() as u64 <= us * 1_000 * 33 / 32;
-        assert!(near(lateness.quantile(0.5), 500) && near(lateness.quantile(0.99), 990), "{lateness:?}");
-        assert_eq!((lateness.count(), lateness.quantile(1.0), lateness.most()), (1000, Duration::from_millis(1), Duration::from_millis(1)));
+        let near = |found: Duration, us: u64| {
+            found >= Duration::from_micros(us) && found.as_nanos() as u64 <= us * 1_000 * 33 / 32
+        };
+        assert!(
+            near(lateness.quantile(0.5), 500) && near(lateness.quantile(0.99), 990),
+            "{lateness:?}"
+        );
+        assert_eq!(
+            (lateness.count(), lateness.quantile(1.0), lateness.most()),
+            (1000, Duration::from_millis(1), Duration::from_millis(1))
+        );
     }
 }

@@ -49,12 +49,19 @@ pub struct Finished {
 ///
 /// # Errors
 /// [`LiveError`] names the missing capability or the mistake. Nothing remains of the run.
-pub fn run(scenario: &Scenario, options: &Options, control: &Control) -> Result<Finished, LiveError> {
+pub fn run(
+    scenario: &Scenario,
+    options: &Options,
+    control: &Control,
+) -> Result<Finished, LiveError> {
     let real = addresses::chosen(&scenario.plan, options.hosts.as_deref())?;
     let attached = wire::attached(&scenario.plan, &options.attach)?;
     if let Some(other) = attached.iter().find(|attached| !real.contains(&attached.host)) {
         let name = &scenario.plan.topology.nodes[other.host as usize].name;
-        return Err(LiveError::Wrong(format!("--attach {name}={}: {name} is not among the real hosts that --hosts names", other.interfaces.join(","))));
+        return Err(LiveError::Wrong(format!(
+            "--attach {name}={}: {name} is not among the real hosts that --hosts names",
+            other.interfaces.join(",")
+        )));
     }
     let (plan, mut notes) = plan::between(scenario, &real)?;
     let hosts = host::create(&plan, &real, &attached, scenario.packets.mtu, control)?;
@@ -63,16 +70,27 @@ pub fn run(scenario: &Scenario, options: &Options, control: &Control) -> Result<
         // Inside the command's process namespace this process is not visible, so the command gets
         // its paths by environment variables.
         let place = match host.path_outside() {
-            None if host.nics.iter().all(Nic::is_known) => format!("behind {}", host.interfaces().join(", ")),
-            None => format!("behind {}, nobody answers yet: that machine must have the address, in a network of /{PREFIX_BITS}", host.interfaces().join(", ")),
+            None if host.nics.iter().all(Nic::is_known) => {
+                format!("behind {}", host.interfaces().join(", "))
+            }
+            None => format!(
+                "behind {}, nobody answers yet: that machine must have the address, in a network of /{PREFIX_BITS}",
+                host.interfaces().join(", ")
+            ),
             Some(path) if options.command.is_empty() => format!("nsenter --net={path}"),
             Some(_) => format!("nsenter --net=$AFFLUX_NETNS_{index}"),
         };
         (control.say)(&format!("{}  {}  {place}", host.name, addresses.join(" ")));
     }
-    let command = if options.command.is_empty() { None } else { Some(command::start(&options.command, &hosts)?) };
-    let (output, watched) =
-        afflux_net::outside::drive(&plan, |driven| relay::relay(driven, &hosts, command, &scenario.packets, options, control)).map_err(LiveError::Run)?;
+    let command = if options.command.is_empty() {
+        None
+    } else {
+        Some(command::start(&options.command, &hosts)?)
+    };
+    let (output, watched) = afflux_net::outside::drive(&plan, |driven| {
+        relay::relay(driven, &hosts, command, &scenario.packets, options, control)
+    })
+    .map_err(LiveError::Run)?;
     let watched = watched?;
     notes.extend(watched.notes.iter().cloned());
     let report = report::report(&plan, &output, &hosts, watched, options, notes);

@@ -65,7 +65,8 @@ impl Handed {
 
     /// Parses the first `bytes` bytes of the buffer, which hold Linux's header and a packet.
     pub fn came(&mut self, bytes: usize) -> Result<(), Broken> {
-        (self.length, self.unsummed, self.cut) = (bytes.checked_sub(HEADER).ok_or(Broken)?, None, None);
+        (self.length, self.unsummed, self.cut) =
+            (bytes.checked_sub(HEADER).ok_or(Broken)?, None, None);
         let word = |at: usize| u16::from_ne_bytes([self.buffer[at], self.buffer[at + 1]]);
         let (flags, kind, size) = (self.buffer[0], self.buffer[1], usize::from(word(4)));
         if flags & NEEDS_SUM != 0 {
@@ -74,7 +75,8 @@ impl Handed {
         if kind == WHOLE {
             return Ok(());
         }
-        let headers = packet::tcp_headers(self.packet()).filter(|_| kind & !WITH_CWR == TCP_OVER_IPV4 && size > 0 && self.unsummed.is_some());
+        let headers = packet::tcp_headers(self.packet())
+            .filter(|_| kind & !WITH_CWR == TCP_OVER_IPV4 && size > 0 && self.unsummed.is_some());
         self.cut = Some((headers.ok_or(Broken)?, size));
         Ok(())
     }
@@ -121,7 +123,12 @@ impl Handed {
         let length = headers + payload.len();
         buffer[..headers].copy_from_slice(&whole[..headers]);
         buffer[headers..length].copy_from_slice(payload);
-        packet::become_segment(&mut buffer[..length], index, (index * size) as u32, from + size >= whole.len());
+        packet::become_segment(
+            &mut buffer[..length],
+            index,
+            (index * size) as u32,
+            from + size >= whole.len(),
+        );
         length
     }
 }
@@ -133,8 +140,12 @@ mod tests {
     /// Returns a TCP packet from 10.0.0.1 to 10.0.1.2 with `payload` bytes, each of which holds its
     /// position. Flags: PSH, ACK, FIN and CWR; 12 bytes of options.
     fn sent(payload: usize) -> Vec<u8> {
-        let mut packet = vec![0x45, 2, 0, 0, 0xff, 0xff, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 1, 2];
-        packet.extend([0x12, 0x34, 0x56, 0x78, 0xff, 0xff, 0xff, 0xf0, 0, 0, 0, 9, 0x80, 0x99, 1, 0, 0, 0, 0, 0]);
+        let mut packet =
+            vec![0x45, 2, 0, 0, 0xff, 0xff, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 1, 2];
+        packet.extend([
+            0x12, 0x34, 0x56, 0x78, 0xff, 0xff, 0xff, 0xf0, 0, 0, 0, 9, 0x80, 0x99, 1, 0, 0, 0, 0,
+            0,
+        ]);
         packet.extend([1, 1, 8, 10, 0, 0, 0, 5, 0, 0, 0, 7]);
         packet.extend((0..payload).map(|place| place as u8));
         let length = packet.len() as u16;
@@ -167,8 +178,14 @@ mod tests {
             assert_eq!(usize::from(u16::from_be_bytes([segment[2], segment[3]])), length);
             // Identifications and sequence numbers continue from segment to segment, also across
             // the wrap to zero.
-            assert_eq!(u16::from_be_bytes([segment[4], segment[5]]), 0xffffu16.wrapping_add(index as u16));
-            assert_eq!(u32::from_be_bytes(segment[24..28].try_into().unwrap()), 0xffff_fff0u32.wrapping_add(100 * index as u32));
+            assert_eq!(
+                u16::from_be_bytes([segment[4], segment[5]]),
+                0xffffu16.wrapping_add(index as u16)
+            );
+            assert_eq!(
+                u32::from_be_bytes(segment[24..28].try_into().unwrap()),
+                0xffff_fff0u32.wrapping_add(100 * index as u32)
+            );
             // CWR is set in the first segment only, FIN and PSH in the last.
             assert_eq!(segment[33], [0x90, 0x10, 0x19][index]);
             assert_eq!(segment[40..52], packet[40..52], "options");
@@ -198,7 +215,10 @@ mod tests {
         let packet = sent(250);
         let (handed, came) = handed(&packet, WHOLE, 0);
         let mut buffer = [0; 400];
-        assert_eq!((came, handed.segments(), handed.longest(), handed.segment(0, &mut buffer)), (Ok(()), 1, 302, 302));
+        assert_eq!(
+            (came, handed.segments(), handed.longest(), handed.segment(0, &mut buffer)),
+            (Ok(()), 1, 302, 302)
+        );
         assert_eq!(buffer[..302], packet);
         assert_eq!(handed.unsummed(), Some(Unsummed { start: 20, offset: 16 }));
         assert_eq!(header_of(None), [0; HEADER]);
@@ -209,7 +229,11 @@ mod tests {
         let packet = sent(250);
         assert_eq!(handed(&packet, TCP_OVER_IPV4, 0).1, Err(Broken), "segments of nothing");
         assert_eq!(handed(&packet, 3, 100).1, Err(Broken), "UDP's");
-        assert_eq!(handed(&packet[..51], TCP_OVER_IPV4, 100).1, Err(Broken), "no room for its header");
+        assert_eq!(
+            handed(&packet[..51], TCP_OVER_IPV4, 100).1,
+            Err(Broken),
+            "no room for its header"
+        );
         let mut fragment = packet.clone();
         fragment[7] = 1;
         assert_eq!(handed(&fragment, TCP_OVER_IPV4, 100).1, Err(Broken), "a fragment");

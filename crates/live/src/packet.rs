@@ -29,13 +29,19 @@ pub fn parse(packet: &[u8]) -> Option<Header> {
     if version_and_length >> 4 != 4 || length < LEAST_HEADER || packet.len() < length {
         return None;
     }
-    let word = |at: usize| u32::from_be_bytes([packet[at], packet[at + 1], packet[at + 2], packet[at + 3]]);
+    let word = |at: usize| {
+        u32::from_be_bytes([packet[at], packet[at + 1], packet[at + 2], packet[at + 3]])
+    };
     let protocol = packet[9];
     let (source_port, destination_port) = match packet.get(length..length + 4) {
-        Some(&[a, b, c, d]) if matches!(protocol, TCP | UDP) && !is_fragment(packet) => (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])),
+        Some(&[a, b, c, d]) if matches!(protocol, TCP | UDP) && !is_fragment(packet) => {
+            (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
+        }
         _ => (0, 0),
     };
-    let end = |address: u32, port: u16| u64::from(protocol) << 48 | u64::from(address) << 16 | u64::from(port);
+    let end = |address: u32, port: u16| {
+        u64::from(protocol) << 48 | u64::from(address) << 16 | u64::from(port)
+    };
     let (source, destination) = (word(12), word(16));
     Some(Header {
         destination: Ipv4Addr::from(destination),
@@ -59,7 +65,10 @@ fn is_fragment(packet: &[u8]) -> bool {
 /// Returns the source address and the total length in bytes from an IPv4 header.
 pub fn source_and_length(packet: &[u8]) -> Option<(Ipv4Addr, usize)> {
     let header = packet.get(..LEAST_HEADER).filter(|header| header[0] >> 4 == 4)?;
-    Some((Ipv4Addr::new(header[12], header[13], header[14], header[15]), u16::from_be_bytes([header[2], header[3]]).into()))
+    Some((
+        Ipv4Addr::new(header[12], header[13], header[14], header[15]),
+        u16::from_be_bytes([header[2], header[3]]).into(),
+    ))
 }
 
 /// Returns the total length in bytes of the IPv4 and TCP headers. `None`: not TCP over IPv4, or the
@@ -89,7 +98,8 @@ pub fn become_segment(packet: &mut [u8], index: usize, bytes_before: u32, last: 
     packet[10..12].fill(0);
     let sum = !folded(words(&packet[..network]));
     packet[10..12].copy_from_slice(&sum.to_be_bytes());
-    let sequence = u32::from_be_bytes(packet[network + 4..network + 8].try_into().expect("four")).wrapping_add(bytes_before);
+    let sequence = u32::from_be_bytes(packet[network + 4..network + 8].try_into().expect("four"))
+        .wrapping_add(bytes_before);
     packet[network + 4..network + 8].copy_from_slice(&sequence.to_be_bytes());
     packet[network + 13] &= !(if last { 0 } else { FIN | PSH } | if index == 0 { 0 } else { CWR });
     let sum = folded(words(&packet[12..20]) + u32::from(TCP) + u32::from(length) - network as u32);
@@ -110,7 +120,8 @@ pub fn complete(packet: &mut [u8]) {
     }
     packet[place..place + 2].fill(0);
     let segment = (packet.len() - length) as u32;
-    let sum = folded(words(&packet[12..20]) + words(&packet[length..]) + u32::from(protocol) + segment);
+    let sum =
+        folded(words(&packet[12..20]) + words(&packet[length..]) + u32::from(protocol) + segment);
     // In UDP a checksum of zero means that there is none, so a computed zero becomes all ones (RFC
     // 768).
     let sum = if sum == u16::MAX && protocol == UDP { u16::MAX } else { !sum };
@@ -119,7 +130,10 @@ pub fn complete(packet: &mut [u8]) {
 
 /// Sums all 16-bit words (RFC 1071) of at most 64 kB.
 fn words(bytes: &[u8]) -> u32 {
-    bytes.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]))).sum()
+    bytes
+        .chunks(2)
+        .map(|pair| u32::from(u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)])))
+        .sum()
 }
 
 fn folded(sum: u32) -> u16 {
@@ -147,7 +161,10 @@ pub mod tests {
 
     /// Straightforward sum of RFC 1071, independent of the code under test.
     pub fn summed(bytes: &[u8]) -> u16 {
-        let mut sum: u32 = bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |low| u32::from(*low))).sum();
+        let mut sum: u32 = bytes
+            .chunks(2)
+            .map(|pair| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |low| u32::from(*low)))
+            .sum();
         while sum >> 16 != 0 {
             sum = (sum & 0xffff) + (sum >> 16);
         }
@@ -166,7 +183,36 @@ pub mod tests {
     }
 
     fn packet(traffic_class: u8, flags: u16, identification: u16) -> Vec<u8> {
-        let mut packet = vec![0x45, traffic_class, 0, 28, 0, 0, 0, 0, 64, UDP, 0, 0, 10, 0, 0, 1, 10, 0, 1, 2, 0x12, 0x34, 0x56, 0x78, 0, 8, 0, 0];
+        let mut packet = vec![
+            0x45,
+            traffic_class,
+            0,
+            28,
+            0,
+            0,
+            0,
+            0,
+            64,
+            UDP,
+            0,
+            0,
+            10,
+            0,
+            0,
+            1,
+            10,
+            0,
+            1,
+            2,
+            0x12,
+            0x34,
+            0x56,
+            0x78,
+            0,
+            8,
+            0,
+            0,
+        ];
         packet[4..6].copy_from_slice(&identification.to_be_bytes());
         packet[6..8].copy_from_slice(&flags.to_be_bytes());
         let sum = checksum(&packet[..20]);
@@ -177,10 +223,20 @@ pub mod tests {
     #[test]
     fn reads_what_switches_look_at() {
         let header = parse(&packet(46 << 2 | 0b10, 0x4000, 7)).unwrap();
-        assert_eq!((header.destination, header.dscp, header.capable, header.marked), (Ipv4Addr::new(10, 0, 1, 2), 46, true, false));
-        assert_eq!(header.ends, (17 << 48 | 0x0a00_0001 << 16 | 0x1234, 17 << 48 | 0x0a00_0102 << 16 | 0x5678));
+        assert_eq!(
+            (header.destination, header.dscp, header.capable, header.marked),
+            (Ipv4Addr::new(10, 0, 1, 2), 46, true, false)
+        );
+        assert_eq!(
+            header.ends,
+            (17 << 48 | 0x0a00_0001 << 16 | 0x1234, 17 << 48 | 0x0a00_0102 << 16 | 0x5678)
+        );
         let header = parse(&packet(0b11, 0x2000, 7)).unwrap();
-        assert_eq!((header.capable, header.marked, header.ends.0 & 0xffff), (true, true, 0), "a fragment has no ports");
+        assert_eq!(
+            (header.capable, header.marked, header.ends.0 & 0xffff),
+            (true, true, 0),
+            "a fragment has no ports"
+        );
         assert!(!parse(&packet(0, 0, 7)).unwrap().capable);
     }
 
@@ -199,7 +255,11 @@ pub mod tests {
             for capable in [0b01, 0b10] {
                 let mut packet = packet(0x28 | capable, 0x4000, identification);
                 mark(&mut packet);
-                assert_eq!((packet[1], checksum(&packet[..20])), (0x2b, 0), "identification {identification}");
+                assert_eq!(
+                    (packet[1], checksum(&packet[..20])),
+                    (0x2b, 0),
+                    "identification {identification}"
+                );
             }
         }
     }

@@ -15,7 +15,9 @@ pub fn between(scenario: &Scenario, real: &[u32]) -> Result<(Plan, Vec<String>),
     let mut plan = scenario.plan.clone();
     let mut notes = Vec::new();
     if plan.run.engine == EngineKind::Ideal {
-        return Err(LiveError::Wrong("run.engine = \"ideal\" knows no packets: live mode needs an engine of packets".into()));
+        return Err(LiveError::Wrong(
+            "run.engine = \"ideal\" knows no packets: live mode needs an engine of packets".into(),
+        ));
     }
     plan.run.engine = EngineKind::Classical;
     plan.run.threads = 1;
@@ -33,14 +35,20 @@ pub fn between(scenario: &Scenario, real: &[u32]) -> Result<(Plan, Vec<String>),
         }
     }
     let all = plan.flows.len();
-    let between = plan.flows.iter().filter(|flow| real.contains(&flow.src) && real.contains(&flow.dst)).count();
+    let between = plan
+        .flows
+        .iter()
+        .filter(|flow| real.contains(&flow.src) && real.contains(&flow.dst))
+        .count();
     plan.flows = simulated(&plan.flows, &real);
     if between > 0 {
         notes.push(format!("{between} of {all} flows are between real hosts: programs there send, live mode does not"));
     }
     match all - plan.flows.len() - between {
         0 => {}
-        after => notes.push(format!("{after} of {all} flows start after flows between real hosts, and are left out")),
+        after => notes.push(format!(
+            "{after} of {all} flows start after flows between real hosts, and are left out"
+        )),
     }
     if !plan.flows.is_empty() {
         // The scenario's notes concern its traffic. They only matter if some of it is simulated.
@@ -53,7 +61,8 @@ pub fn between(scenario: &Scenario, real: &[u32]) -> Result<(Plan, Vec<String>),
         notes.push("paths are not recorded in live mode".into());
     }
     if plan.record.ports.is_none() {
-        let switches = (0..plan.topology.nodes.len() as u32).filter(|&node| plan.topology.nodes[node as usize].kind == NodeKind::Switch);
+        let switches = (0..plan.topology.nodes.len() as u32)
+            .filter(|&node| plan.topology.nodes[node as usize].kind == NodeKind::Switch);
         plan.record.ports = Some(PortSeries { interval: INTERVAL, nodes: switches.collect() });
     }
     Ok((plan, notes))
@@ -61,10 +70,13 @@ pub fn between(scenario: &Scenario, real: &[u32]) -> Result<(Plan, Vec<String>),
 
 /// Returns the flows that have a simulated end and do not depend on a flow that is left out.
 fn simulated(flows: &[Flow], real: &HashSet<u32>) -> Vec<Flow> {
-    let mut left: HashSet<usize> = (0..flows.len()).filter(|&flow| real.contains(&flows[flow].src) && real.contains(&flows[flow].dst)).collect();
+    let mut left: HashSet<usize> = (0..flows.len())
+        .filter(|&flow| real.contains(&flows[flow].src) && real.contains(&flows[flow].dst))
+        .collect();
     loop {
         let groups: HashSet<u32> = left.iter().filter_map(|&flow| flows[flow].group).collect();
-        let connections: HashSet<u32> = left.iter().filter_map(|&flow| flows[flow].connection).collect();
+        let connections: HashSet<u32> =
+            left.iter().filter_map(|&flow| flows[flow].connection).collect();
         let also = |flow: &Flow| {
             matches!(flow.start, Start::After { group, .. } if groups.contains(&group))
                 || flow.connection.is_some_and(|connection| connections.contains(&connection))

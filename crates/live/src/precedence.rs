@@ -54,7 +54,17 @@ impl Precedence {
             None if processors > 1 && sys::go_first_among_ordinary().is_ok() => Manner::Awake,
             None => Manner::RealTime,
         };
-        (Precedence { manner, real_time: refused.is_none(), slept_ns: 0, window_ns: 0, packets: 0, few: true }, refused)
+        (
+            Precedence {
+                manner,
+                real_time: refused.is_none(),
+                slept_ns: 0,
+                window_ns: 0,
+                packets: 0,
+                few: true,
+            },
+            refused,
+        )
     }
 
     /// Returns how long to wait for packets, in ns, at time `now` if the next event is due at

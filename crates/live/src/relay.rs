@@ -74,7 +74,11 @@ impl Store {
     /// Returns the token of a free buffer of `most` bytes.
     fn buffer(&mut self, most: usize) -> u32 {
         self.free.pop().unwrap_or_else(|| {
-            self.packets.push(Stored { buffer: vec![0; most].into_boxed_slice(), length: 0, unsummed: None });
+            self.packets.push(Stored {
+                buffer: vec![0; most].into_boxed_slice(),
+                length: 0,
+                unsummed: None,
+            });
             self.packets.len() as u32 - 1
         })
     }
@@ -140,12 +144,26 @@ pub fn relay(
 }
 
 impl Relay<'_, '_, '_, '_> {
-    fn until_the_end(&mut self, command: Option<&Command>, options: &Options, control: &Control) -> Result<(), LiveError> {
-        let nics: Vec<(usize, usize)> = self.hosts.iter().enumerate().flat_map(|(host, h)| (0..h.nics.len()).map(move |nic| (host, nic))).collect();
+    fn until_the_end(
+        &mut self,
+        command: Option<&Command>,
+        options: &Options,
+        control: &Control,
+    ) -> Result<(), LiveError> {
+        let nics: Vec<(usize, usize)> = self
+            .hosts
+            .iter()
+            .enumerate()
+            .flat_map(|(host, h)| (0..h.nics.len()).map(move |nic| (host, nic)))
+            .collect();
         let ended: Option<OwnedFd> = command.map(|command| command.watch()).transpose()?;
-        let descriptors: Vec<i32> =
-            nics.iter().map(|&(host, nic)| self.hosts[host].nics[nic].descriptor()).chain(ended.iter().map(AsRawFd::as_raw_fd)).collect();
-        let mut poll = sys::Poll::of(&descriptors).map_err(LiveError::system("watching the hosts' devices"))?;
+        let descriptors: Vec<i32> = nics
+            .iter()
+            .map(|&(host, nic)| self.hosts[host].nics[nic].descriptor())
+            .chain(ended.iter().map(AsRawFd::as_raw_fd))
+            .collect();
+        let mut poll = sys::Poll::of(&descriptors)
+            .map_err(LiveError::system("watching the hosts' devices"))?;
         let mut end_ns = options.duration.map_or(u64::MAX, |duration| duration.as_nanos() as u64);
         let mut ready = Vec::new();
         let (mut asked, mut looked) = (0, u64::MAX);
@@ -162,7 +180,10 @@ impl Relay<'_, '_, '_, '_> {
                 }
             }
             let due = self.driven.due().map_or(u64::MAX, |at| at.0.div_ceil(1_000));
-            let wait = self.precedence.wait_ns(now, due.min(end_ns)).map_err(LiveError::system("changing how the forwarding thread is scheduled"))?;
+            let wait = self
+                .precedence
+                .wait_ns(now, due.min(end_ns))
+                .map_err(LiveError::system("changing how the forwarding thread is scheduled"))?;
             let wait = wait.min(ASK_NS);
             poll.wait(wait, &mut ready).map_err(LiveError::system("waiting for packets"))?;
             let now = self.clock.now_ns();
@@ -191,8 +212,14 @@ impl Relay<'_, '_, '_, '_> {
     /// packets.
     fn base_rtt(&self) -> Option<Span> {
         let pairs = (0..self.hosts.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
-        let exchanged = pairs.filter(|&(a, b)| self.sent[a][b] && self.sent[b][a]).map(|(a, b)| (self.hosts[a].number, self.hosts[b].number));
-        exchanged.filter_map(|(a, b)| Some(self.driven.propagation(a, b)? + self.driven.propagation(b, a)?)).min()
+        let exchanged = pairs
+            .filter(|&(a, b)| self.sent[a][b] && self.sent[b][a])
+            .map(|(a, b)| (self.hosts[a].number, self.hosts[b].number));
+        exchanged
+            .filter_map(|(a, b)| {
+                Some(self.driven.propagation(a, b)? + self.driven.propagation(b, a)?)
+            })
+            .min()
     }
 
     /// Advances the simulation to the current time and delivers the packets that have arrived.
@@ -213,7 +240,10 @@ impl Relay<'_, '_, '_, '_> {
         let mut count = 0;
         while count < BATCH {
             let taken = from.nics[nic].take(&mut self.handed, most);
-            match taken.map_err(|source| LiveError::System { doing: format!("reading from {}", from.name), source })? {
+            match taken.map_err(|source| LiveError::System {
+                doing: format!("reading from {}", from.name),
+                source,
+            })? {
                 Taken::Nothing => break,
                 Taken::Packet => {}
                 other => {
@@ -224,12 +254,20 @@ impl Relay<'_, '_, '_, '_> {
                 }
             }
             let parsed = packet::parse(self.handed.packet());
-            let known = parsed.and_then(|header| Some((header, addresses::host_of(header.destination).filter(|to| (*to as usize) < self.place.len())?)));
+            let known = parsed.and_then(|header| {
+                Some((
+                    header,
+                    addresses::host_of(header.destination)
+                        .filter(|to| (*to as usize) < self.place.len())?,
+                ))
+            });
             let segments = self.handed.segments();
             count += segments;
             // A host does not send packets for its own address to its device. If one arrives, it is
             // ignored, because the network would return it.
-            let Some((Header { dscp, capable, marked, ends, .. }, dst)) = known.filter(|(_, dst)| *dst != from.number) else {
+            let Some((Header { dscp, capable, marked, ends, .. }, dst)) =
+                known.filter(|(_, dst)| *dst != from.number)
+            else {
                 self.watched.ignored += segments as u64;
                 continue;
             };
@@ -246,7 +284,17 @@ impl Relay<'_, '_, '_, '_> {
                 self.watched.entered += 1;
                 self.precedence.has_taken_one();
                 self.bring_up();
-                let packet = Packet { host: from.number, nic: nic as u32, dst, size, capable, marked, priority, ends, token };
+                let packet = Packet {
+                    host: from.number,
+                    nic: nic as u32,
+                    dst,
+                    size,
+                    capable,
+                    marked,
+                    priority,
+                    ends,
+                    token,
+                };
                 self.driven.enter(&packet);
             }
         }
@@ -265,7 +313,9 @@ impl Relay<'_, '_, '_, '_> {
             };
             let Stored { buffer, length, unsummed } = &mut self.store.packets[token as usize];
             let packet = &mut buffer[..*length];
-            if departure.marked && packet::parse(packet).is_some_and(|header| header.capable && !header.marked) {
+            if departure.marked
+                && packet::parse(packet).is_some_and(|header| header.capable && !header.marked)
+            {
                 packet::mark(packet);
                 self.watched.marks += 1;
             }

@@ -130,7 +130,14 @@ impl From<&Lateness> for Quantiles {
     }
 }
 
-pub(crate) fn report(plan: &Plan, output: &Output, hosts: &[Host], watched: Watched, options: &Options, mut notes: Vec<String>) -> Report {
+pub(crate) fn report(
+    plan: &Plan,
+    output: &Output,
+    hosts: &[Host],
+    watched: Watched,
+    options: &Options,
+    mut notes: Vec<String>,
+) -> Report {
     let lateness = Quantiles::from(&watched.lateness);
     let bound_us = us(options.bound);
     let base_rtt_us = watched.base_rtt.map(|span| span.0 as f64 / 1e6);
@@ -142,7 +149,10 @@ pub(crate) fn report(plan: &Plan, output: &Output, hosts: &[Host], watched: Watc
         ));
     }
     if watched.unread > 0 {
-        wrong.push(format!("{} packets were lost in the hosts' devices before they could be read", watched.unread));
+        wrong.push(format!(
+            "{} packets were lost in the hosts' devices before they could be read",
+            watched.unread
+        ));
     }
     if watched.too_long > 0 {
         wrong.push(format!(
@@ -153,11 +163,21 @@ pub(crate) fn report(plan: &Plan, output: &Output, hosts: &[Host], watched: Watc
     for failed in checks::failed_checks(plan, output) {
         wrong.push(format!("a check of the result itself failed ({}: {}): this is a defect of afflux, please report it", failed.check, failed.detail));
     }
-    for (host, nic) in hosts.iter().flat_map(|host| host.nics.iter().map(move |nic| (host, nic))).filter(|(_, nic)| !nic.is_known()) {
-        notes.push(format!("nobody behind {} has said that it is {} ({})", nic.name, nic.address, host.name));
+    for (host, nic) in hosts
+        .iter()
+        .flat_map(|host| host.nics.iter().map(move |nic| (host, nic)))
+        .filter(|(_, nic)| !nic.is_known())
+    {
+        notes.push(format!(
+            "nobody behind {} has said that it is {} ({})",
+            nic.name, nic.address, host.name
+        ));
     }
     if watched.refused > 0 {
-        notes.push(format!("{} packets were not taken by the kernels of their hosts", watched.refused));
+        notes.push(format!(
+            "{} packets were not taken by the kernels of their hosts",
+            watched.refused
+        ));
     }
     if let Some(rtt) = base_rtt_us.filter(|rtt| *rtt < LEAST_HONEST_RTT_US) {
         notes.push(format!(
@@ -208,7 +228,8 @@ pub(crate) fn report(plan: &Plan, output: &Output, hosts: &[Host], watched: Watc
             })
             .collect(),
         ports: ports(plan, output),
-        command: (!options.command.is_empty()).then(|| CommandReport { command: options.command.clone(), status: watched.status }),
+        command: (!options.command.is_empty())
+            .then(|| CommandReport { command: options.command.clone(), status: watched.status }),
     }
 }
 
@@ -219,7 +240,19 @@ fn ports(plan: &Plan, output: &Output) -> Vec<PortReport> {
     for row in output.ports.iter().filter(|row| row.queue < 0) {
         let (report, samples) = reports.entry((row.node, row.port)).or_insert_with(|| {
             let peer = name(links.of(row.node)[row.port as usize].peer);
-            (PortReport { node: name(row.node), port: row.port, peer, tx_bytes: 0, drops: 0, ecn_marks: 0, queue_bytes_mean: 0.0, queue_bytes_max: 0 }, 0)
+            (
+                PortReport {
+                    node: name(row.node),
+                    port: row.port,
+                    peer,
+                    tx_bytes: 0,
+                    drops: 0,
+                    ecn_marks: 0,
+                    queue_bytes_mean: 0.0,
+                    queue_bytes_max: 0,
+                },
+                0,
+            )
         });
         report.tx_bytes += row.tx_bytes;
         report.drops += row.drops;
@@ -229,5 +262,11 @@ fn ports(plan: &Plan, output: &Output) -> Vec<PortReport> {
         report.queue_bytes_mean += row.queue_bytes as f64;
         *samples += 1;
     }
-    reports.into_values().map(|(report, samples)| PortReport { queue_bytes_mean: report.queue_bytes_mean / samples as f64, ..report }).collect()
+    reports
+        .into_values()
+        .map(|(report, samples)| PortReport {
+            queue_bytes_mean: report.queue_bytes_mean / samples as f64,
+            ..report
+        })
+        .collect()
 }

@@ -43,12 +43,15 @@ pub fn attached(plan: &Plan, texts: &[String]) -> Result<Vec<Attached>, LiveErro
     let mut all: Vec<Attached> = Vec::new();
     for text in texts {
         let wrong = |why: String| Err(LiveError::Wrong(format!("--attach {text}: {why}")));
-        let Some((name, interfaces)) = text.split_once('=') else { return wrong("write HOST=INTERFACE, as in host2=eth1".into()) };
+        let Some((name, interfaces)) = text.split_once('=') else {
+            return wrong("write HOST=INTERFACE, as in host2=eth1".into());
+        };
         let host = match named(plan, name.trim()) {
             Ok(host) => host,
             Err(none) => return wrong(none),
         };
-        let interfaces: Vec<String> = interfaces.split(',').map(|interface| interface.trim().to_string()).collect();
+        let interfaces: Vec<String> =
+            interfaces.split(',').map(|interface| interface.trim().to_string()).collect();
         let nics = ports.of(host).len();
         if interfaces.len() != nics {
             return wrong(format!(
@@ -57,8 +60,10 @@ pub fn attached(plan: &Plan, texts: &[String]) -> Result<Vec<Attached>, LiveErro
                 interfaces.len()
             ));
         }
-        let taken =
-            |interface: &String| all.iter().any(|other| other.interfaces.contains(interface)) || interfaces.iter().filter(|i| *i == interface).count() > 1;
+        let taken = |interface: &String| {
+            all.iter().any(|other| other.interfaces.contains(interface))
+                || interfaces.iter().filter(|i| *i == interface).count() > 1
+        };
         if let Some(twice) = interfaces.iter().find(|interface| taken(interface)) {
             return wrong(format!("\"{twice}\" comes twice"));
         }
@@ -99,10 +104,17 @@ pub enum Taken {
 }
 
 impl Wire {
-    pub fn open(interface: &str, host: u32, nic: u32, hosts: u32, mtu: u16) -> Result<Self, LiveError> {
+    pub fn open(
+        interface: &str,
+        host: u32,
+        nic: u32,
+        hosts: u32,
+        mtu: u16,
+    ) -> Result<Self, LiveError> {
         let wrong = |why: String| LiveError::Wrong(format!("--attach: {interface} {why}"));
         let doing = |what: &str| format!("{what} {interface}");
-        let device = sys::Interface::named(interface).map_err(LiveError::system(doing("looking at")))?;
+        let device =
+            sys::Interface::named(interface).map_err(LiveError::system(doing("looking at")))?;
         let index = device.index().map_err(|error| match error.raw_os_error() {
             Some(libc::ENODEV) => wrong("is not there: `ip link` lists what is".into()),
             _ => LiveError::System { doing: doing("looking at"), source: error },
@@ -116,17 +128,31 @@ impl Wire {
         }
         let most = device.mtu().map_err(look())?;
         if most < i32::from(mtu) {
-            return Err(wrong(format!("carries packets of {most} B at most, and the scenario has {mtu} B: `ip link set {interface} mtu {mtu}`, or host.mtu")));
+            return Err(wrong(format!(
+                "carries packets of {most} B at most, and the scenario has {mtu} B: `ip link set {interface} mtu {mtu}`, or host.mtu"
+            )));
         }
         if let Some(own) = device.address().map_err(look())? {
-            return Err(wrong(format!("has an address of this machine ({own}), so it is in use: `ip addr flush dev {interface}`")));
+            return Err(wrong(format!(
+                "has an address of this machine ({own}), so it is in use: `ip addr flush dev {interface}`"
+            )));
         }
         if device.joins_segments().map_err(look())? {
-            return Err(wrong(format!("joins the segments that it receives: `ethtool -K {interface} gro off lro off`")));
+            return Err(wrong(format!(
+                "joins the segments that it receives: `ethtool -K {interface} gro off lro off`"
+            )));
         }
-        let socket = PacketSocket::open(index).map_err(LiveError::unless_permitted(PACKETS, &doing("opening a packet socket on")))?;
+        let socket = PacketSocket::open(index)
+            .map_err(LiveError::unless_permitted(PACKETS, &doing("opening a packet socket on")))?;
         let asker = address(if host == 0 { 1 } else { 0 }, nic);
-        let wire = Wire { socket, address: address(host, nic), asker, hosts, peer: Cell::new(None), asked: Cell::new(None) };
+        let wire = Wire {
+            socket,
+            address: address(host, nic),
+            asker,
+            hosts,
+            peer: Cell::new(None),
+            asked: Cell::new(None),
+        };
         wire.find_out(mtu).map_err(LiveError::system(doing("asking who is behind")))?;
         Ok(wire)
     }
@@ -164,7 +190,11 @@ impl Wire {
     fn ask(&self) {
         if self.asked.get().is_none_or(|last| last.elapsed() >= ASK_AGAIN) {
             self.asked.set(Some(Instant::now()));
-            let question = Question { asks: true, from: (made_up(self.asker), self.asker), to: ([0; 6], self.address) };
+            let question = Question {
+                asks: true,
+                from: (made_up(self.asker), self.asker),
+                to: ([0; 6], self.address),
+            };
             // A lost request is repeated.
             let _ = self.socket.send(&question.frame(EVERYBODY));
         }
@@ -175,17 +205,23 @@ impl Wire {
     pub fn take(&self, handed: &mut Handed, mtu: usize) -> io::Result<Taken> {
         let buffer = &mut handed.buffer_of_whole()[..mtu];
         let mut head = [0; HEADER];
-        let Some(frame) = self.socket.receive(&mut head, buffer)? else { return Ok(Taken::Nothing) };
+        let Some(frame) = self.socket.receive(&mut head, buffer)? else {
+            return Ok(Taken::Nothing);
+        };
         let sender: Mac = head[6..12].try_into().expect("six");
         let kind = [head[12], head[13]];
-        let Some(bytes) = frame.length.checked_sub(HEADER).filter(|_| !frame.tagged) else { return Ok(Taken::Foreign) };
+        let Some(bytes) = frame.length.checked_sub(HEADER).filter(|_| !frame.tagged) else {
+            return Ok(Taken::Foreign);
+        };
         if kind == ARP {
             return Ok(self.answer(sender, &buffer[..bytes.min(buffer.len())]));
         }
         // The interface is promiscuous, so accept only frames for simulated NICs.
         let ours = kind == IPV4 && head[..2] == MADE_UP;
         let here = &buffer[..bytes.min(buffer.len())];
-        let Some((from, length)) = packet::source_and_length(here).filter(|_| ours) else { return Ok(Taken::Foreign) };
+        let Some((from, length)) = packet::source_and_length(here).filter(|_| ours) else {
+            return Ok(Taken::Foreign);
+        };
         if from != self.address {
             return Ok(Taken::Foreign);
         }
@@ -212,8 +248,12 @@ impl Wire {
         self.peer.set(Some(sender));
         let asked_for = said.to.1;
         // A host may probe its own address to detect a duplicate. Such a probe gets no reply.
-        if said.asks && asked_for != self.address && host_of(asked_for).is_some_and(|host| host < self.hosts) {
-            let answer = Question { asks: false, from: (made_up(asked_for), asked_for), to: said.from };
+        if said.asks
+            && asked_for != self.address
+            && host_of(asked_for).is_some_and(|host| host < self.hosts)
+        {
+            let answer =
+                Question { asks: false, from: (made_up(asked_for), asked_for), to: said.from };
             let _ = self.socket.send(&answer.frame(sender));
         }
         Taken::Handled
@@ -232,7 +272,11 @@ impl Wire {
         head[6..12].copy_from_slice(&made_up(from));
         head[12..].copy_from_slice(&IPV4);
         let padding = [0; LEAST_FRAME];
-        self.socket.send_parts(&[&head, packet, &padding[..LEAST_FRAME.saturating_sub(HEADER + packet.len())]])
+        self.socket.send_parts(&[
+            &head,
+            packet,
+            &padding[..LEAST_FRAME.saturating_sub(HEADER + packet.len())],
+        ])
     }
 }
 
@@ -271,7 +315,17 @@ impl Question {
         let mut frame = [0; LEAST_FRAME];
         let mut at = 0;
         let kind = [0, if self.asks { 1 } else { 2 }];
-        let parts: [&[u8]; 9] = [&to, &self.from.0, &ARP, &Self::KIND, &kind, &self.from.0, &self.from.1.octets(), &self.to.0, &self.to.1.octets()];
+        let parts: [&[u8]; 9] = [
+            &to,
+            &self.from.0,
+            &ARP,
+            &Self::KIND,
+            &kind,
+            &self.from.0,
+            &self.from.1.octets(),
+            &self.to.0,
+            &self.to.1.octets(),
+        ];
         for part in parts {
             frame[at..at + part.len()].copy_from_slice(part);
             at += part.len();
@@ -288,9 +342,16 @@ mod tests {
 
     #[test]
     fn questions_there_and_back() {
-        let question = Question { asks: true, from: (HOST, Ipv4Addr::new(10, 0, 0, 3)), to: ([0; 6], Ipv4Addr::new(10, 0, 0, 1)) };
+        let question = Question {
+            asks: true,
+            from: (HOST, Ipv4Addr::new(10, 0, 0, 3)),
+            to: ([0; 6], Ipv4Addr::new(10, 0, 0, 1)),
+        };
         let frame = question.frame(EVERYBODY);
-        assert_eq!((&frame[..6], &frame[6..12], &frame[12..14]), (&EVERYBODY[..], &HOST[..], &ARP[..]));
+        assert_eq!(
+            (&frame[..6], &frame[6..12], &frame[12..14]),
+            (&EVERYBODY[..], &HOST[..], &ARP[..])
+        );
         assert_eq!(Question::parse(&frame[HEADER..]), Some(question));
         assert_eq!(Question::parse(&frame[HEADER..HEADER + 27]), None, "cut short");
         let mut other = frame;

@@ -22,16 +22,29 @@ pub fn failed_checks(plan: &Plan, output: &Output) -> Vec<FailedCheck> {
         let name = &plan.topology.nodes[*node as usize].name;
         format!("at {name} {used} B of memory are in use, its queues hold {held} B")
     });
-    let mut failed: Vec<FailedCheck> = conservation(&output.counters).into_iter().map(|detail| of_run("conservation", detail)).collect();
+    let mut failed: Vec<FailedCheck> = conservation(&output.counters)
+        .into_iter()
+        .map(|detail| of_run("conservation", detail))
+        .collect();
     failed.extend(memory.map(|detail| of_run("memory", detail)));
     let rates = HostRates::of(&plan.topology);
     for (id, (flow, record)) in output.all_flows(plan).enumerate() {
         let of_flow = |check, detail| FailedCheck { flow: Some(id as FlowId), check, detail };
-        failed.extend(split(record).filter(|_| plan.record.explain).map(|detail| of_flow("split", detail)));
-        if record.status == Status::Finished && record.bytes_received != flow.bytes && plan.run.engine != EngineKind::Ideal {
-            failed.push(of_flow("delivery", format!("finished with {} B received of {} B", record.bytes_received, flow.bytes)));
+        failed.extend(
+            split(record).filter(|_| plan.record.explain).map(|detail| of_flow("split", detail)),
+        );
+        if record.status == Status::Finished
+            && record.bytes_received != flow.bytes
+            && plan.run.engine != EngineKind::Ideal
+        {
+            failed.push(of_flow(
+                "delivery",
+                format!("finished with {} B received of {} B", record.bytes_received, flow.bytes),
+            ));
         }
-        failed.extend(goodput(flow, record, output.end, &rates).map(|detail| of_flow("goodput", detail)));
+        failed.extend(
+            goodput(flow, record, output.end, &rates).map(|detail| of_flow("goodput", detail)),
+        );
     }
     failed
 }
@@ -48,7 +61,14 @@ fn conservation(c: &Counters) -> Vec<String> {
             failed.push(format!("{sent} {what} were sent, but {delivered} were delivered, {dropped} dropped, and {in_flight} are in flight"));
         }
     }
-    let by_reason = c.drops_buffer + c.drops_dram + c.drops_red + c.drops_loss + c.drops_down + c.drops_mtu + c.drops_watchdog + c.in_discards;
+    let by_reason = c.drops_buffer
+        + c.drops_dram
+        + c.drops_red
+        + c.drops_loss
+        + c.drops_down
+        + c.drops_mtu
+        + c.drops_watchdog
+        + c.in_discards;
     if by_reason != c.dropped_packets {
         failed.push(format!("{} packets were dropped, {by_reason} by reason", c.dropped_packets));
     }
@@ -79,7 +99,12 @@ impl HostRates {
 }
 
 /// Returns a message if the goodput of a flow exceeds the rates of its hosts' links.
-fn goodput(flow: &Flow, record: &FlowRecord, end: Time, HostRates(rates): &HostRates) -> Option<String> {
+fn goodput(
+    flow: &Flow,
+    record: &FlowRecord,
+    end: Time,
+    HostRates(rates): &HostRates,
+) -> Option<String> {
     let (start, last) = record.active(end).filter(|_| flow.src != flow.dst)?;
     let rate = rates[flow.src as usize][0].min(rates[flow.dst as usize][1]);
     // The time of a frame on a link is rounded to 1 ps, so each frame may have taken up to 1 ps
@@ -99,11 +124,19 @@ fn goodput(flow: &Flow, record: &FlowRecord, end: Time, HostRates(rates): &HostR
 /// Returns a message if the split of a flow is wrong. The parts of a finished flow must add up to
 /// its completion time, to the picosecond.
 pub fn split(record: &FlowRecord) -> Option<String> {
-    let (Status::Finished, Some(start), Some(finish)) = (record.status, record.start, record.finish) else { return None };
+    let (Status::Finished, Some(start), Some(finish)) =
+        (record.status, record.start, record.finish)
+    else {
+        return None;
+    };
     if record.propagation > record.ideal {
-        return Some(format!("its propagation of {} is longer than its ideal time of {}", record.propagation, record.ideal));
+        return Some(format!(
+            "its propagation of {} is longer than its ideal time of {}",
+            record.propagation, record.ideal
+        ));
     }
-    let Split { recovery, reordering, paused, queueing, pacing, window, application, host } = record.split;
+    let Split { recovery, reordering, paused, queueing, pacing, window, application, host } =
+        record.split;
     if host > queueing {
         return Some(format!("{host} ps of {queueing} ps in queues are of its own host"));
     }
@@ -111,7 +144,8 @@ pub fn split(record: &FlowRecord) -> Option<String> {
     // The sum needs 128 bits: a negative difference shows up as a part of almost 2^64.
     let sum = u128::from(record.ideal.0) + parts.iter().map(|part| u128::from(*part)).sum::<u128>();
     let took = i128::from(finish.0) - i128::from(start.0);
-    (i128::try_from(sum) != Ok(took)).then(|| format!("the parts add up to {sum} ps, its completion time is {took} ps"))
+    (i128::try_from(sum) != Ok(took))
+        .then(|| format!("the parts add up to {sum} ps, its completion time is {took} ps"))
 }
 
 #[cfg(test)]
@@ -122,7 +156,8 @@ mod tests {
     use afflux_units::{Span, Time};
 
     fn checked() -> (Plan, Output) {
-        let plan = plan(star(3), vec![flow(7, 0, 1, 30_000, Time(0)), flow(8, 2, 1, 30_000, Time(0))]);
+        let plan =
+            plan(star(3), vec![flow(7, 0, 1, 30_000, Time(0)), flow(8, 2, 1, 30_000, Time(0))]);
         let output = run(&plan, &Progress::default()).unwrap();
         assert_eq!(failed_checks(&plan, &output), []);
         (plan, output)
@@ -143,12 +178,20 @@ mod tests {
         output.counters.dropped_bytes += 1;
         output.counters.drops_red += 1;
         output.memory_faults.push(MemoryFault { node: 3, used: 10, held: 20 });
-        let of_run = [(None, "conservation"), (None, "conservation"), (None, "conservation"), (None, "memory")];
+        let of_run = [
+            (None, "conservation"),
+            (None, "conservation"),
+            (None, "conservation"),
+            (None, "memory"),
+        ];
         let of_flows = [(Some(0), "split"), (Some(0), "delivery"), (Some(1), "split")];
         assert_eq!(names(&failed_checks(&plan, &output)), [&of_run[..], &of_flows].concat());
         output.flows[1].bytes_received = 1_000_000;
         output.flows[1].status = Status::Terminated;
-        assert_eq!(names(&failed_checks(&plan, &output))[4..], [(Some(0), "split"), (Some(0), "delivery"), (Some(1), "goodput")]);
+        assert_eq!(
+            names(&failed_checks(&plan, &output))[4..],
+            [(Some(0), "split"), (Some(0), "delivery"), (Some(1), "goodput")]
+        );
         (output.flows[1].bytes_received, output.flows[1].status) = (30_000, Status::Finished);
         // Without `record.explain` there are no parts to add up.
         plan.record.explain = false;

@@ -128,7 +128,14 @@ impl Frame {
     /// Builds a PAUSE frame that arrives at `port`. It pauses those of `classes` that are in `xoff`
     /// for `quanta`, and resumes the others.
     pub fn pause(port: u32, classes: u8, xoff: u8, quanta: u16) -> Frame {
-        Frame { port, seq: classes as u32 | (xoff as u32) << 8, aux: quanta as u32, size: PAUSE_FRAME, flags: Frame::PAUSE, ..Frame::default() }
+        Frame {
+            port,
+            seq: classes as u32 | (xoff as u32) << 8,
+            aux: quanta as u32,
+            size: PAUSE_FRAME,
+            flags: Frame::PAUSE,
+            ..Frame::default()
+        }
     }
     /// Returns the classes of a PAUSE frame, the subset of them to be paused, and the duration in
     /// quanta.
@@ -346,7 +353,11 @@ impl Rank {
         debug_assert!(!frame.is_traffic());
         match frame.kind() {
             Frame::PAUSE => Rank(2 << Self::CLASS_SHIFT | frame.port as u64),
-            _ => Rank((Self::class(frame) as u64) << Self::CLASS_SHIFT | (frame.flow as u64) << Self::EVENT_BITS | frame.seq as u64),
+            _ => Rank(
+                (Self::class(frame) as u64) << Self::CLASS_SHIFT
+                    | (frame.flow as u64) << Self::EVENT_BITS
+                    | frame.seq as u64,
+            ),
         }
     }
     #[inline(always)]
@@ -391,9 +402,11 @@ impl Ties {
     }
     #[inline(always)]
     pub fn rank(self, frame: &Frame) -> Rank {
-        let key = (self.salt ^ ((frame.flow as u64) << 32 | frame.seq as u64)).wrapping_add(frame.kind() as u64);
+        let key = (self.salt ^ ((frame.flow as u64) << 32 | frame.seq as u64))
+            .wrapping_add(frame.kind() as u64);
         let hash = (key ^ key >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let hash = (hash ^ hash >> 32).wrapping_mul(self.hashed) >> (u64::BITS - Rank::CLASS_SHIFT + Self::PORT_BITS);
+        let hash = (hash ^ hash >> 32).wrapping_mul(self.hashed)
+            >> (u64::BITS - Rank::CLASS_SHIFT + Self::PORT_BITS);
         Rank(3 << Rank::CLASS_SHIFT | hash << Self::PORT_BITS | frame.port as u64)
     }
 }
@@ -459,13 +472,31 @@ impl Extra {
     #[inline(always)]
     pub fn say(&mut self, frame: &Frame) {
         self.trigger = frame.aux;
-        self.rank = if matches!(frame.kind(), Frame::DATA | Frame::CONTROL) && frame.has(Frame::RANKED) { frame.aux } else { 0 };
+        self.rank =
+            if matches!(frame.kind(), Frame::DATA | Frame::CONTROL) && frame.has(Frame::RANKED) {
+                frame.aux
+            } else {
+                0
+            };
     }
 
     /// True if the metadata hold no information except what fits into `Frame::aux`.
     pub fn is_bare(&self) -> bool {
         // The pattern names every field, so that a new field cannot be forgotten here.
-        let Extra { trigger: _, edge, blocks: _, count, stamp, paused, telemetry, tag, rank, header, multipath, opened } = self;
+        let Extra {
+            trigger: _,
+            edge,
+            blocks: _,
+            count,
+            stamp,
+            paused,
+            telemetry,
+            tag,
+            rank,
+            header,
+            multipath,
+            opened,
+        } = self;
         let Multipath { subflow, data: _, edge: _, decisive: _ } = multipath;
         (*edge, *count, *stamp, *paused, *rank, *subflow, *opened) == (u32::MAX, 0, 0, 0, 0, 0, 0)
             && *tag == Tag::None

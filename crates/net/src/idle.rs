@@ -48,7 +48,11 @@ impl Hop {
     /// Sends a frame that this node processes at `at`. Returns the time at which the peer processes
     /// it.
     fn pass(&mut self, at: u64, is_last: bool) -> u64 {
-        let (time, first, rest) = if is_last { (self.last, self.first_last, self.rest_last) } else { (self.full, self.first_full, self.rest_full) };
+        let (time, first, rest) = if is_last {
+            (self.last, self.first_last, self.rest_last)
+        } else {
+            (self.full, self.first_full, self.rest_full)
+        };
         let start = if self.cuts && self.free <= at { at } else { self.free.max(at + rest) };
         self.free = start + time;
         start + first + self.delay
@@ -59,7 +63,14 @@ impl Hop {
 /// assumed to repeat.
 const SETTLING: u64 = 64;
 
-fn hops(world: &World, now: u64, (via, hash): (Option<u16>, u32), (src, dst): (u32, u32), full: u16, last: u16) -> Vec<Hop> {
+fn hops(
+    world: &World,
+    now: u64,
+    (via, hash): (Option<u16>, u32),
+    (src, dst): (u32, u32),
+    full: u16,
+    last: u16,
+) -> Vec<Hop> {
     let mut hops: Vec<Hop> = Vec::with_capacity(6);
     let mut input: Option<(u64, u64, u64)> = None;
     for (node, port) in world.path_via(now, via, hash, src, dst) {
@@ -67,17 +78,37 @@ fn hops(world: &World, now: u64, (via, hash): (Option<u16>, u32), (src, dst): (u
         let full_time = world.serialize(&info, full);
         let last_time = if last == full { full_time } else { world.serialize(&info, last) };
         let header = world.header(&info);
-        let first = |size: u16, time: u64| header.filter(|&header| header < size).map_or(time, |header| world.serialize(&info, header));
+        let first = |size: u16, time: u64| {
+            header
+                .filter(|&header| header < size)
+                .map_or(time, |header| world.serialize(&info, header))
+        };
         let (first_full, first_last) = (first(full, full_time), first(last, last_time));
         let spec = &world.plan.topology.nodes[node as usize];
-        let through = spec.kind == NodeKind::Switch && matches!(world.plan.switches[spec.config as usize].forwarding, Forwarding::CutThrough { .. });
+        let through = spec.kind == NodeKind::Switch
+            && matches!(
+                world.plan.switches[spec.config as usize].forwarding,
+                Forwarding::CutThrough { .. }
+            );
         let rate = world.rate(&info).0;
         let (cuts, rest_full, rest_last) = match input {
-            Some((in_rate, rest_full, rest_last)) if through => (rate <= in_rate, rest_full, rest_last),
+            Some((in_rate, rest_full, rest_last)) if through => {
+                (rate <= in_rate, rest_full, rest_last)
+            }
             _ => (false, 0, 0),
         };
         input = Some((rate, full_time - first_full, last_time - first_last));
-        hops.push(Hop { delay: world.delay(node, &info), full: full_time, last: last_time, first_full, first_last, cuts, rest_full, rest_last, free: 0 });
+        hops.push(Hop {
+            delay: world.delay(node, &info),
+            full: full_time,
+            last: last_time,
+            first_full,
+            first_last,
+            cuts,
+            rest_full,
+            rest_last,
+            free: 0,
+        });
     }
     hops
 }
@@ -92,7 +123,10 @@ pub struct Route {
 
 impl Route {
     pub fn of(world: &World, flow: &Flow) -> Route {
-        Route { there: (None, world.flow_hash(flow, false)), back: (None, world.flow_hash(flow, true)) }
+        Route {
+            there: (None, world.flow_hash(flow, false)),
+            back: (None, world.flow_hash(flow, true)),
+        }
     }
 }
 
@@ -106,7 +140,14 @@ pub fn idle(world: &World, now: u64, flow: &Flow, train: Shape, with_return: boo
 /// the completion time, because links that the routes share after the first one are not considered.
 /// With one route, the result is that of the route. `each` holds the results of [`idle_by`] for the
 /// routes.
-pub fn idle_over(world: &World, now: u64, flow: &Flow, (routes, each): (&[Route], &[Idle]), train: Shape, with_return: bool) -> Idle {
+pub fn idle_over(
+    world: &World,
+    now: u64,
+    flow: &Flow,
+    (routes, each): (&[Route], &[Idle]),
+    train: Shape,
+    with_return: bool,
+) -> Idle {
     let best = each.iter().min_by_key(|idle| idle.total).expect("a route at least");
     if routes.len() == 1 || train.count < 2 {
         return *best;
@@ -118,12 +159,20 @@ pub fn idle_over(world: &World, now: u64, flow: &Flow, (routes, each): (&[Route]
         .iter()
         .zip(each)
         .filter_map(|(route, idle)| {
-            let &(node, port) = world.path_via(now, route.there.0, route.there.1, flow.src, flow.dst).first()?;
+            let &(node, port) =
+                world.path_via(now, route.there.0, route.there.1, flow.src, flow.dst).first()?;
             let nic = world.serialize(&world.ports.of(node)[port as usize], train.full);
-            Some((port, nic, idle_by(world, now, flow, *route, one, with_return).total, idle.slowest_full))
+            Some((
+                port,
+                nic,
+                idle_by(world, now, flow, *route, one, with_return).total,
+                idle.slowest_full,
+            ))
         })
         .collect();
-    let through = |by: u64, first: u64, time: u64| if by < first { 0 } else { 1 + (by - first) / time.max(1) };
+    let through = |by: u64, first: u64, time: u64| {
+        if by < first { 0 } else { 1 + (by - first) / time.max(1) }
+    };
     let frames = |by: u64| {
         let mut nics: Vec<u16> = ways.iter().map(|way| way.0).collect();
         nics.sort_unstable();
@@ -145,7 +194,14 @@ pub fn idle_over(world: &World, now: u64, flow: &Flow, (routes, each): (&[Route]
 }
 
 /// Returns the times in the idle network for a train that takes `route`.
-pub fn idle_by(world: &World, now: u64, flow: &Flow, route: Route, train: Shape, with_return: bool) -> Idle {
+pub fn idle_by(
+    world: &World,
+    now: u64,
+    flow: &Flow,
+    route: Route,
+    train: Shape,
+    with_return: bool,
+) -> Idle {
     let mut forward = hops(world, now, route.there, (flow.src, flow.dst), train.full, train.last);
     let mut idle = Idle {
         propagation: forward.iter().map(|h| h.delay).sum(),
@@ -162,7 +218,10 @@ pub fn idle_by(world: &World, now: u64, flow: &Flow, route: Route, train: Shape,
         if forward.iter().any(|h| h.cuts || h.rest_full > 0) {
             let simulated = ahead.min(SETTLING);
             for i in 0..simulated {
-                before = forward.iter_mut().enumerate().fold(0, |at, (hop, h)| h.pass(if hop == 0 { i * h.full } else { at }, false));
+                before = forward
+                    .iter_mut()
+                    .enumerate()
+                    .fold(0, |at, (hop, h)| h.pass(if hop == 0 { i * h.full } else { at }, false));
             }
             let mut spacing = 0;
             for hop in &mut forward {
@@ -206,6 +265,7 @@ pub fn least_round_trip(world: &World, now: u64, flow: &Flow, ack: u16) -> u64 {
 
 /// Returns the round trip of frames as small as an acknowledgement on `route`.
 pub fn least_round_trip_by(world: &World, now: u64, flow: &Flow, route: Route, ack: u16) -> u64 {
-    let way = |by, between| hops(world, now, by, between, ack, ack).iter().map(Hop::alone).sum::<u64>();
+    let way =
+        |by, between| hops(world, now, by, between, ack, ack).iter().map(Hop::alone).sum::<u64>();
     way(route.there, (flow.src, flow.dst)) + way(route.back, (flow.dst, flow.src))
 }

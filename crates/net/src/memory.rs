@@ -45,7 +45,11 @@ impl Kept {
     /// Memory for merging the records of both ends. First the records of senders are put in the
     /// order of flows, then both are merged.
     const ENDS: u64 = {
-        let (sent, received, both) = (size_of::<Option<SentRecord>>(), size_of::<Option<ReceivedRecord>>(), size_of::<FlowRecord>());
+        let (sent, received, both) = (
+            size_of::<Option<SentRecord>>(),
+            size_of::<Option<ReceivedRecord>>(),
+            size_of::<FlowRecord>(),
+        );
         let last = if both > received { both } else { received };
         (sent + received + if sent > last { sent } else { last }) as u64
     };
@@ -58,7 +62,9 @@ impl Kept {
     const OPTIONS: u64 = (size_of::<CaptureOptions>() + 8) as u64;
 
     pub fn capture(record: &CaptureRecord) -> u64 {
-        let blocks = |options: &CaptureOptions| if options.blocks.is_empty() { 0 } else { 16 + 16 * options.blocks.capacity() as u64 };
+        let blocks = |options: &CaptureOptions| {
+            if options.blocks.is_empty() { 0 } else { 16 + 16 * options.blocks.capacity() as u64 }
+        };
         Self::CAPTURE + record.options.as_ref().map_or(0, |options| Self::OPTIONS + blocks(options))
     }
 }
@@ -101,20 +107,38 @@ impl Memory {
         let links = plan.topology.links.len() as u64;
         let fabric = fabric(plan);
         // Each window of the event log that has an entry uses a separate chunk.
-        let log = if plan.run.engine == EngineKind::Classical { 0 } else { scattered(expected.outstanding, size_of::<Frame>() as u64) };
+        let log = if plan.run.engine == EngineKind::Classical {
+            0
+        } else {
+            scattered(expected.outstanding, size_of::<Frame>() as u64)
+        };
         // Frames in a port's queue or on a link, and the sender's record of each frame.
-        let under_way = log + expected.halves + expected.outstanding * frame(plan) + expected.rings * size_of::<Segment>() as u64;
+        let under_way = log
+            + expected.halves
+            + expected.outstanding * frame(plan)
+            + expected.rings * size_of::<Segment>() as u64;
         let flows = expected.flows * Kept::FLOW
             + expected.flows.min(SHORT) * Kept::COPY
-            + expected.flows * if plan.record.round_trips { 2 * size_of::<RoundTripRecord>() as u64 } else { 0 };
+            + expected.flows
+                * if plan.record.round_trips { 2 * size_of::<RoundTripRecord>() as u64 } else { 0 };
         let written = expected.flows.min(WRITTEN_ROWS).max(2 * links.min(WRITTEN_ROWS)) * WRITTEN;
-        let fixed = PROCESS + u64::from(plan.run.threads.saturating_sub(1)) * WORKER + fabric + flows + under_way + written;
+        let fixed = PROCESS
+            + u64::from(plan.run.threads.saturating_sub(1)) * WORKER
+            + fabric
+            + flows
+            + under_way
+            + written;
         let records = records(plan, expected);
         let tables = records.iter().filter(|record| record.key != CAPTURE);
-        let longest = tables.map(|record| record.rows).max().unwrap_or(0).min(WRITTEN_ROWS) * WRITTEN;
-        let bytes = fixed + records.iter().map(|record| record.bytes).sum::<u64>() + longest.saturating_sub(written);
+        let longest =
+            tables.map(|record| record.rows).max().unwrap_or(0).min(WRITTEN_ROWS) * WRITTEN;
+        let bytes = fixed
+            + records.iter().map(|record| record.bytes).sum::<u64>()
+            + longest.saturating_sub(written);
         let rows = records.iter().map(|record| record.rows).sum();
-        let parts = [("topology", fabric), ("traffic", flows + under_way)].into_iter().chain(records.iter().map(|record| (record.key, record.bytes)));
+        let parts = [("topology", fabric), ("traffic", flows + under_way)]
+            .into_iter()
+            .chain(records.iter().map(|record| (record.key, record.bytes)));
         Memory { fixed, bytes, largest: parts.max_by_key(|part| part.1).unwrap_or_default(), rows }
     }
 }
@@ -139,8 +163,11 @@ fn frame(plan: &Plan) -> u64 {
     let more = plan.transports.iter().any(|transport| transport.parameters().carries_more());
     // If `aux` is the number of the path, the timestamp that data echo to a receiver with an
     // auto-tuned buffer is stored in the metadata of the frame.
-    let echoes = |transport: &spec::TransportConfig| matches!(transport.parameters().segments(), Some((_, spec::Receive::Buffer(_))));
-    let beside = if more || plan.record.paths && plan.transports.iter().any(echoes) { META } else { 0 };
+    let echoes = |transport: &spec::TransportConfig| {
+        matches!(transport.parameters().segments(), Some((_, spec::Receive::Buffer(_))))
+    };
+    let beside =
+        if more || plan.record.paths && plan.transports.iter().any(echoes) { META } else { 0 };
     FRAME + events + waits + beside
 }
 
@@ -158,38 +185,73 @@ fn records(plan: &Plan, expected: &Expected) -> Vec<Records> {
     let made = |key, rows: u64, each: u64| Records { key, rows, bytes: rows.saturating_mul(each) };
     let samples = |interval: u64| (expected.end * 1e12 / interval.max(1) as f64) as u64;
     let all = Ports::new(topology);
-    let ports_of = |nodes: &[spec::NodeId]| nodes.iter().map(|node| all.of(*node).len() as u64).sum::<u64>();
+    let ports_of =
+        |nodes: &[spec::NodeId]| nodes.iter().map(|node| all.of(*node).len() as u64).sum::<u64>();
     let mut found = Vec::new();
     if let Some(series) = &record.ports {
-        let rows: u64 = series.nodes.iter().map(|&node| all.of(node).len() as u64 * rows_per_port(plan, node, all.of(node).len())).sum();
-        found.push(made("record.ports.interval", samples(series.interval.0).saturating_mul(rows), Kept::PORT));
+        let rows: u64 = series
+            .nodes
+            .iter()
+            .map(|&node| all.of(node).len() as u64 * rows_per_port(plan, node, all.of(node).len()))
+            .sum();
+        found.push(made(
+            "record.ports.interval",
+            samples(series.interval.0).saturating_mul(rows),
+            Kept::PORT,
+        ));
     }
     if let Some(window) = record.imbalance {
         let tier = |node: spec::NodeId| topology.nodes[node as usize].tier;
-        let up = topology.links.iter().filter(|link| tier(link.a).min(tier(link.b)) > 0 && tier(link.a) != tier(link.b)).count() as u64;
+        let up = topology
+            .links
+            .iter()
+            .filter(|link| tier(link.a).min(tier(link.b)) > 0 && tier(link.a) != tier(link.b))
+            .count() as u64;
         found.push(made("record.imbalance", samples(window.0).saturating_mul(up), Kept::UPLINK));
     }
     if let Some(interval) = record.reordering {
-        let tors = topology.nodes.iter().filter(|node| node.kind == NodeKind::Switch && node.tier == 1).count() as u64;
+        let tors = topology
+            .nodes
+            .iter()
+            .filter(|node| node.kind == NodeKind::Switch && node.tier == 1)
+            .count() as u64;
         found.push(made("record.reorder", samples(interval.0).saturating_mul(tors), Kept::REORDER));
     }
     if let Some(interval) = record.senders {
-        found.push(made("record.senders", (expected.sending * 1e12 / interval.0.max(1) as f64) as u64, Kept::SENDER));
+        found.push(made(
+            "record.senders",
+            (expected.sending * 1e12 / interval.0.max(1) as f64) as u64,
+            Kept::SENDER,
+        ));
     }
     // Fraction of the link directions that start at one of these nodes. It also is the fraction of
     // the links that flows and their acknowledgements use.
-    let part = |nodes: &[spec::NodeId]| ports_of(nodes) as f64 / (2 * topology.links.len()).max(1) as f64;
+    let part =
+        |nodes: &[spec::NodeId]| ports_of(nodes) as f64 / (2 * topology.links.len()).max(1) as f64;
     if !record.gaps.is_empty() {
-        found.push(made("record.gaps", (expected.visits as f64 * part(&record.gaps)) as u64, Kept::GAP));
+        found.push(made(
+            "record.gaps",
+            (expected.visits as f64 * part(&record.gaps)) as u64,
+            Kept::GAP,
+        ));
     }
     if !record.waits.is_empty() {
-        found.push(made("record.waits", (2.0 * expected.visits as f64 * part(&record.waits)) as u64, Kept::WAIT));
+        found.push(made(
+            "record.waits",
+            (2.0 * expected.visits as f64 * part(&record.waits)) as u64,
+            Kept::WAIT,
+        ));
     }
     if record.paths {
         found.push(made("record.paths", expected.paths, Kept::PATH));
     }
     if !record.captures.is_empty() {
-        let options = plan.transports.iter().map(|transport| transport.parameters().with_options()).max().unwrap_or(0);
+        let options = plan
+            .transports
+            .iter()
+            .map(|transport| transport.parameters().with_options())
+            .max()
+            .unwrap_or(0);
         found.push(made(CAPTURE, expected.captured, Kept::CAPTURE + options * Kept::OPTIONS / 2));
     }
     found
@@ -211,9 +273,17 @@ pub fn fabric(plan: &Plan) -> u64 {
     let topology = &plan.topology;
     let (nodes, links) = (topology.nodes.len() as u64, topology.links.len() as u64);
     let ports = Ports::new(topology);
-    let named = nodes * NAMED + links * (2 * size_of::<spec::Link>() + 2 * size_of::<LinkRecord>() * 2) as u64;
-    let of_ports: u64 = (0..nodes as spec::NodeId).map(|node| ports.of(node).len() as u64 * port(plan, node, ports.of(node).len())).sum();
-    let epochs = 1 + topology.links.iter().flat_map(|link| &link.down).map(|down| 2 + u64::from(down.converge.0 > 0)).sum::<u64>();
+    let named = nodes * NAMED
+        + links * (2 * size_of::<spec::Link>() + 2 * size_of::<LinkRecord>() * 2) as u64;
+    let of_ports: u64 = (0..nodes as spec::NodeId)
+        .map(|node| ports.of(node).len() as u64 * port(plan, node, ports.of(node).len()))
+        .sum();
+    let epochs = 1 + topology
+        .links
+        .iter()
+        .flat_map(|link| &link.down)
+        .map(|down| 2 + u64::from(down.converge.0 > 0))
+        .sum::<u64>();
     let tables = epochs * (table(topology, &ports) + pinned(plan, &ports));
     named + nodes * (size_of::<Node>() as u64 + 64) + of_ports + tables
 }
@@ -226,19 +296,39 @@ fn port(plan: &Plan, node: spec::NodeId, ports: usize) -> u64 {
     let spec = &plan.topology.nodes[node as usize];
     let plain = (size_of::<Port>() + 3 * size_of::<PortInfo>()) as u64 + 64;
     let (queues, aqm) = match spec.kind {
-        NodeKind::Host => (usize::from(plan.hosts[spec.config as usize].scheduling.queues()), plan.hosts[spec.config as usize].aqm.as_ref()),
-        NodeKind::Switch => (plan.switches[spec.config as usize].queues(ports), plan.switches[spec.config as usize].aqm.as_ref()),
+        NodeKind::Host => (
+            usize::from(plan.hosts[spec.config as usize].scheduling.queues()),
+            plan.hosts[spec.config as usize].aqm.as_ref(),
+        ),
+        NodeKind::Switch => (
+            plan.switches[spec.config as usize].queues(ports),
+            plan.switches[spec.config as usize].aqm.as_ref(),
+        ),
     };
     let (timed, qdisc) = match spec.kind {
-        NodeKind::Host => (plan.hosts[spec.config as usize].timing.is_some(), plan.hosts[spec.config as usize].qdisc.as_ref()),
+        NodeKind::Host => (
+            plan.hosts[spec.config as usize].timing.is_some(),
+            plan.hosts[spec.config as usize].qdisc.as_ref(),
+        ),
         NodeKind::Switch => (false, None),
     };
-    let sampled = plan.record.ports.as_ref().is_some_and(|series| series.nodes.binary_search(&node).is_ok());
-    let stateful = queues > 1 || aqm.is_some() || qdisc.is_some() || timed || sampled || plan.has_queue_pairs();
+    let sampled =
+        plan.record.ports.as_ref().is_some_and(|series| series.nodes.binary_search(&node).is_ok());
+    let stateful = queues > 1
+        || aqm.is_some()
+        || qdisc.is_some()
+        || timed
+        || sampled
+        || plan.has_queue_pairs();
     plain
         + aqm.map_or(0, |aqm| aqm.about().memory)
         + qdisc.map_or(0, |qdisc| qdisc.memory())
-        + if stateful { (size_of::<Automaton>() + queues * (size_of::<Queue>() + 4 * size_of::<Waiting>())) as u64 } else { 0 }
+        + if stateful {
+            (size_of::<Automaton>() + queues * (size_of::<Queue>() + 4 * size_of::<Waiting>()))
+                as u64
+        } else {
+            0
+        }
 }
 
 /// Returns the memory of the next hops for one set of links.
@@ -248,7 +338,8 @@ fn table(topology: &Topology, ports: &Ports) -> u64 {
     let hosts = u64::from(topology.hosts);
     let switches = topology.nodes.len() as u64 - hosts;
     if (0..topology.hosts).all(hangs) {
-        let mut tors: Vec<spec::NodeId> = (0..topology.hosts).map(|host| ports.of(host)[0].peer).collect();
+        let mut tors: Vec<spec::NodeId> =
+            (0..topology.hosts).map(|host| ports.of(host)[0].peer).collect();
         tors.dedup();
         return switches * tors.len() as u64 * 4 + 16 * hosts;
     }

@@ -44,11 +44,19 @@ keys! {
 
 fn time(Duration(span): Duration, key: Key) -> Result<Span, Wrong> {
     let right = span >= Span::from_us(1) && span <= Span::from_s(1);
-    if right { Ok(span) } else { Err(Wrong::at(key, format!("\"{span}\": write a time from 1us to 1s"))) }
+    if right {
+        Ok(span)
+    } else {
+        Err(Wrong::at(key, format!("\"{span}\": write a time from 1us to 1s")))
+    }
 }
 
 fn share(found: f64, key: Key) -> Result<f64, Wrong> {
-    if found > 0.0 && found <= 1.0 { Ok(found) } else { Err(Wrong::at(key, format!("found {found}: write a number above 0 and up to 1"))) }
+    if found > 0.0 && found <= 1.0 {
+        Ok(found)
+    } else {
+        Err(Wrong::at(key, format!("found {found}: write a number above 0 and up to 1")))
+    }
 }
 
 pub struct Pacer {
@@ -159,7 +167,8 @@ impl Pacer {
     }
 
     fn fill(&mut self, now: u64) {
-        self.tokens = (self.tokens + self.rate * (now - self.at) as f64 / 1e12).min(self.config.bucket as f64 * 8.0);
+        self.tokens = (self.tokens + self.rate * (now - self.at) as f64 / 1e12)
+            .min(self.config.bucket as f64 * 8.0);
         self.at = now;
     }
 
@@ -170,11 +179,16 @@ impl Pacer {
         while self.change <= now {
             self.fill(self.change);
             let arrived = self.taken as f64 * 8.0 / (every as f64 / 1e12);
-            let rate = (1.0 - self.config.eta) * self.rate + self.config.eta * arrived + self.config.queue_gain * self.queued as f64 * 8.0;
+            let rate = (1.0 - self.config.eta) * self.rate
+                + self.config.eta * arrived
+                + self.config.queue_gain * self.queued as f64 * 8.0;
             let changed = rate.clamp(self.least, self.most);
             self.taken = 0;
             self.change += every;
-            if changed == self.rate && self.queue.is_empty() && self.tokens >= self.config.bucket as f64 * 8.0 {
+            if changed == self.rate
+                && self.queue.is_empty()
+                && self.tokens >= self.config.bucket as f64 * 8.0
+            {
                 // The state is constant from here on, so the remaining intervals can be skipped.
                 self.change += (now.saturating_sub(self.change) / every) * every;
             }
@@ -275,7 +289,12 @@ mod tests {
         }
         // Two frames leave at once, then one per 12 us or more, at the rate that 1 Gbps has fallen
         // to.
-        assert!(gaps[1] == 1 && gaps[2] >= Span::from_us(12).0 && gaps[3] >= gaps[2] + Span::from_us(11).0, "{gaps:?}");
+        assert!(
+            gaps[1] == 1
+                && gaps[2] >= Span::from_us(12).0
+                && gaps[3] >= gaps[2] + Span::from_us(11).0,
+            "{gaps:?}"
+        );
         assert!(!pacer.holds(late, 1));
     }
 }

@@ -33,7 +33,12 @@ pub struct Paths {
 impl Paths {
     /// Computes the paths between all racks. The first switch uses its `own` routes, which include
     /// failures of its links that only it knows. It does not know such failures of other switches.
-    pub fn new(topology: &Topology, ports: &Ports, own: &Routes, routes: &Routes) -> Result<Paths, NoPaths> {
+    pub fn new(
+        topology: &Topology,
+        ports: &Ports,
+        own: &Routes,
+        routes: &Routes,
+    ) -> Result<Paths, NoPaths> {
         let racks = routes.racks();
         let mut example = vec![0; racks];
         for host in (0..topology.hosts).rev() {
@@ -42,12 +47,17 @@ impl Paths {
             }
             example[routes.rack_of(host) as usize] = host;
         }
-        let mut paths = Paths { racks, first: Vec::with_capacity(racks * racks + 1), lists: Vec::new() };
+        let mut paths =
+            Paths { racks, first: Vec::with_capacity(racks * racks + 1), lists: Vec::new() };
         for from in 0..racks as u32 {
             for to in 0..racks as u32 {
                 paths.first.push(paths.lists.len() as u32);
                 if from != to {
-                    let goal = Goal { start: routes.anchor(from), end: routes.anchor(to), host: example[to as usize] };
+                    let goal = Goal {
+                        start: routes.anchor(from),
+                        end: routes.anchor(to),
+                        host: example[to as usize],
+                    };
                     let begin = paths.lists.len();
                     walk(ports, (own, routes), goal.start, goal, (0, 0), &mut paths.lists)?;
                     paths.lists[begin..].sort_unstable();
@@ -69,8 +79,13 @@ impl Paths {
             known.clear();
             known.resize(topology.nodes.len(), None);
             for from in (0..racks as u32).filter(|from| *from != to) {
-                let goal = Goal { start: routes.anchor(from), end: routes.anchor(to), host: example[to as usize] };
-                total = total.saturating_add(counted(ports, routes, goal.start, goal, 0, &mut known));
+                let goal = Goal {
+                    start: routes.anchor(from),
+                    end: routes.anchor(to),
+                    host: example[to as usize],
+                };
+                total =
+                    total.saturating_add(counted(ports, routes, goal.start, goal, 0, &mut known));
             }
         }
         total
@@ -93,7 +108,14 @@ struct Goal {
 }
 
 /// Counts the paths from `node`, which is `hops` hops after the start, to the end.
-fn counted(ports: &Ports, routes: &Routes, node: NodeId, goal: Goal, hops: usize, known: &mut [Option<u64>]) -> u64 {
+fn counted(
+    ports: &Ports,
+    routes: &Routes,
+    node: NodeId,
+    goal: Goal,
+    hops: usize,
+    known: &mut [Option<u64>],
+) -> u64 {
     if node == goal.end {
         return 1;
     }
@@ -104,15 +126,27 @@ fn counted(ports: &Ports, routes: &Routes, node: NodeId, goal: Goal, hops: usize
         return count;
     }
     let next = routes.next_hops(node, goal.host);
-    let count =
-        next.as_slice().iter().map(|&port| counted(ports, routes, ports.of(node)[port as usize].peer, goal, hops + 1, known)).fold(0, u64::saturating_add);
+    let count = next
+        .as_slice()
+        .iter()
+        .map(|&port| {
+            counted(ports, routes, ports.of(node)[port as usize].peer, goal, hops + 1, known)
+        })
+        .fold(0, u64::saturating_add);
     known[node as usize] = Some(count);
     count
 }
 
 /// Follows all next hops from `node`, which is `hops` hops after the start, towards the end. `own`
 /// routes apply at `node`, and `routes` at all later nodes.
-fn walk(ports: &Ports, (own, routes): (&Routes, &Routes), node: NodeId, goal: Goal, (path, hops): (u32, usize), lists: &mut Vec<u32>) -> Result<(), NoPaths> {
+fn walk(
+    ports: &Ports,
+    (own, routes): (&Routes, &Routes),
+    node: NodeId,
+    goal: Goal,
+    (path, hops): (u32, usize),
+    lists: &mut Vec<u32>,
+) -> Result<(), NoPaths> {
     if node == goal.end {
         lists.push(path);
         return Ok(());
@@ -123,7 +157,14 @@ fn walk(ports: &Ports, (own, routes): (&Routes, &Routes), node: NodeId, goal: Go
     for &port in own.next_hops(node, goal.host).as_slice() {
         let number = u8::try_from(port).map_err(|_| NoPaths::Ports(node))?;
         let path = path | (number as u32) << (8 * hops);
-        walk(ports, (routes, routes), ports.of(node)[port as usize].peer, goal, (path, hops + 1), lists)?;
+        walk(
+            ports,
+            (routes, routes),
+            ports.of(node)[port as usize].peer,
+            goal,
+            (path, hops + 1),
+            lists,
+        )?;
     }
     Ok(())
 }
@@ -160,9 +201,15 @@ mod tests {
             }
         }
         let (_, routes, paths) = of(&fat_tree(8, 1));
-        let counted: usize = (0..32).flat_map(|from| (0..32).map(move |to| (from, to))).map(|(from, to)| paths.between(from, to).len()).sum();
+        let counted: usize = (0..32)
+            .flat_map(|from| (0..32).map(move |to| (from, to)))
+            .map(|(from, to)| paths.between(from, to).len())
+            .sum();
         let topology = fat_tree(8, 1);
-        assert_eq!(Paths::count(&topology, &Ports::new(&topology), &routes), (32 * 32 + counted) as u64);
+        assert_eq!(
+            Paths::count(&topology, &Ports::new(&topology), &routes),
+            (32 * 32 + counted) as u64
+        );
         let between = |a: u32, b: u32| paths.between(routes.rack_of(a), routes.rack_of(b)).len();
         assert_eq!((between(0, 4), between(0, 127)), (4, 16));
     }
@@ -170,9 +217,22 @@ mod tests {
     #[test]
     fn fabrics_without() {
         let mut topology = leaf_spine(2, 2, 2);
-        let fails = |topology: &Topology| Paths::new(topology, &Ports::new(topology), &Routes::build(topology), &Routes::build(topology)).unwrap_err();
+        let fails = |topology: &Topology| {
+            Paths::new(
+                topology,
+                &Ports::new(topology),
+                &Routes::build(topology),
+                &Routes::build(topology),
+            )
+            .unwrap_err()
+        };
         // Host 0 has links to both leaves.
-        topology.links.push(crate::testing::link(0, 5, afflux_units::Rate::from_gbps(100), afflux_units::Span::from_us(1)));
+        topology.links.push(crate::testing::link(
+            0,
+            5,
+            afflux_units::Rate::from_gbps(100),
+            afflux_units::Span::from_us(1),
+        ));
         assert_eq!(fails(&topology), NoPaths::Host(0));
         // A leaf with 300 spines has too many ports.
         let wide = leaf_spine(2, 300, 1);

@@ -298,7 +298,8 @@ impl Port {
     #[inline(always)]
     pub fn begin(&mut self, at: u64, frame: &Frame) -> (u64, u64) {
         let time = self.transmission(frame.size);
-        let start = if self.noise.is_some() { self.begin_late(at, time, frame) } else { (at, at + time) };
+        let start =
+            if self.noise.is_some() { self.begin_late(at, time, frame) } else { (at, at + time) };
         self.free_at = start.1;
         (start.0, time)
     }
@@ -428,7 +429,12 @@ impl Port {
             None => self.queued - self.sizes.head() as u64,
             Some(_) if until_start => self.queued,
             // A PAUSE frame belongs to no queue.
-            Some(a) => self.queued - a.sending.filter(|sent| sent.queue != PAUSE_QUEUE).map_or(0, |sent| sent.size as u64),
+            Some(a) => {
+                self.queued
+                    - a.sending
+                        .filter(|sent| sent.queue != PAUSE_QUEUE)
+                        .map_or(0, |sent| sent.size as u64)
+            }
         }
     }
 
@@ -470,7 +476,13 @@ impl Port {
         if let Some(turns) = &mut a.turns {
             turns.sent(start, queue, size);
         }
-        a.sending = Some(Sending { size, queue: queue as u8, class: waiting.frame.priority(), input: waiting.frame.port, time });
+        a.sending = Some(Sending {
+            size,
+            queue: queue as u8,
+            class: waiting.frame.priority(),
+            input: waiting.frame.port,
+            time,
+        });
         Departure {
             start,
             ends,
@@ -487,7 +499,10 @@ impl Port {
     /// asking any policy, while `used` bytes of the node's memory are in use.
     #[inline(always)]
     pub fn takes_at_once(&self, fast_path: &FastPathLimits, used: u64, size: u64) -> bool {
-        used + size <= fast_path.used && self.queued + size <= fast_path.queue && self.plain_count() < fast_path.frames && self.can_append()
+        used + size <= fast_path.used
+            && self.queued + size <= fast_path.queue
+            && self.plain_count() < fast_path.frames
+            && self.can_append()
     }
 
     /// Returns the bytes that occupy the buffer at `now`, after all events up to then. It serves
@@ -495,7 +510,10 @@ impl Port {
     /// departure considered since it was last advanced is the frame in transmission.
     pub fn holds(&self, until_start: bool, now: u64) -> u64 {
         if self.sizes.len() == 0 {
-            let sent = self.automaton.as_ref().and_then(|a| a.sending).filter(|sent| sent.queue != PAUSE_QUEUE && !until_start && self.free_at <= now);
+            let sent =
+                self.automaton.as_ref().and_then(|a| a.sending).filter(|sent| {
+                    sent.queue != PAUSE_QUEUE && !until_start && self.free_at <= now
+                });
             return self.queued.saturating_sub(sent.map_or(0, |sent| sent.size as u64));
         }
         if self.free_at <= now {
@@ -503,7 +521,12 @@ impl Port {
         }
         let (mut end, mut left) = (self.head_end, self.queued);
         let mut sizes = self.sizes.iter().peekable();
-        let mut gaps = self.noise.iter().filter(|_| self.is_late()).flat_map(|noise| noise.kept_gaps()).skip(1);
+        let mut gaps = self
+            .noise
+            .iter()
+            .filter(|_| self.is_late())
+            .flat_map(|noise| noise.kept_gaps())
+            .skip(1);
         while end <= now
             && let Some(size) = sizes.next()
         {
@@ -524,7 +547,8 @@ impl Port {
         let time = self.transmission(frame.size);
         self.free_at = at + time;
         let a = self.automaton.as_mut().expect("not plain");
-        a.sending = Some(Sending { size: frame.size, queue: PAUSE_QUEUE, class: 0, input: 0, time });
+        a.sending =
+            Some(Sending { size: frame.size, queue: PAUSE_QUEUE, class: 0, input: 0, time });
     }
 
     /// Open port: sends a PAUSE frame at `at`.
@@ -572,8 +596,19 @@ impl Port {
     /// frame in transmission and the device queue.
     pub fn beyond(&self, until_start: bool, queue: Option<usize>) -> u64 {
         let Some(a) = self.automaton.as_ref().filter(|_| until_start) else { return 0 };
-        let of = |bytes: u16, of: u8| if of != PAUSE_QUEUE && queue.is_none_or(|q| q == of as usize) { bytes as u64 } else { 0 };
-        let device: u64 = a.discipline.iter().flat_map(|d| &d.device).map(|(w, queue)| of(w.frame.size, *queue)).sum();
+        let of = |bytes: u16, of: u8| {
+            if of != PAUSE_QUEUE && queue.is_none_or(|q| q == of as usize) {
+                bytes as u64
+            } else {
+                0
+            }
+        };
+        let device: u64 = a
+            .discipline
+            .iter()
+            .flat_map(|d| &d.device)
+            .map(|(w, queue)| of(w.frame.size, *queue))
+            .sum();
         device + a.sending.map_or(0, |s| of(s.size, s.queue))
     }
 
@@ -617,11 +652,14 @@ impl Port {
     pub fn ended(&self, end: u64) -> (u64, u64, u64) {
         let left = self.plain_bytes();
         let left_time: u64 = self.sizes.iter().map(|s| self.serialize(s)).sum();
-        let (frames, bytes, busy) = (self.frames - self.sizes.len() as u64, self.bytes - left, self.busy - left_time);
+        let (frames, bytes, busy) =
+            (self.frames - self.sizes.len() as u64, self.bytes - left, self.busy - left_time);
         // If the peer cut through and dropped the frame, its transmission may end after every other
         // event.
         match &self.automaton {
-            Some(a) if a.sending.is_none() && self.free_at > end => (frames - 1, bytes - a.latest as u64, busy - self.transmission(a.latest)),
+            Some(a) if a.sending.is_none() && self.free_at > end => {
+                (frames - 1, bytes - a.latest as u64, busy - self.transmission(a.latest))
+            }
             _ => (frames, bytes, busy),
         }
     }
@@ -704,7 +742,8 @@ impl Automaton {
             discipline: discipline.map(Box::new),
             qdisc: None,
             pause: pause.map(Box::new),
-            series: series.then(|| Box::new(Series { rows: vec![Interval::default(); rows], rx_bytes: 0 })),
+            series: series
+                .then(|| Box::new(Series { rows: vec![Interval::default(); rows], rx_bytes: 0 })),
             capture,
             watch: None,
             uplink: uplink.then_some(0),
@@ -781,9 +820,14 @@ impl Automaton {
         if let Some(credits) = self.turns.as_ref().and_then(|turns| turns.credits()) {
             return credits.until(&|queue| self.free_from(queue));
         }
-        let pause = self.pause.as_ref().expect("an idle transmitter has nothing to send, or is paused");
+        let pause =
+            self.pause.as_ref().expect("an idle transmitter has nothing to send, or is paused");
         if let Some(d) = self.discipline.as_ref().filter(|d| !d.aqm.is_empty()) {
-            let of_queues = self.queues.iter().zip(&d.aqm).map(|(q, aqm)| aqm.earliest(&q.frames, &|class| pause.until(class)));
+            let of_queues = self
+                .queues
+                .iter()
+                .zip(&d.aqm)
+                .map(|(q, aqm)| aqm.earliest(&q.frames, &|class| pause.until(class)));
             return of_queues.min().expect("a port has queues");
         }
         let heads = self.queues.iter().filter_map(|q| q.frames.front());
@@ -866,8 +910,14 @@ impl Automaton {
     /// Returns all frames that wait here, with the time since which they wait.
     pub fn held(&self) -> impl Iterator<Item = &Waiting> {
         let d = self.discipline.iter();
-        let beside = d.flat_map(|d| d.device.iter().map(|(w, _)| w).chain(d.aqm.iter().flat_map(|aqm| aqm.held())));
-        self.queues.iter().flat_map(|q| &q.frames).chain(beside).chain(self.qdisc.iter().flat_map(|qdisc| qdisc.held()))
+        let beside = d.flat_map(|d| {
+            d.device.iter().map(|(w, _)| w).chain(d.aqm.iter().flat_map(|aqm| aqm.held()))
+        });
+        self.queues
+            .iter()
+            .flat_map(|q| &q.frames)
+            .chain(beside)
+            .chain(self.qdisc.iter().flat_map(|qdisc| qdisc.held()))
     }
 
     #[inline(always)]

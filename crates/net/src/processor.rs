@@ -113,7 +113,12 @@ mod tests {
 
     fn processor(packet: u64, interrupt: u64, queue: u32, stall: Option<(u64, u64)>) -> Processor {
         let stall = stall.map(|(work, pause)| spec::Stall { work: Span(work), pause: Span(pause) });
-        Processor::new(spec::Processor { packet: Span(packet), interrupt: Span(interrupt), queue, stall })
+        Processor::new(spec::Processor {
+            packet: Span(packet),
+            interrupt: Span(interrupt),
+            queue,
+            stall,
+        })
     }
 
     fn frame(seq: u32) -> Frame {
@@ -123,8 +128,14 @@ mod tests {
     #[test]
     fn one_after_the_other() {
         let mut p = processor(10, 0, 2, None);
-        assert_eq!((p.take(5, frame(0)), p.take(6, frame(1)), p.take(7, frame(2))), (Taken::Held, Taken::Held, Taken::Dropped));
-        assert_eq!((p.release(14).map(|f| f.seq), p.release(15).map(|f| f.seq), p.wake()), (None, Some(0), 25));
+        assert_eq!(
+            (p.take(5, frame(0)), p.take(6, frame(1)), p.take(7, frame(2))),
+            (Taken::Held, Taken::Held, Taken::Dropped)
+        );
+        assert_eq!(
+            (p.release(14).map(|f| f.seq), p.release(15).map(|f| f.seq), p.wake()),
+            (None, Some(0), 25)
+        );
         assert_eq!((p.held(), p.release(25).map(|f| f.seq), p.wake()), ((1, 100), Some(1), 0));
     }
 
@@ -147,22 +158,50 @@ mod tests {
         // One frame per 20, then per 15 (the maximum throughput), then per 10 (arrivals take half
         // of the time), then per 5 (arrivals take all of it).
         assert!((4_998..=5_000).contains(&through(20)) && (6_660..=6_667).contains(&through(15)));
-        assert!((4_990..=5_010).contains(&through(10)) && through(5) <= 2, "{} {}", through(10), through(5));
+        assert!(
+            (4_990..=5_010).contains(&through(10)) && through(5) <= 2,
+            "{} {}",
+            through(10),
+            through(5)
+        );
     }
 
     #[test]
     fn stalls() {
         let p = processor(0, 0, 9, Some((100, 50)));
-        let cases =
-            [(0, 0, 0), (99, 0, 99), (100, 0, 150), (149, 0, 150), (150, 0, 150), (90, 10, 100), (90, 11, 151), (120, 7, 157), (10, 290, 400), (10, 291, 451)];
+        let cases = [
+            (0, 0, 0),
+            (99, 0, 99),
+            (100, 0, 150),
+            (149, 0, 150),
+            (150, 0, 150),
+            (90, 10, 100),
+            (90, 11, 151),
+            (120, 7, 157),
+            (10, 290, 400),
+            (10, 291, 451),
+        ];
         for (from, work, done) in cases {
             assert_eq!(p.done(from, work), done, "{work} from {from}");
         }
         let mut p = processor(0, 0, 2, Some((100, 50)));
         assert_eq!(
-            (p.take(99, frame(0)), p.take(100, frame(1)), p.take(120, frame(2)), p.take(130, frame(3))),
+            (
+                p.take(99, frame(0)),
+                p.take(100, frame(1)),
+                p.take(120, frame(2)),
+                p.take(130, frame(3))
+            ),
             (Taken::AtOnce, Taken::Held, Taken::Held, Taken::Dropped)
         );
-        assert_eq!((p.wake(), p.release(150).map(|f| f.seq), p.release(150).map(|f| f.seq), p.release(150).map(|f| f.seq)), (150, Some(1), Some(2), None));
+        assert_eq!(
+            (
+                p.wake(),
+                p.release(150).map(|f| f.seq),
+                p.release(150).map(|f| f.seq),
+                p.release(150).map(|f| f.seq)
+            ),
+            (150, Some(1), Some(2), None)
+        );
     }
 }

@@ -93,7 +93,13 @@ impl Progress {
 
     /// Publishes the snapshot of one worker, and the flows that have ended there since its last
     /// snapshot.
-    pub(crate) fn show(&self, worker: usize, workers: usize, snapshot: Snapshot, ends: impl Iterator<Item = End>) {
+    pub(crate) fn show(
+        &self,
+        worker: usize,
+        workers: usize,
+        snapshot: Snapshot,
+        ends: impl Iterator<Item = End>,
+    ) {
         let counts_from = self.counts_from.load(Ordering::Relaxed);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.snapshots.resize(workers, None);
@@ -117,7 +123,8 @@ impl Seen {
             End::Destination { flow, finish } => (flow, Half::Received { finish }),
         };
         match (half, self.halves.remove(&flow)) {
-            (Half::Sent { start, ideal }, Some(Half::Received { finish })) | (Half::Received { finish }, Some(Half::Sent { start, ideal })) => {
+            (Half::Sent { start, ideal }, Some(Half::Received { finish }))
+            | (Half::Received { finish }, Some(Half::Sent { start, ideal })) => {
                 Some((start, finish, ideal))
             }
             _ => {

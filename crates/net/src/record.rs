@@ -58,12 +58,17 @@ pub struct Output {
 impl Output {
     /// Returns every flow of `plan`, then every flow that an application started, each with its
     /// record.
-    pub fn all_flows<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = (&'a Flow, &'a FlowRecord)> {
+    pub fn all_flows<'a>(
+        &'a self,
+        plan: &'a Plan,
+    ) -> impl Iterator<Item = (&'a Flow, &'a FlowRecord)> {
         plan.flows.iter().chain(&self.started).zip(&self.flows)
     }
 
     pub fn flow<'a>(&'a self, plan: &'a Plan, flow: FlowId) -> &'a Flow {
-        plan.flows.get(flow as usize).unwrap_or_else(|| &self.started[flow as usize - plan.flows.len()])
+        plan.flows
+            .get(flow as usize)
+            .unwrap_or_else(|| &self.started[flow as usize - plan.flows.len()])
     }
 }
 
@@ -166,7 +171,10 @@ impl FlowRecord {
     /// is empty.
     pub fn goodput(&self, end: Time) -> Option<f64> {
         let (start, last) = self.active(end).filter(|(start, last)| last > start)?;
-        Some((u128::from(self.bytes_received) * 8_000_000_000_000) as f64 / last.since(start).0 as f64)
+        Some(
+            (u128::from(self.bytes_received) * 8_000_000_000_000) as f64
+                / last.since(start).0 as f64,
+        )
     }
 }
 
@@ -320,7 +328,16 @@ impl SenderRecord {
 
     /// Returns a record with the flow and the bytes in flight only.
     pub fn new(flow: FlowId, flight: u64) -> Self {
-        SenderRecord { time: Time::ZERO, flow, subflow: 0, window: Self::NONE, threshold: Self::NONE, smoothed: Self::NONE, flight, rate: Self::NONE }
+        SenderRecord {
+            time: Time::ZERO,
+            flow,
+            subflow: 0,
+            window: Self::NONE,
+            threshold: Self::NONE,
+            smoothed: Self::NONE,
+            flight,
+            rate: Self::NONE,
+        }
     }
 }
 

@@ -38,13 +38,26 @@ impl Ports {
         }
         let first = degree;
         let mut next = first.clone();
-        let mut info = vec![PortInfo { peer: 0, peer_port: 0, link: 0, reverse: false }; 2 * topology.links.len()];
+        let mut info = vec![
+            PortInfo { peer: 0, peer_port: 0, link: 0, reverse: false };
+            2 * topology.links.len()
+        ];
         for (id, link) in topology.links.iter().enumerate() {
             let (pa, pb) = (next[link.a as usize], next[link.b as usize]);
             next[link.a as usize] += 1;
             next[link.b as usize] += 1;
-            info[pa as usize] = PortInfo { peer: link.b, peer_port: (pb - first[link.b as usize]) as u16, link: id as LinkId, reverse: false };
-            info[pb as usize] = PortInfo { peer: link.a, peer_port: (pa - first[link.a as usize]) as u16, link: id as LinkId, reverse: true };
+            info[pa as usize] = PortInfo {
+                peer: link.b,
+                peer_port: (pb - first[link.b as usize]) as u16,
+                link: id as LinkId,
+                reverse: false,
+            };
+            info[pb as usize] = PortInfo {
+                peer: link.a,
+                peer_port: (pa - first[link.a as usize]) as u16,
+                link: id as LinkId,
+                reverse: true,
+            };
         }
         Ports { first, info }
     }
@@ -70,8 +83,14 @@ impl Entry {
             [] => Entry::NONE,
             [one] => Entry(u32::from(*one)),
             many => {
-                assert!(many.len() < 1 << (31 - Entry::OFFSET_BITS) && sets.len() < 1 << Entry::OFFSET_BITS, "too many next hops");
-                let entry = Entry(Entry::SET | (many.len() as u32) << Entry::OFFSET_BITS | sets.len() as u32);
+                assert!(
+                    many.len() < 1 << (31 - Entry::OFFSET_BITS)
+                        && sets.len() < 1 << Entry::OFFSET_BITS,
+                    "too many next hops"
+                );
+                let entry = Entry(
+                    Entry::SET | (many.len() as u32) << Entry::OFFSET_BITS | sets.len() as u32,
+                );
                 sets.extend_from_slice(many);
                 entry
             }
@@ -81,7 +100,10 @@ impl Entry {
     #[inline(always)]
     fn next_hops<'a>(self, host: u32, host_port: &[u16], sets: &'a [u16]) -> NextHops<'a> {
         if self.0 & Entry::SET != 0 {
-            let (offset, count) = (self.0 & ((1 << Entry::OFFSET_BITS) - 1), (self.0 & !Entry::SET) >> Entry::OFFSET_BITS);
+            let (offset, count) = (
+                self.0 & ((1 << Entry::OFFSET_BITS) - 1),
+                (self.0 & !Entry::SET) >> Entry::OFFSET_BITS,
+            );
             NextHops::Many(&sets[offset as usize..(offset + count) as usize])
         } else if self == Entry::LOCAL {
             match host_port[host as usize] {
@@ -127,7 +149,11 @@ impl<'a> Row<'a> {
     /// Returns the equal-cost next hops towards `host`, as port numbers.
     #[inline(always)]
     pub(crate) fn next_hops(&self, host: u32) -> NextHops<'a> {
-        self.entries[self.rack_of_host[host as usize] as usize].next_hops(host, self.host_port, self.sets)
+        self.entries[self.rack_of_host[host as usize] as usize].next_hops(
+            host,
+            self.host_port,
+            self.sets,
+        )
     }
     #[inline(always)]
     pub(crate) fn rack_of(&self, host: u32) -> u32 {
@@ -209,7 +235,8 @@ impl<F: Fn(LinkId) -> bool> Search<'_, F> {
         classes.push((self.next[node as usize], Vec::new()));
         for (number, port) in self.ports.of(node).iter().enumerate() {
             let passes = level == 0 || self.topology.forwards(port.peer);
-            let nearer = if passes { self.front[port.peer as usize] & self.next[node as usize] } else { 0 };
+            let nearer =
+                if passes { self.front[port.peer as usize] & self.next[node as usize] } else { 0 };
             if nearer == 0 || !(self.usable)(port.link) {
                 continue;
             }
@@ -293,7 +320,10 @@ impl NextHops<'_> {
             NextHops::None => false,
             NextHops::One(only) => *only == port,
             // Equal-cost ports usually have consecutive numbers.
-            NextHops::Many(set) => set.get(port.wrapping_sub(set[0]) as usize) == Some(&port) || set.binary_search(&port).is_ok(),
+            NextHops::Many(set) => {
+                set.get(port.wrapping_sub(set[0]) as usize) == Some(&port)
+                    || set.binary_search(&port).is_ok()
+            }
         }
     }
     /// Returns all next hops, in port order.
@@ -337,14 +367,32 @@ impl Routes {
             }));
         }
         let racks = anchors.len();
-        let rowless = if anchors.iter().all(|anchor| is_switch(*anchor)) { hosts as NodeId } else { 0 };
-        let mut tables = Tables { racks, rowless, table: vec![Entry::NONE; (nodes - rowless as usize) * racks], sets: Vec::new(), known: FxHashMap::default() };
-        let mut search = Search { topology, ports, usable: &usable, seen: vec![0; nodes], front: vec![0; nodes], next: vec![0; nodes] };
+        let rowless =
+            if anchors.iter().all(|anchor| is_switch(*anchor)) { hosts as NodeId } else { 0 };
+        let mut tables = Tables {
+            racks,
+            rowless,
+            table: vec![Entry::NONE; (nodes - rowless as usize) * racks],
+            sets: Vec::new(),
+            known: FxHashMap::default(),
+        };
+        let mut search = Search {
+            topology,
+            ports,
+            usable: &usable,
+            seen: vec![0; nodes],
+            front: vec![0; nodes],
+            next: vec![0; nodes],
+        };
         let batches = anchors.chunks(SEARCHES).enumerate();
-        let most_switches = batches.map(|(batch, anchors)| search.run(anchors, batch * SEARCHES, &mut tables)).max().unwrap_or(0);
+        let most_switches = batches
+            .map(|(batch, anchors)| search.run(anchors, batch * SEARCHES, &mut tables))
+            .max()
+            .unwrap_or(0);
         let Tables { table, sets, .. } = tables;
         // A host whose only link is out of use cannot be reached through its ToR.
-        let mut routes = Routes { racks, rack_of_host, anchors, host_port, rowless, table, sets, most_switches };
+        let mut routes =
+            Routes { racks, rack_of_host, anchors, host_port, rowless, table, sets, most_switches };
         for host in 0..hosts {
             if let [only] = ports.of(host as NodeId)
                 && !usable(only.link)
@@ -359,10 +407,13 @@ impl Routes {
     /// has none. Other nodes still send frames this way. `node` drops them if it has no other next
     /// hop.
     pub fn leave_out(&mut self, topology: &Topology, ports: &Ports, node: NodeId, link: LinkId) {
-        let number = ports.of(node).iter().position(|port| port.link == link).expect("one of its links") as u16;
+        let number =
+            ports.of(node).iter().position(|port| port.link == link).expect("one of its links")
+                as u16;
         for host in 0..topology.hosts as NodeId {
             let anchored = self.anchors[self.rack_of_host[host as usize] as usize] == node;
-            let own = ports.of(host).len() == 1 && (host == node || anchored && ports.of(host)[0].link == link);
+            let own = ports.of(host).len() == 1
+                && (host == node || anchored && ports.of(host)[0].link == link);
             if own && ports.of(host)[0].link == link {
                 self.host_port[host as usize] = u16::MAX;
             }
@@ -371,7 +422,9 @@ impl Routes {
             return;
         }
         let mut known: FxHashMap<Entry, Entry> = FxHashMap::default();
-        for at in (node - self.rowless) as usize * self.racks..((node - self.rowless) as usize + 1) * self.racks {
+        for at in (node - self.rowless) as usize * self.racks
+            ..((node - self.rowless) as usize + 1) * self.racks
+        {
             let entry = self.table[at];
             let NextHops::Many(set) = entry.next_hops(0, &self.host_port, &self.sets) else {
                 if entry == Entry(number.into()) {
@@ -407,7 +460,12 @@ impl Routes {
     #[inline(always)]
     pub(crate) fn row(&self, node: NodeId) -> Row<'_> {
         let first = (node - self.rowless) as usize * self.racks;
-        Row { rack_of_host: &self.rack_of_host, entries: &self.table[first..first + self.racks], host_port: &self.host_port, sets: &self.sets }
+        Row {
+            rack_of_host: &self.rack_of_host,
+            entries: &self.table[first..first + self.racks],
+            host_port: &self.host_port,
+            sets: &self.sets,
+        }
     }
 
     #[inline(always)]
@@ -419,7 +477,8 @@ impl Routes {
     #[inline]
     fn leads(&self, host: NodeId, rack: u32) -> bool {
         let own = self.rack_of_host[host as usize];
-        self.host_port[host as usize] != u16::MAX && (own == rack || self.entry(self.anchors[own as usize], rack) != Entry::NONE)
+        self.host_port[host as usize] != u16::MAX
+            && (own == rack || self.entry(self.anchors[own as usize], rack) != Entry::NONE)
     }
 
     /// Returns the next hop that the hash selects, if there is one.
@@ -488,7 +547,14 @@ mod tests {
     fn a_failed_link_takes_its_spine_out_for_that_leaf_only() {
         let topology = leaf_spine(3, 4, 2);
         let ports = Ports::new(&topology);
-        let dead = topology.links.iter().position(|l| topology.nodes[l.a as usize].name == "leaf1" && topology.nodes[l.b as usize].name == "spine2").unwrap();
+        let dead = topology
+            .links
+            .iter()
+            .position(|l| {
+                topology.nodes[l.a as usize].name == "leaf1"
+                    && topology.nodes[l.b as usize].name == "spine2"
+            })
+            .unwrap();
         let routes = Routes::build_with(&topology, &ports, |l| l as usize != dead);
         assert_eq!(paths(&routes, &ports, 0, 2), 3);
         assert_eq!(paths(&routes, &ports, 0, 4), 4);
@@ -509,11 +575,17 @@ mod tests {
             for second in dead..topology.links.len() as LinkId {
                 let usable = |l: LinkId| l != dead && l != second;
                 let short = Routes::build_with(&topology, &ports, usable);
-                let long = Routes::build_with(&wide, &wide_ports, |l| usable(l) && (l as usize) < topology.links.len());
+                let long = Routes::build_with(&wide, &wide_ports, |l| {
+                    usable(l) && (l as usize) < topology.links.len()
+                });
                 assert_eq!((short.rowless, long.rowless), (topology.hosts, 0));
                 // Hosts 4 and 5 are excluded: in the other fabric they are in different racks.
                 for (node, host) in (0..5).flat_map(|node| (0..4).map(move |host| (node, host))) {
-                    assert_eq!(short.next_hops(node, host), long.next_hops(node, host), "{node} to {host} without {dead} and {second}");
+                    assert_eq!(
+                        short.next_hops(node, host),
+                        long.next_hops(node, host),
+                        "{node} to {host} without {dead} and {second}"
+                    );
                 }
             }
         }

@@ -35,10 +35,12 @@ pub struct Reading {
 
 impl Reading {
     pub fn time_between(before: &Reading, now: &Reading) -> u64 {
-        (now.time / NANOSECOND).wrapping_sub(before.time / NANOSECOND) % (1 << TIME_BITS) * NANOSECOND
+        (now.time / NANOSECOND).wrapping_sub(before.time / NANOSECOND) % (1 << TIME_BITS)
+            * NANOSECOND
     }
     pub fn bytes_between(before: &Reading, now: &Reading) -> u64 {
-        (now.bytes / BYTES_UNIT).wrapping_sub(before.bytes / BYTES_UNIT) % (1 << SENT_BITS) * BYTES_UNIT
+        (now.bytes / BYTES_UNIT).wrapping_sub(before.bytes / BYTES_UNIT) % (1 << SENT_BITS)
+            * BYTES_UNIT
     }
 }
 
@@ -53,11 +55,14 @@ impl Telemetry {
         if self.count as usize == MOST {
             return;
         }
-        let rate = rates.iter().position(|rate| *rate == reading.rate).expect("a rate of the fabric") as u64;
+        let rate =
+            rates.iter().position(|rate| *rate == reading.rate).expect("a rate of the fabric")
+                as u64;
         let queue = (reading.queue / QUEUE_UNIT).min((1 << QUEUE_BITS) - 1);
         let bytes = reading.bytes / BYTES_UNIT % (1 << SENT_BITS);
         let time = reading.time / NANOSECOND % (1 << TIME_BITS);
-        self.words[self.count as usize] = ((rate << TIME_BITS | time) << SENT_BITS | bytes) << QUEUE_BITS | queue;
+        self.words[self.count as usize] =
+            ((rate << TIME_BITS | time) << SENT_BITS | bytes) << QUEUE_BITS | queue;
         self.count += 1;
     }
 
@@ -79,22 +84,51 @@ mod tests {
     fn what_is_read_is_what_was_written_but_for_rounding() {
         let rates = [25_000_000_000, 100_000_000_000];
         let mut telemetry = Telemetry::default();
-        let first = Reading { time: 16_777_215_999, bytes: 128 * ((1 << 20) - 1) + 5, queue: 1_000, rate: rates[1] };
+        let first = Reading {
+            time: 16_777_215_999,
+            bytes: 128 * ((1 << 20) - 1) + 5,
+            queue: 1_000,
+            rate: rates[1],
+        };
         telemetry.push(first, &rates);
         let got = telemetry.readings(&rates).next().unwrap();
-        assert_eq!(got, Reading { time: 16_777_215_000, bytes: 128 * ((1 << 20) - 1), queue: 960, rate: rates[1] });
+        assert_eq!(
+            got,
+            Reading {
+                time: 16_777_215_000,
+                bytes: 128 * ((1 << 20) - 1),
+                queue: 960,
+                rate: rates[1]
+            }
+        );
         // Both counters wrap around.
         let mut later = Telemetry::default();
-        later.push(Reading { time: first.time + 3_000_001, bytes: first.bytes + 1_048, queue: 10_000_000, rate: rates[0] }, &rates);
+        later.push(
+            Reading {
+                time: first.time + 3_000_001,
+                bytes: first.bytes + 1_048,
+                queue: 10_000_000,
+                rate: rates[0],
+            },
+            &rates,
+        );
         let later = later.readings(&rates).next().unwrap();
-        assert_eq!((Reading::time_between(&got, &later), Reading::bytes_between(&got, &later)), (3_001_000, 1_024));
+        assert_eq!(
+            (Reading::time_between(&got, &later), Reading::bytes_between(&got, &later)),
+            (3_001_000, 1_024)
+        );
         assert_eq!((later.queue, later.rate), (65_535 * 80, rates[0]));
     }
 
     #[test]
     fn five_are_all() {
         let mut telemetry = Telemetry::default();
-        (0..7).for_each(|time| telemetry.push(Reading { time: time * 1_000, bytes: 0, queue: 0, rate: 1 }, &[1]));
-        assert_eq!(telemetry.readings(&[1]).map(|reading| reading.time).collect::<Vec<_>>(), [0, 1_000, 2_000, 3_000, 4_000]);
+        (0..7).for_each(|time| {
+            telemetry.push(Reading { time: time * 1_000, bytes: 0, queue: 0, rate: 1 }, &[1])
+        });
+        assert_eq!(
+            telemetry.readings(&[1]).map(|reading| reading.time).collect::<Vec<_>>(),
+            [0, 1_000, 2_000, 3_000, 4_000]
+        );
     }
 }

@@ -17,19 +17,24 @@ pub fn link(a: NodeId, b: NodeId, rate: Rate, delay: Span) -> Link {
 
 /// A star: one switch, links of 100 Gbps with a delay of 1 us.
 pub fn star(hosts: u32) -> Topology {
-    let mut nodes: Vec<Node> = (0..hosts).map(|h| node(format!("host{h}"), NodeKind::Host, 0, Some(0))).collect();
+    let mut nodes: Vec<Node> =
+        (0..hosts).map(|h| node(format!("host{h}"), NodeKind::Host, 0, Some(0))).collect();
     nodes.push(node("switch0".into(), NodeKind::Switch, 1, Some(0)));
-    let links = (0..hosts).map(|h| link(h, hosts, Rate::from_gbps(100), Span::from_us(1))).collect();
+    let links =
+        (0..hosts).map(|h| link(h, hosts, Rate::from_gbps(100), Span::from_us(1))).collect();
     Topology { nodes, links, hosts, ..Default::default() }
 }
 
 pub fn leaf_spine(leaves: u32, spines: u32, hosts_per_leaf: u32) -> Topology {
     let hosts = leaves * hosts_per_leaf;
     let (rate, delay) = (Rate::from_gbps(100), Span::from_us(1));
-    let mut nodes: Vec<Node> = (0..hosts).map(|h| node(format!("host{h}"), NodeKind::Host, 0, Some(h / hosts_per_leaf))).collect();
+    let mut nodes: Vec<Node> = (0..hosts)
+        .map(|h| node(format!("host{h}"), NodeKind::Host, 0, Some(h / hosts_per_leaf)))
+        .collect();
     nodes.extend((0..leaves).map(|l| node(format!("leaf{l}"), NodeKind::Switch, 1, Some(l))));
     nodes.extend((0..spines).map(|s| node(format!("spine{s}"), NodeKind::Switch, 2, None)));
-    let mut links: Vec<Link> = (0..hosts).map(|h| link(h, hosts + h / hosts_per_leaf, rate, delay)).collect();
+    let mut links: Vec<Link> =
+        (0..hosts).map(|h| link(h, hosts + h / hosts_per_leaf, rate, delay)).collect();
     for l in 0..leaves {
         links.extend((0..spines).map(|s| link(hosts + l, hosts + leaves + s, rate, delay)));
     }
@@ -43,18 +48,25 @@ pub fn fat_tree(k: u32, oversubscription: u32) -> Topology {
     let (pods, racks) = (k, k * half);
     let hosts = racks * per_rack;
     let (rate, delay) = (Rate::from_gbps(100), Span::from_us(1));
-    let mut nodes: Vec<Node> = (0..hosts).map(|h| node(format!("host{h}"), NodeKind::Host, 0, Some(h / per_rack / half))).collect();
+    let mut nodes: Vec<Node> = (0..hosts)
+        .map(|h| node(format!("host{h}"), NodeKind::Host, 0, Some(h / per_rack / half)))
+        .collect();
     nodes.extend((0..racks).map(|e| node(format!("edge{e}"), NodeKind::Switch, 1, Some(e / half))));
     nodes.extend((0..racks).map(|a| node(format!("agg{a}"), NodeKind::Switch, 2, Some(a / half))));
     nodes.extend((0..half * half).map(|c| node(format!("core{c}"), NodeKind::Switch, 3, None)));
     let (edge, agg, core) = (hosts, hosts + racks, hosts + 2 * racks);
-    let mut links: Vec<Link> = (0..hosts).map(|h| link(h, edge + h / per_rack, rate, delay)).collect();
+    let mut links: Vec<Link> =
+        (0..hosts).map(|h| link(h, edge + h / per_rack, rate, delay)).collect();
     for pod in 0..pods {
         for e in 0..half {
-            links.extend((0..half).map(|a| link(edge + pod * half + e, agg + pod * half + a, rate, delay)));
+            links.extend(
+                (0..half).map(|a| link(edge + pod * half + e, agg + pod * half + a, rate, delay)),
+            );
         }
         for a in 0..half {
-            links.extend((0..half).map(|c| link(agg + pod * half + a, core + a * half + c, rate, delay)));
+            links.extend(
+                (0..half).map(|c| link(agg + pod * half + a, core + a * half + c, rate, delay)),
+            );
         }
     }
     Topology { nodes, links, hosts, ..Default::default() }
@@ -64,13 +76,17 @@ pub fn fat_tree(k: u32, oversubscription: u32) -> Topology {
 pub fn bcube(ports: u32, levels: u32) -> Topology {
     let hosts = ports.pow(levels);
     let per_level = hosts / ports;
-    let mut nodes: Vec<Node> = (0..hosts).map(|h| node(format!("host{h}"), NodeKind::Host, 0, Some(h / ports))).collect();
-    nodes.extend((0..levels * per_level).map(|s| node(format!("level{}_{}", s / per_level, s % per_level), NodeKind::Switch, 1, None)));
+    let mut nodes: Vec<Node> =
+        (0..hosts).map(|h| node(format!("host{h}"), NodeKind::Host, 0, Some(h / ports))).collect();
+    nodes.extend((0..levels * per_level).map(|s| {
+        node(format!("level{}_{}", s / per_level, s % per_level), NodeKind::Switch, 1, None)
+    }));
     let mut links = Vec::new();
     for host in 0..hosts {
         for level in 0..levels {
             let weight = ports.pow(level);
-            let switch = hosts + level * per_level + host / (weight * ports) * weight + host % weight;
+            let switch =
+                hosts + level * per_level + host / (weight * ports) * weight + host % weight;
             links.push(link(host, switch, Rate::from_gbps(100), Span::from_us(1)));
         }
     }
@@ -79,7 +95,17 @@ pub fn bcube(ports: u32, levels: u32) -> Topology {
 
 /// Frame sizes: 1460-byte segments in 1500-byte frames, 40-byte acknowledgements.
 pub fn wire() -> Wire {
-    Wire { name: "test".into(), data_header: 40, ack: 40, cnp: 40, syn: 52, sack_base: 4, sack_block: 8, min_frame: 40, gap: 0 }
+    Wire {
+        name: "test".into(),
+        data_header: 40,
+        ack: 40,
+        cnp: 40,
+        syn: 52,
+        sack_base: 4,
+        sack_block: 8,
+        min_frame: 40,
+        gap: 0,
+    }
 }
 
 pub fn host() -> HostConfig {
@@ -112,7 +138,10 @@ pub fn qdisc(kind: &str, ring: Option<u64>, rings: u8) -> Qdisc {
         "pfifo" => QdiscKeys::Pfifo(Default::default()),
         other => panic!("{other:?}"),
     };
-    let kind = keys.resolve(&"host.qdisc".into()).expect("defaults are right").expect("one that holds frames");
+    let kind = keys
+        .resolve(&"host.qdisc".into())
+        .expect("defaults are right")
+        .expect("one that holds frames");
     Qdisc { kind, ring, rings }
 }
 
@@ -136,7 +165,15 @@ pub fn switch() -> SwitchConfig {
 }
 
 pub fn fq_codel(codel: CodelConfig, quantum: u32, flows: u32, limit: u32, drop_batch: u32) -> Aqm {
-    Aqm::FqCodel(FqCodelConfig { target: codel.target, interval: codel.interval, ecn: codel.ecn, quantum, flows, limit, drop_batch })
+    Aqm::FqCodel(FqCodelConfig {
+        target: codel.target,
+        interval: codel.interval,
+        ecn: codel.ecn,
+        quantum,
+        flows,
+        limit,
+        drop_batch,
+    })
 }
 
 /// Marking at enqueue of frames that find a queue longer than `threshold`.
@@ -165,11 +202,23 @@ pub fn rfc5681() -> CongestionControl {
 }
 
 pub fn ledbatpp() -> LedbatppConfig {
-    LedbatppConfig { target: Span::from_ms(60), slowest: 16, constant: 1.0, base_history: 10, base_interval: Span::from_s(60), slowdown_interval: 9 }
+    LedbatppConfig {
+        target: Span::from_ms(60),
+        slowest: 16,
+        constant: 1.0,
+        base_history: 10,
+        base_interval: Span::from_s(60),
+        slowdown_interval: 9,
+    }
 }
 
 pub fn tcp() -> TcpConfig {
-    TcpConfig { min_rto: Span::from_us(200), initial_rto: Span::from_ms(1), max_rto: Span::from_s(60), ..TcpConfig::basic(newreno(), 1460) }
+    TcpConfig {
+        min_rto: Span::from_us(200),
+        initial_rto: Span::from_ms(1),
+        max_rto: Span::from_s(60),
+        ..TcpConfig::basic(newreno(), 1460)
+    }
 }
 
 /// TCP with the settings of Linux, but a minimum time-out of 10 ms.
@@ -194,7 +243,11 @@ pub fn linux() -> TcpConfig {
 }
 
 pub fn dctcp() -> TcpConfig {
-    TcpConfig { congestion: CongestionControl::Dctcp(DctcpConfig { gain: 0.0625, initial_alpha: 1.0 }), ecn: EcnMode::Dctcp, ..tcp() }
+    TcpConfig {
+        congestion: CongestionControl::Dctcp(DctcpConfig { gain: 0.0625, initial_alpha: 1.0 }),
+        ecn: EcnMode::Dctcp,
+        ..tcp()
+    }
 }
 
 /// RDMA as in ConWeave's ns-3: DCQCN of NVIDIA's adapters, go-back-N.
@@ -268,7 +321,14 @@ pub fn hpcc() -> HpccConfig {
 }
 
 pub fn irn() -> RdmaConfig {
-    let irn = Irn { bdp: None, few: 3, rto_low: Span::from_us(100), rto_high: Span::from_us(320), timeouts: true, ns3: false };
+    let irn = Irn {
+        bdp: None,
+        few: 3,
+        rto_low: Span::from_us(100),
+        rto_high: Span::from_us(320),
+        timeouts: true,
+        ns3: false,
+    };
     RdmaConfig { recovery: RdmaRecovery::Irn(irn), ..rdma() }
 }
 
@@ -285,14 +345,21 @@ pub fn mptcp() -> MptcpConfig {
 
 /// Two hosts with one disjoint path per entry of `rates`, each with two switches and 5 us per link.
 pub fn parallel(rates: &[Rate]) -> Topology {
-    let mut nodes = vec![node("host0".into(), NodeKind::Host, 0, None), node("host1".into(), NodeKind::Host, 0, None)];
+    let mut nodes = vec![
+        node("host0".into(), NodeKind::Host, 0, None),
+        node("host1".into(), NodeKind::Host, 0, None),
+    ];
     let mut links = Vec::new();
     for (way, &rate) in rates.iter().enumerate() {
         let near = nodes.len() as u32;
         nodes.push(node(format!("near{way}"), NodeKind::Switch, 1, None));
         nodes.push(node(format!("far{way}"), NodeKind::Switch, 1, None));
         let fast = Rate::from_gbps(100);
-        links.extend([link(0, near, fast, Span::from_us(5)), link(near, near + 1, rate, Span::from_us(5)), link(near + 1, 1, fast, Span::from_us(5))]);
+        links.extend([
+            link(0, near, fast, Span::from_us(5)),
+            link(near, near + 1, rate, Span::from_us(5)),
+            link(near + 1, 1, fast, Span::from_us(5)),
+        ]);
     }
     Topology { nodes, links, hosts: 2, ..Default::default() }
 }
@@ -301,16 +368,34 @@ pub fn parallel(rates: &[Rate]) -> Topology {
 /// five time-outs.
 pub fn pfabric() -> Pfabric {
     let rto = Span::from_us(45);
-    let tcp = TcpConfig { initial_window: 12, max_window: Some(23), dupack_threshold: None, min_rto: rto, initial_rto: rto, ..tcp() };
+    let tcp = TcpConfig {
+        initial_window: 12,
+        max_window: Some(23),
+        dupack_threshold: None,
+        min_rto: rto,
+        initial_rto: rto,
+        ..tcp()
+    };
     Pfabric { tcp, fixed_timeout: true, probe_after: Some(5), ranked: true, pooled: false }
 }
 
 /// TCP that the pFabric study compares with: a window of up to 149 segments, estimated time-outs of
 /// at least 200 us.
 pub fn ns2_tcp(congestion: CongestionControl) -> Pfabric {
-    let ecn = if matches!(congestion, CongestionControl::Dctcp(_)) { EcnMode::Dctcp } else { EcnMode::Off };
+    let ecn = if matches!(congestion, CongestionControl::Dctcp(_)) {
+        EcnMode::Dctcp
+    } else {
+        EcnMode::Off
+    };
     let rto = Span::from_us(200);
-    let tcp = TcpConfig { congestion, ecn, max_window: Some(149), min_rto: rto, initial_rto: rto, ..pfabric().tcp };
+    let tcp = TcpConfig {
+        congestion,
+        ecn,
+        max_window: Some(149),
+        min_rto: rto,
+        initial_rto: rto,
+        ..pfabric().tcp
+    };
     Pfabric { tcp, fixed_timeout: false, probe_after: None, ranked: false, pooled: false }
 }
 
@@ -360,13 +445,34 @@ pub fn plan(topology: Topology, flows: Vec<Flow>) -> Plan {
 /// PDQ with settings for round trips of some microseconds.
 pub fn pdq() -> Pdq {
     let (min_rto, interval) = (Span::from_us(500), Span::from_us(10));
-    let (early_start, suppressed_probing, dampening, max_flows) = (2.0, 0.2, Span::from_us(10), 1_000);
-    Pdq { payload: 1444, header: 16, min_rto, interval, early_termination: true, early_start, suppressed_probing, dampening, max_flows }
+    let (early_start, suppressed_probing, dampening, max_flows) =
+        (2.0, 0.2, Span::from_us(10), 1_000);
+    Pdq {
+        payload: 1444,
+        header: 16,
+        min_rto,
+        interval,
+        early_termination: true,
+        early_start,
+        suppressed_probing,
+        dampening,
+        max_flows,
+    }
 }
 
 pub fn d3() -> D3 {
     let Pdq { payload, header, min_rto, interval, early_termination: quench, .. } = pdq();
-    D3 { payload, header, min_rto, interval, quench, base_rate: Rate::from_mbps(40), alpha: 0.1, beta: 1.0, forget: Some(Span::from_ms(2)) }
+    D3 {
+        payload,
+        header,
+        min_rto,
+        interval,
+        quench,
+        base_rate: Rate::from_mbps(40),
+        alpha: 0.1,
+        beta: 1.0,
+        forget: Some(Span::from_ms(2)),
+    }
 }
 
 pub fn nack() -> Nack {
@@ -375,7 +481,13 @@ pub fn nack() -> Nack {
 
 /// NDP with a first window of 12 frames.
 pub fn ndp() -> NdpConfig {
-    NdpConfig { payload: 1460, initial_window: 12, pull_rate: 1.0, spread: true, rto: Span::from_us(200) }
+    NdpConfig {
+        payload: 1460,
+        initial_window: 12,
+        pull_rate: 1.0,
+        spread: true,
+        rto: Span::from_us(200),
+    }
 }
 
 /// Queues of eight full frames that trim.

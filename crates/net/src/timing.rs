@@ -39,7 +39,11 @@ keys! {
 }
 
 fn up_to_a_millisecond(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
-    if time <= Span::from_ms(1) { Ok(time) } else { Err(Wrong::at(key, format!("\"{time}\": write at most \"1ms\""))) }
+    if time <= Span::from_ms(1) {
+        Ok(time)
+    } else {
+        Err(Wrong::at(key, format!("\"{time}\": write at most \"1ms\"")))
+    }
 }
 
 pub const MODEL: Model = Model {
@@ -104,7 +108,13 @@ pub struct Noise {
 impl Noise {
     /// Returns the delays of a port with this rate. `own` is the timing of the sending host, `peer`
     /// that of the receiving host.
-    pub fn new(own: Option<&Config>, peer: Option<&Config>, rate: u64, seed: u64, port: u64) -> Noise {
+    pub fn new(
+        own: Option<&Config>,
+        peer: Option<&Config>,
+        rate: u64,
+        seed: u64,
+        port: u64,
+    ) -> Noise {
         Noise {
             stream: Stream::new(seed, NOISE, port),
             receive: peer.map_or(0, |config| config.receive(rate)),
@@ -127,7 +137,8 @@ impl Noise {
         if frame.is_of_nic() {
             return at + (at & 1);
         }
-        self.taken = if at > self.taken { (at + self.draw(self.receive)) | 1 } else { self.taken + 2 };
+        self.taken =
+            if at > self.taken { (at + self.draw(self.receive)) | 1 } else { self.taken + 2 };
         self.taken
     }
 
@@ -186,14 +197,19 @@ mod tests {
         let later: Vec<u64> = (0..3).map(|i| noise.received(1_000_001 + i, &frame)).collect();
         assert_eq!(later, [first + 2, first + 4, first + 6]);
         let rdma = Frame { flags: Frame::RDMA_DATA, ..frame };
-        assert_eq!((noise.received(1_000_003, &rdma), noise.received(1_000_004, &rdma)), (1_000_004, 1_000_004));
+        assert_eq!(
+            (noise.received(1_000_003, &rdma), noise.received(1_000_004, &rdma)),
+            (1_000_004, 1_000_004)
+        );
         assert!(noise.received(first + 7, &frame) > first + 6);
     }
 
     #[test]
     fn delays_are_uniform_up_to_their_bounds() {
         let (mut noise, frame) = (noise(), Frame::default());
-        let mean = |draw: &mut dyn FnMut() -> u64| (0..20_000).map(|_| draw()).sum::<u64>() as f64 / 20_000.0;
+        let mean = |draw: &mut dyn FnMut() -> u64| {
+            (0..20_000).map(|_| draw()).sum::<u64>() as f64 / 20_000.0
+        };
         let send = mean(&mut || noise.starts(0, &frame));
         assert!((0.98e6..1.02e6).contains(&send), "{send}");
         // Times of a full frame and of an acknowledgement at 10 Gbps.

@@ -73,7 +73,11 @@ pub struct Snapshot {
 impl Snapshot {
     pub fn note(&mut self, queue: Queue) {
         self.queued += queue.bytes;
-        if self.queues.last().is_some_and(|last| self.queues.len() == LONGEST && last.bytes >= queue.bytes) {
+        if self
+            .queues
+            .last()
+            .is_some_and(|last| self.queues.len() == LONGEST && last.bytes >= queue.bytes)
+        {
             return;
         }
         let place = self.queues.partition_point(|other| other.bytes >= queue.bytes);
@@ -111,7 +115,11 @@ impl View {
         self.completion.add(time / 1_000);
         // A flow may have taken a shorter path than the ideal one.
         let ideal = ideal.min(time);
-        self.slowdown.add(if ideal == 0 { 1_000 } else { (time as u128 * 1_000 / ideal as u128) as u64 });
+        self.slowdown.add(if ideal == 0 {
+            1_000
+        } else {
+            (time as u128 * 1_000 / ideal as u128) as u64
+        });
     }
 }
 
@@ -126,7 +134,10 @@ mod tests {
             histogram.add(value);
             let (low, high, count) = histogram.steps().next().unwrap();
             assert!(low <= value && value < high && count == 1, "{value}: {low} to {high}");
-            assert!(value < 128 && high == low + 1 || (high - low) as f64 <= 0.016 * low as f64, "{value}: {low} to {high}");
+            assert!(
+                value < 128 && high == low + 1 || (high - low) as f64 <= 0.016 * low as f64,
+                "{value}: {low} to {high}"
+            );
         }
     }
 
@@ -134,9 +145,14 @@ mod tests {
     fn the_longest_queues_of_two_workers() {
         let queue = |node, bytes| Queue { node, port: 0, peer: 0, bytes };
         let (mut one, mut other) = (Snapshot::default(), Snapshot::default());
-        (0..40).for_each(|node| if node % 3 == 0 { &mut one } else { &mut other }.note(queue(node, 100 + node as u64)));
+        (0..40).for_each(|node| {
+            if node % 3 == 0 { &mut one } else { &mut other }.note(queue(node, 100 + node as u64))
+        });
         one.add(&other);
-        assert_eq!(one.queues.iter().map(|q| q.node).collect::<Vec<_>>(), (24..40).rev().collect::<Vec<_>>());
+        assert_eq!(
+            one.queues.iter().map(|q| q.node).collect::<Vec<_>>(),
+            (24..40).rev().collect::<Vec<_>>()
+        );
         assert_eq!(one.queued, (100..140).sum::<u64>());
     }
 }

@@ -101,7 +101,9 @@ impl<'a> World<'a> {
         let (epochs, agreed) = epochs(topology, &ports);
         let pins = plan.switches.iter().any(|switch| switch.balance.about().pins);
         let paths = (epochs.iter().enumerate().filter(|_| pins))
-            .map(|(number, (_, own))| Paths::new(topology, &ports, own, agreed.get(&number).unwrap_or(own)))
+            .map(|(number, (_, own))| {
+                Paths::new(topology, &ports, own, agreed.get(&number).unwrap_or(own))
+            })
             .collect::<Result<_, _>>()?;
         let shards = partition(topology, &ports, workers);
         let mut place = vec![Place { shard: 0, local: 0, first_port: 0 }; topology.nodes.len()];
@@ -109,7 +111,8 @@ impl<'a> World<'a> {
         for (shard, nodes) in shards.iter().enumerate() {
             let mut first_port = 0;
             for (local, &node) in nodes.iter().enumerate() {
-                place[node as usize] = Place { shard: shard as u16, local: local as u32, first_port };
+                place[node as usize] =
+                    Place { shard: shard as u16, local: local as u32, first_port };
                 first_port += ports.of(node).len() as u32;
             }
             shard_ports.push(first_port);
@@ -118,11 +121,15 @@ impl<'a> World<'a> {
             .nodes
             .iter()
             .enumerate()
-            .map(|(id, node)| match (node.kind, plan.switches.get(node.config as usize).map(|s| s.hash)) {
-                (NodeKind::Switch, Some(RouteHash::SameSeed)) => 0,
-                (NodeKind::Switch, Some(RouteHash::Murmur3)) => id as u32,
-                (NodeKind::Switch, Some(RouteHash::Symmetric)) => mix(plan.run.seed ^ mix(u64::MAX - node.tier as u64)) as u32,
-                _ => mix(plan.run.seed ^ mix(id as u64 + 1)) as u32,
+            .map(|(id, node)| {
+                match (node.kind, plan.switches.get(node.config as usize).map(|s| s.hash)) {
+                    (NodeKind::Switch, Some(RouteHash::SameSeed)) => 0,
+                    (NodeKind::Switch, Some(RouteHash::Murmur3)) => id as u32,
+                    (NodeKind::Switch, Some(RouteHash::Symmetric)) => {
+                        mix(plan.run.seed ^ mix(u64::MAX - node.tier as u64)) as u32
+                    }
+                    _ => mix(plan.run.seed ^ mix(id as u64 + 1)) as u32,
+                }
             })
             .collect();
         let mut world = World {
@@ -138,7 +145,11 @@ impl<'a> World<'a> {
             shard_ports,
             symmetric: plan.switches.iter().any(|switch| switch.hash == RouteHash::Symmetric),
             hash_seed,
-            ties: if plan.run.compat == Some(Compat::ConweaveNs3) { Ties::by_port() } else { Ties::new(plan.run.seed) },
+            ties: if plan.run.compat == Some(Compat::ConweaveNs3) {
+                Ties::by_port()
+            } else {
+                Ties::new(plan.run.seed)
+            },
             route_bits: 0,
             lookahead: u64::MAX,
             settling: 0,
@@ -153,14 +164,19 @@ impl<'a> World<'a> {
             for port in 0..world.ports.of(node).len() as u16 {
                 let info = world.ports.of(node)[port as usize];
                 let delay = world.delay(node, &info);
-                world.lookahead = world.lookahead.min(delay + world.first_bits(node, port, plan.wire.min_frame.max(1)));
-                world.settling = world.settling.max(2 * world.rate(&info).serialize(largest).0 + delay);
+                world.lookahead = world
+                    .lookahead
+                    .min(delay + world.first_bits(node, port, plan.wire.min_frame.max(1)));
+                world.settling =
+                    world.settling.max(2 * world.rate(&info).serialize(largest).0 + delay);
             }
         }
         for link in &plan.topology.links {
             for node in [link.a, link.b] {
                 if let Some(delay) = Party::of(plan, node).pause_delay(link) {
-                    world.lookahead = world.lookahead.min(delay + link.rate.serialize(PAUSE_FRAME as u64 + plan.wire.gap as u64).0);
+                    world.lookahead = world.lookahead.min(
+                        delay + link.rate.serialize(PAUSE_FRAME as u64 + plan.wire.gap as u64).0,
+                    );
                 }
             }
         }
@@ -175,7 +191,10 @@ impl<'a> World<'a> {
         if let Some(applications) = &plan.applications {
             world.lookahead = world.lookahead.min(applications.latency.0);
             for hosts in applications.programs.iter().map(|program| program.hosts()) {
-                let apart = hosts.iter().flat_map(|&a| [(hosts[0], a), (a, hosts[0])]).find(|&(a, b)| a != b && world.path(0, 0, a, b).is_empty());
+                let apart = hosts
+                    .iter()
+                    .flat_map(|&a| [(hosts[0], a), (a, hosts[0])])
+                    .find(|&(a, b)| a != b && world.path(0, 0, a, b).is_empty());
                 if let Some((from, to)) = apart {
                     return Err(RunError::Unreachable { from, to });
                 }
@@ -254,7 +273,10 @@ impl<'a> World<'a> {
             u64::MAX
         } else {
             let hops = routes.next_hops(info.peer, host);
-            hops.as_slice().iter().map(|&port| self.capacity_by(routes, info.peer, port, host)).sum()
+            hops.as_slice()
+                .iter()
+                .map(|&port| self.capacity_by(routes, info.peer, port, host))
+                .sum()
         };
         self.rate(info).0.min(beyond)
     }
@@ -281,7 +303,11 @@ impl<'a> World<'a> {
     /// Returns the timing model of a host; `None` for a host with exact timing, and for switches.
     pub fn timing(&self, node: NodeId) -> Option<&Timing> {
         let spec = &self.plan.topology.nodes[node as usize];
-        if spec.kind == NodeKind::Host { self.plan.hosts[spec.config as usize].timing.as_ref() } else { None }
+        if spec.kind == NodeKind::Host {
+            self.plan.hosts[spec.config as usize].timing.as_ref()
+        } else {
+            None
+        }
     }
 
     pub fn link(&self, port: &PortInfo) -> &Link {
@@ -300,7 +326,9 @@ impl<'a> World<'a> {
             let n = &self.plan.topology.nodes[id as usize];
             match n.kind {
                 NodeKind::Host => self.plan.hosts[n.config as usize].delay.0,
-                NodeKind::Switch if incoming => self.plan.switches[n.config as usize].least_latency().0,
+                NodeKind::Switch if incoming => {
+                    self.plan.switches[n.config as usize].least_latency().0
+                }
                 NodeKind::Switch => 0,
             }
         };
@@ -340,12 +368,23 @@ impl<'a> World<'a> {
     /// Returns the number and the sizes of the frames of a flow.
     pub fn shape(&self, flow: &Flow) -> Shape {
         let wire = &self.plan.wire;
-        let Frames { payload, data, answer } = self.plan.transports[flow.transport as usize].parameters().frames();
+        let Frames { payload, data, answer } =
+            self.plan.transports[flow.transport as usize].parameters().frames();
         let count = flow.bytes.div_ceil(payload as u64);
         let last_payload = (flow.bytes - (count - 1) * payload as u64) as u16;
         let size = |payload: u16| (payload + data + wire.data_header).max(wire.min_frame);
-        assert!(count <= TransportConfig::MOST_SEGMENTS, "validated: a flow has fewer than 2^32 segments");
-        Shape { count, payload, last_payload, full: size(payload), last: size(last_payload), ack: answer.map(|more| (wire.ack + more).max(wire.min_frame)) }
+        assert!(
+            count <= TransportConfig::MOST_SEGMENTS,
+            "validated: a flow has fewer than 2^32 segments"
+        );
+        Shape {
+            count,
+            payload,
+            last_payload,
+            full: size(payload),
+            last: size(last_payload),
+            ack: answer.map(|more| (wire.ack + more).max(wire.min_frame)),
+        }
     }
 
     /// True if the completion time of a flow ends with its last acknowledgement.
@@ -361,10 +400,16 @@ impl<'a> World<'a> {
         let mut last: FxHashMap<u32, FlowId> = FxHashMap::default();
         let mut messages: Vec<Message> = Vec::with_capacity(flows.len());
         for (id, flow) in flows.iter().enumerate() {
-            let before = flow.connection.and_then(|connection| last.insert(connection, id as FlowId));
-            let (head, from) = before.map_or((id as FlowId, 0), |b| (messages[b as usize].head, messages[b as usize].to));
+            let before =
+                flow.connection.and_then(|connection| last.insert(connection, id as FlowId));
+            let (head, from) = before.map_or((id as FlowId, 0), |b| {
+                (messages[b as usize].head, messages[b as usize].to)
+            });
             let segments = self.shape(flow).count;
-            assert!(from as u64 + segments <= TransportConfig::MOST_SEGMENTS, "validated: a connection has fewer than 2^32 segments");
+            assert!(
+                from as u64 + segments <= TransportConfig::MOST_SEGMENTS,
+                "validated: a connection has fewer than 2^32 segments"
+            );
             messages.push(Message { head, from, to: from + segments as u32, next: None });
             if let Some(before) = before {
                 messages[before as usize].next = Some(id as FlowId);
@@ -378,7 +423,12 @@ impl<'a> World<'a> {
     pub fn message(&self, flow: FlowId) -> Message {
         match self.messages.get(flow as usize) {
             Some(message) => *message,
-            None => Message { head: flow, from: 0, to: self.shape(self.flow(flow)).count as u32, next: None },
+            None => Message {
+                head: flow,
+                from: 0,
+                to: self.shape(self.flow(flow)).count as u32,
+                next: None,
+            },
         }
     }
 
@@ -397,7 +447,11 @@ impl<'a> World<'a> {
     pub fn payload(&self, flow: FlowId, seq: u32, full: u16) -> u16 {
         if self.messages.is_empty() {
             let bytes = self.flow(flow).bytes;
-            return if (seq as u64 + 1) * full as u64 > bytes { (bytes - seq as u64 * full as u64) as u16 } else { full };
+            return if (seq as u64 + 1) * full as u64 > bytes {
+                (bytes - seq as u64 * full as u64) as u16
+            } else {
+                full
+            };
         }
         let (mut at, mut message) = (flow, self.message(flow));
         while seq >= message.to {
@@ -432,11 +486,21 @@ impl<'a> World<'a> {
     fn bits_of_routes(&self) -> Option<u32> {
         let plan = self.plan;
         let keyed = |aqm: &Option<Aqm>| aqm.as_ref().is_some_and(|aqm| aqm.about().hashes);
-        let decides = plan.switches.iter().all(|switch| switch.hashes_plainly() && !keyed(&switch.aqm))
+        let decides = plan
+            .switches
+            .iter()
+            .all(|switch| switch.hashes_plainly() && !keyed(&switch.aqm))
             && plan.hosts.iter().all(|host| !keyed(&host.aqm))
             && plan.transports.iter().all(|transport| transport.parameters().hashes_for_paths());
         let most = self.routes(0).most_switches().filter(|_| decides && self.epochs.len() == 1)?;
-        let ports = plan.topology.nodes.iter().zip(0..).filter(|(node, _)| node.kind == NodeKind::Switch).map(|(_, id)| self.ports.of(id).len()).max()?;
+        let ports = plan
+            .topology
+            .nodes
+            .iter()
+            .zip(0..)
+            .filter(|(node, _)| node.kind == NodeKind::Switch)
+            .map(|(_, id)| self.ports.of(id).len())
+            .max()?;
         let bits = (usize::BITS - (ports - 1).leading_zeros()).max(1);
         (most * bits <= u32::BITS).then_some(bits)
     }
@@ -447,7 +511,11 @@ impl<'a> World<'a> {
         if self.route_bits == 0 {
             return hash;
         }
-        self.path(0, hash, src, dst).iter().skip(1).rev().fold(0, |route, (_, port)| route << self.route_bits | u32::from(*port))
+        self.path(0, hash, src, dst)
+            .iter()
+            .skip(1)
+            .rev()
+            .fold(0, |route, (_, port)| route << self.route_bits | u32::from(*port))
     }
 
     /// Returns the route (or hash) that replies to a flow's frames carry.
@@ -460,7 +528,8 @@ impl<'a> World<'a> {
         let reverse = reverse && !self.symmetric;
         let (a, b) = if reverse { (flow.dst, flow.src) } else { (flow.src, flow.dst) };
         // All flows of a connection take one path.
-        let own = flow.connection.map_or(flow.id as u64, |connection| (connection as u64) << 32 | 1);
+        let own =
+            flow.connection.map_or(flow.id as u64, |connection| (connection as u64) << 32 | 1);
         mix(mix(mix(a as u64 ^ mix(self.plan.run.seed)) ^ b as u64) ^ own) as u32
     }
 
@@ -478,17 +547,31 @@ impl<'a> World<'a> {
     /// `now`. If these have no path because links are down, the first routes that have one are
     /// used. If switches spray, the result is one of the possible paths.
     pub fn path(&self, now: u64, hash: u32, src: u32, dst: u32) -> Vec<(NodeId, u16)> {
-        let all = std::iter::once(self.routes(now)).chain(self.epochs.iter().map(|(_, routes)| routes));
-        all.map(|routes| self.path_by(routes, hash, src, dst)).find(|path| !path.is_empty()).unwrap_or_default()
+        let all =
+            std::iter::once(self.routes(now)).chain(self.epochs.iter().map(|(_, routes)| routes));
+        all.map(|routes| self.path_by(routes, hash, src, dst))
+            .find(|path| !path.is_empty())
+            .unwrap_or_default()
     }
 
     /// Returns the output ports of a frame with this hash like [`Self::path`], but with port `via`
     /// of `src` as the first one, if it is given.
-    pub fn path_via(&self, now: u64, via: Option<u16>, hash: u32, src: u32, dst: u32) -> Vec<(NodeId, u16)> {
+    pub fn path_via(
+        &self,
+        now: u64,
+        via: Option<u16>,
+        hash: u32,
+        src: u32,
+        dst: u32,
+    ) -> Vec<(NodeId, u16)> {
         let Some(port) = via else { return self.path(now, hash, src, dst) };
         let peer = self.ports.of(src)[port as usize].peer;
         let rest = if peer == dst { Vec::new() } else { self.path(now, hash, peer, dst) };
-        if peer != dst && rest.is_empty() { rest } else { std::iter::once((src, port)).chain(rest).collect() }
+        if peer != dst && rest.is_empty() {
+            rest
+        } else {
+            std::iter::once((src, port)).chain(rest).collect()
+        }
     }
 
     fn path_by(&self, routes: &Routes, hash: u32, src: u32, dst: u32) -> Vec<(NodeId, u16)> {
@@ -506,7 +589,8 @@ impl<'a> World<'a> {
 }
 
 fn distinct_rates(topology: &Topology) -> Vec<u64> {
-    let mut rates: Vec<u64> = topology.links.iter().flat_map(Link::rates).map(|rate| rate.0).collect();
+    let mut rates: Vec<u64> =
+        topology.links.iter().flat_map(Link::rates).map(|rate| rate.0).collect();
     rates.sort_unstable();
     rates.dedup();
     assert!(rates.len() <= 16, "validated: telemetry tells at most sixteen rates apart");
@@ -529,16 +613,26 @@ fn epochs(topology: &Topology, ports: &Ports) -> (Vec<(u64, Routes)>, FxHashMap<
     }
     changes.sort_unstable();
     changes.dedup();
-    let known = |link: &Link, now: u64| link.down.iter().any(|down| down.known().0 <= now && down.known().1.is_none_or(|to| now < to));
-    let noticed = |link: &Link, now: u64| link.down.iter().any(|down| down.noticed() <= now && now < down.known().0);
+    let known = |link: &Link, now: u64| {
+        link.down
+            .iter()
+            .any(|down| down.known().0 <= now && down.known().1.is_none_or(|to| now < to))
+    };
+    let noticed = |link: &Link, now: u64| {
+        link.down.iter().any(|down| down.noticed() <= now && now < down.known().0)
+    };
     let mut agreed = FxHashMap::default();
     let routes = |(number, from): (usize, u64)| {
-        let mut routes = Routes::build_with(topology, ports, |link| !known(&topology.links[link as usize], from));
+        let mut routes = Routes::build_with(topology, ports, |link| {
+            !known(&topology.links[link as usize], from)
+        });
         if topology.links.iter().any(|link| noticed(link, from)) {
             agreed.insert(number, routes.clone());
         }
         for (id, link) in (0..).zip(&topology.links).filter(|(_, link)| noticed(link, from)) {
-            [link.a, link.b].into_iter().for_each(|node| routes.leave_out(topology, ports, node, id));
+            [link.a, link.b]
+                .into_iter()
+                .for_each(|node| routes.leave_out(topology, ports, node, id));
         }
         (from, routes)
     };
@@ -548,7 +642,11 @@ fn epochs(topology: &Topology, ports: &Ports) -> (Vec<(u64, Routes)>, FxHashMap<
 /// Numbers the ports of flows like ConWeave's ns-3 simulator, in the order of the flow list: source
 /// ports from 10000 and destination ports from 100, per host.
 fn flow_ports(plan: &Plan) -> Vec<(u16, u16)> {
-    if !plan.switches.iter().any(|switch| switch.hash == RouteHash::Murmur3 || switch.balance.needs_ports()) {
+    if !plan
+        .switches
+        .iter()
+        .any(|switch| switch.hash == RouteHash::Murmur3 || switch.balance.needs_ports())
+    {
         return Vec::new();
     }
     let hosts = plan.topology.hosts as usize;
@@ -585,7 +683,8 @@ fn partition(topology: &Topology, ports: &Ports, workers: usize) -> Vec<Vec<Node
     let mut before = 0;
     for (group, weight) in weight.iter().enumerate() {
         // The middle of the group decides, so that rounding does not pile up at one end.
-        shard_of_group[group] = (((2 * before + weight) * workers as u64) / (2 * total).max(1)).min(workers as u64 - 1) as usize;
+        shard_of_group[group] = (((2 * before + weight) * workers as u64) / (2 * total).max(1))
+            .min(workers as u64 - 1) as usize;
         before += weight;
     }
     let mut before = 0;

@@ -28,6 +28,16 @@ impl Model {
 /// Returns all models with their sources and limits.
 #[pyfunction]
 pub fn models() -> Vec<Model> {
-    let all = afflux_net::models().into_iter().chain(afflux_traffic::models()).chain(afflux_scenario::models());
-    all.map(|afflux_net::Model { kind, name, source, faithful, simplified }| Model { kind, name, source, faithful, simplified }).collect()
+    let all = afflux_net::models()
+        .into_iter()
+        .chain(afflux_traffic::models())
+        .chain(afflux_scenario::models());
+    all.map(|afflux_net::Model { kind, name, source, faithful, simplified }| Model {
+        kind,
+        name,
+        source,
+        faithful,
+        simplified,
+    })
+    .collect()
 }

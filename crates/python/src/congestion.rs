@@ -91,9 +91,13 @@ struct OfPython {
 /// Returns an attribute in whole segments. Algorithms compute it in floating point.
 fn segments(py: Python<'_>, object: &Py<PyAny>, name: &str) -> PyResult<u32> {
     let value = object.getattr(py, name)?;
-    let number: f64 = value.extract(py).map_err(|_| PyTypeError::new_err(format!("{name} is {value}: expected a number of segments")))?;
+    let number: f64 = value.extract(py).map_err(|_| {
+        PyTypeError::new_err(format!("{name} is {value}: expected a number of segments"))
+    })?;
     if number.is_nan() || number < 0.0 {
-        return Err(PyValueError::new_err(format!("{name} is {number}: expected a number of segments, not negative")));
+        return Err(PyValueError::new_err(format!(
+            "{name} is {number}: expected a number of segments, not negative"
+        )));
     }
     // The conversion saturates at both ends.
     Ok(number as u32)
@@ -106,7 +110,11 @@ fn show(py: Python<'_>, object: &Py<PyAny>, window: &Window) -> PyResult<()> {
         object.setattr(py, "cwnd", window.cwnd)?;
     }
     if segments(py, object, "ssthresh")? != window.ssthresh {
-        object.setattr(py, "ssthresh", if window.ssthresh == u32::MAX { f64::INFINITY } else { f64::from(window.ssthresh) })?;
+        object.setattr(
+            py,
+            "ssthresh",
+            if window.ssthresh == u32::MAX { f64::INFINITY } else { f64::from(window.ssthresh) },
+        )?;
     }
     Ok(())
 }
@@ -168,16 +176,19 @@ impl Algorithm for OfPython {
         let rate = self.shared.guarded(|py| {
             let rate: Option<f64> = object.call_method0(py, "pacing")?.extract(py)?;
             match rate {
-                Some(rate) if rate.is_nan() || rate <= 0.0 => {
-                    Err(PyValueError::new_err(format!("pacing() is {rate}: expected bits per second, more than 0, or None")))
-                }
+                Some(rate) if rate.is_nan() || rate <= 0.0 => Err(PyValueError::new_err(format!(
+                    "pacing() is {rate}: expected bits per second, more than 0, or None"
+                ))),
                 rate => Ok(rate),
             }
         });
         rate.flatten().map(|rate| (rate as u64).max(1))
     }
     fn copy(&self) -> Box<dyn Algorithm> {
-        let copied = self.object.as_ref().and_then(|object| self.shared.guarded(|py| Ok(py.import("copy")?.call_method1("deepcopy", (object,))?.unbind())));
+        let copied = self.object.as_ref().and_then(|object| {
+            self.shared
+                .guarded(|py| Ok(py.import("copy")?.call_method1("deepcopy", (object,))?.unbind()))
+        });
         Box::new(OfPython { object: copied, shared: self.shared.clone() })
     }
 }
@@ -195,32 +206,50 @@ pub fn named(py: Python<'_>, own: &OwnCongestion) -> PyResult<(Py<PyAny>, bool)>
         }
     }
     let module = py.import("afflux.congestion")?;
-    module.call_method1("of_file", (&own.path, &own.text, own.class.as_deref(), parameters))?.extract()
+    module
+        .call_method1("of_file", (&own.path, &own.text, own.class.as_deref(), parameters))?
+        .extract()
 }
 
 /// Turns an exception of that class into an error with its file and line.
 pub fn located(py: Python<'_>, own: &OwnCongestion, error: PyErr) -> PyErr {
     // The value includes the traceback, which names the line.
     let value = error.into_value(py);
-    let made = py.import("afflux.congestion").and_then(|module| module.call_method1("located", (&own.path, value)));
+    let made = py
+        .import("afflux.congestion")
+        .and_then(|module| module.call_method1("located", (&own.path, value)));
     made.map_or_else(|other| other, |made| PyErr::from_value(made))
 }
 
 /// Returns a plan, limited to one thread, whose connections use the congestion control that `make`
 /// creates. `named`: only the connections that the scenario assigns to its class. `paced`: the
 /// congestion control sets a pacing rate. `None` if no transport supports it.
-pub fn with(plan: &Plan, make: Py<PyAny>, named: bool, paced: bool, progress: &Arc<Progress>) -> Option<(Plan, Arc<Raised>)> {
+pub fn with(
+    plan: &Plan,
+    make: Py<PyAny>,
+    named: bool,
+    paced: bool,
+    progress: &Arc<Progress>,
+) -> Option<(Plan, Arc<Raised>)> {
     let raised = Arc::new(Raised::default());
-    let factory = Foreign(Arc::new(Maker(Arc::new(Shared { make, raised: raised.clone(), progress: progress.clone() }))));
+    let factory = Foreign(Arc::new(Maker(Arc::new(Shared {
+        make,
+        raised: raised.clone(),
+        progress: progress.clone(),
+    }))));
     let mut plan = plan.clone();
     plan.run.threads = 1;
     let mut any = false;
     for transport in &mut plan.transports {
-        if let Some(tcp) = transport.own_window().filter(|tcp| !named || matches!(tcp.congestion, CongestionControl::External(_))) {
+        if let Some(tcp) = transport
+            .own_window()
+            .filter(|tcp| !named || matches!(tcp.congestion, CongestionControl::External(_)))
+        {
             any = true;
             tcp.congestion = CongestionControl::External(factory.clone());
             if paced && tcp.pacing.is_none() {
-                tcp.pacing = Some(Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 });
+                tcp.pacing =
+                    Some(Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 });
             }
         }
     }

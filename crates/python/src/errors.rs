@@ -6,14 +6,27 @@ use pyo3::prelude::*;
 use std::path::Path;
 
 pyo3::create_exception!(afflux, Error, PyException, "Whatever afflux itself refuses or fails at.");
-pyo3::create_exception!(afflux, ScenarioError, Error, "A wrong scenario. Attributes: file, line, key (None where they do not apply).");
+pyo3::create_exception!(
+    afflux,
+    ScenarioError,
+    Error,
+    "A wrong scenario. Attributes: file, line, key (None where they do not apply)."
+);
 pyo3::create_exception!(afflux, RunError, Error, "A run that could not be carried out.");
-pyo3::create_exception!(afflux, ResultExists, Error, "The result directory is there already. Attribute: path.");
+pyo3::create_exception!(
+    afflux,
+    ResultExists,
+    Error,
+    "The result directory is there already. Attribute: path."
+);
 
 pub fn from_scenario(py: Python<'_>, error: afflux_scenario::ScenarioError) -> PyErr {
     let exception = ScenarioError::new_err(error.message);
     let value = exception.value(py);
-    let set = value.setattr("file", error.file).and(value.setattr("line", error.line)).and(value.setattr("key", error.key));
+    let set = value
+        .setattr("file", error.file)
+        .and(value.setattr("line", error.line))
+        .and(value.setattr("key", error.key));
     set.err().unwrap_or(exception)
 }
 
@@ -29,7 +42,9 @@ impl Failure {
         match self {
             Self::Run(error) => RunError::new_err(error.to_string()),
             Self::Results(error) => from_results(py, error),
-            Self::Panic(message) => RunError::new_err(format!("{message}; this is a defect of afflux, please report it with the scenario")),
+            Self::Panic(message) => RunError::new_err(format!(
+                "{message}; this is a defect of afflux, please report it with the scenario"
+            )),
         }
     }
 }
@@ -38,7 +53,10 @@ pub fn from_results(py: Python<'_>, error: ResultsError) -> PyErr {
     let message = error.to_string();
     match &error {
         ResultsError::Exists(path) | ResultsError::NotAResult(path) => exists(py, message, path),
-        ResultsError::Name(_) | ResultsError::InFile(_) | ResultsError::Unlisted { .. } | ResultsError::Changed(_) => PyValueError::new_err(message),
+        ResultsError::Name(_)
+        | ResultsError::InFile(_)
+        | ResultsError::Unlisted { .. }
+        | ResultsError::Changed(_) => PyValueError::new_err(message),
         _ => RunError::new_err(message),
     }
 }

@@ -5,9 +5,14 @@ use crate::interrupt::run_interruptible;
 use crate::table::Table;
 use afflux_net::spec::Start;
 use afflux_results::ParquetWriter;
-use afflux_traffic::{Generated, HpccOptions, LocalFlows, MatrixOptions, Template, TrafficError, capture, hpcc, matrix};
+use afflux_traffic::{
+    Generated, HpccOptions, LocalFlows, MatrixOptions, Template, TrafficError, capture, hpcc,
+    matrix,
+};
 use afflux_units::Span;
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
+};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use std::fs::File;
@@ -16,13 +21,17 @@ use std::sync::Arc;
 
 /// Returns a table of named columns that may contain nulls.
 fn table(columns: Vec<(&str, ArrayRef)>) -> PyResult<Table> {
-    let batch = RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)));
+    let batch = RecordBatch::try_from_iter_with_nullable(
+        columns.into_iter().map(|(name, array)| (name, array, true)),
+    );
     let batch = batch.map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok(Table::new(batch.schema(), vec![batch]))
 }
 
 fn longs(values: impl Iterator<Item = u64>) -> ArrayRef {
-    Arc::new(Int64Array::from_iter_values(values.map(|value| i64::try_from(value).unwrap_or(i64::MAX))))
+    Arc::new(Int64Array::from_iter_values(
+        values.map(|value| i64::try_from(value).unwrap_or(i64::MAX)),
+    ))
 }
 
 fn hosts(values: impl Iterator<Item = u32>) -> ArrayRef {
@@ -32,7 +41,10 @@ fn hosts(values: impl Iterator<Item = u32>) -> ArrayRef {
 fn refused(py: Python<'_>, error: TrafficError) -> PyErr {
     let exception = ScenarioError::new_err(error.to_string());
     let value = exception.value(py);
-    let set = value.setattr("file", error.file()).and(value.setattr("line", error.line())).and(value.setattr("key", error.key()));
+    let set = value
+        .setattr("file", error.file())
+        .and(value.setattr("line", error.line()))
+        .and(value.setattr("key", error.key()));
     set.err().unwrap_or(exception)
 }
 
@@ -46,8 +58,13 @@ type CaptureNote = (Option<String>, Option<String>, u64, Vec<u64>);
 /// whether the file ends within a frame.
 #[pyfunction]
 #[allow(clippy::type_complexity)]
-pub fn read_capture(py: Python<'_>, path: PathBuf, gap_ns: u64) -> PyResult<(Table, Vec<String>, u64, u64, u64, Vec<CaptureNote>, bool)> {
-    let captured = run_interruptible(py, move || capture::read(&path, gap_ns))?.map_err(|error| refused(py, error))?;
+pub fn read_capture(
+    py: Python<'_>,
+    path: PathBuf,
+    gap_ns: u64,
+) -> PyResult<(Table, Vec<String>, u64, u64, u64, Vec<CaptureNote>, bool)> {
+    let captured = run_interruptible(py, move || capture::read(&path, gap_ns))?
+        .map_err(|error| refused(py, error))?;
     let flows = &captured.flows;
     let class = |kind: capture::Kind| match kind {
         capture::Kind::Tcp => "tcp",
@@ -59,11 +76,18 @@ pub fn read_capture(py: Python<'_>, path: PathBuf, gap_ns: u64) -> PyResult<(Tab
         ("src", hosts(flows.iter().map(|flow| flow.src))),
         ("dst", hosts(flows.iter().map(|flow| flow.dst))),
         ("bytes", longs(flows.iter().map(|flow| flow.bytes))),
-        ("class", Arc::new(StringArray::from_iter_values(flows.iter().map(|flow| class(flow.kind))))),
+        (
+            "class",
+            Arc::new(StringArray::from_iter_values(flows.iter().map(|flow| class(flow.kind)))),
+        ),
         ("dscp", Arc::new(Int32Array::from_iter_values(flows.iter().map(|flow| flow.dscp.into())))),
     ])?;
     let addresses = captured.hosts.iter().map(ToString::to_string).collect();
-    let noted = captured.noted.into_iter().map(|noted| (noted.reason, noted.sentence, noted.count, noted.first)).collect();
+    let noted = captured
+        .noted
+        .into_iter()
+        .map(|noted| (noted.reason, noted.sentence, noted.count, noted.first))
+        .collect();
     Ok((table, addresses, captured.origin_ns, captured.frames, captured.used, noted, captured.cut))
 }
 
@@ -71,7 +95,12 @@ pub fn read_capture(py: Python<'_>, path: PathBuf, gap_ns: u64) -> PyResult<(Tab
 /// Returns the table `id,start_ns,src,dst,bytes`, with `priority` if the flows differ in it, and
 /// notes.
 #[pyfunction]
-pub fn read_flows(py: Python<'_>, path: PathBuf, format: &str, origin_ns: u64) -> PyResult<(Table, Vec<String>)> {
+pub fn read_flows(
+    py: Python<'_>,
+    path: PathBuf,
+    format: &str,
+    origin_ns: u64,
+) -> PyResult<(Table, Vec<String>)> {
     // The number of hosts is unknown here.
     let hosts_most = i32::MAX as u32;
     let origin = Span(origin_ns.saturating_mul(1_000));
@@ -79,8 +108,22 @@ pub fn read_flows(py: Python<'_>, path: PathBuf, format: &str, origin_ns: u64) -
     let is_hpcc = format == "hpcc";
     let read = move || -> Result<Generated, TrafficError> {
         match is_hpcc {
-            true => hpcc::read(&path, &HpccOptions { hosts: hosts_most, origin, local: LocalFlows::Drop, most: u64::MAX, own_priority: false }, &template),
-            false => matrix::read(&path, &MatrixOptions { hosts: hosts_most, local: LocalFlows::Drop, most: u64::MAX }, &template),
+            true => hpcc::read(
+                &path,
+                &HpccOptions {
+                    hosts: hosts_most,
+                    origin,
+                    local: LocalFlows::Drop,
+                    most: u64::MAX,
+                    own_priority: false,
+                },
+                &template,
+            ),
+            false => matrix::read(
+                &path,
+                &MatrixOptions { hosts: hosts_most, local: LocalFlows::Drop, most: u64::MAX },
+                &template,
+            ),
         }
     };
     let given = run_interruptible(py, read)?.map_err(|error| refused(py, error))?;
@@ -97,7 +140,10 @@ pub fn read_flows(py: Python<'_>, path: PathBuf, format: &str, origin_ns: u64) -
         ("bytes", longs(flows.iter().map(|flow| flow.bytes))),
     ];
     if flows.iter().any(|flow| flow.priority != template.priority) {
-        columns.push(("priority", Arc::new(Int32Array::from_iter_values(flows.iter().map(|flow| flow.priority.into())))));
+        columns.push((
+            "priority",
+            Arc::new(Int32Array::from_iter_values(flows.iter().map(|flow| flow.priority.into()))),
+        ));
     }
     Ok((table(columns)?, given.notes.clone()))
 }
@@ -155,7 +201,8 @@ impl Column {
 /// Returns a table of these named columns.
 #[pyfunction]
 pub fn table_of(columns: Vec<(String, Column)>) -> PyResult<Table> {
-    let columns: Vec<(String, ArrayRef)> = columns.into_iter().map(|(name, column)| (name, column.array())).collect();
+    let columns: Vec<(String, ArrayRef)> =
+        columns.into_iter().map(|(name, column)| (name, column.array())).collect();
     table(columns.iter().map(|(name, array)| (name.as_str(), array.clone())).collect())
 }
 
@@ -218,17 +265,30 @@ pub fn flow_table(
 /// Returns the flows whose start time is known before the run, and the number of flows that start
 /// after others end.
 pub fn planned(scenario: &afflux_scenario::Scenario) -> PyResult<(Table, usize)> {
-    let flows = || scenario.plan.flows.iter().filter_map(|flow| if let Start::At(time) = flow.start { Some((flow, time.round_ns())) } else { None });
-    let deadlines = flows().map(|(flow, _)| flow.deadline.map(|deadline| (deadline.0 / 1_000) as i64));
+    let flows = || {
+        scenario.plan.flows.iter().filter_map(|flow| {
+            if let Start::At(time) = flow.start { Some((flow, time.round_ns())) } else { None }
+        })
+    };
+    let deadlines =
+        flows().map(|(flow, _)| flow.deadline.map(|deadline| (deadline.0 / 1_000) as i64));
     let table = table(vec![
         ("id", Arc::new(Int64Array::from_iter_values(flows().map(|(flow, _)| flow.id)))),
         ("start_ns", longs(flows().map(|(_, start)| start))),
         ("src", hosts(flows().map(|(flow, _)| flow.src))),
         ("dst", hosts(flows().map(|(flow, _)| flow.dst))),
         ("bytes", longs(flows().map(|(flow, _)| flow.bytes))),
-        ("class", Arc::new(StringArray::from_iter_values(flows().map(|(flow, _)| &scenario.classes[flow.class as usize])))),
+        (
+            "class",
+            Arc::new(StringArray::from_iter_values(
+                flows().map(|(flow, _)| &scenario.classes[flow.class as usize]),
+            )),
+        ),
         ("deadline_ns", Arc::new(Int64Array::from_iter(deadlines))),
-        ("priority", Arc::new(Int32Array::from_iter_values(flows().map(|(flow, _)| flow.priority.into())))),
+        (
+            "priority",
+            Arc::new(Int32Array::from_iter_values(flows().map(|(flow, _)| flow.priority.into()))),
+        ),
     ])?;
     Ok((table, scenario.plan.flows.len() - flows().count()))
 }

@@ -24,7 +24,9 @@ mod _core {
     #[pymodule_export]
     use super::errors::{Error, ResultExists, RunError, ScenarioError};
     #[pymodule_export]
-    use super::exchange::{flow_table, most_unpacked, read_capture, read_flows, table_of, write_parquet, wrong_name};
+    use super::exchange::{
+        flow_table, most_unpacked, read_capture, read_flows, table_of, write_parquet, wrong_name,
+    };
     #[pymodule_export]
     use super::live::{live, live_capabilities};
     #[pymodule_export]

@@ -82,11 +82,19 @@ mod linux {
     pub fn live(py: Python<'_>, scenario: &Scenario, asked: Requested) -> PyResult<String> {
         let Requested { hosts, attach, duration, command, bound, out, force } = asked;
         let time = |text: &str, name: &str| match text.parse::<Span>() {
-            Ok(Span::ZERO) if name == "duration" => Err(PyValueError::new_err(format!("--{name} {text}: write a time above 0, as in 30s"))),
+            Ok(Span::ZERO) if name == "duration" => Err(PyValueError::new_err(format!(
+                "--{name} {text}: write a time above 0, as in 30s"
+            ))),
             Ok(span) => Ok(Duration::from_nanos(span.0.div_ceil(1_000))),
             Err(error) => Err(PyValueError::new_err(format!("--{name} {text}: {error}"))),
         };
-        let options = Options { hosts, attach, duration: duration.map(|text| time(&text, "duration")).transpose()?, command, bound: time(&bound, "bound")? };
+        let options = Options {
+            hosts,
+            attach,
+            duration: duration.map(|text| time(&text, "duration")).transpose()?,
+            command,
+            bound: time(&bound, "bound")?,
+        };
         let scenario = scenario.inner.clone();
         let stop = Arc::new(AtomicBool::new(false));
         let (send, mut receive) = channel();
@@ -99,10 +107,16 @@ mod linux {
         loop {
             let receive = &mut receive;
             match py.detach(move || receive.recv_timeout(POLL)) {
-                Ok(Ok(Err(Failed::Live(LiveError::Stopped)))) if interrupted.is_some() => return Err(interrupted.expect("there is one")),
+                Ok(Ok(Err(Failed::Live(LiveError::Stopped)))) if interrupted.is_some() => {
+                    return Err(interrupted.expect("there is one"));
+                }
                 Ok(Ok(answer)) => return answer.map_err(|failed| failed.into_py(py)),
                 Ok(Err(panic)) => return Err(panic.into_py(py)),
-                Err(RecvTimeoutError::Disconnected) => return Err(Failure::Panic("the thread that forwards is gone".into()).into_py(py)),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(
+                        Failure::Panic("the thread that forwards is gone".into()).into_py(py)
+                    );
+                }
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if let Err(signal) = py.check_signals() {
@@ -135,20 +149,40 @@ mod linux {
         force: bool,
     ) -> std::result::Result<String, Failed> {
         let started = ProcessStart::now();
-        let claim = out.map(|dir| afflux_results::claim(&dir, Replace::forced(force))).transpose().map_err(Failed::Results)?;
+        let claim = out
+            .map(|dir| afflux_results::claim(&dir, Replace::forced(force)))
+            .transpose()
+            .map_err(Failed::Results)?;
         let control = Control { stop, say: &|line: &str| eprintln!("{line}") };
         let finished = afflux_live::run(&scenario, options, &control).map_err(Failed::Live)?;
         let report = finished.report.to_json();
         if let Some(claim) = claim {
-            let driven = afflux_scenario::Scenario { plan: finished.plan, notes: finished.report.notes.clone(), ..(*scenario).clone() };
+            let driven = afflux_scenario::Scenario {
+                plan: finished.plan,
+                notes: finished.report.notes.clone(),
+                ..(*scenario).clone()
+            };
             let further = [("live.json", report.as_str())];
-            afflux_results::write_with(claim, &driven, &finished.output, started, &afflux_net::Progress::default(), &further).map_err(Failed::Results)?;
+            afflux_results::write_with(
+                claim,
+                &driven,
+                &finished.output,
+                started,
+                &afflux_net::Progress::default(),
+                &further,
+            )
+            .map_err(Failed::Results)?;
         }
         Ok(report)
     }
 
     pub fn capabilities() -> PyResult<Vec<Row>> {
         let all = afflux_live::capabilities();
-        Ok(all.into_iter().map(|c| (c.name.into(), c.needed_for.into(), c.required, c.present.err(), c.how.into())).collect())
+        Ok(all
+            .into_iter()
+            .map(|c| {
+                (c.name.into(), c.needed_for.into(), c.required, c.present.err(), c.how.into())
+            })
+            .collect())
     }
 }

@@ -51,7 +51,9 @@ impl Progress {
         let seen = self.shared.view(self.scenario.warmup.0)?;
         let topology = &self.scenario.plan.topology;
         let name = |node: u32| topology.nodes[node as usize].name.clone();
-        let queue = |queue: &afflux_net::Queue| (name(queue.node), queue.port, name(queue.peer), queue.bytes);
+        let queue = |queue: &afflux_net::Queue| {
+            (name(queue.node), queue.port, name(queue.peer), queue.bytes)
+        };
         let now = &seen.snapshot;
         Some(View {
             now_ns: now.now / 1_000,
@@ -63,7 +65,11 @@ impl Progress {
             pause_frames: now.pause_frames,
             timeouts: now.timeouts,
             fct_ns: seen.completion.steps().collect(),
-            slowdown: seen.slowdown.steps().map(|(low, high, count)| (low as f64 / 1e3, high as f64 / 1e3, count)).collect(),
+            slowdown: seen
+                .slowdown
+                .steps()
+                .map(|(low, high, count)| (low as f64 / 1e3, high as f64 / 1e3, count))
+                .collect(),
         })
     }
 

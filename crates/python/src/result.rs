@@ -41,7 +41,9 @@ impl Result {
     /// Returns a table by name. It has no rows if it was not recorded.
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
         let kind = Kind::from_name(name).ok_or_else(|| PyKeyError::new_err(name.to_string()))?;
-        let table = py.detach(|| Tables::new(&self.scenario, &self.output).get(kind)).map_err(|error| from_results(py, error))?;
+        let table = py
+            .detach(|| Tables::new(&self.scenario, &self.output).get(kind))
+            .map_err(|error| from_results(py, error))?;
         Ok(Table::new(table.schema, table.batches))
     }
 }

@@ -89,7 +89,14 @@ impl Warning {
 /// flows. Such a scenario is for estimates only.
 #[pyfunction]
 #[pyo3(signature = (path, *, set=Vec::new(), seed=None, threads=None, most_flows=None))]
-pub fn load(py: Python<'_>, path: PathBuf, set: Vec<(String, String)>, seed: Option<u64>, threads: Option<u32>, most_flows: Option<u64>) -> PyResult<Scenario> {
+pub fn load(
+    py: Python<'_>,
+    path: PathBuf,
+    set: Vec<(String, String)>,
+    seed: Option<u64>,
+    threads: Option<u32>,
+    most_flows: Option<u64>,
+) -> PyResult<Scenario> {
     let overrides = Overrides { set, seed, threads, store: None, most_flows };
     validate(py, move || afflux_scenario::load(&path, &overrides, &ParquetFlowLists))
 }
@@ -113,7 +120,10 @@ pub fn parse(
 
 fn validate(
     py: Python<'_>,
-    load: impl FnOnce() -> std::result::Result<afflux_scenario::Scenario, afflux_scenario::ScenarioError> + Send + 'static,
+    load: impl FnOnce()
+        -> std::result::Result<afflux_scenario::Scenario, afflux_scenario::ScenarioError>
+    + Send
+    + 'static,
 ) -> PyResult<Scenario> {
     let scenario = run_interruptible(py, load)?.map_err(|error| from_scenario(py, error))?;
     Ok(Scenario { inner: Arc::new(scenario) })
@@ -168,7 +178,12 @@ impl Scenario {
     #[getter]
     fn flows(&self) -> usize {
         let plan = &self.inner.plan;
-        let expected: u64 = plan.applications.iter().flat_map(|a| &a.programs).map(|program| program.expected_flows()).sum();
+        let expected: u64 = plan
+            .applications
+            .iter()
+            .flat_map(|a| &a.programs)
+            .map(|program| program.expected_flows())
+            .sum();
         plan.flows.len() + expected as usize
     }
 
@@ -191,14 +206,24 @@ impl Scenario {
     #[getter]
     fn nodes(&self) -> Vec<(&str, &'static str, u8, Option<u32>)> {
         let kind = |kind| if kind == NodeKind::Host { "host" } else { "switch" };
-        self.inner.plan.topology.nodes.iter().map(|node| (node.name.as_str(), kind(node.kind), node.tier, node.group)).collect()
+        self.inner
+            .plan
+            .topology
+            .nodes
+            .iter()
+            .map(|node| (node.name.as_str(), kind(node.kind), node.tier, node.group))
+            .collect()
     }
 
     /// Returns the keys of `[switch]` that apply to the switch `name` as TOML, including overrides
     /// and all defaults. `None`: there is no such switch.
     fn switch_settings(&self, name: &str) -> Option<&str> {
-        let mut switches = self.inner.plan.topology.nodes.iter().filter(|node| node.kind == NodeKind::Switch);
-        switches.find(|node| node.name == name).and_then(|node| self.inner.switch_settings.get(node.config as usize)).map(String::as_str)
+        let mut switches =
+            self.inner.plan.topology.nodes.iter().filter(|node| node.kind == NodeKind::Switch);
+        switches
+            .find(|node| node.name == name)
+            .and_then(|node| self.inner.switch_settings.get(node.config as usize))
+            .map(String::as_str)
     }
 
     /// True if the scenario uses a congestion control written in Python (`[host.python]`).
@@ -216,7 +241,13 @@ impl Scenario {
     /// Addresses that the scenario assigns to hosts, with the hosts' numbers.
     #[getter]
     fn addresses(&self) -> Vec<(String, u32)> {
-        self.inner.plan.topology.addresses.iter().map(|(address, host)| (address.to_string(), *host)).collect()
+        self.inner
+            .plan
+            .topology
+            .addresses
+            .iter()
+            .map(|(address, host)| (address.to_string(), *host))
+            .collect()
     }
 
     /// Returns the tiers of the fabric from the top down. Each has: height, name, number of nodes,
@@ -225,16 +256,48 @@ impl Scenario {
     #[allow(clippy::type_complexity)]
     fn tiers(
         &self,
-    ) -> Vec<(u8, String, usize, Vec<usize>, (usize, Vec<u64>, Vec<f64>), (usize, Vec<u64>, Vec<f64>), Option<(f64, f64)>, Vec<(String, Vec<String>)>)> {
-        let links = |links: Links| (links.count, links.rates.into_iter().collect(), links.delays.into_iter().map(|ps| ps as f64 / 1e3).collect());
-        let tier = |tier: Tier| (tier.height, tier.name, tier.count, tier.racks, links(tier.down), links(tier.within), tier.oversubscription, tier.named);
+    ) -> Vec<(
+        u8,
+        String,
+        usize,
+        Vec<usize>,
+        (usize, Vec<u64>, Vec<f64>),
+        (usize, Vec<u64>, Vec<f64>),
+        Option<(f64, f64)>,
+        Vec<(String, Vec<String>)>,
+    )> {
+        let links = |links: Links| {
+            (
+                links.count,
+                links.rates.into_iter().collect(),
+                links.delays.into_iter().map(|ps| ps as f64 / 1e3).collect(),
+            )
+        };
+        let tier = |tier: Tier| {
+            (
+                tier.height,
+                tier.name,
+                tier.count,
+                tier.racks,
+                links(tier.down),
+                links(tier.within),
+                tier.oversubscription,
+                tier.named,
+            )
+        };
         afflux_scenario::tiers(&self.inner.plan.topology).into_iter().map(tier).collect()
     }
 
     /// Both ends of every link as indices of `nodes`, its rate in bit/s and its delay in ns.
     #[getter]
     fn edges(&self) -> Vec<(u32, u32, u64, f64)> {
-        self.inner.plan.topology.links.iter().map(|link| (link.a, link.b, link.rate.0, link.delay.0 as f64 / 1e3)).collect()
+        self.inner
+            .plan
+            .topology
+            .links
+            .iter()
+            .map(|link| (link.a, link.b, link.rate.0, link.delay.0 as f64 / 1e3))
+            .collect()
     }
 
     /// Headroom in bytes of every switch port with flow control: both ends as indices of `nodes`,
@@ -242,13 +305,19 @@ impl Scenario {
     /// loss.
     #[getter]
     fn headrooms(&self) -> Vec<(u32, u32, u64, u64, u64)> {
-        afflux_net::headrooms(&self.inner.plan).into_iter().map(|port| (port.node, port.peer, port.bytes(), port.sonic(), port.worst_case())).collect()
+        afflux_net::headrooms(&self.inner.plan)
+            .into_iter()
+            .map(|port| (port.node, port.peer, port.bytes(), port.sonic(), port.worst_case()))
+            .collect()
     }
 
     /// Returns an estimate of the run.
     fn expected(&self, py: Python<'_>) -> PyResult<Expected> {
         let (plan, scenario) = (&self.inner.plan, self.inner.clone());
-        let found = run_interruptible(py, move || afflux_net::expected(&scenario.plan).map(|found| (Memory::of(&scenario.plan, &found), found)))?;
+        let found = run_interruptible(py, move || {
+            afflux_net::expected(&scenario.plan)
+                .map(|found| (Memory::of(&scenario.plan, &found), found))
+        })?;
         let (memory, found) = found.map_err(|error| Failure::Run(error).into_py(py))?;
         let name = |node: u32| plan.topology.nodes[node as usize].name.clone();
         let doubt = found.unknowns.map(|doubt| match doubt {
@@ -284,8 +353,15 @@ impl Scenario {
     /// Returns for every link the share of frames that it loses, how many times it goes down, and
     /// whether its directions differ.
     fn link_faults(&self) -> Vec<(f64, usize, bool)> {
-        let differs = |link: &Link| link.rate_of(true) != link.rate || link.loss_of(true) != link.loss;
-        self.inner.plan.topology.links.iter().map(|link| (link.loss.get(), link.down.len(), differs(link))).collect()
+        let differs =
+            |link: &Link| link.rate_of(true) != link.rate || link.loss_of(true) != link.loss;
+        self.inner
+            .plan
+            .topology
+            .links
+            .iter()
+            .map(|link| (link.loss.get(), link.down.len(), differs(link)))
+            .collect()
     }
 
     /// Returns the flows that are known before the run
@@ -321,16 +397,18 @@ impl Scenario {
         paced: bool,
     ) -> PyResult<result::Result> {
         if !self.inner.plan.undrawn.is_empty() {
-            return Err(PyValueError::new_err("this scenario was loaded with `most_flows`, for an estimate: load it again to run it"));
+            return Err(PyValueError::new_err(
+                "this scenario was loaded with `most_flows`, for an estimate: load it again to run it",
+            ));
         }
         let started = if whole_process { ProcessStart::of_process() } else { ProcessStart::now() };
         let progress = Arc::new(afflux_net::Progress::default());
-        let watched = Py::new(py, Progress { shared: progress.clone(), scenario: self.inner.clone() })?;
+        let watched =
+            Py::new(py, Progress { shared: progress.clone(), scenario: self.inner.clone() })?;
         let mut plan = None;
         let mut raised = None;
         if congestion.is_some() && out.is_some() {
-            let text =
-                "a run with `congestion` writes no result directory, because its scenario does not name the class: write file and class in [host.python]";
+            let text = "a run with `congestion` writes no result directory, because its scenario does not name the class: write file and class in [host.python]";
             return Err(PyValueError::new_err(text));
         }
         let named = congestion.is_none() && self.inner.own_congestion.is_some();
@@ -371,7 +449,10 @@ impl Scenario {
             if interrupted.is_none() {
                 interrupted = py.check_signals().err();
             }
-            if let Some(callback) = on_progress.as_ref().filter(|_| interrupted.is_none() && shown.elapsed() >= interval) {
+            if let Some(callback) = on_progress
+                .as_ref()
+                .filter(|_| interrupted.is_none() && shown.elapsed() >= interval)
+            {
                 interrupted = callback.call1(py, (&watched,)).err();
                 shown = Instant::now();
             }
@@ -390,11 +471,14 @@ fn simulate(
     started: ProcessStart,
     progress: &afflux_net::Progress,
 ) -> std::result::Result<result::Result, Failure> {
-    let claim = out.map(|dir| afflux_results::claim(dir, replace)).transpose().map_err(Failure::Results)?;
+    let claim =
+        out.map(|dir| afflux_results::claim(dir, replace)).transpose().map_err(Failure::Results)?;
     let dir = claim.as_ref().map(afflux_results::Claim::dir);
-    let output = afflux_net::run(plan.as_ref().unwrap_or(&scenario.plan), progress).map_err(Failure::Run)?;
+    let output =
+        afflux_net::run(plan.as_ref().unwrap_or(&scenario.plan), progress).map_err(Failure::Run)?;
     let summary = match claim {
-        Some(claim) => afflux_results::write(claim, &scenario, &output, started, progress).map_err(Failure::Results)?,
+        Some(claim) => afflux_results::write(claim, &scenario, &output, started, progress)
+            .map_err(Failure::Results)?,
         None => afflux_results::summary(&scenario, &output, &started),
     };
     Ok(result::Result { scenario, output, dir, summary: summary.to_json() })

@@ -38,7 +38,14 @@ impl Contents {
         };
         let state = |entry: fs::DirEntry| {
             let found = entry.metadata()?;
-            Ok((entry.file_name(), State { inode: found.ino(), bytes: found.len(), modified: (found.mtime(), found.mtime_nsec()) }))
+            Ok((
+                entry.file_name(),
+                State {
+                    inode: found.ino(),
+                    bytes: found.len(),
+                    modified: (found.mtime(), found.mtime_nsec()),
+                },
+            ))
         };
         entries.map(|entry| entry.and_then(state)).collect::<io::Result<_>>().map(Self)
     }
@@ -46,7 +53,12 @@ impl Contents {
     /// Returns the names in `dir` that are new since, or whose file was replaced or changed.
     pub fn appeared(&self, dir: &Path) -> io::Result<Vec<String>> {
         let now = Self::of(dir)?;
-        Ok(now.0.iter().filter(|(name, state)| self.0.get(*name) != Some(state)).map(|(name, _)| name.to_string_lossy().into_owned()).collect())
+        Ok(now
+            .0
+            .iter()
+            .filter(|(name, state)| self.0.get(*name) != Some(state))
+            .map(|(name, _)| name.to_string_lossy().into_owned())
+            .collect())
     }
 }
 
@@ -69,7 +81,9 @@ pub(crate) fn foreign(dir: &Path) -> io::Result<Option<Foreign>> {
     let Ok(Value::Object(summary)) = serde_json::from_slice(&text) else { return Ok(None) };
     let Some(Value::Object(digests)) = summary.get("digests") else { return Ok(None) };
     let listed = |name: &str| name == SUMMARY || name == STORED || digests.contains_key(name);
-    let mut names: Vec<String> = fs::read_dir(dir)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect::<io::Result<_>>()?;
+    let mut names: Vec<String> = fs::read_dir(dir)?
+        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+        .collect::<io::Result<_>>()?;
     names.sort();
     let unlisted: Vec<String> = names.iter().filter(|name| !listed(name)).cloned().collect();
     if !unlisted.is_empty() {
@@ -93,7 +107,14 @@ pub(crate) fn foreign(dir: &Path) -> io::Result<Option<Foreign>> {
 fn is_sealed(text: &[u8], summary: &Map<String, Value>) -> bool {
     let Some(Value::String(own)) = summary.get(OWN_DIGEST) else { return true };
     let text = String::from_utf8_lossy(text);
-    digest(text.replacen(&format!("\"{OWN_DIGEST}\": \"{own}\""), &format!("\"{OWN_DIGEST}\": \"\""), 1).as_bytes()) == *own
+    digest(
+        text.replacen(
+            &format!("\"{OWN_DIGEST}\": \"{own}\""),
+            &format!("\"{OWN_DIGEST}\": \"\""),
+            1,
+        )
+        .as_bytes(),
+    ) == *own
 }
 
 fn digest_of(path: &Path) -> io::Result<String> {
@@ -112,8 +133,15 @@ mod tests {
 
     fn sealed(dir: &Path) {
         fs::write(dir.join("flows.parquet"), "flows").unwrap();
-        let open = format!("{{\"digests\": {{\"flows.parquet\": \"{}\"}}, \"summary_digest\": \"\"}}", digest(b"flows"));
-        fs::write(dir.join(SUMMARY), open.replace("\"\"}", &format!("\"{}\"}}", digest(open.as_bytes())))).unwrap();
+        let open = format!(
+            "{{\"digests\": {{\"flows.parquet\": \"{}\"}}, \"summary_digest\": \"\"}}",
+            digest(b"flows")
+        );
+        fs::write(
+            dir.join(SUMMARY),
+            open.replace("\"\"}", &format!("\"{}\"}}", digest(open.as_bytes()))),
+        )
+        .unwrap();
     }
 
     #[test]

@@ -78,18 +78,30 @@ pub fn claim(dir: &Path, replace: Replace) -> Result<Claim, ResultsError> {
     let mut place = Place::of(dir)?;
     refuse_what_is_there(dir, &place, replace)?;
     durable::make_dirs(&place.parent).map_err(|error| match error.kind() {
-        ErrorKind::NotADirectory | ErrorKind::AlreadyExists => ResultsError::InFile(dir.to_path_buf()),
+        ErrorKind::NotADirectory | ErrorKind::AlreadyExists => {
+            ResultsError::InFile(dir.to_path_buf())
+        }
         _ => ResultsError::io(dir)(error),
     })?;
     place.parent = place.parent.canonicalize().map_err(ResultsError::io(dir))?;
-    let lock = Lock::take(&place.lock(), PATIENCE).map_err(ResultsError::io(dir))?.ok_or_else(|| ResultsError::Busy(dir.to_path_buf()))?;
+    let lock = Lock::take(&place.lock(), PATIENCE)
+        .map_err(ResultsError::io(dir))?
+        .ok_or_else(|| ResultsError::Busy(dir.to_path_buf()))?;
     // Another writer may have finished during the wait for the lock.
     refuse_what_is_there(dir, &place, replace)?;
     let there = claimed(dir, &place, replace)?;
     place.clear().map_err(ResultsError::io(dir))?;
     let partial = place.sibling(&format!("{PARTIAL}{}", durable::unique()));
     durable::make_dir(&partial).map_err(ResultsError::io(dir))?;
-    Ok(Claim { asked: dir.to_path_buf(), place, partial, replace, there, digests: BTreeMap::new(), _lock: lock })
+    Ok(Claim {
+        asked: dir.to_path_buf(),
+        place,
+        partial,
+        replace,
+        there,
+        digests: BTreeMap::new(),
+        _lock: lock,
+    })
 }
 
 /// Removes files that killed writers of the result directory `dir` left next to it. Does nothing
@@ -138,7 +150,9 @@ fn claimed(dir: &Path, place: &Place, replace: Replace) -> Result<Contents, Resu
     if replace == Replace::Intact {
         match foreign(&path).map_err(ResultsError::io(dir))? {
             None => {}
-            Some(Foreign::Unlisted(names)) => return Err(ResultsError::Unlisted { dir: dir.to_path_buf(), names }),
+            Some(Foreign::Unlisted(names)) => {
+                return Err(ResultsError::Unlisted { dir: dir.to_path_buf(), names });
+            }
             Some(Foreign::Changed(name)) => return Err(ResultsError::Changed(dir.join(name))),
         }
     }
@@ -157,7 +171,9 @@ impl Place {
         let absolute = std::path::absolute(dir).map_err(ResultsError::io(dir))?;
         // A symbolic link is resolved, so that its target is replaced and not the link.
         let absolute = absolute.canonicalize().unwrap_or(absolute);
-        let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name()) else { return Err(ResultsError::Name(dir.to_path_buf())) };
+        let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name()) else {
+            return Err(ResultsError::Name(dir.to_path_buf()));
+        };
         // Two paths to one directory must use the same lock.
         let parent = parent.canonicalize().unwrap_or_else(|_| parent.to_path_buf());
         Ok(Self { parent, name: name.to_os_string() })
@@ -184,7 +200,9 @@ impl Place {
         for entry in fs::read_dir(&self.parent)? {
             let entry = entry?;
             let name = entry.file_name();
-            let rest = name.as_encoded_bytes().strip_prefix(b".").and_then(|name| name.strip_prefix(self.name.as_encoded_bytes())?.strip_prefix(b"."));
+            let rest = name.as_encoded_bytes().strip_prefix(b".").and_then(|name| {
+                name.strip_prefix(self.name.as_encoded_bytes())?.strip_prefix(b".")
+            });
             let is = |what: &str| rest.is_some_and(|rest| rest.starts_with(what.as_bytes()));
             if is(OLD) && fs::symlink_metadata(self.dir()).is_err() {
                 // The writer was killed between two renames, so the old result is the only one.
@@ -245,12 +263,17 @@ impl Claim {
     }
 
     /// Writes a file and stores its digest.
-    pub(crate) fn write<E>(&mut self, name: &str, fill: impl FnOnce(&mut NewFile) -> Result<(), E>) -> Result<(), ResultsError>
+    pub(crate) fn write<E>(
+        &mut self,
+        name: &str,
+        fill: impl FnOnce(&mut NewFile) -> Result<(), E>,
+    ) -> Result<(), ResultsError>
     where
         E: Into<Unwritten>,
     {
         let shown = self.asked.join(name);
-        let mut file = NewFile::create(&self.partial.join(name)).map_err(ResultsError::io(&shown))?;
+        let mut file =
+            NewFile::create(&self.partial.join(name)).map_err(ResultsError::io(&shown))?;
         fill(&mut file).map_err(|error| error.into().of(&shown))?;
         let digest = file.finish().map_err(ResultsError::io(&shown))?;
         self.digests.insert(name.into(), digest);
@@ -280,8 +303,11 @@ impl Claim {
     /// another name and returns the new files and that name.
     fn rename(mut self, exists: bool) -> std::io::Result<Option<(Vec<String>, PathBuf)>> {
         durable::synchronise(&self.partial)?;
-        let replaced =
-            if exists { self.place.replace(&self.partial, &self.there)? } else { durable::rename(&self.partial, &self.dir()).map(|()| Replaced::Done)? };
+        let replaced = if exists {
+            self.place.replace(&self.partial, &self.there)?
+        } else {
+            durable::rename(&self.partial, &self.dir()).map(|()| Replaced::Done)?
+        };
         let refused = match replaced {
             Replaced::Done => None,
             // The run may have taken hours, so its result is kept in spite of the refusal.
@@ -293,7 +319,10 @@ impl Claim {
             Replaced::Stuck(error) => {
                 let other = self.place.other();
                 fs::rename(std::mem::take(&mut self.partial), &other)?;
-                return Err(std::io::Error::new(error.kind(), format!("{error}; its former files are in {}", other.display())));
+                return Err(std::io::Error::new(
+                    error.kind(),
+                    format!("{error}; its former files are in {}", other.display()),
+                ));
             }
         };
         durable::synchronise(&self.place.parent)?;
@@ -332,10 +361,15 @@ impl Unwritten {
     fn of(self, path: &Path) -> ResultsError {
         match self {
             Self::Io(error) => ResultsError::io(path)(error),
-            Self::Parquet(parquet::errors::ParquetError::External(error)) => match error.downcast::<std::io::Error>() {
-                Ok(error) => ResultsError::io(path)(*error),
-                Err(error) => ResultsError::Parquet { path: path.into(), source: parquet::errors::ParquetError::External(error) },
-            },
+            Self::Parquet(parquet::errors::ParquetError::External(error)) => {
+                match error.downcast::<std::io::Error>() {
+                    Ok(error) => ResultsError::io(path)(*error),
+                    Err(error) => ResultsError::Parquet {
+                        path: path.into(),
+                        source: parquet::errors::ParquetError::External(error),
+                    },
+                }
+            }
             Self::Parquet(source) => ResultsError::Parquet { path: path.into(), source },
             Self::Other(error) => error,
         }

@@ -1,7 +1,10 @@
 use super::*;
 
 fn names(dir: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<_> = fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
@@ -57,10 +60,16 @@ fn force_keeps_its_hands_off_what_is_no_result() {
     fs::create_dir(&home).unwrap();
     fs::write(home.join("thesis.tex"), "years of work").unwrap();
     assert!(matches!(claim(&home, Replace::Intact), Err(ResultsError::NotAResult(_))));
-    assert!(matches!(claim(&home.join("thesis.tex"), Replace::Intact), Err(ResultsError::NotAResult(_))));
+    assert!(matches!(
+        claim(&home.join("thesis.tex"), Replace::Intact),
+        Err(ResultsError::NotAResult(_))
+    ));
     fs::create_dir(root.path().join("empty")).unwrap();
     result(&root.path().join("empty"), true, "{}");
-    assert!(matches!(claim(Path::new("/"), Replace::Intact), Err(ResultsError::Name(_) | ResultsError::NotAResult(_))));
+    assert!(matches!(
+        claim(Path::new("/"), Replace::Intact),
+        Err(ResultsError::Name(_) | ResultsError::NotAResult(_))
+    ));
 }
 
 /// Creates the leftovers of a killed writer of `x`.
@@ -127,7 +136,10 @@ fn what_a_link_points_to_is_replaced() {
     assert_eq!(fs::read_to_string(dir.join(SUMMARY)).unwrap(), "new");
     // A link without a target is not a result.
     std::os::unix::fs::symlink("nowhere", root.path().join("dangling")).unwrap();
-    assert!(matches!(claim(&root.path().join("dangling"), Replace::Intact), Err(ResultsError::NotAResult(_))));
+    assert!(matches!(
+        claim(&root.path().join("dangling"), Replace::Intact),
+        Err(ResultsError::NotAResult(_))
+    ));
     assert_eq!(names(root.path()), ["dangling", "link", "x"]);
 }
 
@@ -155,10 +167,18 @@ fn a_file_that_appears_during_the_run_is_not_deleted() {
         new.text(SUMMARY, "new").unwrap();
         fs::write(dir.join("notes.txt"), "mine").unwrap();
         let error = new.complete().unwrap_err();
-        let ResultsError::Appeared { names: appeared, result: other, .. } = &error else { panic!("{error}") };
-        assert_eq!((appeared.as_slice(), error.is_usage()), (["notes.txt".to_string()].as_slice(), false));
+        let ResultsError::Appeared { names: appeared, result: other, .. } = &error else {
+            panic!("{error}")
+        };
+        assert_eq!(
+            (appeared.as_slice(), error.is_usage()),
+            (["notes.txt".to_string()].as_slice(), false)
+        );
         assert_eq!(fs::read_to_string(other.join(SUMMARY)).unwrap(), "new");
-        assert_eq!((fs::read_to_string(dir.join(SUMMARY)).unwrap(), names(&dir).len()), ("old".into(), 2));
+        assert_eq!(
+            (fs::read_to_string(dir.join(SUMMARY)).unwrap(), names(&dir).len()),
+            ("old".into(), 2)
+        );
         fs::remove_file(dir.join("notes.txt")).unwrap();
         fs::remove_dir_all(other).unwrap();
     }

@@ -38,7 +38,12 @@ pub struct NewFile {
 impl NewFile {
     pub fn create(path: &Path) -> io::Result<Self> {
         step(Step::Write, "create", path)?;
-        Ok(Self { file: File::create(path)?, path: path.into(), digest: Sha256::new(), rest: false })
+        Ok(Self {
+            file: File::create(path)?,
+            path: path.into(),
+            digest: Sha256::new(),
+            rest: false,
+        })
     }
 
     /// Synchronises the file to disk and returns its SHA-256.
@@ -146,7 +151,9 @@ impl Lock {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 // The previous holder may have removed the file after it was opened here. Then the
                 // lock is worthless.
-                Ok(()) if is_at(&file, path)? => return Ok(Some(Self { path: path.into(), _file: file })),
+                Ok(()) if is_at(&file, path)? => {
+                    return Ok(Some(Self { path: path.into(), _file: file }));
+                }
                 Ok(()) => {}
                 Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() >= until => return Ok(None),
                 Err(rustix::io::Errno::WOULDBLOCK) => sleep(ASK),
@@ -184,8 +191,14 @@ mod tests {
         file.write_all(b"a").unwrap();
         file.write_all(b"bc").unwrap();
         // FIPS 180-2, appendix B.1.
-        assert_eq!(file.finish().unwrap(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-        assert_eq!(digest(&fs::read(&path).unwrap()), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(
+            file.finish().unwrap(),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+        assert_eq!(
+            digest(&fs::read(&path).unwrap()),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
     }
 
     #[test]

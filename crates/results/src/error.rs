@@ -37,7 +37,15 @@ impl ResultsError {
     /// True if the user has to change the request (exit 2). False for a failure of the run (exit
     /// 1).
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Exists(_) | Self::NotAResult(_) | Self::Unlisted { .. } | Self::Changed(_) | Self::Name(_) | Self::InFile(_))
+        matches!(
+            self,
+            Self::Exists(_)
+                | Self::NotAResult(_)
+                | Self::Unlisted { .. }
+                | Self::Changed(_)
+                | Self::Name(_)
+                | Self::InFile(_)
+        )
     }
 
     /// Returns a function for `map_err` that adds the file name.
@@ -50,7 +58,8 @@ impl ResultsError {
 /// Formats names for a message.
 fn list(names: &[String]) -> String {
     const MOST: usize = 3;
-    let shown: Vec<String> = names.iter().take(MOST).map(|name| name.escape_debug().collect()).collect();
+    let shown: Vec<String> =
+        names.iter().take(MOST).map(|name| name.escape_debug().collect()).collect();
     format!("{}{}", shown.join(", "), if names.len() > MOST { ", …" } else { "" })
 }
 

@@ -88,8 +88,14 @@ impl Fault {
                     }
                 }
             }
-            Self::Full(at) if number >= *at && kind == Step::Write => return Err(io::Error::from_raw_os_error(rustix::io::Errno::NOSPC.raw_os_error())),
-            Self::Trace(file) => File::options().create(true).append(true).open(file)?.write_all(format!("{what} {}\n", path.display()).as_bytes())?,
+            Self::Full(at) if number >= *at && kind == Step::Write => {
+                return Err(io::Error::from_raw_os_error(rustix::io::Errno::NOSPC.raw_os_error()));
+            }
+            Self::Trace(file) => File::options()
+                .create(true)
+                .append(true)
+                .open(file)?
+                .write_all(format!("{what} {}\n", path.display()).as_bytes())?,
             Self::Signal(..) | Self::Full(_) => {}
         }
         Ok(())
@@ -105,7 +111,9 @@ mod tests {
         assert!(matches!(parsed("KILL@3"), Some(Fault::Signal(Signal::KILL, 3))));
         assert!(matches!(parsed("FULL@1"), Some(Fault::Full(1))));
         assert!(matches!(parsed("TRACE@/tmp/x"), Some(Fault::Trace(_))));
-        assert!(parsed("KILL").is_none() && parsed("KILL@x").is_none() && parsed("HUP@3").is_none());
+        assert!(
+            parsed("KILL").is_none() && parsed("KILL@x").is_none() && parsed("HUP@3").is_none()
+        );
     }
 
     #[test]
@@ -113,7 +121,10 @@ mod tests {
         let fault = Fault::Full(3);
         let path = Path::new("x");
         assert!(fault.meet(2, Step::Write, "write", path).is_ok());
-        assert_eq!(fault.meet(3, Step::Write, "write", path).unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(
+            fault.meet(3, Step::Write, "write", path).unwrap_err().kind(),
+            io::ErrorKind::StorageFull
+        );
         assert!(fault.meet(4, Step::Write, "rename", path).is_err());
         assert!(fault.meet(4, Step::Remove, "remove", path).is_ok());
     }

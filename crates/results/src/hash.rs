@@ -17,7 +17,9 @@
 //!   then the links.
 
 use crate::times::completion;
-use afflux_net::record::{BalanceCounters, Counters, FlowRecord, LinkRecord, Output, PortRecord, Split, Status};
+use afflux_net::record::{
+    BalanceCounters, Counters, FlowRecord, LinkRecord, Output, PortRecord, Split, Status,
+};
 use afflux_net::spec::Flow;
 use afflux_scenario::Scenario;
 use sha2::{Digest, Sha256};
@@ -39,16 +41,34 @@ fn flows(scenario: &Scenario, output: &Output) -> String {
     let mut out = Canonical::new("afflux flows 1");
     out.count(output.flows.len());
     for (flow, record) in output.all_flows(plan) {
-        let Flow { id, src, dst, bytes, start: _, stop: _, deadline, class, job, transport: _, group: _, connection: _, priority: _ } = flow;
+        let Flow {
+            id,
+            src,
+            dst,
+            bytes,
+            start: _,
+            stop: _,
+            deadline,
+            class,
+            job,
+            transport: _,
+            group: _,
+            connection: _,
+            priority: _,
+        } = flow;
         out.u64(*id as u64);
         out.string(&scenario.classes[*class as usize]);
-        out.option((*job != Flow::NO_JOB).then(|| &scenario.jobs[*job as usize].name), |out, name| out.string(name));
+        out.option(
+            (*job != Flow::NO_JOB).then(|| &scenario.jobs[*job as usize].name),
+            |out, name| out.string(name),
+        );
         out.u64((*src).into());
         out.u64((*dst).into());
         out.u64(*bytes);
         out.option(deadline.map(|span| span.0), Canonical::u64);
         flow_record(&mut out, record);
-        let split = if plan.record.explain { completion(record).map(|_| record.split) } else { None };
+        let split =
+            if plan.record.explain { completion(record).map(|_| record.split) } else { None };
         out.option(split, |out, split| {
             let Split { recovery, reordering, paused, queueing, pacing, window, application, host } = split;
             out.u64s([record.propagation.0, recovery, reordering, paused, queueing, pacing, window, application]);
@@ -87,7 +107,15 @@ fn flow_record(out: &mut Canonical, record: &FlowRecord) {
         Status::Running => 1,
         Status::Terminated => 2,
     });
-    out.u64s([ideal.0, packets_sent, packets_retransmitted, timeouts, ecn_marked, packets_reordered, bytes_received]);
+    out.u64s([
+        ideal.0,
+        packets_sent,
+        packets_retransmitted,
+        timeouts,
+        ecn_marked,
+        packets_reordered,
+        bytes_received,
+    ]);
 }
 
 fn ports(output: &Output) -> String {
@@ -113,7 +141,17 @@ fn ports(output: &Output) -> String {
             latency_max,
         } = *record;
         out.u64s([time.0, node.into(), port.into(), i64::from(queue) as u64]);
-        out.u64s([queue_bytes, queue_bytes_max, tx_bytes, rx_bytes, drops, in_discards, ecn_marks, pause_frames_tx, pause_frames_rx]);
+        out.u64s([
+            queue_bytes,
+            queue_bytes_max,
+            tx_bytes,
+            rx_bytes,
+            drops,
+            in_discards,
+            ecn_marks,
+            pause_frames_tx,
+            pause_frames_rx,
+        ]);
         out.u64s([paused, latency_max]);
         if cnps > 0 {
             out.u64(cnps);
@@ -206,11 +244,20 @@ mod tests {
         out.u64(258);
         out.option(None, Canonical::u64);
         out.option(Some("é"), Canonical::string);
-        assert_eq!(out.buffer, [1, 0, 0, 0, 0, 0, 0, 0, b'n', 2, 1, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0xc3, 0xa9]);
+        assert_eq!(
+            out.buffer,
+            [
+                1, 0, 0, 0, 0, 0, 0, 0, b'n', 2, 1, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0,
+                0xc3, 0xa9
+            ]
+        );
         let mut out = Canonical::new("");
         out.buffer.clear();
         out.bytes(b"abc");
-        assert_eq!(out.finish(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(
+            out.finish(),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
     }
 
     #[test]
@@ -221,21 +268,38 @@ mod tests {
         other.plan.run.threads = 7;
         other.plan.run.engine = afflux_net::spec::EngineKind::Classical;
         other.notes.push("note".into());
-        later.engine = afflux_net::record::Engine { events: 9, thread_cpu_s: vec![1.0; 7], wall_s: 3.0, window_ps: 5 };
+        later.engine = afflux_net::record::Engine {
+            events: 9,
+            thread_cpu_s: vec![1.0; 7],
+            wall_s: 3.0,
+            window_ps: 5,
+        };
         assert_eq!(hashes(&other, &later), before);
 
         let mut moved = output.clone();
         moved.flows[0].finish = moved.flows[0].finish.map(|time| Time(time.0 + 1));
         let after = hashes(&scenario, &moved);
-        assert!(after.result != before.result && after.ports == before.ports && after.counters == before.counters);
+        assert!(
+            after.result != before.result
+                && after.ports == before.ports
+                && after.counters == before.counters
+        );
         let mut moved = output.clone();
         moved.ports[0].queue = -1 - moved.ports[0].queue;
         let after = hashes(&scenario, &moved);
-        assert!(after.result == before.result && after.ports != before.ports && after.counters == before.counters);
+        assert!(
+            after.result == before.result
+                && after.ports != before.ports
+                && after.counters == before.counters
+        );
         let mut moved = output.clone();
         moved.links[1].busy += 1;
         let after = hashes(&scenario, &moved);
-        assert!(after.result == before.result && after.ports == before.ports && after.counters != before.counters);
+        assert!(
+            after.result == before.result
+                && after.ports == before.ports
+                && after.counters != before.counters
+        );
         let mut renamed = scenario.clone();
         renamed.classes[0] = "other".into();
         renamed.plan.flows[0].deadline = Some(Span(1));

@@ -1,7 +1,12 @@
 //! A small handmade run for tests.
 
-use afflux_net::record::{Counters, Engine, FlowRecord, LinkRecord, Output, PortRecord, Split, Status};
-use afflux_net::spec::{EngineKind, FctEnd, Flow, Link, Node, NodeKind, Plan, PortSeries, Record, RunConfig, Start, Topology, Wire};
+use afflux_net::record::{
+    Counters, Engine, FlowRecord, LinkRecord, Output, PortRecord, Split, Status,
+};
+use afflux_net::spec::{
+    EngineKind, FctEnd, Flow, Link, Node, NodeKind, Plan, PortSeries, Record, RunConfig, Start,
+    Topology, Wire,
+};
 use afflux_scenario::{Job, JobKind, Packets, Scenario, Warning};
 use afflux_units::{Rate, Span, Time};
 
@@ -49,8 +54,11 @@ pub fn finished_flow(start: u64, fct: u64) -> FlowRecord {
 /// Returns four hosts under two leaves with two spines. Links 0–3 belong to the hosts, links 4–7
 /// are uplinks.
 pub fn topology() -> Topology {
-    let node = |name: &str, kind, group, tier| Node { name: name.into(), kind, config: 0, group, tier };
-    let mut nodes: Vec<Node> = (0..4).map(|host| node(&format!("host{host}"), NodeKind::Host, Some(host / 2), 0)).collect();
+    let node =
+        |name: &str, kind, group, tier| Node { name: name.into(), kind, config: 0, group, tier };
+    let mut nodes: Vec<Node> = (0..4)
+        .map(|host| node(&format!("host{host}"), NodeKind::Host, Some(host / 2), 0))
+        .collect();
     nodes.extend((0..2).map(|leaf| node(&format!("leaf{leaf}"), NodeKind::Switch, Some(leaf), 1)));
     nodes.extend((0..2).map(|spine| node(&format!("spine{spine}"), NodeKind::Switch, None, 2)));
     let ends = [(0, 4), (1, 4), (2, 5), (3, 5), (4, 6), (4, 7), (5, 6), (5, 7)];
@@ -63,18 +71,46 @@ pub fn topology() -> Topology {
 pub fn run() -> (Scenario, Output) {
     let flows = vec![
         Flow { id: 7, job: 0, deadline: Some(Span::from_us(50)), ..flow(0, 2, 50_000, 1_000_000) },
-        Flow { id: 8, class: 1, deadline: Some(Span::from_us(50)), ..flow(1, 3, 5_000_000, 2_000_499) },
-        Flow { id: 9, start: Start::After { group: 0, delay: Span::from_us(1) }, ..flow(2, 0, 100, 0) },
+        Flow {
+            id: 8,
+            class: 1,
+            deadline: Some(Span::from_us(50)),
+            ..flow(1, 3, 5_000_000, 2_000_499)
+        },
+        Flow {
+            id: 9,
+            start: Start::After { group: 0, delay: Span::from_us(1) },
+            ..flow(2, 0, 100, 0)
+        },
     ];
-    let unfinished = FlowRecord { finish: None, status: Status::Running, split: Split::default(), ..finished_flow(2_000_499, 40_000_000) };
+    let unfinished = FlowRecord {
+        finish: None,
+        status: Status::Running,
+        split: Split::default(),
+        ..finished_flow(2_000_499, 40_000_000)
+    };
     let finished = FlowRecord { bytes_received: 50_000, ..finished_flow(1_000_000, 40_000_001) };
-    let records = vec![finished, unfinished.clone(), FlowRecord { start: None, bytes_received: 0, ..unfinished }];
+    let records = vec![
+        finished,
+        unfinished.clone(),
+        FlowRecord { start: None, bytes_received: 0, ..unfinished },
+    ];
     let plan = Plan {
         topology: topology(),
         hosts: Vec::new(),
         switches: Vec::new(),
         transports: Vec::new(),
-        wire: Wire { name: "ethernet".into(), data_header: 58, ack: 64, cnp: 64, syn: 64, sack_base: 4, sack_block: 8, min_frame: 64, gap: 20 },
+        wire: Wire {
+            name: "ethernet".into(),
+            data_header: 58,
+            ack: 64,
+            cnp: 64,
+            syn: 64,
+            sack_base: 4,
+            sack_block: 8,
+            min_frame: 64,
+            gap: 20,
+        },
         flows,
         undrawn: Vec::new(),
         applications: None,
@@ -89,7 +125,11 @@ pub fn run() -> (Scenario, Output) {
             stall: None,
             max_memory: None,
         },
-        record: Record { explain: true, ports: Some(PortSeries { interval: Span::from_us(10), nodes: vec![4] }), ..Record::default() },
+        record: Record {
+            explain: true,
+            ports: Some(PortSeries { interval: Span::from_us(10), nodes: vec![4] }),
+            ..Record::default()
+        },
     };
     let scenario = Scenario {
         name: "small".into(),
@@ -153,7 +193,9 @@ pub fn run() -> (Scenario, Output) {
         flows: records,
         started: Vec::new(),
         tasks: Vec::new(),
-        links: (0..16).map(|link| LinkRecord { frames: link, bytes: 1_000 * link, busy: 1_000_000 * link }).collect(),
+        links: (0..16)
+            .map(|link| LinkRecord { frames: link, bytes: 1_000 * link, busy: 1_000_000 * link })
+            .collect(),
         ports: vec![port],
         paths: Vec::new(),
         reordering: Vec::new(),

@@ -38,14 +38,22 @@ impl FlowTimes {
         let fct_ns = completion(record).map(|span| int(span.round_ns()));
         let ideal_ns = int(record.ideal.round_ns());
         let finish_ns = start_ns.zip(fct_ns).map(|(start, fct)| start + fct);
-        Self { start_ns, finish_ns, fct_ns, ideal_ns, slowdown: fct_ns.and_then(|fct| slowdown(fct, ideal_ns)) }
+        Self {
+            start_ns,
+            finish_ns,
+            fct_ns,
+            ideal_ns,
+            slowdown: fct_ns.and_then(|fct| slowdown(fct, ideal_ns)),
+        }
     }
 }
 
 /// Returns the completion time of a finished flow.
 pub fn completion(record: &FlowRecord) -> Option<Span> {
     match record.status {
-        Status::Finished => record.start.zip(record.finish).map(|(start, finish)| finish.since(start)),
+        Status::Finished => {
+            record.start.zip(record.finish).map(|(start, finish)| finish.since(start))
+        }
         Status::Running | Status::Terminated => None,
     }
 }
@@ -80,11 +88,32 @@ impl SplitNs {
     /// completion time (a failed check).
     pub fn of(record: &FlowRecord) -> Option<Self> {
         completion(record).filter(|_| checks::split(record).is_none())?;
-        let Split { recovery, reordering, paused, queueing, pacing, window, application, host } = record.split;
+        let Split { recovery, reordering, paused, queueing, pacing, window, application, host } =
+            record.split;
         let serialization = record.ideal.0 - record.propagation.0;
         let mut boundaries = Boundaries::default();
-        let [propagation, serialization, recovery, reordering, paused, queueing, pacing, window, application] =
-            [record.propagation.0, serialization, recovery, reordering, paused, queueing, pacing, window, application].map(|ps| boundaries.next(ps));
+        let [
+            propagation,
+            serialization,
+            recovery,
+            reordering,
+            paused,
+            queueing,
+            pacing,
+            window,
+            application,
+        ] = [
+            record.propagation.0,
+            serialization,
+            recovery,
+            reordering,
+            paused,
+            queueing,
+            pacing,
+            window,
+            application,
+        ]
+        .map(|ps| boundaries.next(ps));
         Some(Self {
             propagation,
             serialization,
@@ -136,21 +165,65 @@ mod tests {
         };
         for start in [0, 1, 499, 500, 501, 999_999_500] {
             for _ in 0..500 {
-                let [propagation, serialization, recovery, reordering, paused, queueing, pacing, window, application] = std::array::from_fn(|_| awkward());
-                let split = Split { recovery, reordering, paused, queueing, pacing, window, application, host: queueing / 2 };
+                let [
+                    propagation,
+                    serialization,
+                    recovery,
+                    reordering,
+                    paused,
+                    queueing,
+                    pacing,
+                    window,
+                    application,
+                ] = std::array::from_fn(|_| awkward());
+                let split = Split {
+                    recovery,
+                    reordering,
+                    paused,
+                    queueing,
+                    pacing,
+                    window,
+                    application,
+                    host: queueing / 2,
+                };
                 let ideal = propagation + serialization;
-                let fct = ideal + recovery + reordering + paused + queueing + pacing + window + application;
-                let record = FlowRecord { propagation: Span(propagation), ideal: Span(ideal), split, ..finished_flow(start, fct) };
+                let fct = ideal
+                    + recovery
+                    + reordering
+                    + paused
+                    + queueing
+                    + pacing
+                    + window
+                    + application;
+                let record = FlowRecord {
+                    propagation: Span(propagation),
+                    ideal: Span(ideal),
+                    split,
+                    ..finished_flow(start, fct)
+                };
                 let flow = flow(0, 1, 1_000, start);
                 let times = FlowTimes::of(&flow, &record);
                 let ns = SplitNs::of(&record).unwrap();
                 let ideal_ns = ns.propagation + ns.serialization;
-                let waits = ns.recovery + ns.reordering + ns.paused + ns.queueing + ns.pacing + ns.window + ns.application;
+                let waits = ns.recovery
+                    + ns.reordering
+                    + ns.paused
+                    + ns.queueing
+                    + ns.pacing
+                    + ns.window
+                    + ns.application;
                 assert_eq!(ideal_ns, times.ideal_ns);
                 assert_eq!(Some(ideal_ns + waits), times.fct_ns);
-                assert_eq!(times.finish_ns.unwrap() - times.start_ns.unwrap(), times.fct_ns.unwrap());
-                assert!(times.finish_ns.unwrap().abs_diff(int(record.finish.unwrap().round_ns())) <= 1);
-                for (part_ns, part_ps) in [(ns.queueing, queueing), (ns.window, window), (ns.recovery, recovery)] {
+                assert_eq!(
+                    times.finish_ns.unwrap() - times.start_ns.unwrap(),
+                    times.fct_ns.unwrap()
+                );
+                assert!(
+                    times.finish_ns.unwrap().abs_diff(int(record.finish.unwrap().round_ns())) <= 1
+                );
+                for (part_ns, part_ps) in
+                    [(ns.queueing, queueing), (ns.window, window), (ns.recovery, recovery)]
+                {
                     assert!((part_ns * 1_000).abs_diff(int(part_ps)) <= 1_000);
                 }
             }
@@ -162,9 +235,17 @@ mod tests {
     #[test]
     fn a_worked_example() {
         let split = Split { recovery: 1_400, queueing: 1_400, ..Split::default() };
-        let record = FlowRecord { propagation: Span(1_400), ideal: Span(2_800), split, ..finished_flow(0, 5_600) };
+        let record = FlowRecord {
+            propagation: Span(1_400),
+            ideal: Span(2_800),
+            split,
+            ..finished_flow(0, 5_600)
+        };
         let ns = SplitNs::of(&record).unwrap();
-        assert_eq!((ns.propagation, ns.serialization, ns.recovery, ns.queueing, ns.window), (1, 2, 1, 2, 0));
+        assert_eq!(
+            (ns.propagation, ns.serialization, ns.recovery, ns.queueing, ns.window),
+            (1, 2, 1, 2, 0)
+        );
         let times = FlowTimes::of(&flow(0, 1, 1, 0), &record);
         assert_eq!((times.ideal_ns, times.fct_ns, times.slowdown), (3, Some(6), Some(2.0)));
     }
@@ -179,12 +260,20 @@ mod tests {
 
     #[test]
     fn what_is_unknown_is_none() {
-        let record = FlowRecord { start: None, finish: None, status: Status::Running, ..finished_flow(0, 1) };
+        let record = FlowRecord {
+            start: None,
+            finish: None,
+            status: Status::Running,
+            ..finished_flow(0, 1)
+        };
         let mut flow = flow(0, 1, 1, 2_000);
         assert_eq!(FlowTimes::of(&flow, &record).start_ns, Some(2), "planned");
         flow.start = Start::After { group: 0, delay: Span(1) };
         let times = FlowTimes::of(&flow, &record);
-        assert_eq!((times.start_ns, times.finish_ns, times.fct_ns, times.slowdown), (None, None, None, None));
+        assert_eq!(
+            (times.start_ns, times.finish_ns, times.fct_ns, times.slowdown),
+            (None, None, None, None)
+        );
         assert_eq!(SplitNs::of(&record), None);
         let instant = FlowRecord { ideal: Span(0), ..finished_flow(Time(5).0, 0) };
         assert_eq!(FlowTimes::of(&flow, &instant).slowdown, Some(1.0));
@@ -194,9 +283,17 @@ mod tests {
 
     #[test]
     fn a_split_that_does_not_close_is_not_shown() {
-        let record = FlowRecord { ideal: Span(10), propagation: Span(4), split: Split { queueing: 4, ..Split::default() }, ..finished_flow(0, 14) };
+        let record = FlowRecord {
+            ideal: Span(10),
+            propagation: Span(4),
+            split: Split { queueing: 4, ..Split::default() },
+            ..finished_flow(0, 14)
+        };
         assert!(SplitNs::of(&record).is_some());
-        for wrong in [Split { queueing: 5, ..Split::default() }, Split { queueing: 4, window: u64::MAX, ..Split::default() }] {
+        for wrong in [
+            Split { queueing: 5, ..Split::default() },
+            Split { queueing: 4, window: u64::MAX, ..Split::default() },
+        ] {
             assert_eq!(SplitNs::of(&FlowRecord { split: wrong, ..record.clone() }), None);
         }
         assert_eq!(SplitNs::of(&FlowRecord { propagation: Span(11), ..record }), None);

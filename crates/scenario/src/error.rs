@@ -40,7 +40,13 @@ const LONGEST: usize = 1_200;
 /// Returns a message on one line, of limited length, without characters that a terminal would act
 /// on.
 fn tidy(message: &str) -> String {
-    let visible = |c: char| if afflux_traffic::names::is_hidden(c) { c.escape_default().collect::<String>() } else { c.to_string() };
+    let visible = |c: char| {
+        if afflux_traffic::names::is_hidden(c) {
+            c.escape_default().collect::<String>()
+        } else {
+            c.to_string()
+        }
+    };
     let count = message.chars().count();
     if count <= LONGEST {
         return message.chars().map(visible).collect();
@@ -53,11 +59,21 @@ fn tidy(message: &str) -> String {
 
 impl ScenarioError {
     pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Self {
-        ScenarioError { message: tidy(&format!("{}: cannot be read: {error}", path.display())), file: Some(path.to_path_buf()), line: None, key: None }
+        ScenarioError {
+            message: tidy(&format!("{}: cannot be read: {error}", path.display())),
+            file: Some(path.to_path_buf()),
+            line: None,
+            key: None,
+        }
     }
 
     pub(crate) fn no_text(path: &Path, line: usize, message: &str) -> Self {
-        ScenarioError { message: tidy(&format!("{}:{line}: {message}", path.display())), file: Some(path.to_path_buf()), line: Some(line), key: None }
+        ScenarioError {
+            message: tidy(&format!("{}:{line}: {message}", path.display())),
+            file: Some(path.to_path_buf()),
+            line: Some(line),
+            key: None,
+        }
     }
 
     pub(crate) fn not_toml(path: &Path, error: NotToml) -> Self {
@@ -93,8 +109,14 @@ impl ScenarioError {
         let key = (!wrong.key.is_top()).then(|| wrong.key.to_string());
         if let Some((file, line)) = wrong.input {
             let place = line.map_or(String::new(), |line| format!(":{line}"));
-            let named = key.as_deref().map_or(String::new(), |key| format!(" (key {key}, {origin})"));
-            return ScenarioError { message: tidy(&format!("{}{place}: {}{named}", file.display(), wrong.message)), file: Some(file), line, key };
+            let named =
+                key.as_deref().map_or(String::new(), |key| format!(" (key {key}, {origin})"));
+            return ScenarioError {
+                message: tidy(&format!("{}{place}: {}{named}", file.display(), wrong.message)),
+                file: Some(file),
+                line,
+                key,
+            };
         }
         let message = match &key {
             Some(key) => format!("{origin}: key {key}: {}", wrong.message),

@@ -20,12 +20,20 @@ pub struct Inputs {
 
 impl Inputs {
     pub fn of(scenario: &Path, store: Option<&Path>) -> Self {
-        Inputs { beside: scenario.parent().unwrap_or(Path::new("")).to_path_buf(), store: store.map(Path::to_path_buf) }
+        Inputs {
+            beside: scenario.parent().unwrap_or(Path::new("")).to_path_buf(),
+            store: store.map(Path::to_path_buf),
+        }
     }
 
     /// Finds a file and checks its SHA-256 against the written one. Replaces the path by the
     /// absolute path, and writes the SHA-256.
-    pub fn identify(&self, file: &mut String, sha256: &mut Option<String>, key: &Key) -> Result<PathBuf, Wrong> {
+    pub fn identify(
+        &self,
+        file: &mut String,
+        sha256: &mut Option<String>,
+        key: &Key,
+    ) -> Result<PathBuf, Wrong> {
         let path = self.find(file, sha256.as_deref(), key)?;
         let found = hash(&path).map_err(|error| unreadable(&path, key, &error))?;
         self.check(&path, found, file, sha256, key)
@@ -33,13 +41,24 @@ impl Inputs {
 
     /// Finds, checks and identifies a file as [`Inputs::identify`] does, and returns its content.
     /// The returned path is that of the author, for messages.
-    pub fn read(&self, file: &mut String, sha256: &mut Option<String>, key: &Key) -> Result<(PathBuf, Vec<u8>), Wrong> {
+    pub fn read(
+        &self,
+        file: &mut String,
+        sha256: &mut Option<String>,
+        key: &Key,
+    ) -> Result<(PathBuf, Vec<u8>), Wrong> {
         let path = self.find(file, sha256.as_deref(), key)?;
         let mut bytes = Vec::new();
-        let read = open(&path).and_then(|file| file.take(LONGEST_BYTES + 1).read_to_end(&mut bytes));
+        let read =
+            open(&path).and_then(|file| file.take(LONGEST_BYTES + 1).read_to_end(&mut bytes));
         read.map_err(|error| unreadable(&path, key, &error))?;
         if bytes.len() as u64 > LONGEST_BYTES {
-            return Err(Wrong::input(key.clone(), &path, None, format!("is too long: at most {} MiB of such a file are read", LONGEST_BYTES >> 20)));
+            return Err(Wrong::input(
+                key.clone(),
+                &path,
+                None,
+                format!("is too long: at most {} MiB of such a file are read", LONGEST_BYTES >> 20),
+            ));
         }
         let of_author = self.beside.join(&*file);
         self.check(&path, hexadecimal(&Sha256::digest(&bytes)), file, sha256, key)?;
@@ -50,17 +69,32 @@ impl Inputs {
         match (&self.store, sha256) {
             (None, _) => Ok(self.beside.join(file)),
             (Some(store), Some(digest)) => Ok(store.join(digest)),
-            (Some(_), None) => Err(Wrong::at(key.clone(), "has no SHA-256 beside it: inputs are in a store, under their SHA-256")),
+            (Some(_), None) => Err(Wrong::at(
+                key.clone(),
+                "has no SHA-256 beside it: inputs are in a store, under their SHA-256",
+            )),
         }
     }
 
-    fn check(&self, path: &Path, found: String, file: &mut String, sha256: &mut Option<String>, key: &Key) -> Result<PathBuf, Wrong> {
-        if let Some(written) = sha256.as_deref().filter(|written| !written.eq_ignore_ascii_case(&found)) {
-            let message = format!("the file is not the one of this scenario: its SHA-256 is {found}, the scenario says {written}");
+    fn check(
+        &self,
+        path: &Path,
+        found: String,
+        file: &mut String,
+        sha256: &mut Option<String>,
+        key: &Key,
+    ) -> Result<PathBuf, Wrong> {
+        if let Some(written) =
+            sha256.as_deref().filter(|written| !written.eq_ignore_ascii_case(&found))
+        {
+            let message = format!(
+                "the file is not the one of this scenario: its SHA-256 is {found}, the scenario says {written}"
+            );
             return Err(Wrong::input(key.clone(), path, None, message));
         }
         // The scenario keeps the path of its author, even if the content was read from a store.
-        let absolute = std::path::absolute(self.beside.join(&*file)).map_err(|error| unreadable(path, key, &error))?;
+        let absolute = std::path::absolute(self.beside.join(&*file))
+            .map_err(|error| unreadable(path, key, &error))?;
         *file = absolute.to_string_lossy().into_owned();
         *sha256 = Some(found);
         Ok(path.to_path_buf())
@@ -99,7 +133,13 @@ pub fn text_of(bytes: Vec<u8>) -> Result<String, (usize, String)> {
     String::from_utf8(bytes).map_err(|error| {
         let (good, rest) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
         let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
-        (line, format!("found the byte {:02x}, which is not UTF-8: save the file as text in UTF-8", rest[0]))
+        (
+            line,
+            format!(
+                "found the byte {:02x}, which is not UTF-8: save the file as text in UTF-8",
+                rest[0]
+            ),
+        )
     })
 }
 

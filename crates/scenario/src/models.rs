@@ -43,10 +43,20 @@ const FABRICS: &[Model] = &[
         "hosts, switches, rates, delays and error rates of links",
         "error rates lose frames in both directions",
     ),
-    fabric("custom", "-", "link by link; parallel links, hosts with several links", "hosts do not forward"),
+    fabric(
+        "custom",
+        "-",
+        "link by link; parallel links, hosts with several links",
+        "hosts do not forward",
+    ),
 ];
 
-const fn fabric(name: &'static str, source: &'static str, faithful: &'static str, simplified: &'static str) -> Model {
+const fn fabric(
+    name: &'static str,
+    source: &'static str,
+    faithful: &'static str,
+    simplified: &'static str,
+) -> Model {
     Model { kind: "topology", name, source, faithful, simplified }
 }
 
@@ -59,5 +69,10 @@ pub fn models() -> Vec<Model> {
         faithful: profile.about,
         simplified: "no handshake frames",
     });
-    FABRICS.iter().copied().chain(Preset::ALL.iter().map(|preset| preset.model())).chain(wires).collect()
+    FABRICS
+        .iter()
+        .copied()
+        .chain(Preset::ALL.iter().map(|preset| preset.model()))
+        .chain(wires)
+        .collect()
 }

@@ -15,7 +15,9 @@ use toml::{Table, Value};
 /// identifies them, and all other keys of `document` as comments. Without the comment signs the
 /// text equals `document`.
 pub fn text(document: &Document, tree: &Tree, default_transport: bool) -> Result<String, String> {
-    let Value::Table(full) = Value::try_from(document).map_err(|error| error.to_string())? else { return Err("it is no table".into()) };
+    let Value::Table(full) = Value::try_from(document).map_err(|error| error.to_string())? else {
+        return Err("it is no table".into());
+    };
     let merger = Merger { default_transport };
     let mut out = String::new();
     print(&merger.table(&full, Some(tree), &mut Vec::new()), &mut Vec::new(), &mut out);
@@ -59,18 +61,30 @@ impl Merger {
         for (name, value) in full {
             path.push(name.clone());
             let below = written.iter().find(|entry| entry.name == *name).map(|entry| &entry.tree);
-            let kept = below.is_some() || self.names_the_design(path) || tree.is_some() && identifies(name) || by_name && name == "kind";
+            let kept = below.is_some()
+                || self.names_the_design(path)
+                || tree.is_some() && identifies(name)
+                || by_name && name == "kind";
             entries.push((name.clone(), self.node(value, below, kept, path)));
             path.pop();
         }
         // Some written keys stand for others, and the document has only those others.
         for entry in written.iter().filter(|entry| !full.contains_key(&entry.name)) {
-            entries.push((entry.name.clone(), Node::Leaf { value: inline(&value_of(&entry.tree)), kept: true }));
+            entries.push((
+                entry.name.clone(),
+                Node::Leaf { value: inline(&value_of(&entry.tree)), kept: true },
+            ));
         }
         // Written keys come first, in their order in the file.
-        let first = |name: &str| ["format", "name", "kind", "stack"].iter().position(|known| *known == name).unwrap_or(usize::MAX);
+        let first = |name: &str| {
+            ["format", "name", "kind", "stack"]
+                .iter()
+                .position(|known| *known == name)
+                .unwrap_or(usize::MAX)
+        };
         let place = |(name, node): &(String, Node)| {
-            let as_written = written.iter().position(|entry| entry.name == *name).unwrap_or(usize::MAX);
+            let as_written =
+                written.iter().position(|entry| entry.name == *name).unwrap_or(usize::MAX);
             (!node.is_kept(), as_written, first(name))
         };
         entries.sort_by_key(place);
@@ -81,10 +95,14 @@ impl Merger {
         match (value, tree.map(|tree| &tree.value)) {
             (Value::Table(table), _) => self.table(table, tree, path),
             (Value::Array(items), Some(tree::Value::Array(written)))
-                if items.len() == written.len() && !items.is_empty() && items.iter().all(Value::is_table) =>
+                if items.len() == written.len()
+                    && !items.is_empty()
+                    && items.iter().all(Value::is_table) =>
             {
                 let pairs = items.iter().zip(written);
-                let item = |(item, tree): (&Value, &Tree)| item.as_table().map(|table| self.table(table, Some(tree), path));
+                let item = |(item, tree): (&Value, &Tree)| {
+                    item.as_table().map(|table| self.table(table, Some(tree), path))
+                };
                 Node::Tables(pairs.filter_map(item).collect())
             }
             _ => Node::Leaf { value: inline(value), kept },
@@ -118,7 +136,9 @@ impl Node {
     fn is_kept(&self) -> bool {
         match self {
             Node::Leaf { kept, .. } => *kept,
-            Node::Table { entries, written } => *written || entries.iter().any(|(_, node)| node.is_kept()),
+            Node::Table { entries, written } => {
+                *written || entries.iter().any(|(_, node)| node.is_kept())
+            }
             Node::Tables(_) => true,
         }
     }
@@ -175,7 +195,8 @@ fn dotted(name: &str) -> String {
 }
 
 fn key(name: &str) -> String {
-    let bare = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    let bare =
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
     if bare { name.to_string() } else { quoted(name) }
 }
 
@@ -201,10 +222,19 @@ fn quoted(text: &str) -> String {
 fn inline(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
-        Value::Array(items) => format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", ")),
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", "))
+        }
         Value::Table(table) if table.is_empty() => "{}".into(),
         Value::Table(table) => {
-            format!("{{ {} }}", table.iter().map(|(name, value)| format!("{} = {}", key(name), inline(value))).collect::<Vec<_>>().join(", "))
+            format!(
+                "{{ {} }}",
+                table
+                    .iter()
+                    .map(|(name, value)| format!("{} = {}", key(name), inline(value)))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            )
         }
         plain => plain.to_string(),
     }
@@ -217,7 +247,9 @@ fn value_of(tree: &Tree) -> Value {
         tree::Value::Float(number) => Value::Float(*number),
         tree::Value::Boolean(value) => Value::Boolean(*value),
         tree::Value::Array(items) => Value::Array(items.iter().map(value_of).collect()),
-        tree::Value::Table(entries) => Value::Table(entries.iter().map(|entry| (entry.name.clone(), value_of(&entry.tree))).collect()),
+        tree::Value::Table(entries) => Value::Table(
+            entries.iter().map(|entry| (entry.name.clone(), value_of(&entry.tree))).collect(),
+        ),
     }
 }
 
@@ -252,12 +284,20 @@ pub fn hash(document: &Document) -> Result<String, String> {
             Traffic::Permutation(block) => vec![&mut block.sizes],
             Traffic::Pairs(block) => vec![&mut block.sizes],
             Traffic::AllToAll(block) => vec![&mut block.sizes],
-            Traffic::PartitionAggregate(block) => [&mut block.query, &mut block.message, &mut block.background].into_iter().flatten().collect(),
+            Traffic::PartitionAggregate(block) => {
+                [&mut block.query, &mut block.message, &mut block.background]
+                    .into_iter()
+                    .flatten()
+                    .collect()
+            }
             Traffic::HadoopTrace(trace) => {
                 trace.file.clear();
                 continue;
             }
-            Traffic::Incast(_) | Traffic::DatagramSource(_) | Traffic::Hadoop(_) | Traffic::Background(_) => continue,
+            Traffic::Incast(_)
+            | Traffic::DatagramSource(_)
+            | Traffic::Hadoop(_)
+            | Traffic::Background(_) => continue,
         };
         for sizes in sizes {
             if let Sizes::Table(table) = sizes

@@ -8,7 +8,8 @@ pub fn schema() -> String {
     without_null(&mut schema);
     // `kind` is optional in a transport: without it, the transport is TCP.
     if let Some(forms) = schema.pointer_mut("/$defs/Transport/oneOf").and_then(Value::as_array_mut)
-        && let Some(required) = forms.first_mut().and_then(|tcp| tcp.get_mut("required")).and_then(Value::as_array_mut)
+        && let Some(required) =
+            forms.first_mut().and_then(|tcp| tcp.get_mut("required")).and_then(Value::as_array_mut)
     {
         required.retain(|key| key != "kind");
     }

@@ -26,7 +26,11 @@ impl Arrivals {
     pub(crate) fn check(&self) -> Result<(), TrafficError> {
         match self {
             Arrivals::LogNormal { sigma } if !(0.0..=LARGEST_SIGMA).contains(sigma) => {
-                Err(TrafficError::parameter("sigma", sigma, format!("a number from 0 to {LARGEST_SIGMA}")))
+                Err(TrafficError::parameter(
+                    "sigma",
+                    sigma,
+                    format!("a number from 0 to {LARGEST_SIGMA}"),
+                ))
             }
             _ => Ok(()),
         }
@@ -35,13 +39,21 @@ impl Arrivals {
     fn gap(&self, stream: &mut Stream) -> f64 {
         match self {
             Arrivals::Poisson => -libm::log(1.0 - stream.next_f64()),
-            Arrivals::LogNormal { sigma } => libm::exp(sigma * normal(stream) - sigma * sigma / 2.0),
+            Arrivals::LogNormal { sigma } => {
+                libm::exp(sigma * normal(stream) - sigma * sigma / 2.0)
+            }
             Arrivals::Fixed { .. } => 1.0,
         }
     }
     /// Returns the arrivals of `host` at a rate of `per_second` flows per second, from `start` on.
     pub fn times(self, per_second: f64, start: Time, draws: &Draws, host: u32) -> ArrivalTimes {
-        ArrivalTimes { process: self, mean_ps: PS_PER_SECOND / per_second, clock: start, first: true, stream: draws.stream(purpose::GAP, u64::from(host)) }
+        ArrivalTimes {
+            process: self,
+            mean_ps: PS_PER_SECOND / per_second,
+            clock: start,
+            first: true,
+            stream: draws.stream(purpose::GAP, u64::from(host)),
+        }
     }
 }
 
@@ -73,7 +85,12 @@ impl Iterator for ArrivalTimes {
         };
         self.first = false;
         // A rate of 0 has infinite gaps, for which the conversion saturates.
-        self.clock = Time(self.clock.0.checked_add((gap * self.mean_ps + 0.5) as u64).filter(|ps| *ps < u64::MAX - 1_000)?);
+        self.clock = Time(
+            self.clock
+                .0
+                .checked_add((gap * self.mean_ps + 0.5) as u64)
+                .filter(|ps| *ps < u64::MAX - 1_000)?,
+        );
         Some(Time::from_ns(self.clock.round_ns()))
     }
 }
@@ -84,7 +101,8 @@ mod tests {
     use afflux_units::Span;
 
     fn gaps(process: Arrivals, count: usize) -> Vec<f64> {
-        let times: Vec<Time> = process.times(1e6, Time::ZERO, &Draws::new(1, "test"), 4).take(count).collect();
+        let times: Vec<Time> =
+            process.times(1e6, Time::ZERO, &Draws::new(1, "test"), 4).take(count).collect();
         times.windows(2).map(|pair| pair[1].since(pair[0]).as_seconds() * 1e6).collect()
     }
     fn mean(values: &[f64]) -> f64 {
@@ -107,13 +125,17 @@ mod tests {
     #[test]
     fn fixed_gaps_and_whole_nanoseconds() {
         let start = Time::from_ns(10);
-        let thirds = Arrivals::Fixed { random_phase: false }.times(3e9, start, &Draws::new(1, ""), 0);
+        let thirds =
+            Arrivals::Fixed { random_phase: false }.times(3e9, start, &Draws::new(1, ""), 0);
         // The gap is a third of a nanosecond. The clock drifts by no more than the picosecond
         // rounding of each gap.
         let times: Vec<Time> = thirds.take(3_001).collect();
         assert_eq!(times[0], start);
         assert_eq!(times[3_000], start + Span::from_ns(999));
-        let phased: Vec<Time> = Arrivals::Fixed { random_phase: true }.times(1e3, start, &Draws::new(1, ""), 7).take(3).collect();
+        let phased: Vec<Time> = Arrivals::Fixed { random_phase: true }
+            .times(1e3, start, &Draws::new(1, ""), 7)
+            .take(3)
+            .collect();
         assert!(phased[0] > start && phased[0] < start + Span::from_ms(1));
         assert_eq!(phased[1].since(phased[0]), Span::from_ms(1));
         assert!(phased.iter().all(|time| time.0 % 1_000 == 0));
@@ -121,14 +143,22 @@ mod tests {
 
     #[test]
     fn a_rate_of_zero_never_arrives() {
-        assert_eq!(Arrivals::Fixed { random_phase: true }.times(0.0, Time::ZERO, &Draws::new(1, ""), 0).next(), None);
+        assert_eq!(
+            Arrivals::Fixed { random_phase: true }
+                .times(0.0, Time::ZERO, &Draws::new(1, ""), 0)
+                .next(),
+            None
+        );
         assert_eq!(Arrivals::Poisson.times(1e-30, Time::ZERO, &Draws::new(1, ""), 0).next(), None);
         assert!(Arrivals::LogNormal { sigma: f64::NAN }.check().is_err());
     }
 
     #[test]
     fn a_higher_rate_keeps_the_order_of_draws() {
-        let at = |rate| Arrivals::Poisson.times(rate, Time::ZERO, &Draws::new(1, "a"), 0).nth(9).unwrap().0 as f64;
+        let at = |rate| {
+            Arrivals::Poisson.times(rate, Time::ZERO, &Draws::new(1, "a"), 0).nth(9).unwrap().0
+                as f64
+        };
         assert!((at(1e3) / at(2e3) - 2.0).abs() < 1e-6);
     }
 }

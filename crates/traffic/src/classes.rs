@@ -14,7 +14,11 @@ pub struct Classes {
 
 impl Default for Classes {
     fn default() -> Self {
-        Classes { names: vec!["default".to_string()], numbers: FxHashMap::from_iter([("default".to_string(), 0)]), last: 0 }
+        Classes {
+            names: vec!["default".to_string()],
+            numbers: FxHashMap::from_iter([("default".to_string(), 0)]),
+            last: 0,
+        }
     }
 }
 

@@ -25,8 +25,12 @@ impl Deadlines {
     /// its flows.
     pub fn assign(&self, part: &mut Generated, draws: &Draws) {
         let mut streams: BTreeMap<u32, Stream> = BTreeMap::new();
-        for flow in part.flows.iter_mut().chain(&mut part.local).filter(|flow| flow.deadline.is_none()) {
-            let stream = streams.entry(flow.src).or_insert_with(|| draws.stream(purpose::DEADLINE, u64::from(flow.src)));
+        for flow in
+            part.flows.iter_mut().chain(&mut part.local).filter(|flow| flow.deadline.is_none())
+        {
+            let stream = streams
+                .entry(flow.src)
+                .or_insert_with(|| draws.stream(purpose::DEADLINE, u64::from(flow.src)));
             flow.deadline = Some(self.sample(stream.next_f64()));
         }
     }
@@ -46,7 +50,10 @@ mod tests {
         // The median of an exponential is its mean times ln 2.
         assert_eq!(deadlines.sample(0.5), Span::from_ns(13_862_944));
         let draws = 1_000_000;
-        let mean = (0..draws).map(|i| deadlines.sample((i as f64 + 0.5) / draws as f64).0 as f64 / 1e9).sum::<f64>() / draws as f64;
+        let mean = (0..draws)
+            .map(|i| deadlines.sample((i as f64 + 0.5) / draws as f64).0 as f64 / 1e9)
+            .sum::<f64>()
+            / draws as f64;
         // E[max(X, m)] = m + mean * exp(-m / mean).
         assert!((mean - (3.0 + 20.0 * libm::exp(-3.0 / 20.0))).abs() < 1e-3, "{mean}");
     }
@@ -54,7 +61,9 @@ mod tests {
     #[test]
     fn a_source_draws_for_itself_and_what_has_a_deadline_keeps_it() {
         let deadlines = Deadlines { mean: Span::from_ms(20), least: Span::ZERO };
-        let flow = |src: u32, ns: u64| Template::default().flow(0, src, 9, 1, Start::At(Time::from_ns(ns)));
+        let flow = |src: u32, ns: u64| {
+            Template::default().flow(0, src, 9, 1, Start::At(Time::from_ns(ns)))
+        };
         let of = |flows: Vec<_>| {
             let mut part = Generated { flows, ..Generated::default() };
             deadlines.assign(&mut part, &Draws::new(1, "web"));

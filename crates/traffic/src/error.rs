@@ -63,11 +63,29 @@ impl TrafficError {
             _ => None,
         }
     }
-    pub(crate) fn parameter(key: &'static str, found: impl fmt::Display, allowed: impl Into<String>) -> Self {
-        TrafficError::Parameter { key, found: found.to_string(), allowed: allowed.into(), nearest: None }
+    pub(crate) fn parameter(
+        key: &'static str,
+        found: impl fmt::Display,
+        allowed: impl Into<String>,
+    ) -> Self {
+        TrafficError::Parameter {
+            key,
+            found: found.to_string(),
+            allowed: allowed.into(),
+            nearest: None,
+        }
     }
-    pub(crate) fn input(place: Place, found: impl Into<String>, expected: impl Into<String>) -> Self {
-        TrafficError::Input(Box::new(InputError { place, found: found.into(), expected: expected.into(), nearest: None }))
+    pub(crate) fn input(
+        place: Place,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Self {
+        TrafficError::Input(Box::new(InputError {
+            place,
+            found: found.into(),
+            expected: expected.into(),
+            nearest: None,
+        }))
     }
     pub(crate) fn nearest(mut self, found: Option<String>) -> Self {
         if let TrafficError::Input(input) = &mut self {

@@ -112,7 +112,11 @@ impl Generated {
     pub fn name_jobs(&mut self, name: &str, number: u32) {
         for job in &mut self.jobs {
             job.block = number;
-            job.name = if job.name.is_empty() { name.to_string() } else { format!("{name}{JOB_SEPARATOR}{}", job.name) };
+            job.name = if job.name.is_empty() {
+                name.to_string()
+            } else {
+                format!("{name}{JOB_SEPARATOR}{}", job.name)
+            };
         }
     }
 
@@ -143,7 +147,11 @@ impl Generated {
     /// flow with an identifier.
     pub(crate) fn distinct(&self, place_of: impl Fn(i64) -> Place) -> Result<(), TrafficError> {
         match twice(&self.ids()) {
-            Some(twice) => Err(TrafficError::input(place_of(twice).column("id"), format!("{twice} a second time"), "an identifier that no other flow has")),
+            Some(twice) => Err(TrafficError::input(
+                place_of(twice).column("id"),
+                format!("{twice} a second time"),
+                "an identifier that no other flow has",
+            )),
             None => Ok(()),
         }
     }
@@ -195,10 +203,16 @@ impl Generated {
 fn unique(given: &Generated) -> Result<i64, TrafficError> {
     let ids = given.ids();
     if let Some(twice) = twice(&ids) {
-        return Err(TrafficError::parameter("id", format!("{twice} in two flow lists"), "an identifier that no other flow has"));
+        return Err(TrafficError::parameter(
+            "id",
+            format!("{twice} in two flow lists"),
+            "an identifier that no other flow has",
+        ));
     }
     let last = ids.last().copied().unwrap_or(-1);
-    last.checked_add(1).map(|next| next.max(0)).ok_or_else(|| TrafficError::parameter("id", last, "an identifier with room for more above it"))
+    last.checked_add(1).map(|next| next.max(0)).ok_or_else(|| {
+        TrafficError::parameter("id", last, "an identifier with room for more above it")
+    })
 }
 
 fn twice(sorted: &[i64]) -> Option<i64> {
@@ -215,16 +229,25 @@ mod tests {
 
     #[test]
     fn merging_keeps_given_identifiers_and_renumbers_the_rest() {
-        let list = Generated { flows: vec![at(5, 70), at(9, 3)], own_ids: true, ..Generated::default() };
+        let list =
+            Generated { flows: vec![at(5, 70), at(9, 3)], own_ids: true, ..Generated::default() };
         let mut closed = at(0, 0);
         closed.start = Start::After { group: 0, delay: Span::from_ns(1) };
         closed.job = 0;
         let mut opener = at(5, 1);
         opener.group = Some(0);
         let job = Job::new(JobKind::Query, 0, None);
-        let incast = || Generated { flows: vec![opener.clone(), closed.clone()], jobs: vec![job.clone()], groups: 1, ..Generated::default() };
+        let incast = || Generated {
+            flows: vec![opener.clone(), closed.clone()],
+            jobs: vec![job.clone()],
+            groups: 1,
+            ..Generated::default()
+        };
         let all = Generated::merge(vec![incast(), list, incast()]).unwrap();
-        assert_eq!(all.flows.iter().map(|flow| flow.id).collect::<Vec<_>>(), [70, 71, 72, 3, 73, 74]);
+        assert_eq!(
+            all.flows.iter().map(|flow| flow.id).collect::<Vec<_>>(),
+            [70, 71, 72, 3, 73, 74]
+        );
         assert_eq!(all.flows[2].group, Some(1));
         assert_eq!(all.flows[5].start, Start::After { group: 1, delay: Span::from_ns(1) });
         assert_eq!((all.flows[5].job, all.groups, all.jobs.len()), (1, 2, 2));
@@ -233,7 +256,10 @@ mod tests {
     #[test]
     fn jobs_have_the_name_of_their_block() {
         let named = |jobs: &[&str]| {
-            let mut part = Generated { jobs: jobs.iter().map(|name| Job::new(JobKind::Query, name, None)).collect(), ..Generated::default() };
+            let mut part = Generated {
+                jobs: jobs.iter().map(|name| Job::new(JobKind::Query, name, None)).collect(),
+                ..Generated::default()
+            };
             part.name_jobs("query1", 4);
             part.jobs.into_iter().map(|job| (job.name, job.block)).collect::<Vec<_>>()
         };

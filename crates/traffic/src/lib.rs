@@ -62,7 +62,9 @@ pub use arrivals::{ArrivalTimes, Arrivals};
 pub use classes::Classes;
 pub use deadlines::Deadlines;
 pub use error::{InputError, Place, TrafficError};
-pub use flow_list::{FlowColumns, FlowListOptions, HostColumn, LocalFlows, from_columns, read_csv, read_csv_from};
+pub use flow_list::{
+    FlowColumns, FlowListOptions, HostColumn, LocalFlows, from_columns, read_csv, read_csv_from,
+};
 pub use generated::{Generated, JOB_SEPARATOR, Job, JobKind, Template};
 pub use import::capture::{self, Captured, CapturedFlow};
 pub use import::coflow::{self, CoflowOptions, Placement};

@@ -71,7 +71,12 @@ pub struct Framing {
 impl Framing {
     /// Creates the framing for frames with `payload` bytes when full.
     pub fn of(wire: &Wire, payload: u32) -> Self {
-        Framing { payload, header: u32::from(wire.data_header), min_frame: u32::from(wire.min_frame), gap: u32::from(wire.gap) }
+        Framing {
+            payload,
+            header: u32::from(wire.data_header),
+            min_frame: u32::from(wire.min_frame),
+            gap: u32::from(wire.gap),
+        }
     }
     /// Returns the bytes that a flow of `bytes` takes on a link.
     pub fn wire_bytes(&self, bytes: u64) -> u64 {
@@ -87,7 +92,10 @@ impl Framing {
 impl Channel {
     /// Returns the channel with the highest share per rate.
     pub fn busiest(channels: impl IntoIterator<Item = Channel>) -> Option<Channel> {
-        channels.into_iter().filter(|channel| channel.rate.0 > 0).max_by(|a, b| a.share_per_bps().total_cmp(&b.share_per_bps()))
+        channels
+            .into_iter()
+            .filter(|channel| channel.rate.0 > 0)
+            .max_by(|a, b| a.share_per_bps().total_cmp(&b.share_per_bps()))
     }
     fn share_per_bps(&self) -> f64 {
         self.share / self.rate.0 as f64
@@ -97,13 +105,27 @@ impl Channel {
 impl Capacity {
     /// Creates the capacities that `host_payload` needs. The other bases need further fields.
     pub fn new(hosts: u32, host_rate: Rate) -> Self {
-        Capacity { hosts, host_rate, oversubscription: 1.0, bisection: None, busiest: None, framing: None }
+        Capacity {
+            hosts,
+            host_rate,
+            oversubscription: 1.0,
+            bisection: None,
+            busiest: None,
+            framing: None,
+        }
     }
 }
 
 impl LoadBasis {
-    pub const ALL: [LoadBasis; 5] = [LoadBasis::HostPayload, LoadBasis::HostWire, LoadBasis::FabricOversub, LoadBasis::Bisection, LoadBasis::MaxLink];
-    const NAMES: [&'static str; 5] = ["host_payload", "host_wire", "fabric_oversub", "bisection", "max_link"];
+    pub const ALL: [LoadBasis; 5] = [
+        LoadBasis::HostPayload,
+        LoadBasis::HostWire,
+        LoadBasis::FabricOversub,
+        LoadBasis::Bisection,
+        LoadBasis::MaxLink,
+    ];
+    const NAMES: [&'static str; 5] =
+        ["host_payload", "host_wire", "fabric_oversub", "bisection", "max_link"];
 
     /// Returns the name of the basis in scenario files.
     pub fn name(self) -> &'static str {
@@ -112,21 +134,35 @@ impl LoadBasis {
 
     /// Returns the flows per second of one host (of the average host, if sources differ) that offer
     /// `load`.
-    pub fn flows_per_second(self, load: f64, capacity: &Capacity, sizes: &SizeDistribution) -> Result<f64, TrafficError> {
+    pub fn flows_per_second(
+        self,
+        load: f64,
+        capacity: &Capacity,
+        sizes: &SizeDistribution,
+    ) -> Result<f64, TrafficError> {
         if !(load > 0.0 && load.is_finite()) {
             return Err(TrafficError::parameter("load", load, "a number above 0"));
         }
         if capacity.hosts == 0 || capacity.host_rate.0 == 0 {
-            return Err(TrafficError::parameter("load", "no sending host", "at least one host that sends"));
+            return Err(TrafficError::parameter(
+                "load",
+                "no sending host",
+                "at least one host that sends",
+            ));
         }
         let hosts = f64::from(capacity.hosts);
-        let needs = |what: &str| TrafficError::parameter("load_basis", self.name(), format!("another basis: {what}"));
+        let needs = |what: &str| {
+            TrafficError::parameter("load_basis", self.name(), format!("another basis: {what}"))
+        };
         let bits = 8.0 * sizes.mean_drawn();
         Ok(match self {
             LoadBasis::HostPayload => load * capacity.host_rate.0 as f64 / bits,
             LoadBasis::HostWire => {
-                let framing = capacity.framing.ok_or_else(|| needs("the sizes of this traffic's frames are not known"))?;
-                load * capacity.host_rate.0 as f64 / (8.0 * sizes.expect(|bytes| framing.wire_bytes(bytes) as f64))
+                let framing = capacity
+                    .framing
+                    .ok_or_else(|| needs("the sizes of this traffic's frames are not known"))?;
+                load * capacity.host_rate.0 as f64
+                    / (8.0 * sizes.expect(|bytes| framing.wire_bytes(bytes) as f64))
             }
             LoadBasis::FabricOversub => {
                 if !(capacity.oversubscription > 0.0 && capacity.oversubscription.is_finite()) {
@@ -135,12 +171,16 @@ impl LoadBasis {
                 load * capacity.host_rate.0 as f64 / (capacity.oversubscription * bits)
             }
             LoadBasis::Bisection => {
-                let bisection = capacity.bisection.ok_or_else(|| needs("the bisection bandwidth of this fabric is not known"))?;
+                let bisection = capacity
+                    .bisection
+                    .ok_or_else(|| needs("the bisection bandwidth of this fabric is not known"))?;
                 2.0 * load * bisection.0 as f64 / (hosts * bits)
             }
             LoadBasis::MaxLink => {
-                let busiest =
-                    capacity.busiest.filter(|channel| channel.share > 0.0).ok_or_else(|| needs("the most loaded link of this traffic is not known"))?;
+                let busiest = capacity
+                    .busiest
+                    .filter(|channel| channel.share > 0.0)
+                    .ok_or_else(|| needs("the most loaded link of this traffic is not known"))?;
                 load / (hosts * bits * busiest.share_per_bps())
             }
         })
@@ -157,7 +197,10 @@ impl FromStr for LoadBasis {
     type Err = TrafficError;
     fn from_str(text: &str) -> Result<Self, TrafficError> {
         let found = Self::ALL.into_iter().find(|basis| basis.name() == text);
-        found.ok_or_else(|| TrafficError::parameter("load_basis", format!("`{text}`"), Self::NAMES.join(", ")).near(text, &Self::NAMES))
+        found.ok_or_else(|| {
+            TrafficError::parameter("load_basis", format!("`{text}`"), Self::NAMES.join(", "))
+                .near(text, &Self::NAMES)
+        })
     }
 }
 
@@ -176,7 +219,9 @@ mod tests {
         }
     }
     fn rate(basis: LoadBasis, load: f64) -> f64 {
-        basis.flows_per_second(load, &leaf_spine(), &SizeDistribution::fixed(1_000_000).unwrap()).unwrap()
+        basis
+            .flows_per_second(load, &leaf_spine(), &SizeDistribution::fixed(1_000_000).unwrap())
+            .unwrap()
     }
 
     #[test]
@@ -216,12 +261,24 @@ mod tests {
         let sizes = SizeDistribution::fixed(1_000).unwrap();
         let bare = Capacity::new(4, Rate::from_gbps(10));
         for basis in [LoadBasis::HostWire, LoadBasis::Bisection, LoadBasis::MaxLink] {
-            assert!(basis.flows_per_second(0.5, &bare, &sizes).unwrap_err().to_string().contains(basis.name()));
+            assert!(
+                basis
+                    .flows_per_second(0.5, &bare, &sizes)
+                    .unwrap_err()
+                    .to_string()
+                    .contains(basis.name())
+            );
         }
         for load in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(LoadBasis::HostPayload.flows_per_second(load, &bare, &sizes).is_err());
         }
-        assert!("hostwire".parse::<LoadBasis>().unwrap_err().to_string().contains("did you mean `host_wire`"));
+        assert!(
+            "hostwire"
+                .parse::<LoadBasis>()
+                .unwrap_err()
+                .to_string()
+                .contains("did you mean `host_wire`")
+        );
         for basis in LoadBasis::ALL {
             assert_eq!(basis.name().parse::<LoadBasis>().unwrap(), basis);
         }

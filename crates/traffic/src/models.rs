@@ -2,7 +2,13 @@
 
 use afflux_net::Model;
 
-const fn model(kind: &'static str, name: &'static str, source: &'static str, faithful: &'static str, simplified: &'static str) -> Model {
+const fn model(
+    kind: &'static str,
+    name: &'static str,
+    source: &'static str,
+    faithful: &'static str,
+    simplified: &'static str,
+) -> Model {
     Model { kind, name, source, faithful, simplified }
 }
 
@@ -15,7 +21,8 @@ const APPLICATION: &str = "application";
 const IMPORT: &str = "traffic import";
 
 /// Text about distributions that are given by published points.
-const POINTS: &str = "the published points, straight lines between them as in the authors' generators";
+const POINTS: &str =
+    "the published points, straight lines between them as in the authors' generators";
 const BYTES: &str = "sizes are rounded to whole bytes, at least one";
 const PACKETS: &str = "none: sizes are rounded up to whole packets of 1460 B as the scripts do";
 
@@ -24,11 +31,35 @@ const MODELS: &[Model] = &[
     model(SIZES, "solar", "Alibaba Solar RPC 2022; ConWeave generator", POINTS, BYTES),
     model(SIZES, "websearch", "DCTCP, SIGCOMM'10; HPCC generator", POINTS, BYTES),
     model(SIZES, "datamining", "VL2, SIGCOMM'09; ConWeave workloads (7 points)", POINTS, BYTES),
-    model(SIZES, "fbhdp-20", "Facebook Hadoop, SIGCOMM'15; HPCC generator (20 points)", POINTS, BYTES),
-    model(SIZES, "pfabric-websearch", "DCTCP's web search as in pFabric, SIGCOMM'13; ns-2 scripts", POINTS, PACKETS),
-    model(SIZES, "pfabric-datamining", "VL2's data mining as in pFabric, SIGCOMM'13; ns-2 scripts", POINTS, PACKETS),
+    model(
+        SIZES,
+        "fbhdp-20",
+        "Facebook Hadoop, SIGCOMM'15; HPCC generator (20 points)",
+        POINTS,
+        BYTES,
+    ),
+    model(
+        SIZES,
+        "pfabric-websearch",
+        "DCTCP's web search as in pFabric, SIGCOMM'13; ns-2 scripts",
+        POINTS,
+        PACKETS,
+    ),
+    model(
+        SIZES,
+        "pfabric-datamining",
+        "VL2's data mining as in pFabric, SIGCOMM'13; ns-2 scripts",
+        POINTS,
+        PACKETS,
+    ),
     model(SIZES, "imc10", "Benson et al., IMC'10, as in pHost, CoNEXT'15; yaps", POINTS, PACKETS),
-    model(SIZES, "file", "files of the HPCC, ConWeave, ns-2 and Parsimon generators", "jumps, gaps, a first share above 0", BYTES),
+    model(
+        SIZES,
+        "file",
+        "files of the HPCC, ConWeave, ns-2 and Parsimon generators",
+        "jumps, gaps, a first share above 0",
+        BYTES,
+    ),
     model(SIZES, "fixed", "-", "every flow has the size", "none"),
     model(SIZES, "uniform", "-", "whole bytes, both ends included", "none"),
     model(SIZES, "exponential", "-", "inverse of the distribution function", BYTES),
@@ -46,7 +77,13 @@ const MODELS: &[Model] = &[
         "mean kept for every sigma",
         "one clock per host instead of one for all; the first gap is a whole gap",
     ),
-    model(ARRIVALS, "fixed", "-", "equal gaps, in step or with a random phase per host", "starts are rounded to nanoseconds"),
+    model(
+        ARRIVALS,
+        "fixed",
+        "-",
+        "equal gaps, in step or with a random phase per host",
+        "starts are rounded to nanoseconds",
+    ),
     model(
         DEADLINES,
         "exponential",
@@ -54,7 +91,13 @@ const MODELS: &[Model] = &[
         "exponential, what is drawn below the floor counts as the floor; each source draws by itself",
         "deadlines do not depend on sizes: a large flow may have one that cannot be met",
     ),
-    model(LOAD, "host_payload", "HPCC generator", "rate = load*C/(8*E[S]), payload only, traffic within racks included", "none"),
+    model(
+        LOAD,
+        "host_payload",
+        "HPCC generator",
+        "rate = load*C/(8*E[S]), payload only, traffic within racks included",
+        "none",
+    ),
     model(
         LOAD,
         "host_wire",
@@ -62,8 +105,20 @@ const MODELS: &[Model] = &[
         "headers of every frame count (1500/1460 for whole packets)",
         "acknowledgements do not count; the mean is that of the distribution, where the scripts round it (1138 packets for web search)",
     ),
-    model(LOAD, "fabric_oversub", "ConWeave run.py; ABM and Reverie", "rate = load*C/(oversubscription*8*E[S])", "as if all traffic left its rack, as theirs"),
-    model(LOAD, "bisection", "CONGA, SIGCOMM'14", "rate = 2*load*B/(hosts*8*E[S])", "as if all traffic crossed the bisection"),
+    model(
+        LOAD,
+        "fabric_oversub",
+        "ConWeave run.py; ABM and Reverie",
+        "rate = load*C/(oversubscription*8*E[S])",
+        "as if all traffic left its rack, as theirs",
+    ),
+    model(
+        LOAD,
+        "bisection",
+        "CONGA, SIGCOMM'14",
+        "rate = 2*load*B/(hosts*8*E[S])",
+        "as if all traffic crossed the bisection",
+    ),
     model(
         LOAD,
         "max_link",
@@ -78,7 +133,13 @@ const MODELS: &[Model] = &[
         "every host an independent source; destinations uniform, by rack, hot or by a matrix",
         "open loop: a flow starts whatever became of those before",
     ),
-    model(PATTERN, "spatial", "Parsimon's rack-to-rack matrices", "racks by weight, hosts uniform within", "all hosts of a rack send alike"),
+    model(
+        PATTERN,
+        "spatial",
+        "Parsimon's rack-to-rack matrices",
+        "racks by weight, hosts uniform within",
+        "all hosts of a rack send alike",
+    ),
     model(
         PATTERN,
         "incast",
@@ -93,7 +154,13 @@ const MODELS: &[Model] = &[
         "every query is answered by workers drawn for it, with jitter and a deadline; messages and background by Poisson processes of their own",
         "requests take no time; one level of aggregation; sizes are uniform within their ranges, of which alone the sources tell",
     ),
-    model(PATTERN, "permutation", "htsim, MPTCP (SIGCOMM'11)", "all permutations without fixed points are equally likely", "none"),
+    model(
+        PATTERN,
+        "permutation",
+        "htsim, MPTCP (SIGCOMM'11)",
+        "all permutations without fixed points are equally likely",
+        "none",
+    ),
     model(PATTERN, "stride", "Hedera, NSDI'10", "host i to i + stride", "none"),
     model(
         PATTERN,
@@ -102,7 +169,13 @@ const MODELS: &[Model] = &[
         "all at once, in timed steps, or so many at a time per receiver",
         "requests are a fixed delay, not frames",
     ),
-    model(PATTERN, "constant_rate", "-", "one datagram flow per pair, bytes = rate * duration", "none"),
+    model(
+        PATTERN,
+        "constant_rate",
+        "-",
+        "one datagram flow per pair, bytes = rate * duration",
+        "none",
+    ),
     model(
         PATTERN,
         "background",
@@ -131,7 +204,13 @@ const MODELS: &[Model] = &[
         "submission times, bytes of map input, shuffle and output of each job",
         "numbers of tasks are not in the trace: a map per block, a reducer per so many bytes; all jobs share one cluster, first come, first served",
     ),
-    model(IMPORT, "flow list", "CSV or Parquet: start_ns, src, dst, bytes", "every row is checked", "none"),
+    model(
+        IMPORT,
+        "flow list",
+        "CSV or Parquet: start_ns, src, dst, bytes",
+        "every row is checked",
+        "none",
+    ),
     model(
         IMPORT,
         "coflow",
@@ -146,7 +225,13 @@ const MODELS: &[Model] = &[
         "sources, destinations, sizes, starts, identifiers",
         "triggers, failures and endless connections are refused, priorities ignored; starts rounded to nanoseconds",
     ),
-    model(IMPORT, "hpcc", "flow files of HPCC's and ConWeave's ns-3", "sources, destinations, sizes, starts", "priority groups and ports are not used"),
+    model(
+        IMPORT,
+        "hpcc",
+        "flow files of HPCC's and ConWeave's ns-3",
+        "sources, destinations, sizes, starts",
+        "priority groups and ports are not used",
+    ),
 ];
 
 /// Returns one row for each distribution, arrival process, load basis, pattern and importer.
@@ -161,7 +246,9 @@ mod tests {
 
     #[test]
     fn nothing_is_left_out_or_named_twice() {
-        let has = |kind: &str, name: &str| models().iter().filter(|model| model.kind == kind && model.name == name).count() == 1;
+        let has = |kind: &str, name: &str| {
+            models().iter().filter(|model| model.kind == kind && model.name == name).count() == 1
+        };
         assert!(SizeDistribution::names().into_iter().all(|name| has(SIZES, name)));
         assert!(LoadBasis::ALL.into_iter().all(|basis| has(LOAD, basis.name())));
         assert!(models().iter().all(|model| has(model.kind, model.name)));

@@ -35,14 +35,19 @@ pub fn most_unpacked(packed: u64) -> u64 {
 /// Returns the largest unpacked size in bytes of a compressed file, if any file may grow to `least`
 /// bytes.
 pub fn most_of(packed: u64, least: u64) -> u64 {
-    let asked = std::env::var(MAX_UNPACKED).ok().and_then(|text| text.parse::<Bytes>().ok()).map_or(0, |bytes| bytes.0);
+    let asked = std::env::var(MAX_UNPACKED)
+        .ok()
+        .and_then(|text| text.parse::<Bytes>().ok())
+        .map_or(0, |bytes| bytes.0);
     asked.max(least).max(packed.saturating_mul(UNPACKED_TIMES))
 }
 
 /// Returns the message of a file that exceeds the limit.
 pub fn too_much_unpacked(most: u64) -> String {
     let shown = most.div_ceil(1_000_000);
-    format!("more than {shown} MB come out of it, the limit for a compressed file of its size: unpack it first, or set {MAX_UNPACKED} as in {MAX_UNPACKED}=4GB")
+    format!(
+        "more than {shown} MB come out of it, the limit for a compressed file of its size: unpack it first, or set {MAX_UNPACKED} as in {MAX_UNPACKED}=4GB"
+    )
 }
 
 /// Reader of unpacked data that fails if more than `most` bytes come out of the decoder.
@@ -55,7 +60,10 @@ struct Unpacked<R> {
 impl<R: Read> Read for Unpacked<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let read = self.inner.read(buffer)?;
-        self.left = self.left.checked_sub(read as u64).ok_or_else(|| std::io::Error::other(too_much_unpacked(self.most)))?;
+        self.left = self
+            .left
+            .checked_sub(read as u64)
+            .ok_or_else(|| std::io::Error::other(too_much_unpacked(self.most)))?;
         Ok(read)
     }
 }
@@ -68,7 +76,9 @@ pub(crate) fn open(file: &Path) -> Result<Box<dyn BufRead>, TrafficError> {
     let mut reader = BufReader::with_capacity(1 << 16, opened);
     let start = reader.fill_buf().map_err(|error| unreadable(file, &error))?;
     let (gzip, xz) = (start.starts_with(&GZIP_MAGIC), start.starts_with(&XZ_MAGIC));
-    let unpacked = |inner: Box<dyn Read>| Box::new(BufReader::with_capacity(1 << 16, Unpacked { inner, left: most, most }));
+    let unpacked = |inner: Box<dyn Read>| {
+        Box::new(BufReader::with_capacity(1 << 16, Unpacked { inner, left: most, most }))
+    };
     Ok(match () {
         () if gzip => unpacked(Box::new(MultiGzDecoder::new(reader))),
         () if xz => unpacked(Box::new(XzReader::new_mem_limit(reader, true, XZ_MEMORY_KIB))),
@@ -92,16 +102,27 @@ impl<'f, R: BufRead> Lines<'f, R> {
     /// Returns the next line, or `None` at the end.
     pub fn next(&mut self) -> Result<Option<&[u8]>, TrafficError> {
         self.buffer.clear();
-        let read = (&mut self.reader).take(LONGEST_LINE_BYTES).read_until(b'\n', &mut self.buffer).map_err(|error| unreadable(self.file, &error))?;
+        let read = (&mut self.reader)
+            .take(LONGEST_LINE_BYTES)
+            .read_until(b'\n', &mut self.buffer)
+            .map_err(|error| unreadable(self.file, &error))?;
         if read == 0 {
             return Ok(None);
         }
         self.number += 1;
         if read as u64 == LONGEST_LINE_BYTES {
-            return Err(TrafficError::input(self.place(), "a line without an end", "lines of text"));
+            return Err(TrafficError::input(
+                self.place(),
+                "a line without an end",
+                "lines of text",
+            ));
         }
         let line = self.buffer.trim_ascii();
-        Ok(Some(if self.number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii() } else { line }))
+        Ok(Some(if self.number == 1 {
+            line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii()
+        } else {
+            line
+        }))
     }
     /// Returns the next line that is neither blank nor a comment (`#`).
     pub fn next_filled(&mut self) -> Result<Option<&[u8]>, TrafficError> {
@@ -143,7 +164,13 @@ pub(crate) fn whole(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || digits.len() > 20 {
         return None;
     }
-    digits.iter().try_fold(0u64, |value, byte| if byte.is_ascii_digit() { value.checked_mul(10)?.checked_add(u64::from(byte - b'0')) } else { None })
+    digits.iter().try_fold(0u64, |value, byte| {
+        if byte.is_ascii_digit() {
+            value.checked_mul(10)?.checked_add(u64::from(byte - b'0'))
+        } else {
+            None
+        }
+    })
 }
 
 /// Returns a decimal number such as `2.000000027` times `scale`, rounded to the nearest whole
@@ -154,15 +181,19 @@ pub(crate) fn decimal(text: &[u8], scale: u64) -> Option<u64> {
         Some(dot) => (&text[..dot], &text[dot + 1..]),
         None => (text, &text[text.len()..]),
     };
-    let plain = integer.iter().chain(fraction).all(u8::is_ascii_digit) && !(integer.is_empty() && fraction.is_empty());
+    let plain = integer.iter().chain(fraction).all(u8::is_ascii_digit)
+        && !(integer.is_empty() && fraction.is_empty());
     if !plain || fraction.len() > 18 {
         let value = number(text)? * scale as f64;
-        return (0.0..18_446_744_073_709_549_568.0).contains(&value).then_some((value + 0.5) as u64);
+        return (0.0..18_446_744_073_709_549_568.0)
+            .contains(&value)
+            .then_some((value + 0.5) as u64);
     }
     let integer = if integer.is_empty() { 0 } else { whole(integer)? };
     let part = if fraction.is_empty() { 0 } else { u128::from(whole(fraction)?) };
     let power = 10u128.pow(fraction.len() as u32);
-    let value = u128::from(integer) * u128::from(scale) + (part * u128::from(scale) + power / 2) / power;
+    let value =
+        u128::from(integer) * u128::from(scale) + (part * u128::from(scale) + power / 2) / power;
     u64::try_from(value).ok()
 }
 
@@ -181,7 +212,9 @@ mod tests {
         assert_eq!(decimal(b"2", 1_000), Some(2_000));
         assert_eq!(decimal(b".0005", 1_000), Some(1));
         assert_eq!(decimal(b"1e-3", 1_000_000), Some(1_000));
-        for wrong in [&b"-1"[..], b"", b".", b"1.2.3", b"nan", b"inf", b"99999999999999999999", b"1e30"] {
+        for wrong in
+            [&b"-1"[..], b"", b".", b"1.2.3", b"nan", b"inf", b"99999999999999999999", b"1e30"]
+        {
             assert_eq!(decimal(wrong, 1_000_000_000), None, "{}", shown(wrong));
         }
         assert_eq!(whole(b"18446744073709551615"), Some(u64::MAX));
@@ -191,8 +224,12 @@ mod tests {
 
     #[test]
     fn lines_and_words() {
-        let mut lines = Lines::new(&b"\xef\xbb\xbf# head\r\n\n a  b\t c \r\nend"[..], Path::new("f"));
-        assert_eq!(words(lines.next_filled().unwrap().unwrap()).collect::<Vec<_>>(), [b"a", b"b", b"c"]);
+        let mut lines =
+            Lines::new(&b"\xef\xbb\xbf# head\r\n\n a  b\t c \r\nend"[..], Path::new("f"));
+        assert_eq!(
+            words(lines.next_filled().unwrap().unwrap()).collect::<Vec<_>>(),
+            [b"a", b"b", b"c"]
+        );
         assert_eq!(lines.number, 3);
         assert_eq!(lines.next_filled().unwrap(), Some(&b"end"[..]));
         assert_eq!(lines.next_filled().unwrap(), None);

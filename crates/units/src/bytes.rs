@@ -5,7 +5,8 @@ use crate::parse::{self, ParseError, Unit};
 use std::fmt;
 use std::str::FromStr;
 
-const UNITS: &[Unit] = &[("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("TB", 1_000_000_000_000)];
+const UNITS: &[Unit] =
+    &[("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("TB", 1_000_000_000_000)];
 const READ_UNITS: &[Unit] = &[
     ("B", 1),
     ("kB", 1_000),

@@ -20,11 +20,18 @@ pub(crate) type Unit = (&'static str, u128);
 
 /// Parses `text` as a decimal number followed by one of `units`. The value is rounded to the
 /// nearest whole base unit. All arithmetic is decimal, so `"0.1us"` is exactly 100,000 ps.
-pub(crate) fn quantity(text: &str, what: &'static str, expected: &'static str, units: &[Unit]) -> Result<u64, ParseError> {
+pub(crate) fn quantity(
+    text: &str,
+    what: &'static str,
+    expected: &'static str,
+    units: &[Unit],
+) -> Result<u64, ParseError> {
     let found = || text.to_string();
     let malformed = || ParseError::Malformed { found: found(), what, expected };
     let trimmed = text.trim();
-    let split = trimmed.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | '-' | '+'))).unwrap_or(trimmed.len());
+    let split = trimmed
+        .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | '-' | '+')))
+        .unwrap_or(trimmed.len());
     // Exponents ("1e6") are not accepted: units express the scale.
     let (number, unit) = (trimmed[..split].replace('_', ""), trimmed[split..].trim());
     if number.is_empty() {
@@ -58,6 +65,10 @@ pub(crate) fn quantity(text: &str, what: &'static str, expected: &'static str, u
 
 /// Prints `value` in the largest of `units` (sorted from small to large) that divides it without a remainder.
 pub(crate) fn print(value: u64, units: &[Unit]) -> String {
-    let (name, scale) = units.iter().rev().find(|(_, scale)| value as u128 >= *scale && (value as u128).is_multiple_of(*scale)).unwrap_or(&units[0]);
+    let (name, scale) = units
+        .iter()
+        .rev()
+        .find(|(_, scale)| value as u128 >= *scale && (value as u128).is_multiple_of(*scale))
+        .unwrap_or(&units[0]);
     format!("{}{}", value as u128 / scale, name)
 }

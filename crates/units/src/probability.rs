@@ -29,10 +29,14 @@ impl Probability {
 impl FromStr for Probability {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        let malformed =
-            || ParseError::Malformed { found: text.to_string(), what: "probability", expected: "a number from 0 to 1, or a percentage as in \"1%\"" };
+        let malformed = || ParseError::Malformed {
+            found: text.to_string(),
+            what: "probability",
+            expected: "a number from 0 to 1, or a percentage as in \"1%\"",
+        };
         let trimmed = text.trim();
-        let (number, scale) = trimmed.strip_suffix('%').map_or((trimmed, 1.0), |n| (n.trim(), 100.0));
+        let (number, scale) =
+            trimmed.strip_suffix('%').map_or((trimmed, 1.0), |n| (n.trim(), 100.0));
         let value: f64 = number.parse().map_err(|_| malformed())?;
         Probability::new(value / scale).ok_or_else(malformed)
     }

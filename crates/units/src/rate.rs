@@ -5,7 +5,13 @@ use crate::parse::{self, ParseError, Unit};
 use std::fmt;
 use std::str::FromStr;
 
-const UNITS: &[Unit] = &[("bps", 1), ("kbps", 1_000), ("Mbps", 1_000_000), ("Gbps", 1_000_000_000), ("Tbps", 1_000_000_000_000)];
+const UNITS: &[Unit] = &[
+    ("bps", 1),
+    ("kbps", 1_000),
+    ("Mbps", 1_000_000),
+    ("Gbps", 1_000_000_000),
+    ("Tbps", 1_000_000_000_000),
+];
 const READ_UNITS: &[Unit] = &[
     ("bps", 1),
     ("kbps", 1_000),
@@ -51,7 +57,11 @@ impl Rate {
             shift += 1;
         }
         let multiplier = ((8_000_000_000_000u128 << shift) + self.0 as u128 / 2) / self.0 as u128;
-        Pace { multiplier: multiplier as u64, half: if shift == 0 { 0 } else { 1 << (shift - 1) }, shift }
+        Pace {
+            multiplier: multiplier as u64,
+            half: if shift == 0 { 0 } else { 1 << (shift - 1) },
+            shift,
+        }
     }
     pub fn as_gbps(self) -> f64 {
         self.0 as f64 / 1e9
@@ -84,7 +94,13 @@ impl Pace {
 impl FromStr for Rate {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        parse::quantity(text, "rate", "a number with bps, kbps, Mbps, Gbps or Tbps, as in \"100Gbps\"", READ_UNITS).map(Rate)
+        parse::quantity(
+            text,
+            "rate",
+            "a number with bps, kbps, Mbps, Gbps or Tbps, as in \"100Gbps\"",
+            READ_UNITS,
+        )
+        .map(Rate)
     }
 }
 impl fmt::Display for Rate {
@@ -102,20 +118,29 @@ mod tests {
         assert_eq!(Rate::from_gbps(100).serialize(1_500), Span(120_000));
         assert_eq!(Rate::from_gbps(400).serialize(1_500), Span::from_ns(30));
         // Compares with exact division.
-        for rate in [1_000_000, 3_000_000, 33_333_333_333, 7, 999_999_937, 2_666_666_667, 1_600_000_000_000] {
+        for rate in
+            [1_000_000, 3_000_000, 33_333_333_333, 7, 999_999_937, 2_666_666_667, 1_600_000_000_000]
+        {
             for bytes in [1u64, 64, 1_500, 9_216, 65_535, 131_071] {
                 let exact = (bytes as u128 * 8_000_000_000_000 + rate as u128 / 2) / rate as u128;
                 let ours = Rate(rate).serialize(bytes).0 as u128;
                 // Tolerance: one picosecond, or half a unit in the last of the multiplier's 45 or
                 // more bits.
-                assert!(ours.abs_diff(exact) <= 1 + (exact >> 46), "{rate} bps, {bytes} B: {ours}, exactly {exact}");
+                assert!(
+                    ours.abs_diff(exact) <= 1 + (exact >> 46),
+                    "{rate} bps, {bytes} B: {ours}, exactly {exact}"
+                );
             }
         }
         // Sizes far above a frame: blocks of files, buffers, flows.
         for rate in [1_200_000_000, 450_000_000_000, 100_000_000_000, 1_000_000, 7] {
             for bytes in [131_072u64, 1_000_000, 134_217_728, 10_000_000_000] {
                 let exact = (bytes as u128 * 8_000_000_000_000 + rate as u128 / 2) / rate as u128;
-                assert_eq!(Rate(rate).serialize(bytes).0 as u128, exact.min(u64::MAX.into()), "{rate} bps, {bytes} B");
+                assert_eq!(
+                    Rate(rate).serialize(bytes).0 as u128,
+                    exact.min(u64::MAX.into()),
+                    "{rate} bps, {bytes} B"
+                );
             }
         }
         assert_eq!(Rate::from_mbps(300).serialize(1), Span(26_667));

@@ -6,7 +6,8 @@ use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 use std::str::FromStr;
 
-const UNITS: &[Unit] = &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)];
+const UNITS: &[Unit] =
+    &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)];
 const READ_UNITS: &[Unit] = &[
     ("ps", 1),
     ("ns", 1_000),
@@ -92,7 +93,13 @@ impl AddAssign for Span {
 impl FromStr for Span {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        parse::quantity(text, "time", "a number with ps, ns, us, ms, s, min or h, as in \"1us\"", READ_UNITS).map(Span)
+        parse::quantity(
+            text,
+            "time",
+            "a number with ps, ns, us, ms, s, min or h, as in \"1us\"",
+            READ_UNITS,
+        )
+        .map(Span)
     }
 }
 impl fmt::Display for Span {
@@ -123,9 +130,14 @@ mod tests {
 
     #[test]
     fn refuses_what_is_not_a_time() {
-        for (text, says) in
-            [("1", "wrong unit"), ("5Gbps", "wrong unit"), ("-1us", "negative"), ("us", "not a time"), ("1.2.3us", "not a time"), ("99999999999s", "too large")]
-        {
+        for (text, says) in [
+            ("1", "wrong unit"),
+            ("5Gbps", "wrong unit"),
+            ("-1us", "negative"),
+            ("us", "not a time"),
+            ("1.2.3us", "not a time"),
+            ("99999999999s", "too large"),
+        ] {
             let error = text.parse::<Span>().unwrap_err().to_string();
             assert!(error.contains(says), "{text}: {error}");
         }

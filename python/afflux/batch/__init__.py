@@ -27,7 +27,18 @@ from .manifest import Manifest, Task
 from .place import Busy, home, locked
 from .point import Point, Source, load
 
-__all__ = ["Busy", "Failure", "Outcome", "Point", "Silent", "Source", "Watch", "home", "load", "run"]
+__all__ = [
+    "Busy",
+    "Failure",
+    "Outcome",
+    "Point",
+    "Silent",
+    "Source",
+    "Watch",
+    "home",
+    "load",
+    "run",
+]
 
 
 @dataclass(frozen=True)
@@ -64,7 +75,11 @@ class Outcome:
     @property
     def warnings(self) -> list[str]:
         """Each warning once. A warning that only some points have names one of them."""
-        where = {warning: f" (in {len(keys)} of {self.points} points, as in {keys[0]})" for warning, keys in self.warned.items() if len(keys) < self.points}
+        where = {
+            warning: f" (in {len(keys)} of {self.points} points, as in {keys[0]})"
+            for warning, keys in self.warned.items()
+            if len(keys) < self.points
+        }
         return [warning + where.get(warning, "") for warning in self.warned]
 
     @property
@@ -131,14 +146,18 @@ def run(
     if strict and warned:
         raise _core.ScenarioError("\nerror: ".join(warned))
     if twice := [key for key, count in Counter(task.key for task in tasks).items() if count > 1]:
-        raise ValueError(f"two points are {min(twice)}: points of the same name need different seeds")
+        raise ValueError(
+            f"two points are {min(twice)}: points of the same name need different seeds"
+        )
     durable.make_dir(out)
     with locked(out):
         manifest = Manifest.read(out)
         durable.remove_leftovers(out)
         manifest.write()
         if executor is not None:
-            executor.claim(manifest.storage_owner(), [] if manifest.points else [task.key for task in tasks])
+            executor.claim(
+                manifest.storage_owner(), [] if manifest.points else [task.key for task in tasks]
+            )
         others = tuple(manifest.points.keys() - {task.key for task in tasks})
         done = set()
         for place, task in enumerate(tasks):
@@ -147,7 +166,13 @@ def run(
             if not fresh and manifest.holds(task):
                 done.add(task.key)
         builds = {manifest.points[key].get("build") for key in done} - {build()}
-        notes = [f"some results are from another build of afflux {__version__}: remove {out} to simulate all points again"] if builds else []
+        notes = (
+            [
+                f"some results are from another build of afflux {__version__}: remove {out} to simulate all points again"
+            ]
+            if builds
+            else []
+        )
         notes += manifest.notes
         watch.listed({task.key: task.dir for task in tasks}, done)
         watch.begin(len(tasks), len(done))
@@ -157,10 +182,20 @@ def run(
         elif missing:
             with named("local", jobs=jobs) as ours:
                 _simulate(missing, manifest, ours, watch)
-        failures = [Failure(task.key, manifest.points[task.key]["error"]) for task in tasks if manifest.points[task.key]["status"] == "failed"]
+        failures = [
+            Failure(task.key, manifest.points[task.key]["error"])
+            for task in tasks
+            if manifest.points[task.key]["status"] == "failed"
+        ]
         failed = {failure.point for failure in failures}
-        results = {(task.point.name, task.seed): Result.open(task.dir) for task in tasks if task.key not in failed}
-    return Outcome(out, results, (*refused, *failures), len(done), tuple(notes), warned, len(tasks), others)
+        results = {
+            (task.point.name, task.seed): Result.open(task.dir)
+            for task in tasks
+            if task.key not in failed
+        }
+    return Outcome(
+        out, results, (*refused, *failures), len(done), tuple(notes), warned, len(tasks), others
+    )
 
 
 def _warned(tasks: Sequence[Task]) -> Mapping[str, Sequence[str]]:
@@ -171,7 +206,9 @@ def _warned(tasks: Sequence[Task]) -> Mapping[str, Sequence[str]]:
     return having
 
 
-def _validated(points: Sequence[Point], out: Path, threads: int, all_valid: bool, watch: Watch) -> tuple[list[Task], list[Failure]]:
+def _validated(
+    points: Sequence[Point], out: Path, threads: int, all_valid: bool, watch: Watch
+) -> tuple[list[Task], list[Failure]]:
     tasks: list[Task] = []
     wrong: list[Failure] = []
     for place, point in enumerate(points):
@@ -182,7 +219,11 @@ def _validated(points: Sequence[Point], out: Path, threads: int, all_valid: bool
         except _core.ScenarioError as error:
             if all_valid:
                 raise
-            wrong.append(Failure(point.name if point.seed is None else f"{point.name}-{point.seed}", str(error)))
+            wrong.append(
+                Failure(
+                    point.name if point.seed is None else f"{point.name}-{point.seed}", str(error)
+                )
+            )
     return tasks, wrong
 
 

@@ -86,21 +86,46 @@ class Sweep(Displayed):
         `deterministic`, and each metric with the ends of its 95 % interval (`…_low`, `…_high`;
         empty if there is no interval)."""
         every = self.combinations
-        names = list(dict.fromkeys(name for row in self.rows for name in row if any(name in one.means for one in every)))
-        head = [*self.keys, "finished", "failed", "deterministic", *(f"{name}{end}" for name in names for end in ("", "_low", "_high"))]
+        names = list(
+            dict.fromkeys(
+                name for row in self.rows for name in row if any(name in one.means for one in every)
+            )
+        )
+        head = [
+            *self.keys,
+            "finished",
+            "failed",
+            "deterministic",
+            *(f"{name}{end}" for name in names for end in ("", "_low", "_high")),
+        ]
         lines: list[list[Any]] = [head]
         for one in every:
-            values = [settings.shown(value) if isinstance(value, list | dict | bool) else value for value in one.values.values()]
+            values = [
+                settings.shown(value) if isinstance(value, list | dict | bool) else value
+                for value in one.values.values()
+            ]
             found = [one.means.get(name) for name in names]
-            ends = [cell for value in found for cell in ((value.mean, value.low, value.high) if value else (None, None, None))]
-            lines.append([*values, one.finished, one.failed, settings.shown(one.deterministic), *ends])
+            ends = [
+                cell
+                for value in found
+                for cell in ((value.mean, value.low, value.high) if value else (None, None, None))
+            ]
+            lines.append(
+                [*values, one.finished, one.failed, settings.shown(one.deterministic), *ends]
+            )
         return csvtext.lines(lines)
 
     def to_csv(self) -> str:
         """Returns the rows as CSV. Unknown values are empty cells. Text that a spreadsheet would
         read as a formula begins with an apostrophe."""
         keys = list(self.rows[0])
-        cells = ([settings.shown(item) if isinstance(item := row[key], list | dict | bool) else item for key in keys] for row in self.rows)
+        cells = (
+            [
+                settings.shown(item) if isinstance(item := row[key], list | dict | bool) else item
+                for key in keys
+            ]
+            for row in self.rows
+        )
         return csvtext.lines([keys, *cells])
 
     def to_table(self) -> Table:
@@ -109,7 +134,9 @@ class Sweep(Displayed):
         return Table("sweep", self._arrow())
 
     def _arrow(self) -> _core.Table:
-        return _core.table_of([(key, _column([row[key] for row in self.rows])) for key in self.rows[0]])
+        return _core.table_of(
+            [(key, _column([row[key] for row in self.rows])) for key in self.rows[0]]
+        )
 
     def write(self) -> None:
         """Writes both files of the table, and the table of the means."""
@@ -131,11 +158,22 @@ class Sweep(Displayed):
             ("seeds", f"{len(seeds):,}: {settings.brief_seeds(seeds)}"),
             ("table", str(self.path)),
         ]
-        metrics = [metric for metric in SHORT if any(one.means[metric.name].mean for one in every if metric.name in one.means)]
+        metrics = [
+            metric
+            for metric in SHORT
+            if any(one.means[metric.name].mean for one in every if metric.name in one.means)
+        ]
         cells = [[settings.shown(value) for value in one.values.values()] for one in every]
         for line, one in zip(cells, every, strict=True):
-            line += [metric.show(one.means[metric.name].mean) if metric.name in one.means else "–" for metric in metrics]
-        title = f"Sweep over {', '.join(self.keys)}: means of {len(every):,} combinations" if self.keys else "Sweep of one design: means"
+            line += [
+                metric.show(one.means[metric.name].mean) if metric.name in one.means else "–"
+                for metric in metrics
+            ]
+        title = (
+            f"Sweep over {', '.join(self.keys)}: means of {len(every):,} combinations"
+            if self.keys
+            else "Sweep of one design: means"
+        )
         head = [*settings.short(self.keys), *(metric.title for metric in metrics)]
         return Card(title, facts, Grid(head, cells, left=len(self.keys)))
 
@@ -154,7 +192,9 @@ def _combination(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Comb
             # the values of only these seeds agree.
             low, high = (interval(known) if len({*known}) > 1 else None) or (None, None)
             means[name] = Mean(mean(known), low, high)
-    return Combination({key: rows[0][key] for key in keys}, len(done), len(rows) - len(done), len(samples), means)
+    return Combination(
+        {key: rows[0][key] for key in keys}, len(done), len(rows) - len(done), len(samples), means
+    )
 
 
 def _column(values: list[Any]) -> list[Any]:
@@ -195,31 +235,51 @@ def sweep(
     for key, values in vary.items():
         _check(key, [settings.shown(item) for item in values])
     fixed = dict(set or {})
-    chosen_seeds = None if seeds is None else list(itertools.islice(seeds, settings.MOST_POINTS + 1))
+    chosen_seeds = (
+        None if seeds is None else list(itertools.islice(seeds, settings.MOST_POINTS + 1))
+    )
     settings.limited(*map(len, vary.values()), 1 if chosen_seeds is None else len(chosen_seeds))
-    combinations = [dict(zip(vary, values, strict=True)) for values in itertools.product(*vary.values())]
+    combinations = [
+        dict(zip(vary, values, strict=True)) for values in itertools.product(*vary.values())
+    ]
     first = _first_valid(scenario, [{**fixed, **changes} for changes in combinations])
     every_seed = [first.seed] if chosen_seeds is None else chosen_seeds
     # If no key is varied, the only design has the name of the scenario.
     names = [settings.point_name(changes) or first.name for changes in combinations]
-    points = [Point(name, scenario, {**fixed, **changes}, seed) for name, changes in zip(names, combinations, strict=True) for seed in every_seed]
+    points = [
+        Point(name, scenario, {**fixed, **changes}, seed)
+        for name, changes in zip(names, combinations, strict=True)
+        for seed in every_seed
+    ]
     place = Path(out) if out is not None else Path("out") / f"sweep-{first.name}"
     points_place = home(place)
     with opened(executor, jobs=jobs, address=address, storage=storage) as chosen:
-        outcome = run(points, points_place, fresh=fresh, watch=watch, executor=chosen, all_valid=False, strict=strict)
+        outcome = run(
+            points,
+            points_place,
+            fresh=fresh,
+            watch=watch,
+            executor=chosen,
+            all_valid=False,
+            strict=strict,
+        )
     if others := sorted(outcome.others):
         shown = f"{', '.join(others[:3])}{', …' if others[3:] else ''}"
         of = f"{len(others):,} point{'s' if len(others) != 1 else ''} of an earlier sweep"
         note = f"{points_place} also holds {of} ({shown}), which {TABLE} does not have: remove {'them' if others[1:] else 'it'}, or choose another directory"
         outcome = replace(outcome, notes=(*outcome.notes, note))
-    found = Sweep(tuple(vary), tuple(_rows(list(vary), points, outcome, metrics)), outcome, place / TABLE)
+    found = Sweep(
+        tuple(vary), tuple(_rows(list(vary), points, outcome, metrics)), outcome, place / TABLE
+    )
     found.write()
     return found
 
 
 def _check(key: str, texts: Sequence[str]) -> None:
     if key in ("run.seed", "name"):
-        raise ValueError(f"{key} cannot be varied: {'write --seeds instead' if key == 'run.seed' else 'the points are named after the varied keys'}")
+        raise ValueError(
+            f"{key} cannot be varied: {'write --seeds instead' if key == 'run.seed' else 'the points are named after the varied keys'}"
+        )
     if not texts:
         raise ValueError(f"{key}: no values")
     if twice := [text for text in texts if texts.count(text) > 1]:
@@ -238,15 +298,29 @@ def _first_valid(scenario: Source, combinations: Iterable[Mapping[str, Any]]) ->
     raise wrong[0]
 
 
-def _rows(keys: Sequence[str], points: Sequence[Point], outcome: Outcome, asked: Sequence[Metric]) -> Iterator[dict[str, Any]]:
+def _rows(
+    keys: Sequence[str], points: Sequence[Point], outcome: Outcome, asked: Sequence[Metric]
+) -> Iterator[dict[str, Any]]:
     errors = {failure.point: failure.error for failure in outcome.failures}
     summaries = [result.summary for result in outcome.results.values()]
-    every = {metric.name: metric for metric in (*METRICS, *of_blocks(summaries), *of_classes(summaries), *asked)}.values()
-    metrics = [metric for metric in every if any(metric.of(summary) is not None for summary in summaries)]
+    every = {
+        metric.name: metric
+        for metric in (*METRICS, *of_blocks(summaries), *of_classes(summaries), *asked)
+    }.values()
+    metrics = [
+        metric for metric in every if any(metric.of(summary) is not None for summary in summaries)
+    ]
     for point in points:
         assert point.seed is not None
         result = outcome.results.get((point.name, point.seed))
         summary = result.summary if result else {}
-        row = {key: point.set[key] for key in keys} | {"seed": point.seed, "status": "finished" if result else "failed"}
+        row = {key: point.set[key] for key in keys} | {
+            "seed": point.seed,
+            "status": "finished" if result else "failed",
+        }
         row |= {metric.name: metric.of(summary) if result else None for metric in metrics}
-        yield row | {key: summary.get(key) for key in ("packet_hops", "result_hash")} | {"error": errors.get(f"{point.name}-{point.seed}")}
+        yield (
+            row
+            | {key: summary.get(key) for key in ("packet_hops", "result_hash")}
+            | {"error": errors.get(f"{point.name}-{point.seed}")}
+        )

@@ -42,15 +42,38 @@ class Task:
         # The number of threads does not change the result.
         same = re.sub(r"(?m)^threads = \d+$", "", loaded.resolved)
         digest = hashlib.sha256(same.encode()).hexdigest()
-        return cls(point, key, loaded.seed, out / key, loaded.hash, digest, loaded.resolved, tuple(map(str, loaded.warnings)))
+        return cls(
+            point,
+            key,
+            loaded.seed,
+            out / key,
+            loaded.hash,
+            digest,
+            loaded.resolved,
+            tuple(map(str, loaded.warnings)),
+        )
 
     def order(self) -> Order:
-        return Order(self.resolved, os.path.abspath(self.point.path), os.path.abspath(self.dir), toml.inputs(self.resolved))
+        return Order(
+            self.resolved,
+            os.path.abspath(self.point.path),
+            os.path.abspath(self.dir),
+            toml.inputs(self.resolved),
+        )
 
     def entry(self, answer: Answer) -> dict[str, Any]:
         """The entry of this point in the manifest."""
-        head = {"scenario": str(self.point.path), "set": {key: toml.value(value) for key, value in self.point.set.items()}, "seed": self.seed}
-        head |= {"scenario_hash": self.scenario_hash, "digest": self.digest, "afflux_version": __version__, "build": build()}
+        head = {
+            "scenario": str(self.point.path),
+            "set": {key: toml.value(value) for key, value in self.point.set.items()},
+            "seed": self.seed,
+        }
+        head |= {
+            "scenario_hash": self.scenario_hash,
+            "digest": self.digest,
+            "afflux_version": __version__,
+            "build": build(),
+        }
         error = answer.error or self._foreign(answer)
         if error is None:
             return head | {"status": "finished", "wall_s": answer.wall_s} | answer.said
@@ -72,7 +95,10 @@ def entries(path: Path) -> tuple[dict[str, dict[str, Any]], str | None]:
     """Returns the points of a manifest and the identifier of its batch. Raises `NotAsWritten`."""
     found = read_object(path.read_bytes(), path)
     points, id = found.get("points"), found.get("id")
-    if not isinstance(points, dict) or not all(isinstance(entry, dict) and entry.get("status") in ("finished", "failed") for entry in points.values()):
+    if not isinstance(points, dict) or not all(
+        isinstance(entry, dict) and entry.get("status") in ("finished", "failed")
+        for entry in points.values()
+    ):
         raise NotAsWritten(path, "points are no object of finished and failed points")
     if id is not None and not (isinstance(id, str) and re.fullmatch(r"[0-9a-f]{32}", id)):
         raise NotAsWritten(path, "id is no identifier")
@@ -80,7 +106,9 @@ def entries(path: Path) -> tuple[dict[str, dict[str, Any]], str | None]:
 
 
 class Manifest:
-    def __init__(self, path: Path, points: dict[str, dict[str, Any]], id: str | None = None) -> None:
+    def __init__(
+        self, path: Path, points: dict[str, dict[str, Any]], id: str | None = None
+    ) -> None:
         self.path, self.points = path, points
         #: Identifier of this batch, for shared storage.
         self.id = id or uuid.uuid4().hex
@@ -99,12 +127,20 @@ class Manifest:
     def storage_owner(self) -> dict[str, str]:
         """Identity of the batch whose results a folder on shared storage holds, written to that
         folder."""
-        return {"batch": self.id, "dir": os.path.abspath(self.path.parent), "host": socket.gethostname()}
+        return {
+            "batch": self.id,
+            "dir": os.path.abspath(self.path.parent),
+            "host": socket.gethostname(),
+        }
 
     def holds(self, task: Task) -> bool:
         """True if the result of this point exists and is undamaged."""
         entry = self.points.get(task.key, {})
-        if (entry.get("status"), entry.get("digest"), entry.get("afflux_version")) != ("finished", task.digest, __version__):
+        if (entry.get("status"), entry.get("digest"), entry.get("afflux_version")) != (
+            "finished",
+            task.digest,
+            __version__,
+        ):
             return False
         try:
             result = Result.open(task.dir)
@@ -113,7 +149,9 @@ class Manifest:
         except FileNotFoundError:
             return False
         except DamagedResult as error:
-            self.notes.append(f"{task.key} was simulated again: {str(error).partition(': restore')[0]}")
+            self.notes.append(
+                f"{task.key} was simulated again: {str(error).partition(': restore')[0]}"
+            )
             return False
 
     def put(self, key: str, entry: dict[str, Any]) -> None:
@@ -122,5 +160,9 @@ class Manifest:
 
     def write(self) -> None:
         """Replaces the file atomically: a reader finds the old or the new manifest."""
-        text = json.dumps({"format": 1, "id": self.id, "points": dict(sorted(self.points.items()))}, indent=1, ensure_ascii=False)
+        text = json.dumps(
+            {"format": 1, "id": self.id, "points": dict(sorted(self.points.items()))},
+            indent=1,
+            ensure_ascii=False,
+        )
         durable.write_text(self.path, text + "\n")

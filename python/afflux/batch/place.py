@@ -32,9 +32,15 @@ def home(place: Path) -> Path:
 
 def refuse_foreign(place: Path, dir: Path, lacking: str, own: set[str]) -> None:
     """Raises `ValueError` if the directory holds files that are neither `own` nor left by a killed writer of afflux."""
-    foreign = sorted(child.name for child in dir.iterdir() if child.name not in own and not durable.is_ours(child.name))
+    foreign = sorted(
+        child.name
+        for child in dir.iterdir()
+        if child.name not in own and not durable.is_ours(child.name)
+    )
     if foreign:
-        raise ValueError(f"{place} has files ({', '.join(foreign[:3])}{', …' if foreign[3:] else ''}) but no {lacking}: choose another directory, or empty it")
+        raise ValueError(
+            f"{place} has files ({', '.join(foreign[:3])}{', …' if foreign[3:] else ''}) but no {lacking}: choose another directory, or empty it"
+        )
 
 
 @contextmanager
@@ -48,7 +54,9 @@ def locked(out: Path) -> Iterator[None]:
                 break
             except BlockingIOError:
                 if time.monotonic() > until:
-                    raise Busy(f"another afflux process is writing to {out}: wait for its end, or choose another directory") from None
+                    raise Busy(
+                        f"another afflux process is writing to {out}: wait for its end, or choose another directory"
+                    ) from None
             signals.check()
             time.sleep(0.05)
         yield

@@ -37,7 +37,13 @@ class Point:
         return self.scenario.path if isinstance(self.scenario, Scenario) else Path(self.scenario)
 
 
-def load(scenario: Source, changes: Mapping[str, Any], *, seed: int | None = None, threads: int | None = None) -> _core.Scenario:
+def load(
+    scenario: Source,
+    changes: Mapping[str, Any],
+    *,
+    seed: int | None = None,
+    threads: int | None = None,
+) -> _core.Scenario:
     """Loads a scenario with some keys changed and validates it. Raises `ScenarioError`, which is
     also a `FileNotFoundError` if the file does not exist."""
     settings.seed(seed)

@@ -36,7 +36,14 @@ class Verification:
     def to_dict(self) -> dict[str, Any]:
         """Returns the findings as `--json` prints them."""
         counts = {"results": self.results, "files": self.files, "bytes": self.bytes}
-        return {"dir": str(self.dir), "kind": self.kind, "good": self.good, **counts, "problems": self.problems, "notes": self.notes}
+        return {
+            "dir": str(self.dir),
+            "kind": self.kind,
+            "good": self.good,
+            **counts,
+            "problems": self.problems,
+            "notes": self.notes,
+        }
 
 
 def verify(dir: str | os.PathLike[str]) -> Verification:
@@ -46,7 +53,13 @@ def verify(dir: str | os.PathLike[str]) -> Verification:
     points = next((place for place in (dir / "points", dir) if (place / MANIFEST).is_file()), None)
     if points is None:
         if not (dir / SUMMARY).is_file():
-            what = f"has neither {SUMMARY} nor points/{MANIFEST}" if dir.is_dir() else "is not a directory" if dir.exists() else "does not exist"
+            what = (
+                f"has neither {SUMMARY} nor points/{MANIFEST}"
+                if dir.is_dir()
+                else "is not a directory"
+                if dir.exists()
+                else "does not exist"
+            )
             raise FileNotFoundError(f"{dir} is not a directory of results: it {what}")
         found = Verification(dir, "result")
         _result(found, dir)
@@ -63,7 +76,9 @@ def _result(found: Verification, dir: Path) -> Result | None:
             warnings.simplefilter("error", UncheckedResult)
             result = Result.open(dir)
     except UncheckedResult:
-        found.problems.append(f"{dir} has no digests (written by an older version): its files cannot be checked")
+        found.problems.append(
+            f"{dir} has no digests (written by an older version): its files cannot be checked"
+        )
         return None
     except (DamagedResult, FileNotFoundError) as error:
         found.problems.append(str(error))
@@ -77,7 +92,11 @@ def _result(found: Verification, dir: Path) -> Result | None:
         except DamagedResult as error:
             found.problems.append(str(error))
     ours = {*result.digests, SUMMARY, *([STORED] if result.stored else [])}
-    found.notes += [f"{child} is not part of the result" for child in sorted(dir.iterdir()) if child.name not in ours]
+    found.notes += [
+        f"{child} is not part of the result"
+        for child in sorted(dir.iterdir())
+        if child.name not in ours
+    ]
     return result
 
 
@@ -96,9 +115,13 @@ def _points(found: Verification, points: Path) -> None:
         result = _result(found, points / key)
         if result and result.summary["result_hash"] != result_hash:
             there = result.summary["result_hash"]
-            found.problems.append(f"{points / key} is not the result that {MANIFEST} names: result_hash {there[:12]}…, not {str(result_hash)[:12]}…")
+            found.problems.append(
+                f"{points / key} is not the result that {MANIFEST} names: result_hash {there[:12]}…, not {str(result_hash)[:12]}…"
+            )
     for child in sorted(points.iterdir()):
         if durable.is_ours(child.name):
-            found.notes.append(f"{child} was left by a process that was killed, or is being written: the next run removes it")
+            found.notes.append(
+                f"{child} was left by a process that was killed, or is being written: the next run removes it"
+            )
         elif child.name not in (*listed, MANIFEST, LOCK):
             found.notes.append(f"{child} is not in {MANIFEST}")

@@ -4,7 +4,25 @@ help."""
 from collections.abc import Callable
 from typing import Any
 
-from . import check, compare, decide, demo, diff, explain, live, models, new, plan, report, run, schema, study, sweep, tune, verify
+from . import (
+    check,
+    compare,
+    decide,
+    demo,
+    diff,
+    explain,
+    live,
+    models,
+    new,
+    plan,
+    report,
+    run,
+    schema,
+    study,
+    sweep,
+    tune,
+    verify,
+)
 
 #: Groups of commands and their commands, in the order of the help.
 GROUPS: dict[str, tuple[tuple[Callable[..., Any], tuple[str, ...]], ...]] = {

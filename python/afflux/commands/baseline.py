@@ -35,7 +35,9 @@ def known(baseline: str | None, names: Sequence[str]) -> None:
     """Raises `LookupError` if no design has the name `baseline`. Called before anything is
     simulated."""
     if baseline is not None and baseline not in names:
-        raise LookupError(f"--baseline: {spelling.unknown('design', baseline, list(dict.fromkeys(names)))}")
+        raise LookupError(
+            f"--baseline: {spelling.unknown('design', baseline, list(dict.fromkeys(names)))}"
+        )
 
 
 def against(designs: "Designs", baseline: str, asked: "Sequence[Metric]" = ()) -> "Comparison":
@@ -47,4 +49,8 @@ def against(designs: "Designs", baseline: str, asked: "Sequence[Metric]" = ()) -
     if baseline not in designs:
         raise ValueError(f"--baseline: no point of {baseline!r} has a result")
     seeds = {*designs[baseline].seeds}
-    return compare(Designs([design for design in designs.values() if seeds & {*design.seeds}]), baseline, metrics=asked)
+    return compare(
+        Designs([design for design in designs.values() if seeds & {*design.seeds}]),
+        baseline,
+        metrics=asked,
+    )

@@ -15,7 +15,10 @@ from .options import Json, NoPager, ScenarioFile, Set, Strict
 if TYPE_CHECKING:
     from ..estimates.checking import Checked
 
-EXAMPLES = ("afflux check examples/leaf-spine-websearch.toml", "afflux check fabric.toml --set topology.k=16 --strict")
+EXAMPLES = (
+    "afflux check examples/leaf-spine-websearch.toml",
+    "afflux check fabric.toml --set topology.k=16 --strict",
+)
 
 
 def check(
@@ -29,7 +32,9 @@ def check(
     from ..estimates import checking
 
     with failures():
-        loaded = _core.load(scenario, set=[settings.assignment(one) for one in set or []], most_flows=checking.DRAWN)
+        loaded = _core.load(
+            scenario, set=[settings.assignment(one) for one in set or []], most_flows=checking.DRAWN
+        )
         warn(loaded.warnings, strict)
         found = checking.check(loaded)
         print_json(found.to_dict()) if as_json else show(_shown(found), paged=True)
@@ -47,7 +52,10 @@ def _shown(found: "Checked") -> Iterator[RenderableType]:
     grid.add_column(style="dim")
     grid.add_column()
     grid.add_row("traffic", _traffic(found))
-    grid.add_row("simulated", f"until {text.time(found.until_ns)}" if found.until_ns is not None else _until(found))
+    grid.add_row(
+        "simulated",
+        f"until {text.time(found.until_ns)}" if found.until_ns is not None else _until(found),
+    )
     grid.add_row("time", _time(found))
     grid.add_row("memory", f"about {text.size(found.memory_bytes)}")
     yield grid
@@ -59,7 +67,11 @@ def _shown(found: "Checked") -> Iterator[RenderableType]:
 
 
 def _until(found: "Checked") -> str:
-    return f"until all traffic is done, after about {text.time(found.end_ns)}" if found.complete else "until all traffic is done"
+    return (
+        f"until all traffic is done, after about {text.time(found.end_ns)}"
+        if found.complete
+        else "until all traffic is done"
+    )
 
 
 def _traffic(found: "Checked") -> str:
@@ -68,7 +80,11 @@ def _traffic(found: "Checked") -> str:
         line += f"about {_rough(found.packet_hops)} packet-hops"
     else:
         line += f"between {_rough(found.least_hops)} and {_rough(found.most_hops)} packet-hops"
-    return line if found.complete else line + ", without later traffic of applications, which takes too long to follow"
+    return (
+        line
+        if found.complete
+        else line + ", without later traffic of applications, which takes too long to follow"
+    )
 
 
 def _time(found: "Checked") -> str:

@@ -10,7 +10,14 @@ EXAMPLES = (
 )
 
 
-def compare(dirs: Dirs, baseline: Baseline = None, metric: Metrics = None, by: By = "size", as_json: Json = False, no_pager: NoPager = False) -> None:
+def compare(
+    dirs: Dirs,
+    baseline: Baseline = None,
+    metric: Metrics = None,
+    by: By = "size",
+    as_json: Json = False,
+    no_pager: NoPager = False,
+) -> None:
     """Compare designs seed by seed: the answer in words, every metric with its 95 % interval and verdict, and the parts of the completion time that
     differ."""
     from ..comparison.compare import compare as compared
@@ -20,10 +27,20 @@ def compare(dirs: Dirs, baseline: Baseline = None, metric: Metrics = None, by: B
 
     with failures():
         designs = gathered(dirs, baseline)
-        warn_of_failed_checks(result for design in designs.values() for result in design.results.values())
+        warn_of_failed_checks(
+            result for design in designs.values() for result in design.results.values()
+        )
         found = compared(designs, metrics=metric or [])
         changes = split.changes(designs, found.baseline, [by])
         if as_json:
-            print_json(found.to_dict() | {"split": {name: change.to_dict() if change else None for name, change in changes.items()}})
+            print_json(
+                found.to_dict()
+                | {
+                    "split": {
+                        name: change.to_dict() if change else None
+                        for name, change in changes.items()
+                    }
+                }
+            )
         else:
             show(shown.comparison(found, changes, width()), paged=True)

@@ -8,7 +8,16 @@ import typer
 from rich.console import Console
 
 from .. import _core, settings
-from ..terminal.console import FAILED, complain, failures, note, print_json, show, warn, warn_of_failed_checks
+from ..terminal.console import (
+    FAILED,
+    complain,
+    failures,
+    note,
+    print_json,
+    show,
+    warn,
+    warn_of_failed_checks,
+)
 from .options import OUTPUT, SCENARIO, SELECTION, Address, Fresh, Jobs, Json, Storage, Watched, With
 
 if TYPE_CHECKING:
@@ -25,20 +34,43 @@ EXAMPLES = (
 def decide(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE.toml", help="Decision file: designs, tenants and goals of a scenario (afflux new decide writes one).", show_default=False),
+        typer.Argument(
+            metavar="FILE.toml",
+            help="Decision file: designs, tenants and goals of a scenario (afflux new decide writes one).",
+            show_default=False,
+        ),
     ],
     seeds: Annotated[
         str | None,
         typer.Option(
-            "--seeds", metavar="A-B", help="Seeds of every design, as in 1-10 or 1,2,7.", show_default="the file's, else 1-5", rich_help_panel=SCENARIO
+            "--seeds",
+            metavar="A-B",
+            help="Seeds of every design, as in 1-10 or 1,2,7.",
+            show_default="the file's, else 1-5",
+            rich_help_panel=SCENARIO,
         ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Three seeds: a first look.", rich_help_panel=SELECTION)] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Three seeds: a first look.", rich_help_panel=SELECTION)
+    ] = False,
     until_decided: Annotated[
         bool,
-        typer.Option("--until-decided", help="Add seeds (5, 10, 20, …) until more cannot change the choice.", rich_help_panel=SELECTION),
+        typer.Option(
+            "--until-decided",
+            help="Add seeds (5, 10, 20, …) until more cannot change the choice.",
+            rich_help_panel=SELECTION,
+        ),
     ] = False,
-    budget: Annotated[int, typer.Option("--budget", metavar="SEEDS", min=3, help="Most seeds with --until-decided.", rich_help_panel=SELECTION)] = 40,
+    budget: Annotated[
+        int,
+        typer.Option(
+            "--budget",
+            metavar="SEEDS",
+            min=3,
+            help="Most seeds with --until-decided.",
+            rich_help_panel=SELECTION,
+        ),
+    ] = 40,
     executor: With = "local",
     address: Address = None,
     storage: Storage = None,
@@ -47,7 +79,14 @@ def decide(
     fresh: Fresh = False,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="DIR", help="Directory of all results.", show_default="out/decide-<file>", rich_help_panel=OUTPUT),
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="DIR",
+            help="Directory of all results.",
+            show_default="out/decide-<file>",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -65,7 +104,10 @@ def decide(
         if quick and (seeds is not None or until_decided):
             raise ValueError("--quick is three seeds: leave out --seeds and --until-decided")
         _announce(question, numbers, quick, until_decided, budget)
-        with progress.of_batch(Console(stderr=True)) as bar, watching.of_batch(f"decide {file.name}", bar, watched) as watch:
+        with (
+            progress.of_batch(Console(stderr=True)) as bar,
+            watching.of_batch(f"decide {file.name}", bar, watched) as watch,
+        ):
             found = decided(
                 question,
                 seeds=numbers,
@@ -81,14 +123,23 @@ def decide(
                 watch=watch,
             )
         # Scenarios of tenants alone are generated, so the lines in their warnings belong to no file.
-        warn(list({re.sub(r"\.toml:\d+:", ".toml:", warning).partition(" (in ")[0]: warning for warning in reversed(found.outcome.warnings)}.values())[::-1])
+        warn(
+            list(
+                {
+                    re.sub(r"\.toml:\d+:", ".toml:", warning).partition(" (in ")[0]: warning
+                    for warning in reversed(found.outcome.warnings)
+                }.values()
+            )[::-1]
+        )
         print_json(found.to_dict()) if as_json else show(shown.decision(found, dir))
         if warn_of_failed_checks(found.outcome.results.values()):
             complain("some results fail checks of their own: see the notes")
             raise typer.Exit(FAILED)
 
 
-def _announce(question: "Question", seeds: list[int] | None, quick: bool, until_decided: bool, budget: int) -> None:
+def _announce(
+    question: "Question", seeds: list[int] | None, quick: bool, until_decided: bool, budget: int
+) -> None:
     """Says how many scenarios and seeds will be simulated, and about how long they take on one core."""
     from ..decision.decide import QUICK, SEEDS
     from ..decision.points import points
@@ -104,4 +155,6 @@ def _announce(question: "Question", seeds: list[int] | None, quick: bool, until_
     count = budget if until_decided else len(seeds or question.seeds or (QUICK if quick else SEEDS))
     seconds = sum(max(one.seconds, 0.1) for one in once)
     runs = f"{len(once)} scenarios with {'up to ' if until_decided else ''}{count} seeds"
-    note(f"{runs}: about {text.duration(count * seconds)} on one core, {text.duration(seconds)} for each seed")
+    note(
+        f"{runs}: about {text.duration(count * seconds)} on one core, {text.duration(seconds)} for each seed"
+    )

@@ -13,7 +13,15 @@ EXAMPLES = ("afflux demo",)
 
 def demo(
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Directory of all results.", show_default="out/demo", rich_help_panel=OUTPUT)
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="DIR",
+            help="Directory of all results.",
+            show_default="out/demo",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
 ) -> None:
     """Compare five switch designs for a Hadoop sort, and write a report. It takes a few minutes."""

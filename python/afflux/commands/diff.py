@@ -19,8 +19,18 @@ DIFFERENT = 1
 
 
 def diff(
-    a: Annotated[Path, typer.Argument(metavar="A", help="A result directory or a scenario file.", show_default=False)],
-    b: Annotated[Path, typer.Argument(metavar="B", help="A result directory or a scenario file.", show_default=False)],
+    a: Annotated[
+        Path,
+        typer.Argument(
+            metavar="A", help="A result directory or a scenario file.", show_default=False
+        ),
+    ],
+    b: Annotated[
+        Path,
+        typer.Argument(
+            metavar="B", help="A result directory or a scenario file.", show_default=False
+        ),
+    ],
     as_json: Json = False,
     no_pager: NoPager = False,
 ) -> None:

@@ -22,20 +22,54 @@ EXAMPLES = (
 
 
 def explain(
-    dir: Annotated[Path, typer.Argument(metavar="DIR", help="A result directory.", show_default=False)],
-    flow: Annotated[int | None, typer.Option("--flow", metavar="ID", help="Show the parts of one flow's completion time.", rich_help_panel=SELECTION)] = None,
+    dir: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A result directory.", show_default=False)
+    ],
+    flow: Annotated[
+        int | None,
+        typer.Option(
+            "--flow",
+            metavar="ID",
+            help="Show the parts of one flow's completion time.",
+            rich_help_panel=SELECTION,
+        ),
+    ] = None,
     slowest: Annotated[
-        int | None, typer.Option("--slowest", metavar="N", min=1, help="Show the N flows with the largest slowdown.", rich_help_panel=SELECTION)
+        int | None,
+        typer.Option(
+            "--slowest",
+            metavar="N",
+            min=1,
+            help="Show the N flows with the largest slowdown.",
+            rich_help_panel=SELECTION,
+        ),
     ] = None,
     against: Annotated[
         Path | None,
-        typer.Option("--against", metavar="DIR", help="Show which parts differ from this result in the mean completion time.", rich_help_panel=SELECTION),
+        typer.Option(
+            "--against",
+            metavar="DIR",
+            help="Show which parts differ from this result in the mean completion time.",
+            rich_help_panel=SELECTION,
+        ),
     ] = None,
     by: By = "size",
     per_flow: Annotated[
-        bool, typer.Option("--shares", help="Average the shares of the flows, so that every flow has the same weight.", rich_help_panel=SELECTION)
+        bool,
+        typer.Option(
+            "--shares",
+            help="Average the shares of the flows, so that every flow has the same weight.",
+            rich_help_panel=SELECTION,
+        ),
     ] = False,
-    hosts: Annotated[bool, typer.Option("--hosts", help="Include queues of hosts in the list of the longest queues.", rich_help_panel=SELECTION)] = False,
+    hosts: Annotated[
+        bool,
+        typer.Option(
+            "--hosts",
+            help="Include queues of hosts in the list of the longest queues.",
+            rich_help_panel=SELECTION,
+        ),
+    ] = False,
     front: Annotated[
         bool,
         typer.Option(
@@ -74,7 +108,9 @@ def explain(
         warn_of_failed_checks([result])
         if against is not None:
             if flow is not None or slowest is not None or front or where or per_flow or hosts:
-                raise ValueError("--against compares mean completion times: only --by and --json go with it")
+                raise ValueError(
+                    "--against compares mean completion times: only --by and --json go with it"
+                )
             other = Result.open(against)
             names = [one.summary["name"] for one in (other, result)]
             if names[0] == names[1]:
@@ -82,7 +118,9 @@ def explain(
             change = split.compare(other, result, by, names=(names[0], names[1]))
             if change is None:
                 raise ValueError("no flow finished in both results: there is nothing to compare")
-            print_json(change.to_dict()) if as_json else show(shown.change(change, width()), paged=True)
+            print_json(change.to_dict()) if as_json else show(
+                shown.change(change, width()), paged=True
+            )
             return
         explanation = result.explain()
         report = realtime.of(result)
@@ -90,8 +128,16 @@ def explain(
             for reason in report["wrong"]:
                 complain(f"this live run is not valid: {reason}")
             if not len(explanation) and (flow is not None or slowest is not None):
-                raise LookupError("this live run has no simulated flows: without --flow and --slowest explain shows where packets of its real hosts waited")
-        chosen = [explanation.flow(flow)] if flow is not None else explanation.slowest(slowest) if slowest is not None else None
+                raise LookupError(
+                    "this live run has no simulated flows: without --flow and --slowest explain shows where packets of its real hosts waited"
+                )
+        chosen = (
+            [explanation.flow(flow)]
+            if flow is not None
+            else explanation.slowest(slowest)
+            if slowest is not None
+            else None
+        )
         waits: list[Behind] = []
         ports: list[Place] = []
         if front or where or ("waits" in result.recorded and not as_json):
@@ -102,7 +148,11 @@ def explain(
                 ports = places(result.table("waits"), result.is_host, only)
         senders: list[Known] = []
         if "senders" in result.recorded and not as_json and not front and not where:
-            senders = known(result.table("senders"), result.flows, None if chosen is None else [one.id for one in chosen])
+            senders = known(
+                result.table("senders"),
+                result.flows,
+                None if chosen is None else [one.id for one in chosen],
+            )
         parts: Iterable[RenderableType]
         found: Any
         if front:
@@ -111,15 +161,30 @@ def explain(
             found, parts = [one.to_dict() for one in ports], []
         elif chosen is not None:
             found = chosen[0].to_dict() if flow is not None else [one.to_dict() for one in chosen]
-            parts = shown.flow(chosen[0], width()) if flow is not None else shown.slowest(chosen, width())
+            parts = (
+                shown.flow(chosen[0], width())
+                if flow is not None
+                else shown.slowest(chosen, width())
+            )
         else:
             groups = split.groups([explanation], [by])
-            queues = longest_queues(result.ports, result.is_host) if "ports" in result.recorded and not as_json else []
+            queues = (
+                longest_queues(result.ports, result.is_host)
+                if "ports" in result.recorded and not as_json
+                else []
+            )
             found, parts = [group.to_dict() for group in groups], shown.queues(queues, hosts=hosts)
             if groups or report is None:
                 parts = chain(shown.parts(groups, width(), per_flow=per_flow), parts)
             if groups and groups[0].mean.parts_ns["queueing"] and "waits" not in result.recorded:
-                parts = chain(parts, shown.own_hosts(result.summary.get("queueing")), shown.unknown_places(busiest_link(result)))
+                parts = chain(
+                    parts,
+                    shown.own_hosts(result.summary.get("queueing")),
+                    shown.unknown_places(busiest_link(result)),
+                )
             if report is not None:
                 parts = chain(shown.live(report, queues), parts)
-        print_json(found) if as_json else show(chain(parts, shown.places(ports), shown.waits(waits), shown.senders(senders)), paged=True)
+        print_json(found) if as_json else show(
+            chain(parts, shown.places(ports), shown.waits(waits), shown.senders(senders)),
+            paged=True,
+        )

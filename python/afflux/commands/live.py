@@ -27,11 +27,25 @@ EXAMPLES = (
 
 
 def live(
-    scenario: Annotated[Path | None, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)] = None,
-    command: Annotated[list[str] | None, typer.Argument(metavar="-- COMMAND", help="Command to run in the first real host.", show_default=False)] = None,
+    scenario: Annotated[
+        Path | None,
+        typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False),
+    ] = None,
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="-- COMMAND", help="Command to run in the first real host.", show_default=False
+        ),
+    ] = None,
     hosts: Annotated[
         str | None,
-        typer.Option("--hosts", metavar="N | NAME,…", help="Real hosts: the first N, or those with these names.", show_default="all", rich_help_panel=HOSTS),
+        typer.Option(
+            "--hosts",
+            metavar="N | NAME,…",
+            help="Real hosts: the first N, or those with these names.",
+            show_default="all",
+            rich_help_panel=HOSTS,
+        ),
     ] = None,
     attach: Annotated[
         list[str] | None,
@@ -66,20 +80,37 @@ def live(
     ] = "100us",
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="DIR", help="Result directory.", show_default="out/live-<scenario name>-<seed>", rich_help_panel=OUTPUT),
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="DIR",
+            help="Result directory.",
+            show_default="out/live-<scenario name>-<seed>",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     force: ForceDir = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Print what live mode needs of this machine and whether it is available; run nothing.", rich_help_panel=EXECUTION)
+        bool,
+        typer.Option(
+            "--check",
+            help="Print what live mode needs of this machine and whether it is available; run nothing.",
+            rich_help_panel=EXECUTION,
+        ),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print live.json instead of tables.", rich_help_panel=OUTPUT)] = False,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="Print live.json instead of tables.", rich_help_panel=OUTPUT),
+    ] = False,
 ) -> None:
     """Run the fabric in real time between real Linux hosts: network namespaces that exist during the run, or machines at interfaces. Linux only."""
     with failures():
         if check:
             raise typer.Exit(capabilities(as_json))
         if scenario is None:
-            complain("SCENARIO.toml is missing: write afflux live SCENARIO.toml, or afflux live --check")
+            complain(
+                "SCENARIO.toml is missing: write afflux live SCENARIO.toml, or afflux live --check"
+            )
             raise typer.Exit(WRONG)
         loaded = _core.load(scenario, set=[assignment(text) for text in set or []], seed=seed)
         until = None if loaded.until_ns is None or command else f"{loaded.until_ns}ns"
@@ -87,8 +118,19 @@ def live(
         if force and (found := own.foreign(where)):
             raise ValueError(found)
         if hosts is None and not attach and loaded.hosts > MANY:
-            note(f"{loaded.hosts} real hosts: each takes about 10 ms to set up; --hosts N makes fewer real")
-        text = _core.live(loaded, hosts=hosts, attach=attach or [], duration=duration or until, command=command or [], bound=bound, out=where, force=force)
+            note(
+                f"{loaded.hosts} real hosts: each takes about 10 ms to set up; --hosts N makes fewer real"
+            )
+        text = _core.live(
+            loaded,
+            hosts=hosts,
+            attach=attach or [],
+            duration=duration or until,
+            command=command or [],
+            bound=bound,
+            out=where,
+            force=force,
+        )
         report = json.loads(text)
         if as_json:
             print_json(report)
@@ -117,7 +159,11 @@ def capabilities(as_json: bool) -> int:
     else:
         made = table("", "needed", "purpose", "available", words=[1, 2])
         for row in every:
-            here = "yes" if row["lacking"] is None else f"{'no' if row['required'] else 'no, but optional'} ({row['lacking']}): {row['how']}"
+            here = (
+                "yes"
+                if row["lacking"] is None
+                else f"{'no' if row['required'] else 'no, but optional'} ({row['lacking']}): {row['how']}"
+            )
             made.add_row(str(row["name"]), str(row["needed_for"]), here)
         show([made])
     return FAILED if any(row["required"] and row["lacking"] is not None for row in every) else 0
@@ -128,13 +174,29 @@ def tables(report: dict[str, Any]) -> list[RenderableType]:
     packets, late = report["packets"], report["lateness_us"]
     run = table("Live run", "", "", words=[-1])
     run.show_header = False
-    run.add_row("duration", f"{report['duration_s']:.1f} s, {report['cpu_s']:.1f} s of processor time")
-    run.add_row("packets", f"{packets['entered']} in, {packets['delivered']} out, {packets['dropped']} dropped, {packets['marked']} marked")
-    run.add_row("departures late by", f"{late['p50']:.0f} us (p50), {late['p99']:.0f} us (p99), {late['max']:.0f} us (maximum)")
+    run.add_row(
+        "duration", f"{report['duration_s']:.1f} s, {report['cpu_s']:.1f} s of processor time"
+    )
+    run.add_row(
+        "packets",
+        f"{packets['entered']} in, {packets['delivered']} out, {packets['dropped']} dropped, {packets['marked']} marked",
+    )
+    run.add_row(
+        "departures late by",
+        f"{late['p50']:.0f} us (p50), {late['p99']:.0f} us (p99), {late['max']:.0f} us (maximum)",
+    )
     run.add_row("valid", "yes" if report["valid"] else "no")
-    ports = table("Ports", "port", "to", "sent", "dropped", "marked", "mean queue", "longest queue", left=2)
+    ports = table(
+        "Ports", "port", "to", "sent", "dropped", "marked", "mean queue", "longest queue", left=2
+    )
     for port in report["ports"]:
         if port["tx_bytes"] or port["drops"]:
-            cells = (f"{port['tx_bytes']:,} B", port["drops"], port["ecn_marks"], f"{port['queue_bytes_mean']:,.0f} B", f"{port['queue_bytes_max']:,} B")
+            cells = (
+                f"{port['tx_bytes']:,} B",
+                port["drops"],
+                port["ecn_marks"],
+                f"{port['queue_bytes_mean']:,.0f} B",
+                f"{port['queue_bytes_max']:,} B",
+            )
             ports.add_row(f"{port['node']}.{port['port']}", port["peer"], *map(str, cells))
     return [run, ports]

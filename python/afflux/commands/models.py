@@ -22,18 +22,41 @@ EXAMPLES = (
 
 
 def _names(incomplete: str) -> list[str]:
-    return [name for name in dict.fromkeys(model.name for model in _core.models()) if name.startswith(incomplete)]
+    return [
+        name
+        for name in dict.fromkeys(model.name for model in _core.models())
+        if name.startswith(incomplete)
+    ]
 
 
 def _kinds(incomplete: str) -> list[str]:
-    return [kind for kind in sorted({model.kind for model in _core.models()}) if kind.startswith(incomplete)]
+    return [
+        kind
+        for kind in sorted({model.kind for model in _core.models()})
+        if kind.startswith(incomplete)
+    ]
 
 
 def models(
-    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Show only these models.", show_default=False, autocompletion=_names)] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME",
+            help="Show only these models.",
+            show_default=False,
+            autocompletion=_names,
+        ),
+    ] = None,
     kind: Annotated[
         str | None,
-        typer.Option("--kind", metavar="KIND", help="Show only models of this kind.", show_default=False, autocompletion=_kinds, rich_help_panel=SELECTION),
+        typer.Option(
+            "--kind",
+            metavar="KIND",
+            help="Show only models of this kind.",
+            show_default=False,
+            autocompletion=_kinds,
+            rich_help_panel=SELECTION,
+        ),
     ] = None,
     as_json: Json = False,
     no_pager: NoPager = False,
@@ -46,7 +69,11 @@ def models(
             every = [model for model in every if model.kind == kind]
         if names:
             for name in names:
-                _known(name, list(dict.fromkeys(model.name for model in every)), "model" if kind is None else f"model of kind {kind!r}")
+                _known(
+                    name,
+                    list(dict.fromkeys(model.name for model in every)),
+                    "model" if kind is None else f"model of kind {kind!r}",
+                )
             every = [model for model in every if model.name in names]
         if as_json:
             keys = ("kind", "name", "source", "faithful", "simplified")
@@ -69,6 +96,13 @@ def _shown(all_models: Sequence[_core.Model]) -> Iterator[RenderableType]:
         grid.add_column()
         for model in of_kind:
             notes = [Text(model.source)]
-            notes += [Text.assemble((word, "dim"), line) for word, line in (("faithful: ", model.faithful), ("simplified: ", model.simplified)) if line]
+            notes += [
+                Text.assemble((word, "dim"), line)
+                for word, line in (
+                    ("faithful: ", model.faithful),
+                    ("simplified: ", model.simplified),
+                )
+                if line
+            ]
             grid.add_row(model.name, Group(*notes))
         yield Padding(grid, (0, 0, 1, 2))

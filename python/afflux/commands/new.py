@@ -22,22 +22,46 @@ _DECIDE = "decide"
 def _names(incomplete: str) -> list[str]:
     from .. import templates
 
-    return [name for name in (*(template.name for template in templates.every()), _DECIDE) if name.startswith(incomplete)]
+    return [
+        name
+        for name in (*(template.name for template in templates.every()), _DECIDE)
+        if name.startswith(incomplete)
+    ]
 
 
 def new(
     template: Annotated[
         str | None,
-        typer.Argument(metavar="TEMPLATE", help="Name of a template; without it, the templates are listed.", show_default=False, autocompletion=_names),
+        typer.Argument(
+            metavar="TEMPLATE",
+            help="Name of a template; without it, the templates are listed.",
+            show_default=False,
+            autocompletion=_names,
+        ),
     ] = None,
     scenario: Annotated[
-        Path | None, typer.Argument(metavar="SCENARIO.toml", help="With the template decide: the scenario whose designs are to be decided.", show_default=False)
+        Path | None,
+        typer.Argument(
+            metavar="SCENARIO.toml",
+            help="With the template decide: the scenario whose designs are to be decided.",
+            show_default=False,
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Scenario file to write.", show_default="<template>.toml", rich_help_panel=OUTPUT)
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Scenario file to write.",
+            show_default="<template>.toml",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     force: ForceFile = False,
-    as_json: Annotated[bool, typer.Option("--json", help="List the templates as JSON.", rich_help_panel=OUTPUT)] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="List the templates as JSON.", rich_help_panel=OUTPUT)
+    ] = False,
 ) -> None:
     """Write a commented scenario to start from, or list the templates.
 
@@ -57,26 +81,37 @@ def new(
             made = table("", "template", "", words=[-1])
             for one in listed:
                 made.add_row(one.name, one.title)
-            made.add_row(_DECIDE, "Designs and goals of a scenario, for afflux decide (afflux new decide SCENARIO.toml)")
+            made.add_row(
+                _DECIDE,
+                "Designs and goals of a scenario, for afflux decide (afflux new decide SCENARIO.toml)",
+            )
             show([made])
             return
         if template == _DECIDE:
             from ..decision.template import text
 
             if scenario is None:
-                raise ValueError("the template decide is made from a scenario: write afflux new decide SCENARIO.toml")
+                raise ValueError(
+                    "the template decide is made from a scenario: write afflux new decide SCENARIO.toml"
+                )
             place = out or scenario.with_name(f"{scenario.stem}-designs.toml")
             deliver(text(scenario, place), place, force, [])
-            print_text(f"written to {place}; next: change designs and goals, then afflux decide {place}\n")
+            print_text(
+                f"written to {place}; next: change designs and goals, then afflux decide {place}\n"
+            )
             return
         if scenario is not None:
-            raise ValueError(f"only the template decide is made from a scenario: leave out {scenario}")
+            raise ValueError(
+                f"only the template decide is made from a scenario: leave out {scenario}"
+            )
         chosen = templates.find(template)
         place = out or Path(f"{template}.toml")
         if chosen.goals:
             goals = place.with_name(f"{place.stem}-goals.toml")
             write_files({place: text_writer(chosen.text), goals: text_writer(chosen.goals)}, force)
-            print_text(f"written to {place} and {goals}; next: afflux check {place}, afflux study {chosen.name} --scenario {place} --goals {goals}\n")
+            print_text(
+                f"written to {place} and {goals}; next: afflux check {place}, afflux study {chosen.name} --scenario {place} --goals {goals}\n"
+            )
             return
         deliver(chosen.text, place, force, [])
         print_text(f"written to {place}; next: afflux check {place}, afflux run {place}\n")

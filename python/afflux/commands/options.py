@@ -9,7 +9,13 @@ import typer
 from ..settings import MOST_SEED
 
 #: Groups of options in the help.
-SCENARIO, SEARCH, EXECUTION, SELECTION, OUTPUT = "Scenario", "Search", "Execution", "Selection", "Output"
+SCENARIO, SEARCH, EXECUTION, SELECTION, OUTPUT = (
+    "Scenario",
+    "Search",
+    "Execution",
+    "Selection",
+    "Output",
+)
 
 
 def starting(*values: str) -> Callable[[str], list[str]]:
@@ -56,10 +62,16 @@ def at_most(most: int) -> Callable[[int | None], int | None]:
 #: Upper limit of points or threads at a time. More would not help on any machine.
 MOST_AT_ONCE = 1024
 
-ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)]
+ScenarioFile = Annotated[
+    Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)
+]
 Dirs = Annotated[
     list[Path],
-    typer.Argument(metavar="DIR", help="Result directories. Results with the same scenario name are one design, run with several seeds.", show_default=False),
+    typer.Argument(
+        metavar="DIR",
+        help="Result directories. Results with the same scenario name are one design, run with several seeds.",
+        show_default=False,
+    ),
 ]
 Set = Annotated[
     list[str] | None,
@@ -84,7 +96,12 @@ Seed = Annotated[
         rich_help_panel=SCENARIO,
     ),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Treat warnings about the scenario as errors.", rich_help_panel=SCENARIO)]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict", help="Treat warnings about the scenario as errors.", rich_help_panel=SCENARIO
+    ),
+]
 Values = Annotated[
     list[str] | None,
     typer.Option(
@@ -182,10 +199,35 @@ Jobs = Annotated[
     ),
 ]
 Watched = Annotated[
-    bool, typer.Option("--watch", help="Serve a page about the run on this machine, and print its address on stderr.", rich_help_panel=EXECUTION)
+    bool,
+    typer.Option(
+        "--watch",
+        help="Serve a page about the run on this machine, and print its address on stderr.",
+        rich_help_panel=EXECUTION,
+    ),
 ]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Run all points again, also those with results.", rich_help_panel=EXECUTION)]
-ForceDir = Annotated[bool, typer.Option("--force", help="Replace an existing result directory.", rich_help_panel=OUTPUT)]
-ForceFile = Annotated[bool, typer.Option("--force", help="Replace an existing file.", rich_help_panel=OUTPUT)]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.", rich_help_panel=OUTPUT)]
-NoPager = Annotated[bool, typer.Option("--no-pager", callback=_forbid, help="Print long output directly, without a pager.", rich_help_panel=OUTPUT)]
+Fresh = Annotated[
+    bool,
+    typer.Option(
+        "--fresh", help="Run all points again, also those with results.", rich_help_panel=EXECUTION
+    ),
+]
+ForceDir = Annotated[
+    bool,
+    typer.Option("--force", help="Replace an existing result directory.", rich_help_panel=OUTPUT),
+]
+ForceFile = Annotated[
+    bool, typer.Option("--force", help="Replace an existing file.", rich_help_panel=OUTPUT)
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print JSON instead of text.", rich_help_panel=OUTPUT)
+]
+NoPager = Annotated[
+    bool,
+    typer.Option(
+        "--no-pager",
+        callback=_forbid,
+        help="Print long output directly, without a pager.",
+        rich_help_panel=OUTPUT,
+    ),
+]

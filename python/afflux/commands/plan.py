@@ -28,16 +28,23 @@ _SIZES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0*
 
 
 def _shown(value: float, units: Mapping[str, float]) -> str:
-    unit, factor = max(((unit, factor) for unit, factor in units.items() if factor <= value), key=lambda pair: pair[1])
+    unit, factor = max(
+        ((unit, factor) for unit, factor in units.items() if factor <= value),
+        key=lambda pair: pair[1],
+    )
     return f"{value / factor:g}{unit}"
 
 
-def _quantity(option: str, text: str, units: Mapping[str, float], least: float, most: float, like: str) -> float:
+def _quantity(
+    option: str, text: str, units: Mapping[str, float], least: float, most: float, like: str
+) -> float:
     """Parses a quantity with its unit. Raises `ValueError` that names the option, the value found
     and what is allowed."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([A-Za-z]+)\s*", text)
     if not found or found[2] not in units:
-        raise ValueError(f"{option} {text}: write a number and a unit of {', '.join(units)}, as in {like}")
+        raise ValueError(
+            f"{option} {text}: write a number and a unit of {', '.join(units)}, as in {like}"
+        )
     value = float(found[1]) * units[found[2]]
     if not least <= value <= most:
         raise ValueError(f"{option} {text}: write {_shown(least, units)} to {_shown(most, units)}")
@@ -45,15 +52,63 @@ def _quantity(option: str, text: str, units: Mapping[str, float], least: float, 
 
 
 def plan(
-    rate_: Annotated[str, typer.Option("--rate", metavar="RATE", help="Rate of the slowest link, as in 1Gbps.", show_default=False, rich_help_panel=PATH)],
-    rtt: Annotated[str, typer.Option("--rtt", metavar="TIME", help="Round-trip time without queues, as in 300ms.", show_default=False, rich_help_panel=PATH)],
-    loss: Annotated[str, typer.Option("--loss", metavar="P", help="Probability from 0 to 0.2 that a frame is lost at random.", rich_help_panel=PATH)] = "0",
-    mtu: Annotated[int, typer.Option("--mtu", metavar="BYTES", help="Largest IP packet, 576 to 9216 bytes.", rich_help_panel=PATH)] = 1500,
+    rate_: Annotated[
+        str,
+        typer.Option(
+            "--rate",
+            metavar="RATE",
+            help="Rate of the slowest link, as in 1Gbps.",
+            show_default=False,
+            rich_help_panel=PATH,
+        ),
+    ],
+    rtt: Annotated[
+        str,
+        typer.Option(
+            "--rtt",
+            metavar="TIME",
+            help="Round-trip time without queues, as in 300ms.",
+            show_default=False,
+            rich_help_panel=PATH,
+        ),
+    ],
+    loss: Annotated[
+        str,
+        typer.Option(
+            "--loss",
+            metavar="P",
+            help="Probability from 0 to 0.2 that a frame is lost at random.",
+            rich_help_panel=PATH,
+        ),
+    ] = "0",
+    mtu: Annotated[
+        int,
+        typer.Option(
+            "--mtu",
+            metavar="BYTES",
+            help="Largest IP packet, 576 to 9216 bytes.",
+            rich_help_panel=PATH,
+        ),
+    ] = 1500,
     queue: Annotated[
         str | None,
-        typer.Option("--queue", metavar="SIZE", help="Queue of the slowest link, as in 4MB.", show_default="rate times round-trip time", rich_help_panel=PATH),
+        typer.Option(
+            "--queue",
+            metavar="SIZE",
+            help="Queue of the slowest link, as in 4MB.",
+            show_default="rate times round-trip time",
+            rich_help_panel=PATH,
+        ),
     ] = None,
-    memory: Annotated[str, typer.Option("--memory", metavar="SIZE", help="Memory of each host for socket buffers.", rich_help_panel=HOSTS)] = "64MB",
+    memory: Annotated[
+        str,
+        typer.Option(
+            "--memory",
+            metavar="SIZE",
+            help="Memory of each host for socket buffers.",
+            rich_help_panel=HOSTS,
+        ),
+    ] = "64MB",
     congestion: Annotated[
         str,
         typer.Option(
@@ -65,7 +120,12 @@ def plan(
         ),
     ] = "cubic",
     simulate: Annotated[
-        bool, typer.Option("--simulate/--formula-only", help="Check the proposal with a simulation, or only use formulas.", rich_help_panel=EXECUTION)
+        bool,
+        typer.Option(
+            "--simulate/--formula-only",
+            help="Check the proposal with a simulation, or only use formulas.",
+            rich_help_panel=EXECUTION,
+        ),
     ] = True,
     as_json: Json = False,
 ) -> None:
@@ -80,7 +140,9 @@ def plan(
         if not 576 <= mtu <= 9_216:
             raise ValueError(f"--mtu {mtu}: write 576 to 9216 bytes")
         if congestion not in planner.CONGESTION:
-            raise LookupError(f"--congestion: {spelling.unknown('congestion control', congestion, planner.CONGESTION)}")
+            raise LookupError(
+                f"--congestion: {spelling.unknown('congestion control', congestion, planner.CONGESTION)}"
+            )
         path = planner.Path(
             rate=_quantity("--rate", rate_, _RATES, 1e5, 4e11, "1Gbps"),
             rtt=_quantity("--rtt", rtt, _TIMES, 1e-4, 2.0, "300ms"),
@@ -88,7 +150,9 @@ def plan(
             memory=_quantity("--memory", memory, _SIZES, 4_096, 1e12, "256MB"),
             mtu=mtu,
             congestion=congestion,
-            queue=None if queue is None else _quantity("--queue", queue, _SIZES, 2 * (mtu + 14), 1e12, "4MB"),
+            queue=None
+            if queue is None
+            else _quantity("--queue", queue, _SIZES, 2 * (mtu + 14), 1e12, "4MB"),
         )
         proposed = planner.plan(path)
         if simulate:
@@ -99,7 +163,11 @@ def plan(
 def _parts(proposed: planner.Plan) -> Iterator[RenderableType]:
     path = proposed.path
     count = f"{proposed.connections} connection{'s' if proposed.connections > 1 else ''}"
-    each = "" if path.congestion == "nack" else f", each with a window of {size(proposed.window)} (socket buffers of {size(proposed.buffer)})"
+    each = (
+        ""
+        if path.congestion == "nack"
+        else f", each with a window of {size(proposed.window)} (socket buffers of {size(proposed.buffer)})"
+    )
     yield Text(f"{count}{each}", style="bold")
     made = table("", "limit", "throughput", "formula", words=[-1])
     name, _ = proposed.expected

@@ -42,15 +42,38 @@ def report(
         ),
     ] = "html",
     title: Annotated[
-        str | None, typer.Option("--title", metavar="TEXT", help="Line above the question of the page.", show_default="none", rich_help_panel=OUTPUT)
+        str | None,
+        typer.Option(
+            "--title",
+            metavar="TEXT",
+            help="Line above the question of the page.",
+            show_default="none",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file that is not a page of afflux.", rich_help_panel=OUTPUT)] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="Replace an existing file that is not a page of afflux.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
     whole_run: Annotated[
         bool,
-        typer.Option("--whole-run", help="Draw time axes to the end of the run, also where there is little traffic.", rich_help_panel=FIGURES),
+        typer.Option(
+            "--whole-run",
+            help="Draw time axes to the end of the run, also where there is little traffic.",
+            rich_help_panel=FIGURES,
+        ),
     ] = False,
     hosts: Annotated[
-        bool, typer.Option("--hosts", help="Draw the longest queue of switches and hosts, not only of switches.", rich_help_panel=FIGURES)
+        bool,
+        typer.Option(
+            "--hosts",
+            help="Draw the longest queue of switches and hosts, not only of switches.",
+            rich_help_panel=FIGURES,
+        ),
     ] = False,
 ) -> None:
     """Write a self-contained HTML page with the answer, completion times, their parts, a replay, port series and job timelines; or figures for a paper."""
@@ -59,12 +82,18 @@ def report(
 
     with failures():
         designs = gathered(dirs, baseline)
-        warn_of_failed_checks(result for design in designs.values() for result in design.results.values())
+        warn_of_failed_checks(
+            result for design in designs.values() for result in design.results.values()
+        )
         if format == "html" and (whole_run or hosts):
-            raise ValueError("--whole-run and --hosts go with --format pdf, svg or png: the page has switches for both")
+            raise ValueError(
+                "--whole-run and --hosts go with --format pdf, svg or png: the page has switches for both"
+            )
         if format == "html":
             if out.is_file() and out.stat().st_size and not force and not reports.is_page(out):
-                raise ValueError(f"{out} exists and is not a report of afflux: choose another name, or --force to replace it")
+                raise ValueError(
+                    f"{out} exists and is not a report of afflux: choose another name, or --force to replace it"
+                )
             written = [reports.write(designs, out, title=title)]
         elif title is not None:
             raise ValueError("--title goes with --format html: figures for papers have no heading")

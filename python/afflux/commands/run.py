@@ -9,8 +9,29 @@ from rich.console import Console
 from .. import _core, settings
 from ..results import own
 from ..results.result import Result
-from ..terminal.console import FAILED, failures, lacks_points, print_json, print_text, show, warn, warn_of_failed_checks
-from .options import EXECUTION, MOST_AT_ONCE, OUTPUT, SCENARIO, ForceDir, ScenarioFile, Seed, Set, Strict, Watched, at_most
+from ..terminal.console import (
+    FAILED,
+    failures,
+    lacks_points,
+    print_json,
+    print_text,
+    show,
+    warn,
+    warn_of_failed_checks,
+)
+from .options import (
+    EXECUTION,
+    MOST_AT_ONCE,
+    OUTPUT,
+    SCENARIO,
+    ForceDir,
+    ScenarioFile,
+    Seed,
+    Set,
+    Strict,
+    Watched,
+    at_most,
+)
 
 EXAMPLES = (
     "afflux run examples/incast-dctcp.toml --set switch.buffer=9MB --seed 2",
@@ -35,7 +56,12 @@ def run(
     ] = None,
     strict: Strict = False,
     show_config: Annotated[
-        bool, typer.Option("--show-config", help="Print the scenario with all defaults as comments, and run nothing.", rich_help_panel=SCENARIO)
+        bool,
+        typer.Option(
+            "--show-config",
+            help="Print the scenario with all defaults as comments, and run nothing.",
+            rich_help_panel=SCENARIO,
+        ),
     ] = False,
     threads: Annotated[
         int | None,
@@ -52,10 +78,22 @@ def run(
     watched: Watched = False,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="DIR", help="Result directory.", show_default="out/<scenario name>-<seed>", rich_help_panel=OUTPUT),
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="DIR",
+            help="Result directory.",
+            show_default="out/<scenario name>-<seed>",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     force: ForceDir = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print summary.json instead of tables.", rich_help_panel=OUTPUT)] = False,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="Print summary.json instead of tables.", rich_help_panel=OUTPUT
+        ),
+    ] = False,
 ) -> None:
     """Run one simulation, write its result directory and print a summary. With --seeds, run one
     simulation for each seed and print means with intervals."""
@@ -65,10 +103,17 @@ def run(
     with failures():
         if seeds is not None:
             if seed is not None or show_config or force:
-                raise ValueError("--seeds runs a batch of its own: leave out --seed, --show-config and --force")
+                raise ValueError(
+                    "--seeds runs a batch of its own: leave out --seed, --show-config and --force"
+                )
             _several(scenario, set, settings.seeds(seeds), strict, threads, watched, out, as_json)
             return
-        loaded = _core.load(scenario, set=[settings.assignment(text) for text in set or []], seed=seed, threads=threads)
+        loaded = _core.load(
+            scenario,
+            set=[settings.assignment(text) for text in set or []],
+            seed=seed,
+            threads=threads,
+        )
         warn(loaded.warnings, strict)
         if show_config:
             print_text(loaded.resolved)
@@ -76,8 +121,13 @@ def run(
         where = out or Path("out") / f"{loaded.name}-{loaded.seed}"
         if force and (found := own.foreign(where)):
             raise ValueError(found)
-        with progress.shown(loaded, Console(stderr=True)) as bar, watching.of_run(loaded, bar, watched) as on_progress:
-            result = Result.of_run(loaded.run(where, force=force, on_progress=on_progress, whole_process=True))
+        with (
+            progress.shown(loaded, Console(stderr=True)) as bar,
+            watching.of_run(loaded, bar, watched) as on_progress,
+        ):
+            result = Result.of_run(
+                loaded.run(where, force=force, on_progress=on_progress, whole_process=True)
+            )
         if as_json:
             print_json(result.summary)
         else:
@@ -91,7 +141,14 @@ def run(
 
 
 def _several(
-    scenario: Path, set: list[str] | None, seeds: list[int], strict: bool, threads: int | None, watched: bool, out: Path | None, as_json: bool
+    scenario: Path,
+    set: list[str] | None,
+    seeds: list[int],
+    strict: bool,
+    threads: int | None,
+    watched: bool,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
     """Runs a sweep that varies only the seed."""
     from .. import watching
@@ -99,9 +156,14 @@ def _several(
     from ..terminal import points, progress
 
     if threads is not None:
-        raise ValueError("--seeds runs one simulation per core, each on one thread: leave out --threads")
+        raise ValueError(
+            "--seeds runs one simulation per core, each on one thread: leave out --threads"
+        )
     keys = {key: settings.value(value) for key, value in map(settings.assignment, set or [])}
-    with progress.of_batch(Console(stderr=True)) as bar, watching.of_batch(f"run {scenario.name}", bar, watched) as watch:
+    with (
+        progress.of_batch(Console(stderr=True)) as bar,
+        watching.of_batch(f"run {scenario.name}", bar, watched) as watch,
+    ):
         found = grid.sweep(scenario, {}, seeds=seeds, set=keys, out=out, watch=watch, strict=strict)
     warn(found.outcome.warnings)
     print_json(list(found.rows)) if as_json else show(points.sweep(found))

@@ -39,28 +39,61 @@ def _assumptions(context: typer.Context, incomplete: str) -> list[str]:
 
     name = str(context.params.get("name"))
     every = studies.find(name).assumptions if name in _studies("") else []
-    return [each for one in every for value in one.alternatives if (each := f"{one.name}={value}").startswith(incomplete)]
+    return [
+        each
+        for one in every
+        for value in one.alternatives
+        if (each := f"{one.name}={value}").startswith(incomplete)
+    ]
 
 
 def _designs(context: typer.Context, incomplete: str) -> list[str]:
     from .. import studies
 
     name, *_ = [context.params.get("name"), *context.args]
-    points = studies.find(name).points(bool(context.params.get("quick"))) if name in _studies("") else []
-    return [design for design in dict.fromkeys(point.name for point in points) if design.startswith(incomplete)]
+    points = (
+        studies.find(name).points(bool(context.params.get("quick"))) if name in _studies("") else []
+    )
+    return [
+        design
+        for design in dict.fromkeys(point.name for point in points)
+        if design.startswith(incomplete)
+    ]
 
 
 def study(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="Name of a study. Without a name, the studies are listed.", show_default=False, autocompletion=_studies),
+        typer.Argument(
+            metavar="NAME",
+            help="Name of a study. Without a name, the studies are listed.",
+            show_default=False,
+            autocompletion=_studies,
+        ),
     ] = None,
     part: Annotated[
         str | None,
-        typer.Argument(metavar="PART", help="One of its parts, as --list names them.", show_default="the whole study", autocompletion=_parts),
+        typer.Argument(
+            metavar="PART",
+            help="One of its parts, as --list names them.",
+            show_default="the whole study",
+            autocompletion=_parts,
+        ),
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="List its parts and its assumptions instead of running it.", rich_help_panel=OUTPUT)] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Run only the part that takes minutes.", rich_help_panel=SELECTION)] = False,
+    listed: Annotated[
+        bool,
+        typer.Option(
+            "--list",
+            help="List its parts and its assumptions instead of running it.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick", help="Run only the part that takes minutes.", rich_help_panel=SELECTION
+        ),
+    ] = False,
     assume: Annotated[
         list[str] | None,
         typer.Option(
@@ -86,13 +119,21 @@ def study(
     scenario: Annotated[
         Path | None,
         typer.Option(
-            "--scenario", metavar="FILE", help="A mixture of your own; for the study standard.", show_default="that of the study", rich_help_panel=SELECTION
+            "--scenario",
+            metavar="FILE",
+            help="A mixture of your own; for the study standard.",
+            show_default="that of the study",
+            rich_help_panel=SELECTION,
         ),
     ] = None,
     goals: Annotated[
         Path | None,
         typer.Option(
-            "--goals", metavar="FILE", help="Its tenants, their goals, and the designs.", show_default="those of the study", rich_help_panel=SELECTION
+            "--goals",
+            metavar="FILE",
+            help="Its tenants, their goals, and the designs.",
+            show_default="those of the study",
+            rich_help_panel=SELECTION,
         ),
     ] = None,
     executor: With = "local",
@@ -103,7 +144,14 @@ def study(
     fresh: Fresh = False,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="DIR", help="Directory of all results.", show_default="out/study-<name>", rich_help_panel=OUTPUT),
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="DIR",
+            help="Directory of all results.",
+            show_default="out/study-<name>",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -118,7 +166,12 @@ def study(
 
     with failures():
         if name is None:
-            for option, value in (("--baseline", baseline), ("--scenario", scenario), ("--goals", goals), ("--assume", assume)):
+            for option, value in (
+                ("--baseline", baseline),
+                ("--scenario", scenario),
+                ("--goals", goals),
+                ("--assume", assume),
+            ):
                 if value:
                     raise ValueError(f"{option} needs the name of a study")
             every = screens.listed(studies.built_in())
@@ -131,14 +184,32 @@ def study(
             return
         if scenario is not None or goals is not None:
             if assume:
-                raise ValueError("--assume is of the study's own scenario: leave it out, or leave out --scenario and --goals")
+                raise ValueError(
+                    "--assume is of the study's own scenario: leave it out, or leave out --scenario and --goals"
+                )
             chosen = chosen.of_files(scenario, goals)
         chosen = chosen.assuming(assume or [])
         piece = chosen.part(part) if part else None
         if isinstance(piece, studies.Series):
-            _refuse(piece.name, {"--assume": assume, "--baseline": baseline, "--scenario": scenario, "--goals": goals, "--storage": storage, "--jobs": jobs})
+            _refuse(
+                piece.name,
+                {
+                    "--assume": assume,
+                    "--baseline": baseline,
+                    "--scenario": scenario,
+                    "--goals": goals,
+                    "--storage": storage,
+                    "--jobs": jobs,
+                },
+            )
             _refuse(piece.name, {"--watch": watched, "--executor": executor != "local"})
-            ended = parts.run(piece, out or Path("out") / f"{chosen.folder}-{piece.name}", quick=quick, fresh=fresh, tell=note)
+            ended = parts.run(
+                piece,
+                out or Path("out") / f"{chosen.folder}-{piece.name}",
+                quick=quick,
+                fresh=fresh,
+                tell=note,
+            )
             if as_json:
                 print_json({"study": chosen.name} | ended.to_dict())
                 return
@@ -151,12 +222,28 @@ def study(
         assert piece is None or isinstance(piece, studies.Slice)
         known(baseline, [point.name for point in chosen.simulated(quick, piece)])
         title = f"study {chosen.name}{f' {part}' if part else ''}{' --quick' if quick else ''}"
-        with progress.of_batch(Console(stderr=True)) as bar, watching.of_batch(title, bar, watched) as watch:
+        with (
+            progress.of_batch(Console(stderr=True)) as bar,
+            watching.of_batch(title, bar, watched) as watch,
+        ):
             verdict = studies.carry_out(
-                chosen, part=piece, quick=quick, out=out, executor=executor, address=address, storage=storage, jobs=jobs, fresh=fresh, watch=watch
+                chosen,
+                part=piece,
+                quick=quick,
+                out=out,
+                executor=executor,
+                address=address,
+                storage=storage,
+                jobs=jobs,
+                fresh=fresh,
+                watch=watch,
             )
         warn(verdict.outcome.warnings)
-        compared = None if baseline is None or not verdict.outcome.results else against(verdict.outcome.designs, baseline)
+        compared = (
+            None
+            if baseline is None or not verdict.outcome.results
+            else against(verdict.outcome.designs, baseline)
+        )
         if as_json:
             print_json(verdict.to_dict() | ({"comparison": compared.to_dict()} if compared else {}))
         else:
@@ -171,4 +258,6 @@ def _refuse(part: str, options: dict[str, object]) -> None:
     """Refuses options that a series of runs does not have."""
     for option, value in options.items():
         if value:
-            raise ValueError(f"the part {part} is a series of single runs and has no {option}: leave it out")
+            raise ValueError(
+                f"the part {part} is a series of single runs and has no {option}: leave it out"
+            )

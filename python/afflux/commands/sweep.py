@@ -10,7 +10,22 @@ from rich.console import Console
 
 from .. import settings
 from ..terminal.console import FAILED, failures, lacks_points, print_json, show, warn
-from .options import OUTPUT, SCENARIO, SELECTION, Address, Fresh, Jobs, Metrics, ScenarioFile, Set, Storage, Strict, Values, Watched, With
+from .options import (
+    OUTPUT,
+    SCENARIO,
+    SELECTION,
+    Address,
+    Fresh,
+    Jobs,
+    Metrics,
+    ScenarioFile,
+    Set,
+    Storage,
+    Strict,
+    Values,
+    Watched,
+    With,
+)
 
 EXAMPLES = (
     "afflux sweep star.toml --vary switch.buffer=200kB,1MB,9MB --vary switch.ecn.k=50kB,100kB,200kB --seeds 1-5",
@@ -36,11 +51,18 @@ def _names(vary: Sequence[str]) -> list[str]:
     varied = {key: settings.choices(values) for key, values in map(settings.assignment, vary)}
     settings.limited(*map(len, varied.values()))
     combinations = itertools.product(*varied.values())
-    return [settings.point_name({key: settings.value(value) for key, value in zip(varied, values, strict=True)}) for values in combinations]
+    return [
+        settings.point_name(
+            {key: settings.value(value) for key, value in zip(varied, values, strict=True)}
+        )
+        for values in combinations
+    ]
 
 
 def _designs(context: typer.Context, incomplete: str) -> list[str]:
-    return [name for name in _names(context.params.get("vary") or []) if name.startswith(incomplete)]
+    return [
+        name for name in _names(context.params.get("vary") or []) if name.startswith(incomplete)
+    ]
 
 
 def sweep(
@@ -69,11 +91,22 @@ def sweep(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="DIR", help="Directory of all results.", show_default="out/sweep-<scenario name>", rich_help_panel=OUTPUT),
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="DIR",
+            help="Directory of all results.",
+            show_default="out/sweep-<scenario name>",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     as_json: Annotated[
         bool,
-        typer.Option("--json", help="Print the rows as JSON; with --baseline an object of rows and comparison.", rich_help_panel=OUTPUT),
+        typer.Option(
+            "--json",
+            help="Print the rows as JSON; with --baseline an object of rows and comparison.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = False,
 ) -> None:
     """Simulate every combination of the varied values and make one table. A sweep that was stopped or killed continues."""
@@ -87,15 +120,25 @@ def sweep(
     with failures():
         varied = [settings.assignment(text) for text in vary or []]
         for key in {key for key, _ in varied if [other for other, _ in varied].count(key) > 1}:
-            raise ValueError(f"--vary {key} is given twice: name all its values in one option, as in --vary {key}=A,B")
+            raise ValueError(
+                f"--vary {key} is given twice: name all its values in one option, as in --vary {key}=A,B"
+            )
         known(baseline, _names(vary or []))
         asked = [named(name) for name in metric or []]
-        with progress.of_batch(Console(stderr=True)) as bar, watching.of_batch(f"sweep {scenario.name}", bar, watched) as watch:
+        with (
+            progress.of_batch(Console(stderr=True)) as bar,
+            watching.of_batch(f"sweep {scenario.name}", bar, watched) as watch,
+        ):
             found = grid.sweep(
                 scenario,
-                {key: [settings.value(item) for item in settings.choices(values)] for key, values in varied},
+                {
+                    key: [settings.value(item) for item in settings.choices(values)]
+                    for key, values in varied
+                },
                 seeds=None if seeds is None else settings.seeds(seeds),
-                set={key: settings.value(value) for key, value in map(settings.assignment, set or [])},
+                set={
+                    key: settings.value(value) for key, value in map(settings.assignment, set or [])
+                },
                 out=out,
                 executor=executor,
                 address=address,
@@ -107,9 +150,17 @@ def sweep(
                 metrics=asked,
             )
         warn(found.outcome.warnings)
-        compared = None if baseline is None or not found.outcome.results else against(found.designs, baseline, asked)
+        compared = (
+            None
+            if baseline is None or not found.outcome.results
+            else against(found.designs, baseline, asked)
+        )
         if as_json:
-            print_json({"rows": list(found.rows), "comparison": compared.to_dict()} if compared else list(found.rows))
+            print_json(
+                {"rows": list(found.rows), "comparison": compared.to_dict()}
+                if compared
+                else list(found.rows)
+            )
         else:
             show(points.sweep(found, asked))
             if compared:

@@ -10,7 +10,21 @@ from rich.text import Text
 
 from .. import settings
 from ..terminal.console import FAILED, complain, failures, print_json, show, warn
-from .options import OUTPUT, SCENARIO, SEARCH, Address, Jobs, Json, Ranges, ScenarioFile, Set, Storage, Strict, Watched, With
+from .options import (
+    OUTPUT,
+    SCENARIO,
+    SEARCH,
+    Address,
+    Jobs,
+    Json,
+    Ranges,
+    ScenarioFile,
+    Set,
+    Storage,
+    Strict,
+    Watched,
+    With,
+)
 
 if TYPE_CHECKING:
     from ..metrics import Metric
@@ -44,12 +58,27 @@ Objective = Annotated[
 def tune(
     scenario: ScenarioFile,
     vary: Ranges = None,
-    seeds: Annotated[str, typer.Option("--seeds", metavar="A-B", help="Seeds of every setting, as in 1-5 or 1,2,7.", rich_help_panel=SCENARIO)] = "1-5",
+    seeds: Annotated[
+        str,
+        typer.Option(
+            "--seeds",
+            metavar="A-B",
+            help="Seeds of every setting, as in 1-5 or 1,2,7.",
+            rich_help_panel=SCENARIO,
+        ),
+    ] = "1-5",
     set: Set = None,
     strict: Strict = False,
     objective: Objective = None,
     budget: Annotated[
-        int, typer.Option("--budget", metavar="N", min=1, help="Number of settings to try, in addition to the baseline.", rich_help_panel=SEARCH)
+        int,
+        typer.Option(
+            "--budget",
+            metavar="N",
+            min=1,
+            help="Number of settings to try, in addition to the baseline.",
+            rich_help_panel=SEARCH,
+        ),
     ] = 24,
     slack: Annotated[
         float,
@@ -62,9 +91,23 @@ def tune(
         ),
     ] = 0.01,
     sensitivity: Annotated[
-        bool, typer.Option("--sensitivity/--no-sensitivity", help="Measure the safe range of each threshold.", rich_help_panel=SEARCH)
+        bool,
+        typer.Option(
+            "--sensitivity/--no-sensitivity",
+            help="Measure the safe range of each threshold.",
+            rich_help_panel=SEARCH,
+        ),
     ] = True,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the search: which settings it tries.", rich_help_panel=SEARCH)] = 1,
+    seed: Annotated[
+        int,
+        typer.Option(
+            "--seed",
+            metavar="N",
+            min=0,
+            help="Seed of the search: which settings it tries.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = 1,
     executor: With = "local",
     address: Address = None,
     storage: Storage = None,
@@ -72,7 +115,14 @@ def tune(
     watched: Watched = False,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="DIR", help="Directory of all results.", show_default="out/tune-<scenario name>", rich_help_panel=OUTPUT),
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="DIR",
+            help="Directory of all results.",
+            show_default="out/tune-<scenario name>",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -84,14 +134,19 @@ def tune(
 
     with failures():
         main = objectives(objective or [])
-        with progress.of_batch(Console(stderr=True)) as bar, watching.of_batch(f"tune {scenario.name}", bar, watched, main) as watch:
+        with (
+            progress.of_batch(Console(stderr=True)) as bar,
+            watching.of_batch(f"tune {scenario.name}", bar, watched, main) as watch,
+        ):
             found = tuning.tune(
                 scenario,
                 dict(map(settings.assignment, vary or [])),
                 objective or [],
                 budget=budget,
                 seeds=settings.seeds(seeds),
-                set={key: settings.value(value) for key, value in map(settings.assignment, set or [])},
+                set={
+                    key: settings.value(value) for key, value in map(settings.assignment, set or [])
+                },
                 seed=seed,
                 slack=slack,
                 sensitivity=sensitivity,
@@ -133,15 +188,35 @@ def _front(found: "Tuning") -> RenderableType:
     title = f"{'The best, with twice the seeds' if found.finalists else 'Nothing beats these in every objective'}: of {len(found.candidates)} settings"
     title += f", {stopped} given up after the first seeds" if stopped else ""
     title += f", {failed} failed" if failed else ""
-    made = table(title, *settings.short(found.keys), *(metric.title for metric in found.objectives), "alike", "", left=len(found.keys), labels=[-1])
+    made = table(
+        title,
+        *settings.short(found.keys),
+        *(metric.title for metric in found.objectives),
+        "alike",
+        "",
+        left=len(found.keys),
+        labels=[-1],
+    )
     rows = found.finalists or [*found.front, *([] if found.own in found.front else [found.own])]
-    digits = {metric.name: _digits(metric, [mean for row in rows if (mean := row.mean(metric)) is not None]) for metric in found.objectives}
+    digits = {
+        metric.name: _digits(
+            metric, [mean for row in rows if (mean := row.mean(metric)) is not None]
+        )
+        for metric in found.objectives
+    }
     for candidate in rows:
-        values = [_value(metric, candidate.mean(metric), digits[metric.name]) for metric in found.objectives]
+        values = [
+            _value(metric, candidate.mean(metric), digits[metric.name])
+            for metric in found.objectives
+        ]
         alike = "–" if candidate.alike is None else str(candidate.alike)
         beside = candidate is found.own and not found.finalists and found.own not in found.front
-        words = "chosen" if candidate is found.chosen else "beaten, for comparison" if beside else ""
-        made.add_row(*_settings(candidate, found.keys), *values, alike, words, style="bold" if words else "")
+        words = (
+            "chosen" if candidate is found.chosen else "beaten, for comparison" if beside else ""
+        )
+        made.add_row(
+            *_settings(candidate, found.keys), *values, alike, words, style="bold" if words else ""
+        )
     return made
 
 
@@ -150,11 +225,20 @@ def _digits(metric: "Metric", means: Sequence[float]) -> int | None:
     Otherwise a setting that is slightly beaten would look equal and contradict the title."""
     if len({*map(metric.show, means)}) == len({*means}):
         return None
-    return next((count for count in range(4, 9) if len({metric.brief(mean, count) for mean in means}) == len({*means})), 9)
+    return next(
+        (
+            count
+            for count in range(4, 9)
+            if len({metric.brief(mean, count) for mean in means}) == len({*means})
+        ),
+        9,
+    )
 
 
 def _value(metric: "Metric", mean: float | None, digits: int | None) -> str:
-    return "–" if mean is None else metric.show(mean) if digits is None else metric.brief(mean, digits)
+    return (
+        "–" if mean is None else metric.show(mean) if digits is None else metric.brief(mean, digits)
+    )
 
 
 def _settings(candidate: "Candidate", keys: tuple[str, ...]) -> list[str]:
@@ -167,7 +251,9 @@ def _confirmed(found: "Tuning") -> Iterator[RenderableType]:
     from ..terminal.comparison import differences
 
     if found.confirmed:
-        yield from differences("With seeds that the search has not seen", found.own.name, "chosen", found.confirmed)
+        yield from differences(
+            "With seeds that the search has not seen", found.own.name, "chosen", found.confirmed
+        )
 
 
 def _sensitivity(found: "Tuning") -> Iterator[RenderableType]:
@@ -175,11 +261,29 @@ def _sensitivity(found: "Tuning") -> Iterator[RenderableType]:
 
     if not found.sensitivity:
         return
-    made = table("Safe range of each threshold (no objective is worse)", "threshold", "objective", "chosen", "from", "to", "outside", left=2, words=[-1])
+    made = table(
+        "Safe range of each threshold (no objective is worse)",
+        "threshold",
+        "objective",
+        "chosen",
+        "from",
+        "to",
+        "outside",
+        left=2,
+        words=[-1],
+    )
     names = dict(zip(found.keys, settings.short(found.keys), strict=True))
     for drift in found.sensitivity:
-        values = (settings.shown(value) for value in (found.chosen.changes[drift.key], drift.low, drift.high))
-        made.add_row(names[drift.key], drift.metric.title, *values, ", ".join(_beyond(drift)) or "no worse value was measured")
+        values = (
+            settings.shown(value)
+            for value in (found.chosen.changes[drift.key], drift.low, drift.high)
+        )
+        made.add_row(
+            names[drift.key],
+            drift.metric.title,
+            *values,
+            ", ".join(_beyond(drift)) or "no worse value was measured",
+        )
     yield made
 
 

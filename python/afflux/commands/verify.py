@@ -12,7 +12,14 @@ EXAMPLES = ("afflux verify out/incast-dctcp-1", "afflux verify out/* --json")
 
 
 def verify(
-    dirs: Annotated[list[Path], typer.Argument(metavar="DIR", help="Directories of results, sweeps, searches or studies.", show_default=False)],
+    dirs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DIR",
+            help="Directories of results, sweeps, searches or studies.",
+            show_default=False,
+        ),
+    ],
     as_json: Json = False,
 ) -> None:
     """Compare every file of results with its SHA-256 in summary.json. Exits with 0 if all files are as they were written, with 1 if not."""
@@ -26,7 +33,14 @@ def verify(
         else:
             made = table("", "directory", "", "results", "files", "MB", "", left=2, labels=[-1])
             for one in found:
-                made.add_row(str(one.dir), one.kind, str(one.results), str(one.files), f"{one.bytes / 1e6:.1f}", "good" if one.good else "not good")
+                made.add_row(
+                    str(one.dir),
+                    one.kind,
+                    str(one.results),
+                    str(one.files),
+                    f"{one.bytes / 1e6:.1f}",
+                    "good" if one.good else "not good",
+                )
             show([made])
             for one in found:
                 for problem in one.problems:

@@ -21,7 +21,17 @@ def percent(share: float, more: int = 0, least: int = 0) -> str:
     A decrease of less than 100 % is never rounded to 100.
     """
     value = 100 * abs(share)
-    count = max(0 if value >= 9.95 or value < 1e-6 else 1 if value >= 0.995 else 1 - math.floor(math.log10(value)), least) + more
+    count = (
+        max(
+            0
+            if value >= 9.95 or value < 1e-6
+            else 1
+            if value >= 0.995
+            else 1 - math.floor(math.log10(value)),
+            least,
+        )
+        + more
+    )
     while -1 < share < 0 and f"{value:.{count}f}".startswith("100") and count < 9:
         count += 1
     return f"{value:,.{count}f}"
@@ -62,9 +72,13 @@ def ends(ratio: float, low: float, high: float) -> Words | None:
     if ratio >= _TIMES:
         return _different(lambda more: (factor(low, more), factor(high, more)), "ends.times")
     if ratio < _PARTS:
-        return _different(lambda more: (factor(1 / high, more), factor(1 / low, more)), "ends.parts")
+        return _different(
+            lambda more: (factor(1 / high, more), factor(1 / low, more)), "ends.parts"
+        )
     near, far = (high, low) if ratio < 1 else (low, high)
-    return _different(lambda more: (percent(near - 1, more), percent(far - 1, more)), "ends.percent")
+    return _different(
+        lambda more: (percent(near - 1, more), percent(far - 1, more)), "ends.percent"
+    )
 
 
 def between(low: float, high: float) -> Words:
@@ -80,7 +94,9 @@ def _end(ratio: float) -> Words:
 
 def count_change(d: Difference) -> Words:
     """Words a difference of counts that clearly differs from 0: `35 fewer`."""
-    return say("change.fewer" if d.fell else "change.more.of", count=d.metric.brief(abs(d.difference)))
+    return say(
+        "change.fewer" if d.fell else "change.more.of", count=d.metric.brief(abs(d.difference))
+    )
 
 
 def count_ends(d: Difference, *, clear: bool) -> Words | None:
@@ -90,9 +106,14 @@ def count_ends(d: Difference, *, clear: bool) -> Words | None:
         return None
     low, high = d.low, d.high
     if not clear:
-        return _different(lambda more: (_amount(d, low, more), _amount(d, high, more)), "ends.difference")
+        return _different(
+            lambda more: (_amount(d, low, more), _amount(d, high, more)), "ends.difference"
+        )
     near, far = sorted((abs(low), abs(high)))
-    return _different(lambda more: (d.metric.brief(near, 3 + more), d.metric.brief(far, 3 + more)), "ends.difference")
+    return _different(
+        lambda more: (d.metric.brief(near, 3 + more), d.metric.brief(far, 3 + more)),
+        "ends.difference",
+    )
 
 
 def _amount(d: Difference, value: float, more: int) -> str:
@@ -112,8 +133,19 @@ def values(d: Difference) -> dict[str, str]:
     """Formats the values of the design and of the baseline with as many digits as show their
     difference."""
     true = d.design_mean - d.baseline_mean
-    count = next((count for count in range(3, 7) if abs(_rounded(d.design_mean, count) - _rounded(d.baseline_mean, count) - true) <= _SEEN * abs(true)), 7)
-    return {"new": d.metric.brief(d.design_mean, count), "old": d.metric.brief(d.baseline_mean, count)}
+    count = next(
+        (
+            count
+            for count in range(3, 7)
+            if abs(_rounded(d.design_mean, count) - _rounded(d.baseline_mean, count) - true)
+            <= _SEEN * abs(true)
+        ),
+        7,
+    )
+    return {
+        "new": d.metric.brief(d.design_mean, count),
+        "old": d.metric.brief(d.baseline_mean, count),
+    }
 
 
 #: Largest relative error of the difference of two rounded values.

@@ -32,11 +32,22 @@ _ENDED = (", ", "、")
 
 def causes(found: Comparison, lead: Difference) -> Words:
     """Names the waits and counters that changed in the direction of the answer."""
-    clear = {d.metric.name: d for d in found.of(lead.design) if d.metric.counter and not d.metric.main and d.verdict == lead.verdict}
+    clear = {
+        d.metric.name: d
+        for d in found.of(lead.design)
+        if d.metric.counter and not d.metric.main and d.verdict == lead.verdict
+    }
     causes = [clear[name] for name in CAUSES if name in clear]
     if len(causes) > 1:
         causes = [d for d in causes if d.metric.name != "retransmits"]
-    items = [say(f"compare.cause.{'fewer' if d.fell else 'more'}", what=what_of(d.metric), **changes.values(d)) for d in causes]
+    items = [
+        say(
+            f"compare.cause.{'fewer' if d.fell else 'more'}",
+            what=what_of(d.metric),
+            **changes.values(d),
+        )
+        for d in causes
+    ]
     most = chief_wait(found, lead)
     if most:
         words = {"what": say(f"wait.{most.metric.name}"), **changes.values(most)}
@@ -58,8 +69,19 @@ def chief_wait(found: Comparison, lead: Difference) -> Difference | None:
     for wait in WAITS:
         values = [(old[wait], new[wait]) for old, new in known if wait in old and wait in new]
         if values:
-            waits.append(of_pairs(Metric(wait, wait, (), text.time), lead.design, values, deterministic=pairs.deterministic))
-    return max((d for d in waits if d.verdict == lead.verdict), key=lambda d: abs(d.difference), default=None)
+            waits.append(
+                of_pairs(
+                    Metric(wait, wait, (), text.time),
+                    lead.design,
+                    values,
+                    deterministic=pairs.deterministic,
+                )
+            )
+    return max(
+        (d for d in waits if d.verdict == lead.verdict),
+        key=lambda d: abs(d.difference),
+        default=None,
+    )
 
 
 def left_unfinished(found: Comparison, name: str) -> float:
@@ -76,13 +98,35 @@ def unfinished(found: Comparison, names: Sequence[str]) -> Words:
     left = {name: left_unfinished(found, name) for name in every}
     if not any(left.values()):
         return Words("", "")
-    started = {name: mean([float(result.summary["flows"]["started"]) for result in _of(found, name)]) for name in every}
+    started = {
+        name: mean([float(result.summary["flows"]["started"]) for result in _of(found, name)])
+        for name in every
+    }
     if len({*left.values()}) == 1 and len({*started.values()}) == 1:
         first = next(iter(left))
-        return say("compare.unfinished.equal", count=UNFINISHED.brief(left[first]), started=UNFINISHED.brief(started[first]))
-    items = [say("compare.unfinished.item", name=name, count=UNFINISHED.brief(left[name]), started=UNFINISHED.brief(started[name])) for name in every]
-    open_ones = [d for d in found.differences if d.metric == UNFINISHED and d.verdict == UNCLEAR and d.design in names]
-    return say("compare.unfinished.open" if len(names) == 1 and open_ones else "compare.unfinished", items=listed(items, _DESIGNS, _ENDED))
+        return say(
+            "compare.unfinished.equal",
+            count=UNFINISHED.brief(left[first]),
+            started=UNFINISHED.brief(started[first]),
+        )
+    items = [
+        say(
+            "compare.unfinished.item",
+            name=name,
+            count=UNFINISHED.brief(left[name]),
+            started=UNFINISHED.brief(started[name]),
+        )
+        for name in every
+    ]
+    open_ones = [
+        d
+        for d in found.differences
+        if d.metric == UNFINISHED and d.verdict == UNCLEAR and d.design in names
+    ]
+    return say(
+        "compare.unfinished.open" if len(names) == 1 and open_ones else "compare.unfinished",
+        items=listed(items, _DESIGNS, _ENDED),
+    )
 
 
 def cost(found: Comparison, name: str) -> Words:
@@ -93,18 +137,32 @@ def cost(found: Comparison, name: str) -> Words:
         # The design costs as much as the baseline, but the reader must know if another design is
         # cheaper.
         return prices(found)
-    words = {"new": priced(found, d.design_mean), "old": priced(found, d.baseline_mean), "bare": COST.show(d.baseline_mean)}
+    words = {
+        "new": priced(found, d.design_mean),
+        "old": priced(found, d.baseline_mean),
+        "bare": COST.show(d.baseline_mean),
+    }
     words |= {"design": name, "baseline": found.baseline}
     cheapest = _cheapest(found, d)
     # A change from a price of 0 has no ratio.
-    changed = say("compare.cost.change", change=changes.change(d.ratio)) if d.ratio is not None else ""
+    changed = (
+        say("compare.cost.change", change=changes.change(d.ratio)) if d.ratio is not None else ""
+    )
     return join([say("compare.cost", changed=changed, **words), *cheapest])
 
 
 def _cheapest(found: Comparison, own: Difference) -> list[Words]:
-    others = [d for d in found.differences if d.metric is COST and d.design_mean < min(own.design_mean, own.baseline_mean)]
+    others = [
+        d
+        for d in found.differences
+        if d.metric is COST and d.design_mean < min(own.design_mean, own.baseline_mean)
+    ]
     least = min(others, key=lambda d: d.design_mean, default=None)
-    return [say("compare.cheapest", design=least.design, price=priced(found, least.design_mean))] if least else []
+    return (
+        [say("compare.cheapest", design=least.design, price=priced(found, least.design_mean))]
+        if least
+        else []
+    )
 
 
 def prices(found: Comparison) -> Words:
@@ -112,8 +170,17 @@ def prices(found: Comparison) -> Words:
     costs = [d for d in found.differences if d.metric is COST]
     if all(d.verdict == SAME for d in costs):
         return Words("", "")
-    items = [say("compare.prices.item", design=found.baseline, price=priced(found, costs[0].baseline_mean))]
-    items += [say("compare.prices.item", design=d.design, price=priced(found, d.design_mean)) for d in costs]
+    items = [
+        say(
+            "compare.prices.item",
+            design=found.baseline,
+            price=priced(found, costs[0].baseline_mean),
+        )
+    ]
+    items += [
+        say("compare.prices.item", design=d.design, price=priced(found, d.design_mean))
+        for d in costs
+    ]
     return say("compare.prices", items=listed(items, _DESIGNS, _ENDED))
 
 
@@ -129,7 +196,9 @@ def waiting(result: Result, beside: Result | None = None) -> Mapping[str, float]
     if `beside` has the same flows, finished in both results.
     """
     every = [one for one in (result, beside) if one is not None]
-    if any("flows" not in one.recorded or one.summary["flows"]["finished"] > _FLOWS for one in every):
+    if any(
+        "flows" not in one.recorded or one.summary["flows"]["finished"] > _FLOWS for one in every
+    ):
         return None
     try:
         own, *others = [one.explain() for one in every]

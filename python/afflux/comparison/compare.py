@@ -74,7 +74,12 @@ class Comparison:
         return shown.card(self).html()
 
 
-def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseline: str | None = None, *, metrics: Sequence[str | Metric] = ()) -> Comparison:
+def compare(
+    results: Designs | Iterable[Result | str | os.PathLike[str]],
+    baseline: str | None = None,
+    *,
+    metrics: Sequence[str | Metric] = (),
+) -> Comparison:
     """Compares each design with the baseline, which is the name of a design (default: the first).
 
     Results of one scenario name are one design with several seeds. `metrics` limits the answer to
@@ -88,37 +93,75 @@ def compare(results: Designs | Iterable[Result | str | os.PathLike[str]], baseli
     base = designs[baseline] if baseline is not None else next(iter(designs.values()))
     others = [design for design in designs.values() if design.name != base.name]
     if not others:
-        raise ValueError(f"there is only one design, {base.name!r}: results with the same scenario name are one design; add results of another design")
+        raise ValueError(
+            f"there is only one design, {base.name!r}: results with the same scenario name are one design; add results of another design"
+        )
     notes: list[str] = []
     found: list[Difference] = []
     for design in others:
         pairs = Pairs.of(base, design)
         if not pairs.samples:
-            raise ValueError(f"{design.name!r} and {base.name!r} have no seed in common: run both with the same seeds")
+            raise ValueError(
+                f"{design.name!r} and {base.name!r} have no seed in common: run both with the same seeds"
+            )
         notes += _remarks(pairs, base, design)
         known = designs.metrics()
         known += [metric for metric in asked if metric not in known]
-        alone = [mean(list(one.by_seed(_ALONE).values())) for one in (base, design) if one.by_seed(_ALONE)]
+        alone = [
+            mean(list(one.by_seed(_ALONE).values()))
+            for one in (base, design)
+            if one.by_seed(_ALONE)
+        ]
         if len(alone) == 2 and abs(alone[1] / alone[0] - 1) > _SAME_ALONE:
             # For equal completion times the slower fabric would show the lower slowdown.
             known = [metric for metric in known if metric.path[0] != "slowdown"]
             times = [text.time(time) for time in alone]
-            notes.append(say("compare.note.alone.differs", design=design.name, baseline=base.name, new=times[1], old=times[0]))
+            notes.append(
+                say(
+                    "compare.note.alone.differs",
+                    design=design.name,
+                    baseline=base.name,
+                    new=times[1],
+                    old=times[0],
+                )
+            )
         found += [d for metric in known if (d := difference(metric, base, design, pairs.seeds))]
-    censored = [design.name for design in designs.values() if any(result.summary["fct"]["all"]["censored"] for result in design.results.values())]
+    censored = [
+        design.name
+        for design in designs.values()
+        if any(result.summary["fct"]["all"]["censored"] for result in design.results.values())
+    ]
     if censored:
         notes.append(say("compare.note.censored", designs=", ".join(censored)))
-    currencies = {result.summary["cost"]["currency"] for design in designs.values() for result in design.results.values() if result.summary.get("cost")}
+    currencies = {
+        result.summary["cost"]["currency"]
+        for design in designs.values()
+        for result in design.results.values()
+        if result.summary.get("cost")
+    }
     if len(currencies) > 1:
         notes.append(say("compare.note.currencies", currencies=", ".join(sorted(currencies))))
         found = [d for d in found if d.metric is not COST]
     currency = currencies.pop() if len(currencies) == 1 else None
     if missing := [metric.name for metric in asked if not any(d.metric == metric for d in found)]:
-        raise LookupError(f"no design and {base.name!r} both have {missing[0]}: the results have {', '.join(metric.name for metric in designs.metrics())}")
+        raise LookupError(
+            f"no design and {base.name!r} both have {missing[0]}: the results have {', '.join(metric.name for metric in designs.metrics())}"
+        )
     found, family = _together(found, asked)
     if (judged := sum(d.p is not None and d.samples >= ENOUGH_SEEDS for d in found)) > 1:
-        notes.append(say("compare.note.many", judged=judged, false=f"{(1 - CONFIDENCE) * judged:.1f}"))
-    return Comparison(base.name, tuple(design.name for design in others), tuple(found), (*designs.notes, *notes), currency, designs, asked, family)
+        notes.append(
+            say("compare.note.many", judged=judged, false=f"{(1 - CONFIDENCE) * judged:.1f}")
+        )
+    return Comparison(
+        base.name,
+        tuple(design.name for design in others),
+        tuple(found),
+        (*designs.notes, *notes),
+        currency,
+        designs,
+        asked,
+        family,
+    )
 
 
 def _remarks(pairs: "Pairs", base: Design, design: Design) -> list[Words]:
@@ -127,14 +170,33 @@ def _remarks(pairs: "Pairs", base: Design, design: Design) -> list[Words]:
         return [say("compare.note.deterministic", design=design.name, baseline=base.name)]
     remarks = []
     if pairs.alone:
-        seeds = say("seed.many" if len(pairs.alone) > 1 else "seed.one", seeds=", ".join(map(str, pairs.alone)))
+        seeds = say(
+            "seed.many" if len(pairs.alone) > 1 else "seed.one",
+            seeds=", ".join(map(str, pairs.alone)),
+        )
         remarks.append(say("compare.note.alone", design=design.name, seeds=seeds))
     samples = len(pairs.samples)
     if samples < len(pairs.seeds):
-        remarks.append(say("compare.note.equal", design=design.name, baseline=base.name, seeds=len(pairs.seeds), samples=samples))
+        remarks.append(
+            say(
+                "compare.note.equal",
+                design=design.name,
+                baseline=base.name,
+                seeds=len(pairs.seeds),
+                samples=samples,
+            )
+        )
     if samples < ENOUGH_SEEDS:
         few = say("seeds.one" if samples == 1 else "seeds.many", count=samples)
-        remarks.append(say("compare.note.few", design=design.name, seeds=few, enough=ENOUGH_SEEDS, advised=ADVISED_SEEDS))
+        remarks.append(
+            say(
+                "compare.note.few",
+                design=design.name,
+                seeds=few,
+                enough=ENOUGH_SEEDS,
+                advised=ADVISED_SEEDS,
+            )
+        )
     return remarks
 
 
@@ -143,6 +205,13 @@ def _together(found: Sequence[Difference], asked: Sequence[Metric]) -> tuple[lis
     together (Holm). Returns all differences, and how many were judged together."""
     main = [d for d in found if d.metric.main or d.metric in asked]
     family = [d for d in main if d.p is not None and d.samples >= ENOUGH_SEEDS]
-    held = {id(d) for d, holds in zip(family, holm([d.p or 0.0 for d in family]), strict=True) if holds}
+    held = {
+        id(d) for d, holds in zip(family, holm([d.p or 0.0 for d in family]), strict=True) if holds
+    }
     judged = {id(d) for d in main}
-    return [replace(d, established=d.clear and (d.deterministic or id(d) in held)) if id(d) in judged else d for d in found], len(family)
+    return [
+        replace(d, established=d.clear and (d.deterministic or id(d) in held))
+        if id(d) in judged
+        else d
+        for d in found
+    ], len(family)

@@ -93,13 +93,20 @@ def diff(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Diff:
     results = [Result.open(side) if side.is_dir() else None for side in sides]
     documents = [_document(side, result) for side, result in zip(sides, results, strict=True)]
     keys = [] if None in documents else _keys(*(document or {} for document in documents))
-    notes = [f"{side} has no {SCENARIO}: keys were not compared" for side, document in zip(sides, documents, strict=True) if document is None]
+    notes = [
+        f"{side} has no {SCENARIO}: keys were not compared"
+        for side, document in zip(sides, documents, strict=True)
+        if document is None
+    ]
     first, second = results
     files: list[File] = []
     flow, count = None, 0
     if first is not None and second is not None:
         files, flow, count = _results(first, second)
-        versions = [result.summary.get("build") or result.summary.get("afflux_version") for result in (first, second)]
+        versions = [
+            result.summary.get("build") or result.summary.get("afflux_version")
+            for result in (first, second)
+        ]
         if versions[0] != versions[1]:
             notes.append(f"the results are of afflux {versions[0]} and {versions[1]}")
     elif first is not None or second is not None:
@@ -128,7 +135,10 @@ def _keys(first: dict[str, Any], second: dict[str, Any]) -> list[Key]:
 
 def _results(a: Result, b: Result) -> tuple[list[File], Flow | None, int]:
     files = [_table(name, a, b) for name in TABLES if name in (*a.recorded, *b.recorded)]
-    others = [{name for name in result.digests if not name.endswith(".parquet") and name != SCENARIO} for result in (a, b)]
+    others = [
+        {name for name in result.digests if not name.endswith(".parquet") and name != SCENARIO}
+        for result in (a, b)
+    ]
     for name in sorted(others[0] | others[1]):
         hashes = [_digest(result, name) for result in (a, b)]
         files.append(File(name, hashes[0], hashes[1], same=hashes[0] == hashes[1]))
@@ -149,19 +159,40 @@ def _table(name: str, a: Result, b: Result) -> File:
     file = f"{name}.parquet"
     hashes = [_digest(result, file) if name in result.recorded else None for result in (a, b)]
     tables = [result.table(name) if name in result.recorded else None for result in (a, b)]
-    sizes = [(None, None) if table is None else (len(table), len(table.column_names)) for table in tables]
+    sizes = [
+        (None, None) if table is None else (len(table), len(table.column_names)) for table in tables
+    ]
     (rows_a, columns_a), (rows_b, columns_b) = sizes
-    found = File(file, hashes[0], hashes[1], rows_a, rows_b, columns_a, columns_b, same=hashes[0] == hashes[1])
+    found = File(
+        file,
+        hashes[0],
+        hashes[1],
+        rows_a,
+        rows_b,
+        columns_a,
+        columns_b,
+        same=hashes[0] == hashes[1],
+    )
     first, second = tables
     if found.same or first is None or second is None:
         return found
     both = [column for column in first.column_names if column in second]
-    only_a, only_b = (tuple(column for column in table.column_names if column not in both) for table in (first, second))
+    only_a, only_b = (
+        tuple(column for column in table.column_names if column not in both)
+        for table in (first, second)
+    )
     if rows_a != rows_b:
         return replace(found, only_a=only_a, only_b=only_b)
     different, rows = _values(first, second, both)
     # Files of several versions of afflux may differ although all values are the same.
-    return replace(found, only_a=only_a, only_b=only_b, different=different, rows_different=rows, same=not (only_a or only_b or different))
+    return replace(
+        found,
+        only_a=only_a,
+        only_b=only_b,
+        different=different,
+        rows_different=rows,
+        same=not (only_a or only_b or different),
+    )
 
 
 def _values(first: Table, second: Table, columns: Sequence[str]) -> tuple[tuple[str, ...], int]:
@@ -203,4 +234,9 @@ def _flows(a: Table, b: Table) -> tuple[Flow | None, int]:
     if row is None or other is None:
         return Flow(first, start(first), "a" if other is None else "b", {}), len(different)
     values = {column: (a[column][row], b[column][other]) for column in columns}
-    return Flow(first, start(first), None, {column: pair for column, pair in values.items() if pair[0] != pair[1]}), len(different)
+    return Flow(
+        first,
+        start(first),
+        None,
+        {column: pair for column, pair in values.items() if pair[0] != pair[1]},
+    ), len(different)

@@ -103,13 +103,19 @@ class Difference:
     def bounds(self) -> tuple[float, float] | None:
         """Interval from which the verdict follows: that of the ratio if there is one, otherwise
         that of the difference. None if there is no interval, or no spread."""
-        low, high = (self.low, self.high) if self.ratio is None else (self.ratio_low, self.ratio_high)
+        low, high = (
+            (self.low, self.high) if self.ratio is None else (self.ratio_low, self.ratio_high)
+        )
         return None if low is None or high is None or low == high else (low, high)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the difference as `afflux compare --json` prints it."""
         made = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return made | {"metric": self.metric.name, "group": self.metric.group, "straggler": self.straggler and asdict(self.straggler)}
+        return made | {
+            "metric": self.metric.name,
+            "group": self.metric.group,
+            "straggler": self.straggler and asdict(self.straggler),
+        }
 
 
 @dataclass(frozen=True)
@@ -127,7 +133,11 @@ class Pairs:
     def of(cls, base: Design, design: Design, seeds: Sequence[int] | None = None) -> "Pairs":
         """Pairs the results by seed. A seed that repeats a pair of result hashes adds no sample. If
         each design has only one distinct result, any two seeds form a pair."""
-        both = [seed for seed in base.seeds if seed in design.results and (seeds is None or seed in seeds)]
+        both = [
+            seed
+            for seed in base.seeds
+            if seed in design.results and (seeds is None or seed in seeds)
+        ]
         alone = sorted({*base.seeds, *design.seeds} - {*both})
         if base.deterministic and design.deterministic:
             return cls(tuple(both or base.seeds), tuple(alone), ((base.first, design.first),), True)
@@ -139,15 +149,27 @@ class Pairs:
         return cls(tuple(both), tuple(alone), tuple(samples.values()), False)
 
 
-def difference(metric: Metric, base: Design, design: Design, seeds: Sequence[int]) -> Difference | None:
+def difference(
+    metric: Metric, base: Design, design: Design, seeds: Sequence[int]
+) -> Difference | None:
     """Returns the difference in a metric; None if no seed has the metric in both designs."""
     pairs = Pairs.of(base, design, seeds)
-    values = [(metric.of(before.summary), metric.of(after.summary), int(after.summary["seed"])) for before, after in pairs.samples]
+    values = [
+        (metric.of(before.summary), metric.of(after.summary), int(after.summary["seed"]))
+        for before, after in pairs.samples
+    ]
     known = [(old, new, seed) for old, new, seed in values if old is not None and new is not None]
     if not known:
         return None
     numbers = [seed for *_, seed in known]
-    return of_pairs(metric, design.name, [(old, new) for old, new, _ in known], seeds=len(pairs.seeds), deterministic=pairs.deterministic, numbers=numbers)
+    return of_pairs(
+        metric,
+        design.name,
+        [(old, new) for old, new, _ in known],
+        seeds=len(pairs.seeds),
+        deterministic=pairs.deterministic,
+        numbers=numbers,
+    )
 
 
 def of_pairs(
@@ -168,7 +190,9 @@ def of_pairs(
     # A price is not a sample, and neither is a result that does not depend on the seed.
     certain = metric is COST or deterministic
     several = len(pairs) > 1 and not certain
-    of_differences, of_logs = (Estimate.of(values) if several and values else None for values in (differences, logs))
+    of_differences, of_logs = (
+        Estimate.of(values) if several and values else None for values in (differences, logs)
+    )
     judged = of_logs or of_differences
     low, high = of_differences.bounds if of_differences else (None, None)
     ratio = math.exp(mean(logs)) if logs else None
@@ -197,7 +221,9 @@ def of_pairs(
         verdict=verdict,
         ratio_least=_power(min(logs)) if logs else None,
         ratio_most=_power(max(logs)) if logs else None,
-        straggler=_straggler(logs, numbers) if verdict == UNCLEAR and len(numbers) == len(logs) else None,
+        straggler=_straggler(logs, numbers)
+        if verdict == UNCLEAR and len(numbers) == len(logs)
+        else None,
     )
 
 
@@ -215,7 +241,11 @@ def _straggler(logs: Sequence[float], numbers: Sequence[int]) -> Straggler | Non
     if abs(logs[place] - others.mean) < max(math.log(_FAR), _DEVIATIONS * others.deviation):
         return None
     ratio, low, high = map(_power, (logs[place], *others.bounds))
-    return None if ratio is None or low is None or high is None else Straggler(numbers[place], ratio, low, high)
+    return (
+        None
+        if ratio is None or low is None or high is None
+        else Straggler(numbers[place], ratio, low, high)
+    )
 
 
 def _power(exponent: float) -> float | None:
@@ -230,7 +260,9 @@ def _missing(judged: Estimate) -> int | None:
     return size - judged.size if size is not None and size > judged.size else None
 
 
-def _verdict(metric: Metric, pairs: Sequence[tuple[float, float]], judged: Estimate | None, certain: bool) -> str:
+def _verdict(
+    metric: Metric, pairs: Sequence[tuple[float, float]], judged: Estimate | None, certain: bool
+) -> str:
     if all(new == old for old, new in pairs):
         return SAME
     fell = mean([new - old for old, new in pairs]) < 0

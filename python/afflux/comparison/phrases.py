@@ -45,8 +45,13 @@ def typical(d: Difference) -> Words:
     """Words the typical change: `34 % less`, or `34 % less in the geometric mean of pairs` if the
     means differ from it."""
     assert d.ratio is not None
-    differs = d.baseline_mean > 0 and abs(math.log(d.design_mean / d.baseline_mean) - math.log(d.ratio)) > _MEANS_DIFFER
-    return say("compare.seed", change=changes.change(d.ratio)) if differs else changes.change(d.ratio)
+    differs = (
+        d.baseline_mean > 0
+        and abs(math.log(d.design_mean / d.baseline_mean) - math.log(d.ratio)) > _MEANS_DIFFER
+    )
+    return (
+        say("compare.seed", change=changes.change(d.ratio)) if differs else changes.change(d.ratio)
+    )
 
 
 def size(d: Difference) -> Words:
@@ -64,7 +69,11 @@ def size(d: Difference) -> Words:
     elif d.metric is COST:
         within = Words("", "")
     else:
-        within = say("compare.within", interval=interval, seeds=paired_seeds(d)) if interval else say("compare.alike", seeds=paired_seeds(d))
+        within = (
+            say("compare.within", interval=interval, seeds=paired_seeds(d))
+            if interval
+            else say("compare.alike", seeds=paired_seeds(d))
+        )
     return say("compare.changed", change=changed, within=within) if within else changed
 
 
@@ -87,7 +96,13 @@ def paired_seeds(d: Difference) -> Words:
 
 
 def samples(count: int, certain: bool) -> Words:
-    return say("compare.one-run") if certain else say("compare.seeds.one") if count == 1 else say("compare.seeds", count=count)
+    return (
+        say("compare.one-run")
+        if certain
+        else say("compare.seeds.one")
+        if count == 1
+        else say("compare.seeds", count=count)
+    )
 
 
 def between(d: Difference) -> Words:
@@ -95,9 +110,24 @@ def between(d: Difference) -> Words:
     that seed; if several seeds do, gives the range over the seeds."""
     if d.straggler:
         one = d.straggler
-        return say("compare.straggler", seed=one.seed, there=changes.change(one.ratio), others=changes.between(one.low, one.high))
-    if d.bounds is not None and d.ratio is not None and d.ratio_least and d.ratio_most and d.bounds[1] / d.bounds[0] > _WIDE:
-        return say("compare.scattered", low=changes.change(d.ratio_least), high=changes.change(d.ratio_most))
+        return say(
+            "compare.straggler",
+            seed=one.seed,
+            there=changes.change(one.ratio),
+            others=changes.between(one.low, one.high),
+        )
+    if (
+        d.bounds is not None
+        and d.ratio is not None
+        and d.ratio_least
+        and d.ratio_most
+        and d.bounds[1] / d.bounds[0] > _WIDE
+    ):
+        return say(
+            "compare.scattered",
+            low=changes.change(d.ratio_least),
+            high=changes.change(d.ratio_most),
+        )
     if d.ratio is None or d.bounds is None:
         ends = changes.count_ends(d, clear=False)
         return say("compare.between.difference", ends=ends) if ends else Words("", "")
@@ -107,7 +137,11 @@ def between(d: Difference) -> Words:
 def short(d: Difference, with_design: bool = False) -> Words:
     """Words a metric with its change, as an item of a list."""
     words = {"what": what_of(d.metric), **changes.values(d)}
-    item = say("compare.item", change=typical(d), **words) if d.ratio is not None else say("compare.item.count", **words)
+    item = (
+        say("compare.item", change=typical(d), **words)
+        if d.ratio is not None
+        else say("compare.item.count", **words)
+    )
     return say("compare.item.of", design=d.design, item=item) if with_design else item
 
 
@@ -116,12 +150,22 @@ def design_item(d: Difference, group: str, full: bool = False) -> Words:
     if group in ("equal", "few"):
         return Words(d.design, d.design)
     if group.startswith("else."):
-        return say("compare.others.measure", design=d.design, what=what_of(d.metric), change=change_of(d))
+        return say(
+            "compare.others.measure", design=d.design, what=what_of(d.metric), change=change_of(d)
+        )
     if full or group == "open":
         key = "compare.open.design" if full else "compare.others.between"
         if d.clear:
-            return say(key, design=d.design, between=say("compare.only-alone", change=change_of(d)), more="", **changes.values(d))
-        return say(key, design=d.design, between=between(d), more=seeds_needed(d), **changes.values(d))
+            return say(
+                key,
+                design=d.design,
+                between=say("compare.only-alone", change=change_of(d)),
+                more="",
+                **changes.values(d),
+            )
+        return say(
+            key, design=d.design, between=between(d), more=seeds_needed(d), **changes.values(d)
+        )
     return say("compare.others.item", design=d.design, change=change_of(d))
 
 

@@ -57,7 +57,15 @@ class Decision:
     def facts(self) -> sentences.DecisionFacts:
         """Facts that the answer is written from. Only available if there are goals."""
         assert self.judged, "there are goals"
-        return sentences.DecisionFacts(self.judged, self.question.order, self.prices, self.power, self.question.currency, len(self.seeds), len(self.looks))
+        return sentences.DecisionFacts(
+            self.judged,
+            self.question.order,
+            self.prices,
+            self.power,
+            self.question.currency,
+            len(self.seeds),
+            len(self.looks),
+        )
 
     def sentence(self) -> Marked:
         """Returns the answer as text."""
@@ -69,7 +77,13 @@ class Decision:
         if self.judged is None:
             return None
         goals = self.question.goals
-        head: list[str] = [say("decision.head.design"), *(_title(self.judged.standings[self.question.order[0]][place]) for place in range(len(goals)))]
+        head: list[str] = [
+            say("decision.head.design"),
+            *(
+                _title(self.judged.standings[self.question.order[0]][place])
+                for place in range(len(goals))
+            ),
+        ]
         if self.prices:
             head.append(sentences.price_head(self.question.currency))
         if self.power:
@@ -93,29 +107,56 @@ class Decision:
         if goals := self.table():
             rows = [list(map(str, row)) for row in (goals.head, *goals.rows)]
             widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-            lines += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+            lines += [
+                "  ".join(
+                    cell.ljust(width) for cell, width in zip(row, widths, strict=True)
+                ).rstrip()
+                for row in rows
+            ]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         """Returns HTML for notebooks: the answer and the table of goals."""
         goals = self.table()
         rows = [goals.head, *goals.rows] if goals else []
-        cells = ["".join(f"<{'td' if place else 'th'}>{html.escape(str(cell))}</{'td' if place else 'th'}>" for cell in row) for place, row in enumerate(rows)]
+        cells = [
+            "".join(
+                f"<{'td' if place else 'th'}>{html.escape(str(cell))}</{'td' if place else 'th'}>"
+                for cell in row
+            )
+            for place, row in enumerate(rows)
+        ]
         table = f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>" if rows else ""
         return f"<p>{html.escape(str(self.sentence()))}</p>{table}"
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the content of `decision.json`: the answer and all facts behind it."""
-        made: dict[str, Any] = {"answer": str(self.sentence()), "seeds": list(self.seeds), "currency": self.question.currency}
+        made: dict[str, Any] = {
+            "answer": str(self.sentence()),
+            "seeds": list(self.seeds),
+            "currency": self.question.currency,
+        }
         if self.judged:
             choice = self.judged.choice
-            made |= {"choice": choice.design, "certain": choice.certain, "nearest": choice.nearest, "judged_together": self.judged.family}
-            made |= {"error": self.facts.error, "looks": [{"seeds": look.seeds, "level": look.level} for look in self.looks]}
+            made |= {
+                "choice": choice.design,
+                "certain": choice.certain,
+                "nearest": choice.nearest,
+                "judged_together": self.judged.family,
+            }
+            made |= {
+                "error": self.facts.error,
+                "looks": [{"seeds": look.seeds, "level": look.level} for look in self.looks],
+            }
         made["designs"] = [self._design(name) for name in self.question.order]
         return made | {"comparison": self.comparison.to_dict()}
 
     def _design(self, name: str) -> dict[str, Any]:
-        made: dict[str, Any] = {"name": name, "price": self.prices.get(name), "power": self.power.get(name)}
+        made: dict[str, Any] = {
+            "name": name,
+            "price": self.prices.get(name),
+            "power": self.power.get(name),
+        }
         if self.judged:
             made["goals"] = [
                 {
@@ -174,7 +215,9 @@ def decide(
         if seeds is not None:
             raise ValueError("until_decided adds seeds by itself: name a budget instead of seeds")
         if not asked.goals:
-            raise ValueError(f"{asked.path}: without a [[goal]] nothing can be decided by adding seeds")
+            raise ValueError(
+                f"{asked.path}: without a [[goal]] nothing can be decided by adding seeds"
+            )
         planned = looks(budget)
     else:
         chosen = list(seeds or asked.seeds or (QUICK if quick else SEEDS))
@@ -183,7 +226,13 @@ def decide(
     with opened(executor, jobs=jobs, address=address, storage=storage) as running:
         for number, look in enumerate(planned, 1):
             some = range(1, look.seeds + 1) if until_decided else chosen
-            outcome = batch.run(list(points(asked, some)), place, fresh=fresh and number == 1, watch=watch, executor=running)
+            outcome = batch.run(
+                list(points(asked, some)),
+                place,
+                fresh=fresh and number == 1,
+                watch=watch,
+                executor=running,
+            )
             found = judged(asked, outcome, some, planned[:number])
             if found.judged is None or found.judged.decided(found.prices):
                 break
@@ -192,7 +241,9 @@ def decide(
     return found
 
 
-def judged(question: Question, outcome: Outcome, seeds: Sequence[int], made: Sequence[Look]) -> Decision:
+def judged(
+    question: Question, outcome: Outcome, seeds: Sequence[int], made: Sequence[Look]
+) -> Decision:
     """Judges the results. Raises `RuntimeError` if a point failed, because designs with different
     seeds are not comparable."""
     if outcome.failures:
@@ -207,7 +258,17 @@ def judged(question: Question, outcome: Outcome, seeds: Sequence[int], made: Seq
         own, alone = values(question, every), alone_values(question, every)
         of_goals = Judged.of(own, alone, question.order, question.goals, cost, made[-1].level)
         shown = with_values(question, every, own)
-    return Decision(question, outcome, shown, of_goals, compare(shown, question.order[0]), cost, power(question), tuple(seeds), tuple(made))
+    return Decision(
+        question,
+        outcome,
+        shown,
+        of_goals,
+        compare(shown, question.order[0]),
+        cost,
+        power(question),
+        tuple(seeds),
+        tuple(made),
+    )
 
 
 def measures(decision: Decision) -> Sequence[Metric]:
@@ -217,7 +278,9 @@ def measures(decision: Decision) -> Sequence[Metric]:
 
 
 def _write(decision: Decision, dir: Path) -> None:
-    durable.write_text(dir / "decision.json", json.dumps(decision.to_dict(), indent=1, ensure_ascii=False) + "\n")
+    durable.write_text(
+        dir / "decision.json", json.dumps(decision.to_dict(), indent=1, ensure_ascii=False) + "\n"
+    )
     if decision.judged is None:
         report.write(decision.designs, dir / "report.html", against=decision.comparison)
         return
@@ -235,10 +298,17 @@ def page(decision: Decision) -> PageAnswer:
     """Returns the answer in the parts of the report's first screen."""
     parts = sentences.parts(decision.facts)
     head = [parts[role] for role in (sentences.CHOICE, sentences.NEAREST) if role in parts]
-    of = {role: [parts[role]] if role in parts else [] for role in (sentences.SIZE, sentences.OTHERS, sentences.COSTS)}
+    of = {
+        role: [parts[role]] if role in parts else []
+        for role in (sentences.SIZE, sentences.OTHERS, sentences.COSTS)
+    }
     chosen = decision.facts.choice.design
     return PageAnswer(
         join(head),
         lead=of[sentences.COSTS],
-        facts=Facts(why=[*of[sentences.SIZE], *of[sentences.OTHERS]], sure=[capital(parts[sentences.SURE])], chosen=chosen),
+        facts=Facts(
+            why=[*of[sentences.SIZE], *of[sentences.OTHERS]],
+            sure=[capital(parts[sentences.SURE])],
+            chosen=chosen,
+        ),
     )

@@ -123,35 +123,62 @@ def read(path: Path, scenario: Path | None = None, otherwise: Path | None = None
         data = tomllib.loads(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{path}:{line}: the file is not text in UTF-8: save it as UTF-8") from None
+        raise ValueError(
+            f"{path}:{line}: the file is not text in UTF-8: save it as UTF-8"
+        ) from None
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{path}: {error}") from None
     own = {key: data.pop(key) for key in KEYS if key in data}
     named = _take(path, "", own, "scenario", str, None)
     if scenario is None and named is None and not data and (scenario := otherwise) is None:
-        raise ValueError(f'{path}: there is no scenario: write scenario = "FILE.toml", or the scenario itself beside the designs')
+        raise ValueError(
+            f'{path}: there is no scenario: write scenario = "FILE.toml", or the scenario itself beside the designs'
+        )
     if (scenario or named) and data:
         wrong = next(iter(data))
         raise ValueError(f"{path}: key {wrong}: {spelling.unknown('key', wrong, list(KEYS))}")
     source = path if data else scenario or path.parent / str(named)
     made = Scenario(data, path) if data else Scenario.load(source)
-    designs = tuple(_design(path, place, table) for place, table in enumerate(_tables(path, own, "design")))
+    designs = tuple(
+        _design(path, place, table) for place, table in enumerate(_tables(path, own, "design"))
+    )
     names = [design.name for design in designs]
     tenants = _tenants(path, made, own)
-    goals = tuple(_goal(path, place, table, names, tenants) for place, table in enumerate(_tables(path, own, "goal")))
-    conditions = tuple(_condition(path, place, table, names) for place, table in enumerate(_tables(path, own, "condition")))
+    goals = tuple(
+        _goal(path, place, table, names, tenants)
+        for place, table in enumerate(_tables(path, own, "goal"))
+    )
+    conditions = tuple(
+        _condition(path, place, table, names)
+        for place, table in enumerate(_tables(path, own, "condition"))
+    )
     variants = _variants(path, _tables(path, own, "variant"))
-    further = (("condition", [one.name for one in conditions]), ("variant", [one.name for one in variants]))
-    for kind, some in (("tenant", [tenant.name for tenant in tenants]), ("design", names), *further):
+    further = (
+        ("condition", [one.name for one in conditions]),
+        ("variant", [one.name for one in variants]),
+    )
+    for kind, some in (
+        ("tenant", [tenant.name for tenant in tenants]),
+        ("design", names),
+        *further,
+    ):
         for name in some:
             if some.count(name) > 1:
-                raise ValueError(f"{path}: {kind}: the name {name!r} stands {some.count(name)} times: names must differ")
+                raise ValueError(
+                    f"{path}: {kind}: the name {name!r} stands {some.count(name)} times: names must differ"
+                )
     if len(designs) < 2:
-        raise ValueError(f"{path}: {len(designs)} design{'s' * (len(designs) != 1)}: write at least two [[design]] blocks; the first is today's")
+        raise ValueError(
+            f"{path}: {len(designs)} design{'s' * (len(designs) != 1)}: write at least two [[design]] blocks; the first is today's"
+        )
     seeds = _take(path, "", own, "seeds", str, None)
-    currency = _take(path, "", own, "currency", str, None) or (made.get("cost.currency", "USD") if made.get("cost") else None)
+    currency = _take(path, "", own, "currency", str, None) or (
+        made.get("cost.currency", "USD") if made.get("cost") else None
+    )
     chosen = None if seeds is None else tuple(settings.seeds(seeds))
-    return Question(path, made, source, designs, tenants, goals, conditions, variants, chosen, currency)
+    return Question(
+        path, made, source, designs, tenants, goals, conditions, variants, chosen, currency
+    )
 
 
 def _tables(path: Path, data: Mapping[str, Any], kind: str) -> Sequence[Mapping[str, Any]]:
@@ -164,15 +191,31 @@ def _tables(path: Path, data: Mapping[str, Any], kind: str) -> Sequence[Mapping[
 def _only(path: Path, where: str, table: Mapping[str, Any], allowed: Sequence[str]) -> None:
     for key in table:
         if key not in allowed:
-            raise ValueError(f"{path}: key {where}{key}: {spelling.unknown('key', key, list(allowed))}")
+            raise ValueError(
+                f"{path}: key {where}{key}: {spelling.unknown('key', key, list(allowed))}"
+            )
 
 
-def _take(path: Path, where: str, table: Mapping[str, Any], key: str, kind: type | tuple[type, ...], default: Any = _MISSING) -> Any:
+def _take(
+    path: Path,
+    where: str,
+    table: Mapping[str, Any],
+    key: str,
+    kind: type | tuple[type, ...],
+    default: Any = _MISSING,
+) -> Any:
     value = table.get(key, default)
     if value is _MISSING:
         raise ValueError(f"{path}: key {where}{key} is missing")
-    if value is not default and (not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)):
-        wanted = {str: "text in quotes", dict: "a table", list: "a list", bool: "true or false"}.get(kind if isinstance(kind, type) else object, "a number")
+    if value is not default and (
+        not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)
+    ):
+        wanted = {
+            str: "text in quotes",
+            dict: "a table",
+            list: "a list",
+            bool: "true or false",
+        }.get(kind if isinstance(kind, type) else object, "a number")
         raise ValueError(f"{path}: key {where}{key}: found {value!r}: write {wanted}")
     return value
 
@@ -180,7 +223,11 @@ def _take(path: Path, where: str, table: Mapping[str, Any], key: str, kind: type
 def _name(path: Path, where: str, table: Mapping[str, Any], others: str = "") -> str:
     name: str = _take(path, where, table, "name", str)
     if not re.fullmatch(rf"[\w-][\w .{others}-]*", name):
-        allowed = "letters, digits, blanks, dots, hyphens and colons" if others else "letters, digits, blanks, dots and hyphens"
+        allowed = (
+            "letters, digits, blanks, dots, hyphens and colons"
+            if others
+            else "letters, digits, blanks, dots and hyphens"
+        )
         raise ValueError(f"{path}: key {where}name: found {name!r}: write {allowed}")
     return name
 
@@ -193,17 +240,23 @@ def _design(path: Path, place: int, table: Mapping[str, Any]) -> Candidate:
         numbers[key] = _take(path, where, table, key, (int, float), None)
         if numbers[key] is not None and numbers[key] < 0:
             raise ValueError(f"{path}: key {where}{key}: found {numbers[key]}: write 0 or more")
-    return Candidate(_name(path, where, table), _take(path, where, table, "set", dict, {}), **numbers)
+    return Candidate(
+        _name(path, where, table), _take(path, where, table, "set", dict, {}), **numbers
+    )
 
 
 def _tenants(path: Path, scenario: Scenario, own: Mapping[str, Any]) -> tuple[Tenant, ...]:
     """Returns the tenants that the file names. If it names none, each traffic class is a tenant."""
     blocks = [block for block in scenario.get("traffic", []) if isinstance(block, dict)]
-    classes = list(dict.fromkeys(str(block.get("class") or block.get("name") or "default") for block in blocks))
+    classes = list(
+        dict.fromkeys(str(block.get("class") or block.get("name") or "default") for block in blocks)
+    )
 
     def of(name: str, some: Sequence[str], load: str | None = None) -> Tenant:
         kept = Tenant(name, tuple(some), load=load)
-        mine = [str(block.get("name") or block.get("kind")) for block in blocks if belongs(block, kept)]
+        mine = [
+            str(block.get("name") or block.get("kind")) for block in blocks if belongs(block, kept)
+        ]
         return replace(kept, blocks=tuple(mine))
 
     tables = _tables(path, own, "tenant")
@@ -233,40 +286,67 @@ def belongs(block: Mapping[str, Any], tenant: Tenant) -> bool:
     return tenant.has(str(block.get("class") or block.get("name") or "default"))
 
 
-def _goal(path: Path, place: int, table: Mapping[str, Any], designs: Sequence[str], tenants: Sequence[Tenant]) -> Goal:
+def _goal(
+    path: Path,
+    place: int,
+    table: Mapping[str, Any],
+    designs: Sequence[str],
+    tenants: Sequence[Tenant],
+) -> Goal:
     where = f"goal[{place}]."
-    _only(path, where, table, ("tenant", "measure", "at_most", "at_least", "within", "design", "alone"))
+    _only(
+        path,
+        where,
+        table,
+        ("tenant", "measure", "at_most", "at_least", "within", "design", "alone"),
+    )
     measure = _take(path, where, table, "measure", str)
     if measure not in MEASURES:
-        raise ValueError(f"{path}: key {where}measure: {spelling.unknown('measure', measure, list(MEASURES))}")
+        raise ValueError(
+            f"{path}: key {where}measure: {spelling.unknown('measure', measure, list(MEASURES))}"
+        )
     name = _take(path, where, table, "tenant", str, None)
     tenant = next((one for one in tenants if one.name == name), None)
     if name is not None and tenant is None:
-        raise ValueError(f"{path}: key {where}tenant: {spelling.unknown('tenant', name, [one.name for one in tenants])}")
+        raise ValueError(
+            f"{path}: key {where}tenant: {spelling.unknown('tenant', name, [one.name for one in tenants])}"
+        )
     metric = MEASURES[measure]
     bounds = [key for key in ("at_most", "at_least", "within") if key in table]
     if len(bounds) != 1:
-        raise ValueError(f"{path}: {where[:-1]}: found {' and '.join(bounds) or 'no bound'}: write one of at_most, at_least and within")
+        raise ValueError(
+            f"{path}: {where[:-1]}: found {' and '.join(bounds) or 'no bound'}: write one of at_most, at_least and within"
+        )
     if bounds[0] != "within":
         for key in ("design", "alone"):
             if key in table:
-                raise ValueError(f"{path}: key {where}{key}: it belongs to within; {bounds[0]} is a bound of its own")
+                raise ValueError(
+                    f"{path}: key {where}{key}: it belongs to within; {bounds[0]} is a bound of its own"
+                )
         right = "at_most" if metric.lower_is_better else "at_least"
         if bounds[0] != right:
-            raise ValueError(f"{path}: key {where}{bounds[0]}: {measure} is better the {'lower' if metric.lower_is_better else 'higher'} it is: write {right}")
+            raise ValueError(
+                f"{path}: key {where}{bounds[0]}: {measure} is better the {'lower' if metric.lower_is_better else 'higher'} it is: write {right}"
+            )
         return Goal(tenant, measure, limit=_quantity(path, f"{where}{right}", table[right], metric))
     within = _take(path, where, table, "within", (int, float))
     if not 0 <= within < (100 if metric.lower_is_better else 1):
         most = "below 100" if metric.lower_is_better else "below 1, as more is better"
-        raise ValueError(f"{path}: key {where}within: found {within}: write a share of 0 or more and {most} (0.1 is 10 %)")
+        raise ValueError(
+            f"{path}: key {where}within: found {within}: write a share of 0 or more and {most} (0.1 is 10 %)"
+        )
     alone = table.get("alone", False)
     against = _take(path, where, table, "design", str, None)
     if not isinstance(alone, bool):
         raise ValueError(f"{path}: key {where}alone: found {alone!r}: write true or false")
     if against is None and not alone:
-        raise ValueError(f'{path}: {where[:-1]}: within needs design = "NAME", alone = true, or both')
+        raise ValueError(
+            f'{path}: {where[:-1]}: within needs design = "NAME", alone = true, or both'
+        )
     if against is not None and against not in designs:
-        raise ValueError(f"{path}: key {where}design: {spelling.unknown('design', against, list(designs))}")
+        raise ValueError(
+            f"{path}: key {where}design: {spelling.unknown('design', against, list(designs))}"
+        )
     if alone and tenant is None:
         raise ValueError(f"{path}: key {where}alone: all traffic is alone already: name a tenant")
     return Goal(tenant, measure, within=float(within), against=against, alone=alone)
@@ -274,24 +354,38 @@ def _goal(path: Path, place: int, table: Mapping[str, Any], designs: Sequence[st
 
 def _quantity(path: Path, where: str, value: Any, metric: Metric) -> float:
     """Parses a bound with its unit. Returns it in the unit of the metric."""
-    units = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9} if metric.show is text.time else {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12}
+    units = (
+        {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+        if metric.show is text.time
+        else {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12}
+    )
     if metric.show is text.ratio:
         if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
             return float(value)
         raise ValueError(f"{path}: key {where}: found {value!r}: write a number above 0")
-    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?(?:e-?[0-9]+)?)\s*([A-Za-z]+)\s*", value) if isinstance(value, str) else None
+    match = (
+        re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?(?:e-?[0-9]+)?)\s*([A-Za-z]+)\s*", value)
+        if isinstance(value, str)
+        else None
+    )
     if match is None or match[2] not in units or float(match[1]) <= 0:
-        raise ValueError(f'{path}: key {where}: found {value!r}: write a number above 0 with one of {", ".join(units)} in quotes, as in "2{list(units)[2]}"')
+        raise ValueError(
+            f'{path}: key {where}: found {value!r}: write a number above 0 with one of {", ".join(units)} in quotes, as in "2{list(units)[2]}"'
+        )
     return float(match[1]) * units[match[2]]
 
 
-def _condition(path: Path, place: int, table: Mapping[str, Any], designs: Sequence[str]) -> Condition:
+def _condition(
+    path: Path, place: int, table: Mapping[str, Any], designs: Sequence[str]
+) -> Condition:
     where = f"condition[{place}]."
     _only(path, where, table, ("name", "designs", "set"))
     some = _take(path, where, table, "designs", list)
     for name in some:
         if name not in designs:
-            raise ValueError(f"{path}: key {where}designs: {spelling.unknown('design', str(name), list(designs))}")
+            raise ValueError(
+                f"{path}: key {where}designs: {spelling.unknown('design', str(name), list(designs))}"
+            )
     return Condition(_name(path, where, table), tuple(some), _take(path, where, table, "set", dict))
 
 
@@ -303,8 +397,12 @@ def _variants(path: Path, tables: Sequence[Mapping[str, Any]]) -> tuple[Variant,
         # Ratios such as 2:1 are names, too.
         name = _name(path, where, table, others=":")
         if place == 0 and "set" in table:
-            raise ValueError(f"{path}: key {where}set: the first variant is the scenario as it is: leave the key out")
+            raise ValueError(
+                f"{path}: key {where}set: the first variant is the scenario as it is: leave the key out"
+            )
         found.append(Variant(name, _take(path, where, table, "set", dict) if place else {}))
     if len(found) == 1:
-        raise ValueError(f"{path}: key variant: found 1: write the scenario as it is, and at least one other variant")
+        raise ValueError(
+            f"{path}: key variant: found 1: write the scenario as it is, and at least one other variant"
+        )
     return tuple(found)

@@ -62,7 +62,13 @@ class Standing:
         """Typical distance from the limit: logarithm of the ratio of value and limit, positive if
         the goal is violated."""
         d = self.against
-        ratio = d.ratio if d.ratio is not None else d.design_mean / d.baseline_mean if d.baseline_mean else math.inf
+        ratio = (
+            d.ratio
+            if d.ratio is not None
+            else d.design_mean / d.baseline_mean
+            if d.baseline_mean
+            else math.inf
+        )
         distance = math.log(ratio) if ratio > 0 else -math.inf
         return distance if self.goal.metric.lower_is_better else -distance
 
@@ -86,22 +92,42 @@ class Choice:
         return self.design or self.nearest
 
 
-def paired(goal: Goal, design: str, base: Mapping[int, float], new: Mapping[int, Value]) -> Difference:
+def paired(
+    goal: Goal, design: str, base: Mapping[int, float], new: Mapping[int, Value]
+) -> Difference:
     """Returns the difference of a goal's values from other values, over the seeds that both
     have."""
     seeds = sorted(new.keys() & base.keys())
-    return of_pairs(goal.metric, design, [(base[seed], new[seed].number) for seed in seeds], numbers=seeds)
+    return of_pairs(
+        goal.metric, design, [(base[seed], new[seed].number) for seed in seeds], numbers=seeds
+    )
 
 
-def judge(values: Values, alone: Values, designs: Sequence[str], goals: Sequence[Goal], level: float = 1 - CONFIDENCE) -> Standings:
+def judge(
+    values: Values,
+    alone: Values,
+    designs: Sequence[str],
+    goals: Sequence[Goal],
+    level: float = 1 - CONFIDENCE,
+) -> Standings:
     """Judges each goal for each design. The chance that any statement is wrong is at most
     `level`."""
     found = [_standing(values, alone, design, goal) for design in designs for goal in goals]
-    judged = [place for place, one in enumerate(found) if not one.given and one.against.p is not None and one.against.samples >= ENOUGH_SEEDS]
-    held = dict(zip(judged, holm([found[place].against.p or 0.0 for place in judged], level), strict=True))
+    judged = [
+        place
+        for place, one in enumerate(found)
+        if not one.given and one.against.p is not None and one.against.samples >= ENOUGH_SEEDS
+    ]
+    held = dict(
+        zip(judged, holm([found[place].against.p or 0.0 for place in judged], level), strict=True)
+    )
     standings: dict[str, list[Standing]] = {design: [] for design in designs}
     for place, one in enumerate(found):
-        standings[one.against.design].append(one if one.given else replace(one, state=_state(one.goal, one.against, held.get(place, False), one.cut)))
+        standings[one.against.design].append(
+            one
+            if one.given
+            else replace(one, state=_state(one.goal, one.against, held.get(place, False), one.cut))
+        )
     return standings
 
 
@@ -112,11 +138,21 @@ def _standing(values: Values, alone: Values, design: str, goal: Goal) -> Standin
     if goal.limit is not None:
         limits, start = dict.fromkeys(own, goal.limit), None
     else:
-        starts = {seed: value.number for seed, value in (alone if goal.alone else values)[goal.against or design][goal.name].items()}
-        limits, start = {seed: number * goal.factor for seed, number in starts.items()}, paired(goal, design, starts, own)
+        starts = {
+            seed: value.number
+            for seed, value in (alone if goal.alone else values)[goal.against or design][
+                goal.name
+            ].items()
+        }
+        limits, start = (
+            {seed: number * goal.factor for seed, number in starts.items()},
+            paired(goal, design, starts, own),
+        )
     given = goal.against == design and not goal.alone
     cut = any(not own[seed].exact for seed in own.keys() & limits.keys())
-    return Standing(goal, paired(goal, design, limits, own), MET if given else OPEN, given, cut, start)
+    return Standing(
+        goal, paired(goal, design, limits, own), MET if given else OPEN, given, cut, start
+    )
 
 
 def _state(goal: Goal, d: Difference, held: bool, cut: bool) -> str:
@@ -130,10 +166,21 @@ def _state(goal: Goal, d: Difference, held: bool, cut: bool) -> str:
 
 def choose(standings: Standings, prices: Mapping[str, float]) -> Choice:
     """Chooses by the rule above. If `prices` is empty, all prices are equal."""
-    worst = {design: max((standing.beyond for standing in some), default=0.0) for design, some in standings.items()}
+    worst = {
+        design: max((standing.beyond for standing in some), default=0.0)
+        for design, some in standings.items()
+    }
     nearest = min(worst, key=lambda design: worst[design])
-    met = [design for design, some in standings.items() if all(standing.state == MET for standing in some)]
-    within = [design for design, some in standings.items() if worst[design] <= 0 and all(standing.state != MISSED for standing in some)]
+    met = [
+        design
+        for design, some in standings.items()
+        if all(standing.state == MET for standing in some)
+    ]
+    within = [
+        design
+        for design, some in standings.items()
+        if worst[design] <= 0 and all(standing.state != MISSED for standing in some)
+    ]
     for fit in (met, within):
         if fit:
             return Choice(min(fit, key=lambda design: prices.get(design, 0.0)), fit is met, nearest)
@@ -149,7 +196,13 @@ class Judged:
 
     @classmethod
     def of(
-        cls, values: Values, alone: Values, designs: Sequence[str], goals: Sequence[Goal], prices: Mapping[str, float], level: float = 1 - CONFIDENCE
+        cls,
+        values: Values,
+        alone: Values,
+        designs: Sequence[str],
+        goals: Sequence[Goal],
+        prices: Mapping[str, float],
+        level: float = 1 - CONFIDENCE,
     ) -> "Judged":
         standings = judge(values, alone, designs, goals, level)
         return cls(standings, choose(standings, prices))
@@ -157,12 +210,17 @@ class Judged:
     def states(self, design: str, state: str) -> list[Standing]:
         """Returns a design's standings with this state. The one farthest beyond its limit comes
         first."""
-        return sorted((one for one in self.standings[design] if one.state == state), key=lambda one: -one.beyond)
+        return sorted(
+            (one for one in self.standings[design] if one.state == state),
+            key=lambda one: -one.beyond,
+        )
 
     def outside(self, design: str) -> list[Standing]:
         """Returns a design's standings whose typical value is beyond the limit, clearly or not. The
         farthest comes first."""
-        return sorted((one for one in self.standings[design] if one.beyond > 0), key=lambda one: -one.beyond)
+        return sorted(
+            (one for one in self.standings[design] if one.beyond > 0), key=lambda one: -one.beyond
+        )
 
     def worst(self, design: str) -> Standing:
         return max(self.standings[design], key=lambda one: one.beyond)
@@ -179,5 +237,10 @@ class Judged:
         if self.choice.design is None or not self.choice.certain:
             return lost == {*self.standings}
         own, order = prices.get(self.choice.design, 0.0), list(self.standings)
-        before = [design for design in order if (prices.get(design, 0.0), order.index(design)) < (own, order.index(self.choice.design))]
+        before = [
+            design
+            for design in order
+            if (prices.get(design, 0.0), order.index(design))
+            < (own, order.index(self.choice.design))
+        ]
         return lost >= {*before}

@@ -26,9 +26,14 @@ class Look:
     level: float
 
 
-def looks(budget: int = BUDGET, first: int = FIRST, error: float = 1 - CONFIDENCE) -> Sequence[Look]:
+def looks(
+    budget: int = BUDGET, first: int = FIRST, error: float = 1 - CONFIDENCE
+) -> Sequence[Look]:
     """Returns looks with 5, 10, 20, … seeds. The last one has the budget."""
     sizes = [min(first, budget)]
     while sizes[-1] < budget:
         sizes.append(min(sizes[-1] * FACTOR, budget))
-    return [Look(size, error * (size - before) / budget) for before, size in zip([0, *sizes], sizes, strict=False)]
+    return [
+        Look(size, error * (size - before) / budget)
+        for before, size in zip([0, *sizes], sizes, strict=False)
+    ]

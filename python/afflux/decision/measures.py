@@ -53,7 +53,9 @@ def _named() -> dict[str, Metric]:
             full = f"{kind}_{name}{suffix}"
             found[f"{kind}_{name}"] = by_name.get(full) or Metric(full, f"{kind} {name}", (), show)
         for kind, metric in (("query", _QUERY), ("job_time", _JOB)):
-            found[f"{kind}_{name}"] = replace(metric, name=f"{kind}_{name}_ns", title=f"{metric.title} {name}")
+            found[f"{kind}_{name}"] = replace(
+                metric, name=f"{kind}_{name}_ns", title=f"{metric.title} {name}"
+            )
     return found | {"goodput": by_name["goodput_bps"], "flow_goodput": _FLOW_GOODPUT, "jain": _JAIN}
 
 
@@ -66,7 +68,14 @@ def of_tenant(tenant: Tenant | None, measure: str) -> Metric:
     whole = MEASURES[measure]
     name = tenant.name if tenant else "all"
     title = say("metric.of", name=name, metric=whole.title) if tenant else whole.title
-    return replace(whole, name=f"tenant.{name}.{whole.name}", title=title, path=("tenants", name, measure), group=tenant.name if tenant else None, whole=whole)
+    return replace(
+        whole,
+        name=f"tenant.{name}.{whole.name}",
+        title=title,
+        path=("tenants", name, measure),
+        group=tenant.name if tenant else None,
+        whole=whole,
+    )
 
 
 class NoValue(ValueError):
@@ -83,12 +92,16 @@ def value(result: Result, tenant: Tenant | None, measure: str) -> Value:
     elif kind in ("query", "job_time"):
         found = _of_jobs(result, tenant, kind, statistic)
     else:
-        number = {"goodput": _goodput, "flow_goodput": _flow_goodput, "jain": _jain}[measure](result, tenant)
+        number = {"goodput": _goodput, "flow_goodput": _flow_goodput, "jain": _jain}[measure](
+            result, tenant
+        )
         found = None if number is None else Value(number)
     if found is None:
         who = f"tenant {tenant.name}" if tenant else "the traffic"
         what = {"query": "queries", "job_time": "jobs"}.get(kind, "flows")
-        raise NoValue(f"{result.summary['name']}, seed {result.summary['seed']}: {who} has no {measure}: none of its {what} started after the warm-up")
+        raise NoValue(
+            f"{result.summary['name']}, seed {result.summary['seed']}: {who} has no {measure}: none of its {what} started after the warm-up"
+        )
     return found
 
 
@@ -137,7 +150,11 @@ def _flows(result: Result, tenant: Tenant | None, *columns: str) -> Iterable[dic
     warm = result.summary.get("warmup_ns") or 0
     for row in zip(*(result.flows.column(name) for name in names), strict=True):
         flow = dict(zip(names, row, strict=True))
-        if flow["start_ns"] is not None and flow["start_ns"] >= warm and (tenant is None or tenant.has(flow["class"])):
+        if (
+            flow["start_ns"] is not None
+            and flow["start_ns"] >= warm
+            and (tenant is None or tenant.has(flow["class"]))
+        ):
             yield flow
 
 
@@ -148,8 +165,15 @@ def _of_jobs(result: Result, tenant: Tenant | None, kind: str, statistic: str) -
     warm, end = result.summary.get("warmup_ns") or 0, result.summary["simulated_ns"]
     done, cut = [], []
     table = result.jobs
-    for job, phase, start, finish in zip(*(table.column(name) for name in ("job", "phase", "start_ns", "finish_ns")), strict=True):
-        if phase in phases and start is not None and start >= warm and (tenant is None or any(_belongs(job, block) for block in tenant.blocks)):
+    for job, phase, start, finish in zip(
+        *(table.column(name) for name in ("job", "phase", "start_ns", "finish_ns")), strict=True
+    ):
+        if (
+            phase in phases
+            and start is not None
+            and start >= warm
+            and (tenant is None or any(_belongs(job, block) for block in tenant.blocks))
+        ):
             if finish is None:
                 cut.append(float(end - start))
             else:
@@ -175,7 +199,12 @@ def _goodput(result: Result, tenant: Tenant | None) -> float | None:
         return None if bps is None else float(bps)
     spans, delivered = [], 0
     for flow in _flows(result, tenant, "finish_ns", "delivered_bytes"):
-        spans.append((flow["start_ns"], result.summary["simulated_ns"] if flow["finish_ns"] is None else flow["finish_ns"]))
+        spans.append(
+            (
+                flow["start_ns"],
+                result.summary["simulated_ns"] if flow["finish_ns"] is None else flow["finish_ns"],
+            )
+        )
         delivered += flow["delivered_bytes"]
     busy, last = 0, -math.inf
     for start, finish in sorted(spans):
@@ -199,5 +228,7 @@ def _jain(result: Result, tenant: Tenant | None) -> float | None:
     groups = (result.summary.get("goodput") or {}).get("by_class", {})
     own = [name for name in groups if tenant is None or tenant.has(name)]
     if len(own) > 1:
-        raise ValueError(f"jain: flows of several classes ({', '.join(own)}) need not be equal: write a tenant of one class")
+        raise ValueError(
+            f"jain: flows of several classes ({', '.join(own)}) need not be equal: write a tenant of one class"
+        )
     return None if not own or groups[own[0]]["jain"] is None else float(groups[own[0]]["jain"])

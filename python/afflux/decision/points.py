@@ -31,7 +31,9 @@ def changed(scenario: Scenario, design: Candidate, *further: Mapping[str, Any]) 
 def keep(scenario: Scenario, tenant: Tenant) -> None:
     """Keeps only one tenant's traffic and the settings that this traffic uses. Unused settings
     would cause warnings."""
-    blocks = scenario["traffic"] = [block for block in scenario["traffic"] if belongs(block, tenant)]
+    blocks = scenario["traffic"] = [
+        block for block in scenario["traffic"] if belongs(block, tenant)
+    ]
     named = {block.get("transport") for block in blocks}
     host = scenario.get("host", {})
     transports = host.get("transports", {})
@@ -49,7 +51,9 @@ def alones(question: Question) -> list[tuple[Candidate, Tenant]]:
     found: dict[tuple[str, str], tuple[Candidate, Tenant]] = {}
     for goal in question.goals:
         if goal.alone and goal.tenant:
-            for design in question.designs if goal.against is None else [question.design(goal.against)]:
+            for design in (
+                question.designs if goal.against is None else [question.design(goal.against)]
+            ):
                 found.setdefault((design.name, goal.tenant.name), (design, goal.tenant))
     return list(found.values())
 
@@ -71,14 +75,24 @@ def values(question: Question, designs: Designs, named: Callable[[str], str] = s
     """Returns the values of each simulated design's goals by seed. `named` maps a design to the
     name of its points."""
     goals = {goal.name: goal for goal in question.goals}
-    return {name: {goal.name: by_seed(designs[named(name)], goal) for goal in goals.values()} for name in question.order if named(name) in designs}
+    return {
+        name: {goal.name: by_seed(designs[named(name)], goal) for goal in goals.values()}
+        for name in question.order
+        if named(name) in designs
+    }
 
 
 def alone_values(question: Question, designs: Designs, named: Callable[[str], str] = str) -> Values:
     """Returns the values of tenants alone, for each design with which they were simulated."""
-    goals = {goal.name: (goal, goal.tenant) for goal in question.goals if goal.alone and goal.tenant}
+    goals = {
+        goal.name: (goal, goal.tenant) for goal in question.goals if goal.alone and goal.tenant
+    }
     return {
-        design: {key: by_seed(designs[name], goal) for key, (goal, tenant) in goals.items() if (name := named(alone_name(design, tenant))) in designs}
+        design: {
+            key: by_seed(designs[name], goal)
+            for key, (goal, tenant) in goals.items()
+            if (name := named(alone_name(design, tenant))) in designs
+        }
         for design in question.order
     }
 
@@ -92,11 +106,16 @@ def with_values(question: Question, designs: Designs, found: Values) -> Designs:
         tenants: dict[str, dict[str, float]] = {}
         for goal in question.goals:
             if seed in found[design][goal.name]:
-                tenants.setdefault(goal.tenant.name if goal.tenant else "all", {})[goal.measure] = found[design][goal.name][seed].number
+                tenants.setdefault(goal.tenant.name if goal.tenant else "all", {})[goal.measure] = (
+                    found[design][goal.name][seed].number
+                )
         made.summary = one.summary | {"tenants": tenants}
         return made
 
-    some = [Design(name, {seed: result(name, seed, one) for seed, one in designs[name].results.items()}) for name in question.order]
+    some = [
+        Design(name, {seed: result(name, seed, one) for seed, one in designs[name].results.items()})
+        for name in question.order
+    ]
     return Designs(some, (*designs.notes, *without(question, designs, found)))
 
 
@@ -104,9 +123,15 @@ def without(question: Question, designs: Designs, found: Values) -> Iterator[Wor
     """Yields a note for each goal that has no value with some seeds. The goal is judged by the
     other seeds."""
     for goal in question.goals:
-        some = {seed for name in question.order for seed in designs[name].results.keys() - found[name][goal.name].keys()}
+        some = {
+            seed
+            for name in question.order
+            for seed in designs[name].results.keys() - found[name][goal.name].keys()
+        }
         if some:
-            yield say("decision.without", goal=goal.metric.title, seeds=", ".join(map(str, sorted(some))))
+            yield say(
+                "decision.without", goal=goal.metric.title, seeds=", ".join(map(str, sorted(some)))
+            )
 
 
 def by_seed(design: Design, goal: Goal) -> dict[int, Value]:
@@ -115,7 +140,9 @@ def by_seed(design: Design, goal: Goal) -> dict[int, Value]:
     found: dict[int, Value] = {}
     for seed, result in design.results.items():
         try:
-            found[seed] = value(Result.open(result.dir) if result.dir else result, goal.tenant, goal.measure)
+            found[seed] = value(
+                Result.open(result.dir) if result.dir else result, goal.tenant, goal.measure
+            )
         except NoValue as error:
             reason = error
     if not found:

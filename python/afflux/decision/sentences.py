@@ -43,13 +43,23 @@ class DecisionFacts:
 
 def parts(of: DecisionFacts) -> dict[str, Words]:
     """Returns the sentences by role."""
-    made = {CHOICE: _choice(of), NEAREST: _nearest(of), SIZE: _size(of), OTHERS: _others(of), COSTS: _cost(of), SURE: _sure(of)}
+    made = {
+        CHOICE: _choice(of),
+        NEAREST: _nearest(of),
+        SIZE: _size(of),
+        OTHERS: _others(of),
+        COSTS: _cost(of),
+        SURE: _sure(of),
+    }
     return {role: words for role, words in made.items() if words}
 
 
 def answer(of: DecisionFacts) -> Marked:
     """Returns all parts, with the titles of their roles."""
-    said = [(say(key, words=words) if has(key := f"decision.role.{role}") else words, role == CHOICE) for role, words in parts(of).items()]
+    said = [
+        (say(key, words=words) if has(key := f"decision.role.{role}") else words, role == CHOICE)
+        for role, words in parts(of).items()
+    ]
     return Marked.of(said)
 
 
@@ -63,7 +73,9 @@ def bound(standing: Standing) -> Words:
     """Words a bound and its origin: `at most 1.80 ms (10 % more than with today)`."""
     goal = standing.goal
     said = say(_bound_key(goal), limit=goal.metric.brief(standing.limit))
-    return say("decision.relative", bound=said, rule=_rule(goal)) if goal.within is not None else said
+    return (
+        say("decision.relative", bound=said, rule=_rule(goal)) if goal.within is not None else said
+    )
 
 
 def _bound_key(goal: Goal) -> str:
@@ -95,7 +107,11 @@ def money(price: float, currency: str | None) -> str:
 
 
 def price_head(currency: str | None) -> Words:
-    return say("decision.head.price", currency=currency) if currency else say("decision.head.price.bare")
+    return (
+        say("decision.head.price", currency=currency)
+        if currency
+        else say("decision.head.price.bare")
+    )
 
 
 def verdict(judged: Judged, design: str) -> Words:
@@ -103,7 +119,10 @@ def verdict(judged: Judged, design: str) -> Words:
     found = []
     named: set[str] = set()
     for state in (MISSED, OPEN):
-        names = [one.goal.tenant.name if one.goal.tenant else one.goal.measure for one in judged.states(design, state)]
+        names = [
+            one.goal.tenant.name if one.goal.tenant else one.goal.measure
+            for one in judged.states(design, state)
+        ]
         if names := [name for name in dict.fromkeys(names) if name not in named]:
             found.append(say(f"decision.state.{state}", names=", ".join(names)))
         named.update(names)
@@ -115,15 +134,28 @@ def _choice(of: DecisionFacts) -> Words:
     if choice.design is None:
         return say("decision.none")
     if not choice.certain:
-        return say("decision.keep.open" if choice.design == of.order[0] else "decision.open", design=choice.design)
-    met = [design for design in of.order if all(one.state == MET for one in judged.standings[design])]
+        return say(
+            "decision.keep.open" if choice.design == of.order[0] else "decision.open",
+            design=choice.design,
+        )
+    met = [
+        design for design in of.order if all(one.state == MET for one in judged.standings[design])
+    ]
     today = choice.design == of.order[0]
     if len(met) == 1:
         return say("decision.keep.only" if today else "decision.only", design=choice.design)
-    dearer = [design for design in met if of.prices.get(design, 0.0) > of.prices.get(choice.design, 0.0)]
+    dearer = [
+        design for design in met if of.prices.get(design, 0.0) > of.prices.get(choice.design, 0.0)
+    ]
     if len(dearer) == len(met) - 1:
-        return say("decision.keep.cheapest" if today else "decision.cheapest", design=choice.design, count=len(met))
-    return say("decision.keep.first" if today else "decision.first", design=choice.design, count=len(met))
+        return say(
+            "decision.keep.cheapest" if today else "decision.cheapest",
+            design=choice.design,
+            count=len(met),
+        )
+    return say(
+        "decision.keep.first" if today else "decision.first", design=choice.design, count=len(met)
+    )
 
 
 def _nearest(of: DecisionFacts) -> Words:
@@ -131,12 +163,21 @@ def _nearest(of: DecisionFacts) -> Words:
     if of.choice.design:
         return Words("", "")
     worst = [_missed(one) for one in of.judged.outside(of.choice.nearest)]
-    return say("decision.nearest", design=of.choice.nearest, items=join(worst, _LISTED)) if worst else Words("", "")
+    return (
+        say("decision.nearest", design=of.choice.nearest, items=join(worst, _LISTED))
+        if worst
+        else Words("", "")
+    )
 
 
 def _missed(standing: Standing) -> Words:
     """Words a violated goal: `web (p99 completion time) 3.40 ms, goal at most 1.80 ms`."""
-    return say("decision.value", label=label(standing.goal), value=standing.goal.metric.brief(standing.value), bound=bound(standing))
+    return say(
+        "decision.value",
+        label=label(standing.goal),
+        value=standing.goal.metric.brief(standing.value),
+        bound=bound(standing),
+    )
 
 
 def _size(of: DecisionFacts) -> Words:
@@ -144,12 +185,20 @@ def _size(of: DecisionFacts) -> Words:
     shown = sorted(of.judged.standings[of.choice.shown], key=lambda one: -one.beyond)
     if of.choice.design is None:
         return Words("", "")
-    return say("decision.size", design=of.choice.shown, items=join([_item(one) for one in shown[:_WORDED]], _LISTED))
+    return say(
+        "decision.size",
+        design=of.choice.shown,
+        items=join([_item(one) for one in shown[:_WORDED]], _LISTED),
+    )
 
 
 def _item(standing: Standing) -> Words:
     d = standing.against
-    words = {"label": label(standing.goal), "value": standing.goal.metric.brief(standing.value), "bound": bound(standing)}
+    words = {
+        "label": label(standing.goal),
+        "value": standing.goal.metric.brief(standing.value),
+        "bound": bound(standing),
+    }
     if standing.given:
         return say("decision.item.given", **words)
     if d.verdict == TOO_FEW:
@@ -176,9 +225,15 @@ def _rejected(of: DecisionFacts, design: str) -> Words:
     that it costs more or comes later in the file."""
     judged = of.judged
     if missed := judged.states(design, MISSED):
-        return say("decision.misses", design=design, items=join([_missed(one) for one in missed], _LISTED))
+        return say(
+            "decision.misses", design=design, items=join([_missed(one) for one in missed], _LISTED)
+        )
     if open_ := judged.states(design, OPEN):
-        return say("decision.leaves", design=design, items=join([label(one.goal) for one in open_], (", ", "、")))
+        return say(
+            "decision.leaves",
+            design=design,
+            items=join([label(one.goal) for one in open_], (", ", "、")),
+        )
     own, chosen = of.prices.get(design, 0.0), of.prices.get(of.choice.shown, 0.0)
     return say("decision.dearer" if own > chosen else "decision.fits", design=design)
 
@@ -188,9 +243,15 @@ def _cost(of: DecisionFacts) -> Words:
     design, today = of.choice.shown, of.order[0]
     said = []
     if of.prices:
-        said.append(_compared("decision.cost", of.prices, design, today, lambda value: money(value, of.currency)))
+        said.append(
+            _compared(
+                "decision.cost", of.prices, design, today, lambda value: money(value, of.currency)
+            )
+        )
     if design in of.power and today in of.power:
-        said.append(_compared("decision.power", of.power, design, today, lambda value: f"{value:,.0f} W"))
+        said.append(
+            _compared("decision.power", of.power, design, today, lambda value: f"{value:,.0f} W")
+        )
     return join(said)
 
 
@@ -200,7 +261,11 @@ def _compared(key: str, of: Mapping[str, float], design: str, today: str, show) 
         return say(f"{key}.own", **words)
     if of[design] == of[today]:
         return say(f"{key}.same", **words)
-    return say(key, change=changes.change(of[design] / of[today]), **words) if of[today] else say(f"{key}.free", **words)
+    return (
+        say(key, change=changes.change(of[design] / of[today]), **words)
+        if of[today]
+        else say(f"{key}.free", **words)
+    )
 
 
 def _sure(of: DecisionFacts) -> Words:

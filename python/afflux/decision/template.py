@@ -48,17 +48,23 @@ def text(scenario: Path, own: Path) -> str:
     invalid."""
     loaded = Scenario.load(scenario)
     blocks = loaded.get("traffic", [])
-    classes = dict.fromkeys(str(block.get("class") or block.get("name") or "default") for block in blocks)
+    classes = dict.fromkeys(
+        str(block.get("class") or block.get("name") or "default") for block in blocks
+    )
     transports = loaded.get("host.transports", {})
     kinds = {None: loaded.get("host.transport", {}), **transports}
     used = [name for name in kinds if name in {block.get("transport") for block in blocks}]
     lines = []
     for name in used:
         prefix = "host.transport" if name is None else f"host.transports.{name}"
-        lines.append(f'"{prefix}.congestion" = "dcqcn"' if kinds[name].get("kind") == "rdma" else f'"{prefix}.ecn" = "classic"')
-    return _HEAD.format(own=own, scenario=_relative(scenario, own), ecn="".join(f"{line}\n" for line in lines)) + "".join(
-        _GOAL.format(tenant=name) for name in classes
-    )
+        lines.append(
+            f'"{prefix}.congestion" = "dcqcn"'
+            if kinds[name].get("kind") == "rdma"
+            else f'"{prefix}.ecn" = "classic"'
+        )
+    return _HEAD.format(
+        own=own, scenario=_relative(scenario, own), ecn="".join(f"{line}\n" for line in lines)
+    ) + "".join(_GOAL.format(tenant=name) for name in classes)
 
 
 def _relative(scenario: Path, own: Path) -> str:

@@ -122,7 +122,10 @@ def check(scenario: _core.Scenario) -> Checked:
         own_congestion=scenario.has_own_congestion,
         memory_bytes=found.memory_bytes,
         notes=tuple(notes),
-        warnings=tuple({"file": str(one.file), "line": one.line, "key": one.key, "text": one.text} for one in scenario.warnings),
+        warnings=tuple(
+            {"file": str(one.file), "line": one.line, "key": one.key, "text": one.text}
+            for one in scenario.warnings
+        ),
     )
 
 

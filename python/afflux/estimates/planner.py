@@ -109,17 +109,37 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         name, bps = self.expected
-        proposal = {"connections": self.connections, "window_bytes": self.window, "buffer_bytes": self.buffer, "sysctl": self.sysctl}
-        formula = {"limited_by": name, "expected_bps": bps, "opening_s": self.opening, "limits": {key: asdict(one) for key, one in self.limits.items()}}
+        proposal = {
+            "connections": self.connections,
+            "window_bytes": self.window,
+            "buffer_bytes": self.buffer,
+            "sysctl": self.sysctl,
+        }
+        formula = {
+            "limited_by": name,
+            "expected_bps": bps,
+            "opening_s": self.opening,
+            "limits": {key: asdict(one) for key, one in self.limits.items()},
+        }
         simulated = asdict(self.simulated) if self.simulated else None
-        return {"asked": asdict(self.path), "proposal": proposal, "formula": formula, "simulated": simulated, "notes": list(self.notes)}
+        return {
+            "asked": asdict(self.path),
+            "proposal": proposal,
+            "formula": formula,
+            "simulated": simulated,
+            "notes": list(self.notes),
+        }
 
 
 def response(path: Path) -> Formula | None:
     """Returns the throughput of one connection that losses allow; None if they do not matter."""
     p, segment = path.loss, 8 * path.payload
     if path.congestion in ("bbr", "nack"):
-        why = "BBR does not react to losses below 20 %" if path.congestion == "bbr" else "the rate is the sender's own; what is lost is sent again"
+        why = (
+            "BBR does not react to losses below 20 %"
+            if path.congestion == "bbr"
+            else "the rate is the sender's own; what is lost is sent again"
+        )
         return Formula(path.ceiling * (1 - p), why)
     if p == 0:
         return None
@@ -128,8 +148,16 @@ def response(path: Path) -> Formula | None:
         return Formula(reno * segment, "Mathis et al. 1997: MSS / RTT * sqrt(3 / 2p)")
     if path.congestion == "cubic":
         cubic = (0.4 * 3.7 / (4 * 0.3)) ** 0.25 * (path.rtt / p) ** 0.75 / path.rtt
-        return Formula(max(cubic, reno) * segment, "RFC 9438 section 5.1" if cubic > reno else "RFC 9438 section 4.3, as Mathis et al. 1997")
-    return Formula(_htcp(path) * segment, "draft-leith-tcp-htcp-06: the sawtooth that carries 1/p segments, beta = 1/2")
+        return Formula(
+            max(cubic, reno) * segment,
+            "RFC 9438 section 5.1"
+            if cubic > reno
+            else "RFC 9438 section 4.3, as Mathis et al. 1997",
+        )
+    return Formula(
+        _htcp(path) * segment,
+        "draft-leith-tcp-htcp-06: the sawtooth that carries 1/p segments, beta = 1/2",
+    )
 
 
 def _htcp(path: Path) -> float:
@@ -143,7 +171,9 @@ def _htcp(path: Path) -> float:
         late = max(age - 1, 0.0)
         first = min(age, 1.0)
         rise = (scale / path.rtt) * (first + late + 5 * late**2 + late**3 / 12)
-        area = (scale / path.rtt) * (first**2 / 2 + first * late + late**2 / 2 + 5 * late**3 / 3 + late**4 / 48)
+        area = (scale / path.rtt) * (
+            first**2 / 2 + first * late + late**2 / 2 + 5 * late**3 / 3 + late**4 / 48
+        )
         return rise, area
 
     def carried(age: float) -> float:
@@ -167,13 +197,17 @@ def plan(path: Path) -> Plan:
     one = response(path)
     room = path.memory * _SHARE
     if room < 2 * path.payload:
-        raise ValueError(f"--memory {path.memory:.0f} B: the window of a connection is half of its buffer and needs at least two segments of {path.payload} B")
+        raise ValueError(
+            f"--memory {path.memory:.0f} B: the window of a connection is half of its buffer and needs at least two segments of {path.payload} B"
+        )
     alone = path.congestion in ("bbr", "nack")
     # Number of connections that together fill the path at the rate that losses allow each of them.
     wanted = 1 if alone or one is None else math.ceil(path.ceiling / one.bps)
     connections = min(wanted, _MOST_CONNECTIONS, int(room // (2 * path.payload)))
     if connections < wanted:
-        notes.append(f"{wanted} connections would be needed to fill the path against its losses; {connections} are proposed")
+        notes.append(
+            f"{wanted} connections would be needed to fill the path against its losses; {connections} are proposed"
+        )
     # A window that is halved from time to time must be larger than its share of the path. Without
     # losses, its share is enough.
     spare = 2.0 if path.loss > 0 or path.congestion == "bbr" else 1.0
@@ -182,14 +216,36 @@ def plan(path: Path) -> Plan:
         notes.append(f"the memory holds windows of {room:.0f} B, the path {path.product:.0f} B")
     window = max(2 * path.payload, math.ceil(total / connections))
     buffer = math.ceil(window / _SHARE)
-    limits = {"path": Formula(path.ceiling, "rate * payload / frame, as a Linux queue counts (14 B Ethernet, 20 B IP, 32 B TCP)")}
+    limits = {
+        "path": Formula(
+            path.ceiling,
+            "rate * payload / frame, as a Linux queue counts (14 B Ethernet, 20 B IP, 32 B TCP)",
+        )
+    }
     if path.congestion != "nack":
-        limits["windows"] = Formula(connections * window * 8 / path.rtt, "window / round trip, all connections together")
+        limits["windows"] = Formula(
+            connections * window * 8 / path.rtt, "window / round trip, all connections together"
+        )
     if one is not None:
-        limits["losses"] = Formula(min(one.bps * connections, path.ceiling) if alone else one.bps * connections, one.source)
+        limits["losses"] = Formula(
+            min(one.bps * connections, path.ceiling) if alone else one.bps * connections, one.source
+        )
     initial = 10 * path.payload
-    opening = path.rtt * (1 + max(0.0, math.log2(max(1.0, min(window, path.product) / initial)))) if path.congestion != "nack" else path.rtt
-    return Plan(path, connections, window, buffer, _sysctl(path, connections, buffer), limits, opening, tuple(notes))
+    opening = (
+        path.rtt * (1 + max(0.0, math.log2(max(1.0, min(window, path.product) / initial))))
+        if path.congestion != "nack"
+        else path.rtt
+    )
+    return Plan(
+        path,
+        connections,
+        window,
+        buffer,
+        _sysctl(path, connections, buffer),
+        limits,
+        opening,
+        tuple(notes),
+    )
 
 
 def _sysctl(path: Path, connections: int, buffer: int) -> dict[str, str]:
@@ -197,7 +253,9 @@ def _sysctl(path: Path, connections: int, buffer: int) -> dict[str, str]:
         return {"net.core.rmem_max": str(buffer), "net.core.wmem_max": str(buffer)}
     pages = math.ceil(2 * connections * buffer / 4096)
     return {
-        "net.ipv4.tcp_congestion_control": {"newreno": "reno"}.get(path.congestion, path.congestion),
+        "net.ipv4.tcp_congestion_control": {"newreno": "reno"}.get(
+            path.congestion, path.congestion
+        ),
         "net.ipv4.tcp_window_scaling": "1",
         "net.ipv4.tcp_sack": "1",
         "net.ipv4.tcp_timestamps": "1",
@@ -218,26 +276,44 @@ def scenario(proposed: Plan, seconds: float) -> Scenario:
     if path.congestion == "nack":
         transport: dict[str, Any] = {"kind": "nack", "rate": f"{int(path.ceiling)}bps"}
     else:
-        transport = {"kind": "tcp", "stack": "linux", "congestion": path.congestion, "receive_window": f"{proposed.window}B"}
+        transport = {
+            "kind": "tcp",
+            "stack": "linux",
+            "congestion": path.congestion,
+            "receive_window": f"{proposed.window}B",
+        }
         # The send buffer of the proposal's tcp_wmem. Linux's default of 4 MiB would limit the
         # window.
         transport["send_buffer_max"] = f"{max(proposed.buffer, _LEAST_SEND_BUFFER)}B"
     half = round(path.rtt * 1e9 / 2)
     access = min(1_000, half // 10)
-    queue = path.queue if path.queue is not None else max(path.rate * path.rtt / 8, 20 * (path.mtu + 14))
+    queue = (
+        path.queue
+        if path.queue is not None
+        else max(path.rate * path.rtt / 8, 20 * (path.mtu + 14))
+    )
     topology: dict[str, Any] = {
         "kind": "custom",
         "hosts": 2,
         "switches": ["r1", "r2"],
         "link": [
             {"a": "host0", "b": "r1", "rate": f"{round(4 * path.rate)}bps", "delay": f"{access}ns"},
-            {"a": "r1", "b": "r2", "rate": f"{round(path.rate)}bps", "delay": f"{half - 2 * access}ns"},
+            {
+                "a": "r1",
+                "b": "r2",
+                "rate": f"{round(path.rate)}bps",
+                "delay": f"{half - 2 * access}ns",
+            },
             {"a": "r2", "b": "host1", "rate": f"{round(4 * path.rate)}bps", "delay": f"{access}ns"},
         ],
     }
     if path.loss > 0:
         topology["fault"] = [{"link": "r2-host1", "loss": path.loss}]
-    traffic: dict[str, Any] = {"kind": "pairs", "pairs": [[0, 1]], "sizes": f"{math.ceil(path.rate * seconds / 8) + 10_000_000}B"}
+    traffic: dict[str, Any] = {
+        "kind": "pairs",
+        "pairs": [[0, 1]],
+        "sizes": f"{math.ceil(path.rate * seconds / 8) + 10_000_000}B",
+    }
     if proposed.connections > 1:
         # Connections start a round trip apart, because simultaneous slow starts overflow queues
         # together.
@@ -267,7 +343,13 @@ def simulate(proposed: Plan) -> Simulated:
     seconds = max(least, min(_SECONDS, frames / seeds))
     whole, half, again, timeouts = 0.0, 0.0, 0, 0
     for seed in range(1, seeds + 1):
-        ends = [scenario(proposed, seconds).set("run.until", f"{round(end * 1e9)}ns").run(seed=seed).summary for end in (seconds / 2, seconds)]
+        ends = [
+            scenario(proposed, seconds)
+            .set("run.until", f"{round(end * 1e9)}ns")
+            .run(seed=seed)
+            .summary
+            for end in (seconds / 2, seconds)
+        ]
         first, both = (8 * summary["delivered_bytes"] for summary in ends)
         whole += both / seconds / seeds
         half += (both - first) / (seconds / 2) / seeds
@@ -279,6 +361,15 @@ def confirmed(proposed: Plan) -> Plan:
     """Adds the simulation to the plan, and a note if it is too short for the long run that the
     formula assumes."""
     found, path = simulate(proposed), proposed.path
-    losses = found.mean_bps * found.seconds * found.seeds / (8 * path.payload) * path.loss / proposed.connections
+    losses = (
+        found.mean_bps
+        * found.seconds
+        * found.seeds
+        / (8 * path.payload)
+        * path.loss
+        / proposed.connections
+    )
     short = f"each connection saw about {losses:.1f} losses in the simulation: too few for the long run that the formula speaks of"
-    return replace(proposed, simulated=found, notes=(*proposed.notes, *([short] if 0 < losses < 10 else [])))
+    return replace(
+        proposed, simulated=found, notes=(*proposed.notes, *([short] if 0 < losses < 10 else []))
+    )

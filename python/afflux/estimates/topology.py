@@ -13,7 +13,14 @@ FIELD = 40
 #: Most racks whose hosts are listed, and most characters of a list.
 RACKS, LISTED = 12, 70
 HOST, SWITCH = "•", "■"
-PLURALS = {"host": "hosts", "switch": "switches", "leaf": "leaves", "spine": "spines", "core": "cores", "agg": "aggregation"}
+PLURALS = {
+    "host": "hosts",
+    "switch": "switches",
+    "leaf": "leaves",
+    "spine": "spines",
+    "core": "cores",
+    "agg": "aggregation",
+}
 
 
 @dataclass(frozen=True)
@@ -25,7 +32,10 @@ class Links:
     delays_ns: tuple[float, ...]
 
     def __str__(self) -> str:
-        rates, delays = _span(self.rates_bps, text.rate), _span(self.delays_ns, lambda ns: text.time(ns, 3))
+        rates, delays = (
+            _span(self.rates_bps, text.rate),
+            _span(self.delays_ns, lambda ns: text.time(ns, 3)),
+        )
         return f"{text.count(self.count)} link{'s' if self.count != 1 else ''} of {rates}, {delays}"
 
 
@@ -58,7 +68,9 @@ def tiers(scenario: _core.Scenario) -> list[Tier]:
     def links(count: int, rates: Sequence[int], delays: Sequence[float]) -> Links | None:
         return Links(count, tuple(rates), tuple(delays)) if count else None
 
-    def racks(named: Sequence[tuple[str, Sequence[str]]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    def racks(
+        named: Sequence[tuple[str, Sequence[str]]],
+    ) -> tuple[tuple[str, tuple[str, ...]], ...]:
         return tuple((switch, tuple(hosts)) for switch, hosts in named)
 
     return [
@@ -71,11 +83,17 @@ def drawing(every: Sequence[Tier]) -> list[str]:
     """Draws every tier as a line, from the top down, with the links between them."""
     lines = []
     for place, tier in enumerate(every):
-        symbols = _row([HOST * size for size in tier.groups]) if tier.groups else _row([SWITCH] * tier.count)
+        symbols = (
+            _row([HOST * size for size in tier.groups])
+            if tier.groups
+            else _row([SWITCH] * tier.count)
+        )
         what = f"{text.count(tier.count)} {tier.name if tier.count == 1 else PLURALS.get(tier.name, tier.name)}"
         if tier.groups and len(tier.groups) > 1:
             sizes = sorted(set(tier.groups))
-            what += f", {text.count(len(tier.groups))} racks of {sizes[0]}" + (f" to {sizes[-1]}" if len(sizes) > 1 else "")
+            what += f", {text.count(len(tier.groups))} racks of {sizes[0]}" + (
+                f" to {sizes[-1]}" if len(sizes) > 1 else ""
+            )
         if tier.oversubscription:
             what += f", {_ratio(tier.oversubscription)}"
         lines.append(f"{symbols:^{FIELD}}  {what}")
@@ -83,7 +101,11 @@ def drawing(every: Sequence[Tier]) -> list[str]:
         if tier.within:
             lines.append(f"{'─' * min(len(symbols), FIELD):^{FIELD}}  {tier.within} among them")
         if tier.down:
-            meshed = place + 1 < len(every) and tier.down.count > every[place + 1].count and tier.count > 1
+            meshed = (
+                place + 1 < len(every)
+                and tier.down.count > every[place + 1].count
+                and tier.count > 1
+            )
             lines.append(f"{_connection(len(symbols), meshed):^{FIELD}}  {tier.down}")
     return lines
 
@@ -96,7 +118,9 @@ def _listed(racks: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
         while shown < len(hosts) and len(line) + len(hosts[shown]) < LISTED:
             line, shown = f"{line}, {hosts[shown]}", shown + 1
         lines.append(line + (f", … ({text.count(len(hosts))} hosts)" if shown < len(hosts) else ""))
-    return lines + ([f"… {text.count(len(racks) - RACKS)} more racks"] if len(racks) > RACKS else [])
+    return lines + (
+        [f"… {text.count(len(racks) - RACKS)} more racks"] if len(racks) > RACKS else []
+    )
 
 
 def _connection(width: int, meshed: bool) -> str:

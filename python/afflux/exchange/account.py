@@ -13,9 +13,17 @@ class Wrong(ValueError):
     """A file that cannot be imported. The message says where, what was found and what is
     expected."""
 
-    def __init__(self, file: str | os.PathLike[str], line: int | None, found: str, expected: str | None = None) -> None:
+    def __init__(
+        self,
+        file: str | os.PathLike[str],
+        line: int | None,
+        found: str,
+        expected: str | None = None,
+    ) -> None:
         self.file, self.line = file, line
-        super().__init__(f"{os.fspath(file)}{f':{line}' if line else ''}: found {found}{f', expected {expected}' if expected else ''}")
+        super().__init__(
+            f"{os.fspath(file)}{f':{line}' if line else ''}: found {found}{f', expected {expected}' if expected else ''}"
+        )
 
 
 #: Most places that a note names.
@@ -52,14 +60,19 @@ class Account:
         why it is left out. `place` is a line number, or a path of keys. The same sentence at other
         places becomes one note with a count. `times` is the number of occurrences to count."""
         count, places = self._left_out.get(sentence, (0, []))
-        shown_at = f"line {place}" if isinstance(place, int) else None if place is None else str(place)
+        shown_at = (
+            f"line {place}" if isinstance(place, int) else None if place is None else str(place)
+        )
         if shown_at is not None and len(places) < _FIRST and shown_at not in places:
             places.append(shown_at)
         self._left_out[sentence] = (count + times, places)
 
     def left_out(self) -> list[str]:
         """Returns the notes about omissions, with counts and first places."""
-        return [_with_places(sentence, count, places) for sentence, (count, places) in self._left_out.items()]
+        return [
+            _with_places(sentence, count, places)
+            for sentence, (count, places) in self._left_out.items()
+        ]
 
     def lines(self) -> list[str]:
         """Returns the account as lines of text, the counts first."""
@@ -68,25 +81,42 @@ class Account:
         return [counts, *self.notes, *self.left_out()]
 
     def to_dict(self) -> dict[str, object]:
-        return {"what": self.what, "taken": self.taken, "dropped": dict(sorted(self.dropped.items())), "notes": [*self.notes, *self.left_out()]}
+        return {
+            "what": self.what,
+            "taken": self.taken,
+            "dropped": dict(sorted(self.dropped.items())),
+            "notes": [*self.notes, *self.left_out()],
+        }
 
 
 def _with_places(sentence: str, count: int, places: list[str]) -> str:
     if not places:
         return sentence if count == 1 else f"{sentence} ({count:,} times)"
     named = ", ".join(places)
-    return f"{sentence} ({named})" if count == len(places) else f"{sentence} ({count:,} times, first at {named})"
+    return (
+        f"{sentence} ({named})"
+        if count == len(places)
+        else f"{sentence} ({count:,} times, first at {named})"
+    )
 
 
 def shown(value: object, most: int = 60) -> str:
     """Formats a piece of a file for messages."""
     match value:
         case str():
-            text = repr(value[: most + 1]) if value[: most + 1].isprintable() else ascii(value[: most + 1])
+            text = (
+                repr(value[: most + 1])
+                if value[: most + 1].isprintable()
+                else ascii(value[: most + 1])
+            )
         case bytes():
             text = repr(value[: most + 1]).removeprefix("b")
         case Mapping():
-            text = "a mapping of " + ", ".join(shown(key, 20) for key in itertools.islice(value, 3)) if value else "an empty mapping"
+            text = (
+                "a mapping of " + ", ".join(shown(key, 20) for key in itertools.islice(value, 3))
+                if value
+                else "an empty mapping"
+            )
         case list() | tuple():
             text = f"a list of {len(value)}"
         case int() if not isinstance(value, bool) and not -(10**30) < value < 10**30:
@@ -104,7 +134,11 @@ def name(value: object, what: str, file: str | os.PathLike[str], line: int | Non
     """Returns a name that is allowed in tables and on terminals. Raises `Wrong`."""
     if not isinstance(value, str):
         raise Wrong(file, line, f"{what} {shown(value)}", "a name")
-    expected = _core.wrong_name(value) if value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value) else "whole characters"
+    expected = (
+        _core.wrong_name(value)
+        if value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value)
+        else "whole characters"
+    )
     if expected is not None:
         raise Wrong(file, line, f"{what} {shown(value)}", expected)
     return value
@@ -132,7 +166,9 @@ def total(bytes: int, of: str, file: str | os.PathLike[str], line: int | None) -
     return bytes
 
 
-def table(value: object, name: str, file: str | os.PathLike[str], line: int | None) -> Mapping[str, object]:
+def table(
+    value: object, name: str, file: str | os.PathLike[str], line: int | None
+) -> Mapping[str, object]:
     if not isinstance(value, Mapping):
         raise Wrong(file, line, f"{name} {shown(value)}", "an object")
     return value

@@ -49,15 +49,29 @@ class Schema:
                 if not isinstance(name, str) or not isinstance(namespace, str):
                     raise AvroError("a named type without a name")
                 self._named[name.rpartition(".")[2]] = schema
-                fields, symbols, size = schema.get("fields"), schema.get("symbols"), schema.get("size")
+                fields, symbols, size = (
+                    schema.get("fields"),
+                    schema.get("symbols"),
+                    schema.get("size"),
+                )
                 if kind == "record":
-                    if not (isinstance(fields, list) and all(isinstance(f, dict) and "type" in f and isinstance(f.get("name"), str) for f in fields)):
+                    if not (
+                        isinstance(fields, list)
+                        and all(
+                            isinstance(f, dict) and "type" in f and isinstance(f.get("name"), str)
+                            for f in fields
+                        )
+                    ):
                         raise AvroError(f"a record {shown(name)} without fields")
                     for f in fields:
                         self._collect(f["type"], namespace, depth + 1)
-                elif kind == "enum" and not (isinstance(symbols, list) and all(isinstance(symbol, str) for symbol in symbols)):
+                elif kind == "enum" and not (
+                    isinstance(symbols, list) and all(isinstance(symbol, str) for symbol in symbols)
+                ):
                     raise AvroError(f"an enum {shown(name)} without symbols")
-                elif kind == "fixed" and (isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= _LONGEST):
+                elif kind == "fixed" and (
+                    isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= _LONGEST
+                ):
                     raise AvroError(f"a fixed {shown(name)} of the size {shown(size)}")
             elif kind == "array":
                 self._collect(schema.get("items"), namespace, depth + 1)
@@ -114,9 +128,16 @@ class Schema:
             case "array":
                 return [self._read(schema.get("items"), stream, depth + 1) for _ in _blocks(stream)]
             case "map":
-                return {_bytes(stream, _long(stream)).decode("utf-8", "replace"): self._read(schema.get("values"), stream, depth + 1) for _ in _blocks(stream)}
+                return {
+                    _bytes(stream, _long(stream)).decode("utf-8", "replace"): self._read(
+                        schema.get("values"), stream, depth + 1
+                    )
+                    for _ in _blocks(stream)
+                }
             case "record":
-                return {f["name"]: self._read(f["type"], stream, depth + 1) for f in schema["fields"]}
+                return {
+                    f["name"]: self._read(f["type"], stream, depth + 1) for f in schema["fields"]
+                }
             case str() if kind.rpartition(".")[2] in self._named:
                 return self._read(self._named[kind.rpartition(".")[2]], stream, depth + 1)
         raise AvroError(f"a type {shown(kind)} that is not defined")

@@ -58,7 +58,12 @@ def library(names: tuple[str, ...], package: str, codec: str, path: str | os.Pat
         except ModuleNotFoundError:
             continue
     install = f"{sys.executable} -m pip install {package}"
-    raise Wrong(path, None, f"a file compressed with {codec}", f"the Python package {package}, which is not installed: {install}")
+    raise Wrong(
+        path,
+        None,
+        f"a file compressed with {codec}",
+        f"the Python package {package}, which is not installed: {install}",
+    )
 
 
 class Zstd:
@@ -67,7 +72,9 @@ class Zstd:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         module = library(("compression.zstd", "backports.zstd"), "backports.zstd", "zstd", path)
         self._error = module.ZstdError
-        self._inner = module.ZstdDecompressor(options={module.DecompressionParameter.window_log_max: _WINDOW})
+        self._inner = module.ZstdDecompressor(
+            options={module.DecompressionParameter.window_log_max: _WINDOW}
+        )
 
     @property
     def eof(self) -> bool:
@@ -122,8 +129,17 @@ def lz4_blocks(file: BinaryIO, path: str | os.PathLike[str]) -> Iterator[bytes]:
             raise Unfinished("the file ends within a block")
         if not head.startswith(LZ4):
             raise Damaged(f"the bytes {head[:8].hex(' ')} where a block begins")
-        method, packed, size = head[8] & 0xF0, int.from_bytes(head[9:13], "little"), int.from_bytes(head[13:17], "little")
-        if method not in (0x10, 0x20) or packed > _LARGEST + _LARGEST // 255 + 16 or size > _LARGEST or (method == 0x10 and packed != size):
+        method, packed, size = (
+            head[8] & 0xF0,
+            int.from_bytes(head[9:13], "little"),
+            int.from_bytes(head[13:17], "little"),
+        )
+        if (
+            method not in (0x10, 0x20)
+            or packed > _LARGEST + _LARGEST // 255 + 16
+            or size > _LARGEST
+            or (method == 0x10 and packed != size)
+        ):
             raise Damaged("a block's header")
         data = _exactly(file, packed)
         yield data if method == 0x10 else _block(cramjam, cramjam.lz4.decompress_block, data, size)

@@ -36,7 +36,9 @@ class Options:
     switches: Sequence[str] = ()
 
 
-def topology(path: Path, options: Options, flows: str | None, into: Into | None = None) -> tuple[str, Account]:
+def topology(
+    path: Path, options: Options, flows: str | None, into: Into | None = None
+) -> tuple[str, Account]:
     """Returns a scenario with the lab's fabric, and the account."""
     account = Account("links")
     lab = Lab(path, account)
@@ -47,11 +49,22 @@ def topology(path: Path, options: Options, flows: str | None, into: Into | None 
     unused = {name: None for name in roles if name not in linked}
     for role in ("host", "switch"):
         if names := [name for name in unused if roles[name] == role]:
-            account.notes.append(f"without a link, left out: {plural(len(names), role, 'switches' if role == 'switch' else None)} ({', '.join(names[:5])})")
+            account.notes.append(
+                f"without a link, left out: {plural(len(names), role, 'switches' if role == 'switch' else None)} ({', '.join(names[:5])})"
+            )
     switches = [name for name, role in roles.items() if role == "switch" and name not in unused]
-    hosts = _in_rack_order([name for name, role in roles.items() if role == "host" and name not in unused], switches, links)
+    hosts = _in_rack_order(
+        [name for name, role in roles.items() if role == "host" and name not in unused],
+        switches,
+        links,
+    )
     if not hosts:
-        raise Wrong(path, None, "no node that is a host", "nodes of kind linux, or labelled role: host, or named with --host")
+        raise Wrong(
+            path,
+            None,
+            "no node that is a host",
+            "nodes of kind linux, or labelled role: host, or named with --host",
+        )
     if len(hosts) == 1:
         raise Wrong(
             path,
@@ -63,12 +76,21 @@ def topology(path: Path, options: Options, flows: str | None, into: Into | None 
     to_link = _Links(path, options, roles)
     made = [to_link(link, called) for link in links]
     account.taken = len(made)
-    kinds = Counter(f"{lab.nodes[name].kind} as {role}" for name, role in roles.items() if name not in unused)
-    account.notes.append("kinds: " + ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())))
+    kinds = Counter(
+        f"{lab.nodes[name].kind} as {role}" for name, role in roles.items() if name not in unused
+    )
+    account.notes.append(
+        "kinds: " + ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+    )
     for name in switches:
         if lab.nodes[name].addresses or lab.nodes[name].management:
-            account.noted("addresses of switches: a scenario has those of hosts alone, left out", lab.nodes[name].line)
-    fabric = Fabric(hosts, [called[name] for name in switches], made, _addresses(hosts, lab, account))
+            account.noted(
+                "addresses of switches: a scenario has those of hosts alone, left out",
+                lab.nodes[name].line,
+            )
+    fabric = Fabric(
+        hosts, [called[name] for name in switches], made, _addresses(hosts, lab, account)
+    )
     if into is not None and lab.name:
         account.noted("name of the lab: the scenario keeps its own, left out")
     source = f"{path.name}, lab {lab.name}" if lab.name else path.name
@@ -80,7 +102,12 @@ def _known(options: Options, lab: Lab) -> None:
     for option, patterns in (("--host", options.hosts), ("--switch", options.switches)):
         for pattern in patterns:
             if not any(fnmatch.fnmatchcase(name, pattern) for name in lab.nodes):
-                raise Wrong(lab.path, None, f"no node that {option} {shown(pattern)} means", f"one of the nodes: {', '.join(list(lab.nodes)[:8])}")
+                raise Wrong(
+                    lab.path,
+                    None,
+                    f"no node that {option} {shown(pattern)} means",
+                    f"one of the nodes: {', '.join(list(lab.nodes)[:8])}",
+                )
 
 
 def _role(name: str, node: LabNode, options: Options, path: Path) -> str:
@@ -93,7 +120,12 @@ def _role(name: str, node: LabNode, options: Options, path: Path) -> str:
     if said in ("switch", "leaf", "spine", "tor", "core", "edge", "agg", "superspine", "router"):
         return "switch"
     if said is not None:
-        raise Wrong(path, node.line, f"the label role: {shown(said)} of {name}", "host or switch (or --host and --switch with patterns of names)")
+        raise Wrong(
+            path,
+            node.line,
+            f"the label role: {shown(said)} of {name}",
+            "host or switch (or --host and --switch with patterns of names)",
+        )
     return "host" if node.kind in MACHINES else "switch"
 
 
@@ -118,26 +150,40 @@ def _joining(lab: Lab, roles: Mapping[str, str], account: Account) -> list[LabLi
         return kept
     found, cure = _found(lab, between, routers), _cure(lab, between, routers)
     if not kept and between:
-        raise Wrong(lab.path, between[0].line, f"{found}, but no link to a switch (hosts do not forward frames)", cure)
-    account.notes.append(f"{found}{', left out: hosts do not forward frames' if between else ', taken as hosts'} ({cure})")
+        raise Wrong(
+            lab.path,
+            between[0].line,
+            f"{found}, but no link to a switch (hosts do not forward frames)",
+            cure,
+        )
+    account.notes.append(
+        f"{found}{', left out: hosts do not forward frames' if between else ', taken as hosts'} ({cure})"
+    )
     return kept
 
 
 def _routes(node: LabNode) -> bool:
     """True if the name of the image shows that its program routes, as in
     quay.io/frrouting/frr:10.5.1."""
-    return any(re.search(rf"(?<![a-z]){word}(?:outing)?(?![a-z])", node.image.lower()) for word in ROUTING_IMAGES)
+    return any(
+        re.search(rf"(?<![a-z]){word}(?:outing)?(?![a-z])", node.image.lower())
+        for word in ROUTING_IMAGES
+    )
 
 
 def _found(lab: Lab, between: Sequence[LabLink], routers: Sequence[str]) -> str:
     parts = []
     if between:
         some = ", ".join(" – ".join(link.ends) for link in between[:3])
-        parts.append(f"{plural(len(between), 'link')} that {'joins' if len(between) == 1 else 'join'} two hosts ({some}{', …' if len(between) > 3 else ''})")
+        parts.append(
+            f"{plural(len(between), 'link')} that {'joins' if len(between) == 1 else 'join'} two hosts ({some}{', …' if len(between) > 3 else ''})"
+        )
     if routers:
         images = dict.fromkeys(lab.nodes[name].image for name in routers)
         of = "an image of a router" if len(routers) == 1 else "images of routers"
-        parts.append(f"{plural(len(routers), 'host')} with {of} ({', '.join(shown(image) for image in list(images)[:3])})")
+        parts.append(
+            f"{plural(len(routers), 'host')} with {of} ({', '.join(shown(image) for image in list(images)[:3])})"
+        )
     return " and ".join(parts)
 
 
@@ -145,7 +191,9 @@ def _cure(lab: Lab, between: Sequence[LabLink], routers: Sequence[str]) -> str:
     """Returns the option that makes switches of the nodes that seem to forward: those with routing
     images, or otherwise those with several links."""
     count = Counter(end for link in lab.links for end in link.ends)
-    seem = list(routers) or [name for name in lab.nodes if count[name] > 1 and any(name in link.ends for link in between)]
+    seem = list(routers) or [
+        name for name in lab.nodes if count[name] > 1 and any(name in link.ends for link in between)
+    ]
     example = " ".join(f"--switch {name}" for name in seem[:4])
     return f"the option --switch PATTERN for nodes that are routers{f', as in {example}' if example else ''}{' …' if len(seem) > 4 else ''}"
 
@@ -165,13 +213,20 @@ class _Links:
         rate = link.rate or (self.options.host_rate if to_host else None) or self.options.rate
         if rate is None:
             found = f"the link {link.ends[0]} – {link.ends[1]} without a rate"
-            raise Wrong(self.path, link.line, found, "labels: {rate: 100Gbps} in the extended form, or --rate")
+            raise Wrong(
+                self.path,
+                link.line,
+                found,
+                "labels: {rate: 100Gbps} in the extended form, or --rate",
+            )
         delay = link.delay or self.options.delay
         self._check("rate", rate, link.line if link.rate else None)
         self._check("delay", delay, link.line if link.delay else None)
         if link.mtu is not None:
             self._check("mtu", f"{link.mtu}B", link.line)
-        return Link(called[link.ends[0]], called[link.ends[1]], rate, delay, self._loss(link), link.mtu)
+        return Link(
+            called[link.ends[0]], called[link.ends[1]], rate, delay, self._loss(link), link.mtu
+        )
 
     def _check(self, key: str, text: str, line: int | None) -> None:
         if (key, text) in self._checked:
@@ -185,7 +240,11 @@ class _Links:
         except _core.ScenarioError as error:
             if error.key is None or not error.key.endswith(key):
                 return
-            option = "" if line is not None else f" of --{key if key != 'rate' else 'rate or --host-rate'}"
+            option = (
+                ""
+                if line is not None
+                else f" of --{key if key != 'rate' else 'rate or --host-rate'}"
+            )
             expected = str(error).partition(f"key {error.key}: ")[2]
             raise Wrong(self.path, line, f"the {key} {shown(text)}{option}", expected) from None
 
@@ -195,7 +254,12 @@ class _Links:
         number = re.fullmatch(r"([0-9]*\.?[0-9]+(?:[eE]-?[0-9]{1,3})?)\s*(%?)", link.loss.strip())
         share = float(number[1]) / (100 if number[2] else 1) if number else 1.0
         if not share < 1:
-            raise Wrong(self.path, link.line, f"the loss {shown(link.loss)}", "a share of the frames below 1, as in 0.001 or 0.1%")
+            raise Wrong(
+                self.path,
+                link.line,
+                f"the loss {shown(link.loss)}",
+                "a share of the frames below 1, as in 0.001 or 0.1%",
+            )
         return share
 
 
@@ -211,14 +275,24 @@ def _toml(item: Any) -> str:
 def _addresses(hosts: Sequence[str], lab: Lab, account: Account) -> dict[str, list[str]]:
     """Returns the addresses of the hosts. An address that several hosts have is assigned to
     none."""
-    found = {host: list(dict.fromkeys([*lab.nodes[host].addresses, *lab.nodes[host].management])) for host in hosts}
+    found = {
+        host: list(dict.fromkeys([*lab.nodes[host].addresses, *lab.nodes[host].management]))
+        for host in hosts
+    }
     count = Counter(address for of_host in found.values() for address in of_host)
     if several := [address for address, times in count.items() if times > 1]:
-        account.notes.append(f"addresses that several hosts have, left out: {', '.join(several[:5])}{' …' if len(several) > 5 else ''}")
-    found = {host: [address for address in of_host if count[address] == 1] for host, of_host in found.items()}
+        account.notes.append(
+            f"addresses that several hosts have, left out: {', '.join(several[:5])}{' …' if len(several) > 5 else ''}"
+        )
+    found = {
+        host: [address for address in of_host if count[address] == 1]
+        for host, of_host in found.items()
+    }
     found = {host: of_host for host, of_host in found.items() if of_host}
     if without := len(hosts) - len(found):
-        account.notes.append(f"{plural(without, 'host')} without an address in the lab: a capture is matched by address = … in the scenario's hosts")
+        account.notes.append(
+            f"{plural(without, 'host')} without an address in the lab: a capture is matched by address = … in the scenario's hosts"
+        )
     return found
 
 
@@ -242,7 +316,9 @@ def _switch_name(name: str) -> str:
 # ----------------------------------------------------------------------------------------------------------------------- exports
 
 
-def topology_of(scenario: _core.Scenario, switch_kind: str, switch_image: str | None, host_image: str) -> tuple[str, Account]:
+def topology_of(
+    scenario: _core.Scenario, switch_kind: str, switch_image: str | None, host_image: str
+) -> tuple[str, Account]:
     """Returns a lab with the nodes and links of the scenario. containerlab sets no rates, delays or
     losses, so they are written as labels, which `import` reads."""
     import yaml
@@ -251,7 +327,9 @@ def topology_of(scenario: _core.Scenario, switch_kind: str, switch_image: str | 
     account = Account("links", len(fabric.links))
     _set_mtus(fabric, tomllib.loads(scenario.resolved)["topology"], account)
     switches = set(fabric.switches)
-    nodes: dict[str, Any] = {switch: {"kind": switch_kind, "labels": {"role": "switch"}} for switch in fabric.switches}
+    nodes: dict[str, Any] = {
+        switch: {"kind": switch_kind, "labels": {"role": "switch"}} for switch in fabric.switches
+    }
     for host in fabric.hosts:
         labels = {"role": "host"}
         if own := fabric.addresses.get(host):
@@ -262,17 +340,32 @@ def topology_of(scenario: _core.Scenario, switch_kind: str, switch_image: str | 
 
     def end(node: str) -> dict[str, str]:
         used[node] += 1
-        port = f"e1-{used[node]}" if node in switches and switch_kind == "nokia_srlinux" else f"eth{used[node]}"
+        port = (
+            f"e1-{used[node]}"
+            if node in switches and switch_kind == "nokia_srlinux"
+            else f"eth{used[node]}"
+        )
         return {"node": node, "interface": port}
 
-    links = [{"type": "veth", "endpoints": [end(link.a), end(link.b)], **_settings(link)} for link in fabric.links]
+    links = [
+        {"type": "veth", "endpoints": [end(link.a), end(link.b)], **_settings(link)}
+        for link in fabric.links
+    ]
     kinds: dict[str, Any] = {"linux": {"image": host_image}}
     if switch_image is not None:
         kinds.setdefault(switch_kind, {})["image"] = switch_image
-    lab = {"name": scenario.name.replace(os.sep, "-"), "topology": {"kinds": kinds, "nodes": nodes, "links": links}}
-    account.notes.append("rates, delays and losses are labels: containerlab does not set them (containerlab tools netem does, link by link)")
+    lab = {
+        "name": scenario.name.replace(os.sep, "-"),
+        "topology": {"kinds": kinds, "nodes": nodes, "links": links},
+    }
+    account.notes.append(
+        "rates, delays and losses are labels: containerlab does not set them (containerlab tools netem does, link by link)"
+    )
     for lost, what in (
-        (any(down for _, down, _ in scenario.link_faults()), "outages of links (topology.fault.down)"),
+        (
+            any(down for _, down, _ in scenario.link_faults()),
+            "outages of links (topology.fault.down)",
+        ),
         (
             any(differs for *_, differs in scenario.link_faults()),
             "rates and losses of one direction alone; the direction in which a link is written has the others'",
@@ -282,12 +375,16 @@ def topology_of(scenario: _core.Scenario, switch_kind: str, switch_image: str | 
             account.notes.append(f"the format has no {what}: left out")
     odd = [node for node in nodes if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", node)]
     if odd:
-        account.notes.append(f"containerlab may refuse names like {shown(odd[0])}: it takes letters, digits, _, . and -")
+        account.notes.append(
+            f"containerlab may refuse names like {shown(odd[0])}: it takes letters, digits, _, . and -"
+        )
     return yaml.safe_dump(lab, sort_keys=False, default_flow_style=None, width=140), account
 
 
 def _settings(link: Link) -> dict[str, Any]:
-    labels = {"rate": link.rate, "delay": link.delay} | ({"loss": repr(link.loss)} if link.loss else {})
+    labels = {"rate": link.rate, "delay": link.delay} | (
+        {"loss": repr(link.loss)} if link.loss else {}
+    )
     return ({"mtu": link.mtu} if link.mtu is not None else {}) | {"labels": labels}
 
 
@@ -304,7 +401,9 @@ def _set_mtus(fabric: Fabric, written: Mapping[str, Any], account: Account) -> N
             for text in texts:
                 meant = fabric.meant(text)
                 if not meant:
-                    account.notes.append(f"the mtu of {shown(text)} is left out: write the names of both ends")
+                    account.notes.append(
+                        f"the mtu of {shown(text)} is left out: write the names of both ends"
+                    )
                 for link in meant:
                     link.mtu = _bytes(change["mtu"])
 

@@ -19,7 +19,9 @@ _SPANS = [("s", 10**12), ("ms", 10**9), ("us", 10**6), ("ns", 10**3), ("ps", 1)]
 
 
 def _quantity(value: int, units: list[tuple[str, int]]) -> str:
-    name, size = next((name, size) for name, size in units if value % size == 0 and (value >= size or size == 1))
+    name, size = next(
+        (name, size) for name, size in units if value % size == 0 and (value >= size or size == 1)
+    )
     return f"{value // size}{name}"
 
 
@@ -64,7 +66,10 @@ class Fabric:
         """Returns the fabric of a validated scenario."""
         names = [name for name, *_ in scenario.nodes]
         wires = zip(scenario.edges, scenario.link_faults(), strict=True)
-        made = [Link(names[a], names[b], rate(bps), span(round(delay_ns * 1e3)), loss) for (a, b, bps, delay_ns), (loss, *_) in wires]
+        made = [
+            Link(names[a], names[b], rate(bps), span(round(delay_ns * 1e3)), loss)
+            for (a, b, bps, delay_ns), (loss, *_) in wires
+        ]
         addresses: dict[str, list[str]] = defaultdict(list)
         for address, host in scenario.addresses:
             addresses[names[host]].append(address)
@@ -76,24 +81,40 @@ class Fabric:
         for shape in (self._star, self._leaf_spine):
             if (found := shape()) is not None:
                 kind, keys, hosts, switches, order = found
-                if not ordered or ([(link.a, link.b) for link in self.links] == order and (hosts, switches) == (self.hosts, self.switches)):
+                if not ordered or (
+                    [(link.a, link.b) for link in self.links] == order
+                    and (hosts, switches) == (self.hosts, self.switches)
+                ):
                     return self._regular(kind, keys, hosts, switches)
         return self._custom()
 
-    def to_scenario(self, source: str, flows: str | None, account: Account, ordered: bool = False, into: Into | None = None) -> str:
+    def to_scenario(
+        self,
+        source: str,
+        flows: str | None,
+        account: Account,
+        ordered: bool = False,
+        into: Into | None = None,
+    ) -> str:
         """Returns a scenario with this fabric and the flow list, or placeholder traffic. With
         `into`, returns that scenario with this fabric."""
         topology, mtu = self.topology(ordered), self._host_mtu()
-        traffic = [{"kind": "flows", "file": flows}] if flows is not None else self._stand_in(account)
+        traffic = (
+            [{"kind": "flows", "file": flows}] if flows is not None else self._stand_in(account)
+        )
         if into is not None:
             into.replace("topology", topology)
             if flows is not None or "traffic" not in into.data:
                 into.add_traffic(*traffic)
             if mtu is not None:
-                account.notes.append(f"links of hosts carry packets of {mtu} B: the scenario's own host.mtu says what hosts send, 1500 B by default")
+                account.notes.append(
+                    f"links of hosts carry packets of {mtu} B: the scenario's own host.mtu says what hosts send, 1500 B by default"
+                )
             return into.text()
         if flows is None:
-            account.notes.append("the file has no traffic: the scenario gets a permutation of 1 MB as a placeholder (--flows sets a flow list)")
+            account.notes.append(
+                "the file has no traffic: the scenario gets a permutation of 1 MB as a placeholder (--flows sets a flow list)"
+            )
         host = {"host": {"mtu": f"{mtu}B"}} if mtu is not None else {}
         return f"format = 1\ndescription = {toml.value(f'Fabric of {source}')}\n\n{topology}\n{toml.dumps({**host, 'traffic': traffic}).lstrip()}"
 
@@ -130,10 +151,18 @@ class Fabric:
         planes = self.planes()
         if len(planes) < 2 or any(len(plane) == len(self.hosts) for plane in planes):
             return [STAND_IN]
-        account.notes.append(f"{len(planes)} planes without a path between them: placeholder traffic stays within each")
+        account.notes.append(
+            f"{len(planes)} planes without a path between them: placeholder traffic stays within each"
+        )
         talking = [plane for plane in planes if len(plane) > 1]
-        names = [STAND_IN["name"] if number == 1 else f"{STAND_IN['name']}-{number}" for number in range(1, len(talking) + 1)]
-        return [{**STAND_IN, "name": name, "hosts": plane} for name, plane in zip(names, talking, strict=True)]
+        names = [
+            STAND_IN["name"] if number == 1 else f"{STAND_IN['name']}-{number}"
+            for number in range(1, len(talking) + 1)
+        ]
+        return [
+            {**STAND_IN, "name": name, "hosts": plane}
+            for name, plane in zip(names, talking, strict=True)
+        ]
 
     # ---------------------------------------------------------------------------------------------------------------------- shapes
 
@@ -141,10 +170,18 @@ class Fabric:
         if len(self.switches) != 1:
             return None
         (switch,) = self.switches
-        if Counter(end for link in self.links for end in link.ends - {switch}) != Counter(self.hosts):
+        if Counter(end for link in self.links for end in link.ends - {switch}) != Counter(
+            self.hosts
+        ):
             return None
         order = [(host, switch) for host in self.hosts]
-        return "star", lambda usual: dict(zip(("rate", "delay"), usual(self.links), strict=True)), self.hosts, self.switches, order
+        return (
+            "star",
+            lambda usual: dict(zip(("rate", "delay"), usual(self.links), strict=True)),
+            self.hosts,
+            self.switches,
+            order,
+        )
 
     def _leaf_spine(self) -> "_Shape | None":
         at: dict[str, set[str]] = defaultdict(set)
@@ -169,18 +206,38 @@ class Fabric:
         racks = list(of_leaf.values())
         # Every host has one leaf, racks have equal sizes, and every leaf has equally many links to
         # every spine.
-        if sum(map(len, racks)) != len(hosts) or len({len(rack) for rack in racks}) != 1 or not spines:
+        if (
+            sum(map(len, racks)) != len(hosts)
+            or len({len(rack) for rack in racks}) != 1
+            or not spines
+        ):
             return None
-        if set(ups) != {frozenset((leaf, spine)) for leaf in leaves for spine in spines} or len(set(ups.values())) != 1:
+        if (
+            set(ups) != {frozenset((leaf, spine)) for leaf in leaves for spine in spines}
+            or len(set(ups.values())) != 1
+        ):
             return None
         parallel = next(iter(ups.values()))
 
         def keys(usual: "_Usual") -> dict[str, Any]:
-            (host_rate, host_delay), (up_rate, up_delay) = usual(self._of_hosts(True)), usual(self._of_hosts(False))
-            sizes: dict[str, Any] = {"leaves": len(leaves), "spines": len(spines), "hosts_per_leaf": len(racks[0])}
+            (host_rate, host_delay), (up_rate, up_delay) = (
+                usual(self._of_hosts(True)),
+                usual(self._of_hosts(False)),
+            )
+            sizes: dict[str, Any] = {
+                "leaves": len(leaves),
+                "spines": len(spines),
+                "hosts_per_leaf": len(racks[0]),
+            }
             more = {"parallel": parallel} if parallel > 1 else {}
-            rates = {"host_rate": host_rate} | ({"uplink_rate": up_rate} if up_rate != host_rate else {})
-            delays = {"delay": host_delay} if host_delay == up_delay else {"host_delay": host_delay, "uplink_delay": up_delay}
+            rates = {"host_rate": host_rate} | (
+                {"uplink_rate": up_rate} if up_rate != host_rate else {}
+            )
+            delays = (
+                {"delay": host_delay}
+                if host_delay == up_delay
+                else {"host_delay": host_delay, "uplink_delay": up_delay}
+            )
             return sizes | more | rates | delays
 
         order = [(host, leaf) for leaf, rack in zip(leaves, racks, strict=True) for host in rack]
@@ -191,7 +248,13 @@ class Fabric:
         hosts = set(self.hosts)
         return [link for link in self.links if bool(link.ends & hosts) == wanted]
 
-    def _regular(self, kind: str, keys: "Callable[[_Usual], dict[str, Any]]", hosts: list[str], switches: list[str]) -> str:
+    def _regular(
+        self,
+        kind: str,
+        keys: "Callable[[_Usual], dict[str, Any]]",
+        hosts: list[str],
+        switches: list[str],
+    ) -> str:
         odd: dict[tuple[str, str], list[Link]] = defaultdict(list)
 
         def usual(links: Sequence[Link]) -> tuple[str, str]:
@@ -204,7 +267,11 @@ class Fabric:
         found = keys(usual)
         if 2 * sum(map(len, odd.values())) > len(self.links):
             return self._custom()
-        out = ["[topology]", f"kind = {toml.value(kind)}", *(f"{key} = {toml.value(value)}" for key, value in found.items())]
+        out = [
+            "[topology]",
+            f"kind = {toml.value(kind)}",
+            *(f"{key} = {toml.value(value)}" for key, value in found.items()),
+        ]
         names = self._names(hosts)
         if kind == "star":
             out += names or [f"hosts = {len(hosts)}"]
@@ -214,13 +281,25 @@ class Fabric:
             out.append(f"switches = {toml.value(switches)}")
         called = self._called()
         for (rate, delay), links in odd.items():
-            out += ["", "[[topology.override]]", f"link = {toml.value([called[id(link)] for link in links])}"]
+            out += [
+                "",
+                "[[topology.override]]",
+                f"link = {toml.value([called[id(link)] for link in links])}",
+            ]
             out += [f"rate = {toml.value(rate)}", f"delay = {toml.value(delay)}"]
         return "\n".join(out + self._mtus(called) + self._faults(called)) + "\n"
 
     def _custom(self) -> str:
-        rate, delay = (Counter(values).most_common(1)[0][0] for values in zip(*((link.rate, link.delay) for link in self.links), strict=True))
-        out = ["[topology]", 'kind = "custom"', *(self._names(self.hosts) or [f"hosts = {len(self.hosts)}"]), f"switches = {toml.value(self.switches)}"]
+        rate, delay = (
+            Counter(values).most_common(1)[0][0]
+            for values in zip(*((link.rate, link.delay) for link in self.links), strict=True)
+        )
+        out = [
+            "[topology]",
+            'kind = "custom"',
+            *(self._names(self.hosts) or [f"hosts = {len(self.hosts)}"]),
+            f"switches = {toml.value(self.switches)}",
+        ]
         out += [f"rate = {toml.value(rate)}", f"delay = {toml.value(delay)}", "link = ["]
         for link in self.links:
             own = {"rate": link.rate} if link.rate != rate else {}
@@ -237,7 +316,9 @@ class Fabric:
         items: list[Any] = []
         for name in hosts:
             own = list(self.addresses.get(name, ()))
-            items.append({"name": name, "address": own[0] if len(own) == 1 else own} if own else name)
+            items.append(
+                {"name": name, "address": own[0] if len(own) == 1 else own} if own else name
+            )
         if not self.addresses:
             return [f"hosts = {toml.value(items)}"]
         return ["hosts = [", *(f"  {toml.value(item)}," for item in items), "]"]
@@ -248,7 +329,9 @@ class Fabric:
         seen: Counter[frozenset[str]] = Counter()
         names = {}
         for link in self.links:
-            names[id(link)] = f"{link.a}-{link.b}" + (f"#{seen[link.ends]}" if count[link.ends] > 1 else "")
+            names[id(link)] = f"{link.a}-{link.b}" + (
+                f"#{seen[link.ends]}" if count[link.ends] > 1 else ""
+            )
             seen[link.ends] += 1
         return names
 
@@ -256,11 +339,19 @@ class Fabric:
         """Returns the links that a name such as `"leaf0-spine*"` or `"leaf0-spine1#0"` denotes."""
         ends, _, number = text.partition("#")
         called = self._called()
-        pairs = [(ends[:at].strip(), ends[at + 1 :].strip()) for at, letter in enumerate(ends) if letter == "-"]
+        pairs = [
+            (ends[:at].strip(), ends[at + 1 :].strip())
+            for at, letter in enumerate(ends)
+            if letter == "-"
+        ]
 
         def fits(link: Link) -> bool:
             both = ((link.a, link.b), (link.b, link.a))
-            right = any(fnmatch.fnmatchcase(a, one) and fnmatch.fnmatchcase(b, other) for a, b in both for one, other in pairs)
+            right = any(
+                fnmatch.fnmatchcase(a, one) and fnmatch.fnmatchcase(b, other)
+                for a, b in both
+                for one, other in pairs
+            )
             return right and (not number or called[id(link)].partition("#")[2] in (number, ""))
 
         return [link for link in self.links if fits(link)]
@@ -273,21 +364,35 @@ class Fabric:
                 of[link.mtu].append(called[id(link)])
         out = []
         for mtu, names in of.items():
-            out += ["", "[[topology.override]]", f"link = {toml.value('*-*' if len(names) == len(self.links) else names)}", f'mtu = "{mtu}B"']
+            out += [
+                "",
+                "[[topology.override]]",
+                f"link = {toml.value('*-*' if len(names) == len(self.links) else names)}",
+                f'mtu = "{mtu}B"',
+            ]
         return out
 
     def _faults(self, called: Mapping[int, str]) -> list[str]:
         lossy = [(called[id(link)], link.loss) for link in self.links if link.loss]
-        return [line for name, loss in lossy for line in ("", "[[topology.fault]]", f"link = {toml.value(name)}", f"loss = {loss!r}")]
+        return [
+            line
+            for name, loss in lossy
+            for line in ("", "[[topology.fault]]", f"link = {toml.value(name)}", f"loss = {loss!r}")
+        ]
 
 
 #: Function that returns the most frequent rate and delay of some links.
 _Usual = Callable[[Sequence[Link]], tuple[str, str]]
 #: Kind of topology, function for its keys, its hosts and switches in order, and the ends of its
 #: links in order.
-_Shape = tuple[str, Callable[[_Usual], dict[str, Any]], list[str], list[str], Iterable[tuple[str, str]]]
+_Shape = tuple[
+    str, Callable[[_Usual], dict[str, Any]], list[str], list[str], Iterable[tuple[str, str]]
+]
 #: Default names of the switches of each kind of topology.
 _DEFAULTS: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "star": lambda keys: ["switch0"],
-    "leaf_spine": lambda keys: [f"leaf{number}" for number in range(keys["leaves"])] + [f"spine{number}" for number in range(keys["spines"])],
+    "leaf_spine": lambda keys: (
+        [f"leaf{number}" for number in range(keys["leaves"])]
+        + [f"spine{number}" for number in range(keys["spines"])]
+    ),
 }

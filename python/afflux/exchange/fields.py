@@ -24,13 +24,24 @@ class Record:
     _shapes: Counter[tuple[str, ...]] = field(default_factory=Counter)
     _unknown: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
 
-    def seen(self, record: Mapping[str, object], account: Account, path: str | os.PathLike[str], at: int | None) -> None:
+    def seen(
+        self,
+        record: Mapping[str, object],
+        account: Account,
+        path: str | os.PathLike[str],
+        at: int | None,
+    ) -> None:
         shape = tuple(record)
         self._shapes[shape] += 1
         if shape not in self._unknown:
-            self._unknown[shape] = [name for name in shape if name not in self.taken and name not in self.left_out]
+            self._unknown[shape] = [
+                name for name in shape if name not in self.taken and name not in self.left_out
+            ]
         for name in self._unknown[shape]:
-            account.noted(f"unknown field {shown(name)} of {self.name}: left out", f"{Path(path).name}:{at}" if at is not None else Path(path).name)
+            account.noted(
+                f"unknown field {shown(name)} of {self.name}: left out",
+                f"{Path(path).name}:{at}" if at is not None else Path(path).name,
+            )
 
     def add_to(self, left_out: "LeftOut") -> None:
         for shape, count in self._shapes.items():

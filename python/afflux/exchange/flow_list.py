@@ -46,11 +46,20 @@ class FlowList:
             values = table.column(name) if name in table else []
             return values if any(value is not None for value in values) else None
 
-        start, src, dst, bytes = (table.column(name) for name in ("start_ns", "src", "dst", "bytes"))
+        start, src, dst, bytes = (
+            table.column(name) for name in ("start_ns", "src", "dst", "bytes")
+        )
         flows = cls(start, src, dst, bytes)
-        flows.classes, flows.deadlines_ns, flows.ids = optional("class"), optional("deadline_ns"), optional("id")
+        flows.classes, flows.deadlines_ns, flows.ids = (
+            optional("class"),
+            optional("deadline_ns"),
+            optional("id"),
+        )
         # Columns of zeros have no information.
-        flows.dscps, flows.priorities = (values if values and any(values) else None for values in (optional("dscp"), optional("priority")))
+        flows.dscps, flows.priorities = (
+            values if values and any(values) else None
+            for values in (optional("dscp"), optional("priority"))
+        )
         return flows
 
     def called(self, names: Mapping[int, str] | None) -> "FlowList":
@@ -67,7 +76,11 @@ class FlowList:
         def of(column: list | None) -> list | None:
             return None if column is None else [column[row] for row in rows]
 
-        changed: dict[str, Any] = {field.name: of(getattr(self, field.name)) for field in fields(self) if field.name != "names"}
+        changed: dict[str, Any] = {
+            field.name: of(getattr(self, field.name))
+            for field in fields(self)
+            if field.name != "names"
+        }
         return replace(self, **changed)
 
     def hosts(self) -> int:
@@ -86,7 +99,17 @@ class FlowList:
         otherwise CSV."""
         if path.suffix == ".parquet":
             src, dst = self._ends()
-            table = _core.flow_table(self.start_ns, src, dst, self.bytes, self.classes, self.deadlines_ns, self.ids, self.dscps, self.priorities)
+            table = _core.flow_table(
+                self.start_ns,
+                src,
+                dst,
+                self.bytes,
+                self.classes,
+                self.deadlines_ns,
+                self.ids,
+                self.dscps,
+                self.priorities,
+            )
             return lambda partial: _core.write_parquet(table, partial)
         if path.suffix == ".gz":
             return self._write_compressed
@@ -95,14 +118,26 @@ class FlowList:
     def csv(self) -> Iterator[str]:
         """Yields pieces of the CSV form."""
         src, dst = self._ends()
-        columns: dict[str, list] = {"start_ns": self.start_ns, "src": src, "dst": dst, "bytes": self.bytes}
+        columns: dict[str, list] = {
+            "start_ns": self.start_ns,
+            "src": src,
+            "dst": dst,
+            "bytes": self.bytes,
+        }
         if self.ids is not None:
             columns = {"id": self.ids, **columns}
-        optional = {"class": self.classes, "deadline_ns": self.deadlines_ns, "dscp": self.dscps, "priority": self.priorities}
+        optional = {
+            "class": self.classes,
+            "deadline_ns": self.deadlines_ns,
+            "dscp": self.dscps,
+            "priority": self.priorities,
+        }
         columns |= {name: values for name, values in optional.items() if values is not None}
         yield csvtext.lines([tuple(columns)])
         for at in range(0, len(self), _PIECE):
-            yield csvtext.lines(zip(*(column[at : at + _PIECE] for column in columns.values()), strict=True))
+            yield csvtext.lines(
+                zip(*(column[at : at + _PIECE] for column in columns.values()), strict=True)
+            )
 
     def _write(self, path: Path) -> None:
         with path.open("w", encoding="utf-8", newline="") as file:

@@ -31,7 +31,11 @@ class Known:
 def natural(name: str) -> list[tuple[int, int, str]]:
     """Returns a sort key that sorts `node2` before `node10`."""
     parts = re.split(r"([0-9]{1,18})", name)
-    return [(0, int(part), "") if part[:1].isascii() and part.isdecimal() else (1, 0, part) for part in parts if part]
+    return [
+        (0, int(part), "") if part[:1].isascii() and part.isdecimal() else (1, 0, part)
+        for part in parts
+        if part
+    ]
 
 
 def numbered(names: Iterable[str]) -> dict[str, int]:
@@ -52,13 +56,20 @@ def read(path: str | os.PathLike[str]) -> Known:
     try:
         for at, fields in csvtext.read(rows):
             if len(fields) != 2 or not re.fullmatch(r"\s*[0-9]{1,9}\s*", fields[0]):
-                raise Wrong(path, at, shown(",".join(fields)), "a host's number and a name, as in 3,node-7")
+                raise Wrong(
+                    path, at, shown(",".join(fields)), "a host's number and a name, as in 3,node-7"
+                )
             name = account.name(fields[1].strip(), "the name", path, at)
             if name in numbers:
                 raise Wrong(path, at, f"the name {shown(name)} a second time", "each name once")
             numbers[name] = int(fields[0])
     except csv.Error as error:
-        raise Wrong(path, at, f"a line that is not CSV ({error})", "a host's number and a name, as in 3,node-7") from None
+        raise Wrong(
+            path,
+            at,
+            f"a line that is not CSV ({error})",
+            "a host's number and a name, as in 3,node-7",
+        ) from None
     return Known(numbers, None, os.fspath(path))
 
 
@@ -71,4 +82,6 @@ def of_scenario(scenario: _core.Scenario, path: str | os.PathLike[str]) -> Known
 
 def to_csv(numbers: Mapping[str, int]) -> str:
     """Formats numbers and names as the CSV that `read` takes."""
-    return csvtext.lines([("host", "name"), *sorted((number, name) for name, number in numbers.items())])
+    return csvtext.lines(
+        [("host", "name"), *sorted((number, name) for name, number in numbers.items())]
+    )

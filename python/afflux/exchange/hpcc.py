@@ -55,7 +55,12 @@ def _declared(path: Path, account: Account) -> None:
     at, first = next(rows, (1, ""))
     counts = first.split()
     if len(counts) == 6 and all(re.fullmatch(r"[0-9]{1,9}", count) for count in counts[:5]):
-        raise Wrong(path, at, f"SimAI's form {shown(first)} (nodes, GPUs per server, NVSwitches, switches, links, type of GPU)", _FIRST)
+        raise Wrong(
+            path,
+            at,
+            f"SimAI's form {shown(first)} (nodes, GPUs per server, NVSwitches, switches, links, type of GPU)",
+            _FIRST,
+        )
     if len(counts) != 3 or not all(re.fullmatch(r"[0-9]{1,9}", count) for count in counts):
         raise Wrong(path, at, shown(first) if first else "an empty file", _FIRST)
     _, switches, links = map(int, counts)
@@ -70,7 +75,12 @@ def _declared(path: Path, account: Account) -> None:
         if number > links:
             raise Wrong(path, at, f"link {number}: {shown(line)}", f"{links} links, as line 1 says")
         if (found := len(line.split())) != 5:
-            raise Wrong(path, at, f"{plural(found, 'column')} in {shown(line)}", "five columns: `node node rate delay error_rate`")
+            raise Wrong(
+                path,
+                at,
+                f"{plural(found, 'column')} in {shown(line)}",
+                "five columns: `node node rate delay error_rate`",
+            )
 
 
 def flows(path: Path, origin_ns: int = ORIGIN_NS) -> tuple[FlowList, Account]:
@@ -82,7 +92,9 @@ def flows(path: Path, origin_ns: int = ORIGIN_NS) -> tuple[FlowList, Account]:
         # Columns of a line: `src dst group [port] bytes start`.
         groups = {int(line.split()[2]) for _, line in itertools.islice(lines(path), 1, None)}
         if groups == {GROUP}:
-            account.notes.append(f"all flows are in priority group {GROUP}, that of all data there: written without priorities")
+            account.notes.append(
+                f"all flows are in priority group {GROUP}, that of all data there: written without priorities"
+            )
     return flows, account
 
 
@@ -90,7 +102,9 @@ def _with_notes(flows: FlowList, notes: list[str]) -> tuple[FlowList, Account]:
     flows.ids = None
     account = Account("flows", len(flows))
     for note in notes:
-        if found := re.search(r"(\d+) (?:flows|connections) from a host to itself were left out", note):
+        if found := re.search(
+            r"(\d+) (?:flows|connections) from a host to itself were left out", note
+        ):
             account.drop("from a host to itself", int(found[1]))
         else:
             account.notes.append(note)
@@ -126,14 +140,18 @@ def completion_times(path: Path, origin_ns: int = ORIGIN_NS) -> tuple[str, Accou
         elif size == 0:
             account.drop("without bytes")
         else:
-            rows.append((start - origin_ns, *ends, size, fct, alone, max(1.0, fct / alone) if alone else ""))
+            rows.append(
+                (start - origin_ns, *ends, size, fct, alone, max(1.0, fct / alone) if alone else "")
+            )
     rows.sort(key=lambda row: row[0])
     if not at:
         raise Wrong(path, None, "a file without flows", _FORM)
     account.taken = len(rows)
     if rows:
         account.notes.append(f"left out, ports: sport and dport ({len(rows):,})")
-    return csvtext.lines([("start_ns", "src", "dst", "bytes", "fct_ns", "standalone_ns", "slowdown"), *rows]), account
+    return csvtext.lines(
+        [("start_ns", "src", "dst", "bytes", "fct_ns", "standalone_ns", "slowdown"), *rows]
+    ), account
 
 
 def _host(field: str, path: Path, at: int) -> int:
@@ -142,7 +160,9 @@ def _host(field: str, path: Path, at: int) -> int:
     if re.fullmatch(r"0b[0-9a-f]{4}01", field):
         # Host h has the address 11.(h / 256).(h mod 256).1.
         return int(field[2:6], 16)
-    raise Wrong(path, at, f"host {shown(field)}", "a number, or an address like 0b000101 (11.0.1.1)")
+    raise Wrong(
+        path, at, f"host {shown(field)}", "a number, or an address like 0b000101 (11.0.1.1)"
+    )
 
 
 # ----------------------------------------------------------------------------------------------------------------------- exports
@@ -154,7 +174,10 @@ def topology_of(scenario: _core.Scenario) -> tuple[str, Account]:
     number = {name: at for at, name in enumerate([*fabric.hosts, *fabric.switches])}
     account = Account("links", len(fabric.links))
     first = len(fabric.hosts)
-    out = [f"{len(number)} {len(fabric.switches)} {len(fabric.links)}", " ".join(str(first + at) for at in range(len(fabric.switches)))]
+    out = [
+        f"{len(number)} {len(fabric.switches)} {len(fabric.links)}",
+        " ".join(str(first + at) for at in range(len(fabric.switches))),
+    ]
     for link in fabric.links:
         # In that format, the first end of a host's link is the host.
         a, b = sorted((number[link.a], number[link.b]))
@@ -162,9 +185,13 @@ def topology_of(scenario: _core.Scenario) -> tuple[str, Account]:
     if down := sum(outages > 0 for _, outages, _ in scenario.link_faults()):
         account.notes.append(f"outages of {plural(down, 'link')} are not expressed")
     if differ := sum(one_way for *_, one_way in scenario.link_faults()):
-        account.notes.append(f"{plural(differ, 'link')} with two rates or losses: the file has those from the first end to the second")
+        account.notes.append(
+            f"{plural(differ, 'link')} with two rates or losses: the file has those from the first end to the second"
+        )
     account.notes.append(
-        "switches' numbers: " + ", ".join(f"{number[name]} {name}" for name in fabric.switches[:4]) + (" …" if len(fabric.switches) > 4 else "")
+        "switches' numbers: "
+        + ", ".join(f"{number[name]} {name}" for name in fabric.switches[:4])
+        + (" …" if len(fabric.switches) > 4 else "")
     )
     return "\n".join(out) + "\n", account
 
@@ -197,16 +224,23 @@ def flows_of(flows: FlowList, account: Account, *, ports: bool, origin_ns: int =
     out = [str(len(flows))]
     for start, src, dst, size, priority in rows:
         seconds, ns = divmod(start + origin_ns, 10**9)
-        out.append(f"{src} {dst} {GROUP if priority is None else priority} {port}{size} {seconds}.{ns:09}")
+        out.append(
+            f"{src} {dst} {GROUP if priority is None else priority} {port}{size} {seconds}.{ns:09}"
+        )
     return "\n".join(out) + "\n"
 
 
-def completion_times_of(dir: str | os.PathLike[str], origin_ns: int = ORIGIN_NS) -> tuple[str, Account]:
+def completion_times_of(
+    dir: str | os.PathLike[str], origin_ns: int = ORIGIN_NS
+) -> tuple[str, Account]:
     """Returns a result's completion times in the form of `fct.txt`. The last column is
     `ideal_ns`."""
     table = Result.open(dir).flows
     account = Account("flows")
-    columns = (table[name] for name in ("src", "dst", "bytes", "start_ns", "fct_ns", "ideal_ns", "finish_ns"))
+    columns = (
+        table[name]
+        for name in ("src", "dst", "bytes", "start_ns", "fct_ns", "ideal_ns", "finish_ns")
+    )
     rows = []
     sent: dict[int, int] = {}
     received: dict[int, int] = {}
@@ -217,8 +251,15 @@ def completion_times_of(dir: str | os.PathLike[str], origin_ns: int = ORIGIN_NS)
         if fct is None:
             account.drop("not finished")
         else:
-            rows.append((finish, f"{src} {dst} {sport % 65536} {dport % 65536} {size} {start + origin_ns} {fct} {ideal}"))
+            rows.append(
+                (
+                    finish,
+                    f"{src} {dst} {sport % 65536} {dport % 65536} {size} {start + origin_ns} {fct} {ideal}",
+                )
+            )
     rows.sort(key=lambda row: row[0])
     account.taken = len(rows)
-    account.notes.append("the last column is ideal_ns, which counts every frame; theirs is rtt + wire bytes / rate")
+    account.notes.append(
+        "the last column is ideal_ns, which counts every frame; theirs is rtt + wire bytes / rate"
+    )
     return "".join(f"{line}\n" for _, line in rows), account

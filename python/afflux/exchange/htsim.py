@@ -17,7 +17,9 @@ def flows(path: Path) -> tuple[FlowList, Account]:
     for _, line in lines(path):
         words = line.split()
         if words[0] == "Nodes":
-            account.notes.append(f"left out, the number of hosts, which the scenario's topology has: {line}")
+            account.notes.append(
+                f"left out, the number of hosts, which the scenario's topology has: {line}"
+            )
         identified += "id" in words
     if identified:
         account.notes.append(f"left out, identifiers: id ({identified:,})")
@@ -32,5 +34,8 @@ def matrix_of(flows: FlowList, hosts: int, account: Account) -> str:
         account.notes.append("the format has no deadlines: they were dropped")
     rows = zip(flows.src, flows.dst, flows.start_ns, flows.bytes, strict=True)
     out = [f"Nodes {hosts}", f"Connections {len(flows)}"]
-    out += [f"{src}->{dst} id {at} start {start * 1000} size {size}" for at, (src, dst, start, size) in enumerate(rows, 1)]
+    out += [
+        f"{src}->{dst} id {at} start {start * 1000} size {size}"
+        for at, (src, dst, start, size) in enumerate(rows, 1)
+    ]
     return "\n".join(out) + "\n"

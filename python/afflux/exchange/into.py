@@ -48,7 +48,12 @@ class Into:
         for key, value in list(table.items() if isinstance(table, Mapping) else enumerate(table)):
             if isinstance(value, Mapping | list):
                 self._move(value, folder)
-            elif key in _PATHS and isinstance(value, str) and not os.path.isabs(value) and (self.path.parent / value).is_file():
+            elif (
+                key in _PATHS
+                and isinstance(value, str)
+                and not os.path.isabs(value)
+                and (self.path.parent / value).is_file()
+            ):
                 table[key] = os.path.relpath(self.path.parent / value, folder)
 
     @property
@@ -62,7 +67,9 @@ class Into:
     def rename(self, name: str) -> None:
         """Changes the name, unless the scenario is written over itself. A scenario without a name
         is named after its file."""
-        if "name" in self._document and not (self._out and self._out.exists() and self._out.samefile(self.path)):
+        if "name" in self._document and not (
+            self._out and self._out.exists() and self._out.samefile(self.path)
+        ):
             self._document["name"] = name
 
     def replace(self, name: str, text: str) -> None:
@@ -87,7 +94,9 @@ class Into:
             if _plain(table.get(key)) != value:
                 # A new table header would come after other tables. An inline table stays at the
                 # place of the key.
-                table[key] = tomlkit.parse(f"x = {toml.value(value)}")["x"] if key in table else made[key]
+                table[key] = (
+                    tomlkit.parse(f"x = {toml.value(value)}")["x"] if key in table else made[key]
+                )
 
     def update(self, name: str, values: Mapping[str, Any]) -> None:
         """Sets these keys of the table `name`. Its other keys stay."""
@@ -103,13 +112,22 @@ class Into:
             return
         overrides = switch.get("override")
         if not isinstance(overrides, list):
-            switch["override"] = tomlkit.parse(toml.dumps({"switch": {"override": [block]}}))["switch"]["override"]
+            switch["override"] = tomlkit.parse(toml.dumps({"switch": {"override": [block]}}))[
+                "switch"
+            ]["override"]
             return
         for at in reversed(range(len(overrides))):
-            if isinstance(overrides[at], Mapping) and _plain(overrides[at].get("match")) == block["match"]:
+            if (
+                isinstance(overrides[at], Mapping)
+                and _plain(overrides[at].get("match")) == block["match"]
+            ):
                 del overrides[at]
         if isinstance(overrides, AoT):
-            overrides.append(tomlkit.parse(toml.dumps({"switch": {"override": [block]}}))["switch"]["override"][0])
+            overrides.append(
+                tomlkit.parse(toml.dumps({"switch": {"override": [block]}}))["switch"]["override"][
+                    0
+                ]
+            )
         else:
             overrides.append(tomlkit.parse(f"x = {toml.value(block)}")["x"])
 
@@ -120,7 +138,9 @@ class Into:
             self.replace("traffic", toml.dumps({"traffic": added}))
             return
         for at in reversed(range(len(blocks))):
-            if isinstance(blocks[at], Mapping) and re.fullmatch(rf"{STAND_IN['name']}(-[0-9]+)?", str(blocks[at].get("name"))):
+            if isinstance(blocks[at], Mapping) and re.fullmatch(
+                rf"{STAND_IN['name']}(-[0-9]+)?", str(blocks[at].get("name"))
+            ):
                 del blocks[at]
         for block in added:
             if isinstance(blocks, AoT):

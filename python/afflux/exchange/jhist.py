@@ -72,7 +72,9 @@ def read(paths: Sequence[Path]) -> Log:
         record.add_to(noting.left_out)
     log.account.taken = len(log.jobs)
     log.account.notes += noting.left_out.notes()
-    log.of_transfers.notes.append("fetches start when both the map has ended and the reducer runs; writes to data nodes are not in such files")
+    log.of_transfers.notes.append(
+        "fetches start when both the map has ended and the reducer runs; writes to data nodes are not in such files"
+    )
     return log
 
 
@@ -96,12 +98,21 @@ def _events(path: Path, log: Log) -> Iterator[tuple[int | None, str, Mapping[str
             raise damaged(path, 1, error) from None
         form = first.strip()
         if form not in (b"Avro-Json", b"Avro-Binary"):
-            raise Wrong(path, 1 if first else None, shown(first[:40].rstrip()) if first else "an empty file", _FIRST)
+            raise Wrong(
+                path,
+                1 if first else None,
+                shown(first[:40].rstrip()) if first else "an empty file",
+                _FIRST,
+            )
         schema = json_value(second, path, 2, "the schema of events in JSON")
         if form == b"Avro-Json":
             for at, value in json_lines(path, log.account, file, 3):
                 event = value.get("event")
-                if not isinstance(value.get("type"), str) or not isinstance(event, dict) or len(event) != 1:
+                if (
+                    not isinstance(value.get("type"), str)
+                    or not isinstance(event, dict)
+                    or len(event) != 1
+                ):
                     raise Wrong(path, at, shown(value), '{"type": …, "event": {"…": {…}}}')
                 yield at, value["type"], table(next(iter(event.values())), "event", path, at)
             return
@@ -112,14 +123,23 @@ def _events(path: Path, log: Log) -> Iterator[tuple[int | None, str, Mapping[str
                 value = reader.read(file)
                 count += 1
                 if not isinstance(value, dict) or not isinstance(value.get("event"), dict):
-                    raise Wrong(path, None, f"event {count}: {shown(value)}", "a record with type and event")
+                    raise Wrong(
+                        path, None, f"event {count}: {shown(value)}", "a record with type and event"
+                    )
                 yield None, str(value.get("type")), value["event"]
         except End:
-            log.account.notes.append(f"{path}: the file ends within event {count + 1}, which was ignored")
+            log.account.notes.append(
+                f"{path}: the file ends within event {count + 1}, which was ignored"
+            )
         except TooMuch as error:
             raise damaged(path, None, error) from None
         except (AvroError, RecursionError, *DAMAGED) as error:
-            raise Wrong(path, None, f"{error} after {count} events", "events as the schema in line 2 has them") from None
+            raise Wrong(
+                path,
+                None,
+                f"{error} after {count} events",
+                "events as the schema in line 2 has them",
+            ) from None
 
 
 @dataclass
@@ -131,7 +151,14 @@ class _Noting:
     records: known.Records = field(default_factory=known.Records)
 
 
-def _take(history: _History, kind: str, event: Mapping[str, Any], path: Path, at: int | None, noting: _Noting) -> None:
+def _take(
+    history: _History,
+    kind: str,
+    event: Mapping[str, Any],
+    path: Path,
+    at: int | None,
+    noting: _Noting,
+) -> None:
     account = noting.account
 
     def time(name: str) -> int:
@@ -152,7 +179,11 @@ def _take(history: _History, kind: str, event: Mapping[str, Any], path: Path, at
         case "TASK_STARTED":
             places = _plain(event.get("splitLocations"))
             if isinstance(places, str):
-                history.splits[text("taskid")] = [name(place.rpartition("/")[2], "a place of splitLocations", path, at) for place in places.split(",") if place]
+                history.splits[text("taskid")] = [
+                    name(place.rpartition("/")[2], "a place of splitLocations", path, at)
+                    for place in places.split(",")
+                    if place
+                ]
         case "MAP_ATTEMPT_STARTED" | "REDUCE_ATTEMPT_STARTED":
             history.started[text("attemptId")] = time("startTime")
             if _plain(event.get("locality")) == "NODE_LOCAL":
@@ -160,13 +191,27 @@ def _take(history: _History, kind: str, event: Mapping[str, Any], path: Path, at
         case "MAP_ATTEMPT_FINISHED" | "REDUCE_ATTEMPT_FINISHED":
             is_map = kind.startswith("MAP")
             id_, end = text("attemptId"), time("mapFinishTime" if is_map else "finishTime")
-            attempt = _Attempt(history.started.get(id_, 0), end, text("hostname"), id_ in history.local)
-            attempt.counters = _counters(event.get("counters"), path, at, noting) if event.get("counters") is not None else {}
+            attempt = _Attempt(
+                history.started.get(id_, 0), end, text("hostname"), id_ in history.local
+            )
+            attempt.counters = (
+                _counters(event.get("counters"), path, at, noting)
+                if event.get("counters") is not None
+                else {}
+            )
             attempts = history.maps if is_map else history.reduces
             if text("taskid") in attempts:
-                account.noted("tasks that ran again: only the last attempt counts, which is the one whose output was fetched", _place(path, at))
+                account.noted(
+                    "tasks that ran again: only the last attempt counts, which is the one whose output was fetched",
+                    _place(path, at),
+                )
             attempts[text("taskid")] = attempt
-        case "MAP_ATTEMPT_FAILED" | "MAP_ATTEMPT_KILLED" | "REDUCE_ATTEMPT_FAILED" | "REDUCE_ATTEMPT_KILLED":
+        case (
+            "MAP_ATTEMPT_FAILED"
+            | "MAP_ATTEMPT_KILLED"
+            | "REDUCE_ATTEMPT_FAILED"
+            | "REDUCE_ATTEMPT_KILLED"
+        ):
             account.noted("attempts that failed or were killed: left out", _place(path, at))
         case _ if kind in known.LEFT_OUT:
             noting.left_out.add("events without bytes", kind)
@@ -199,7 +244,9 @@ def _counters(value: Any, path: Path, at: int | None, noting: _Noting) -> Mappin
     if not isinstance(groups, list):
         raise Wrong(path, at, f"groups of counters {shown(groups)}", "a list")
     for group in groups:
-        noting.records.group.seen(table(group, "group of counters", path, at), noting.account, path, at)
+        noting.records.group.seen(
+            table(group, "group of counters", path, at), noting.account, path, at
+        )
         counts = group.get("counts")
         if not isinstance(counts, list):
             raise Wrong(path, at, f"counts {shown(counts)}", "a list")
@@ -217,9 +264,13 @@ def _counters(value: Any, path: Path, at: int | None, noting: _Noting) -> Mappin
             elif called in _WANTED:
                 key = called
             else:
-                noting.left_out.add("counters without bytes between machines", shown(called).strip("'"))
+                noting.left_out.add(
+                    "counters without bytes between machines", shown(called).strip("'")
+                )
                 continue
-            found[key] = found.get(key, 0) + number(count.get("value"), f"counter {shown(called)}", path, at)
+            found[key] = found.get(key, 0) + number(
+                count.get("value"), f"counter {shown(called)}", path, at
+            )
     return found
 
 
@@ -230,11 +281,19 @@ def _job(history: _History, path: Path, account: Account) -> Job:
         totals = history.totals
     else:
         attempts = [*history.maps.values(), *history.reduces.values()]
-        totals = {key: sum(attempt.counters.get(key, 0) for attempt in attempts) for key in (_READ, _CODED, _WRITTEN, "REDUCE_SHUFFLE_BYTES")}
-    read, shuffled, written = (total(totals.get(key, 0), history.name, path, None) for key in (_READ, "REDUCE_SHUFFLE_BYTES", _WRITTEN))
+        totals = {
+            key: sum(attempt.counters.get(key, 0) for attempt in attempts)
+            for key in (_READ, _CODED, _WRITTEN, "REDUCE_SHUFFLE_BYTES")
+        }
+    read, shuffled, written = (
+        total(totals.get(key, 0), history.name, path, None)
+        for key in (_READ, "REDUCE_SHUFFLE_BYTES", _WRITTEN)
+    )
     if coded := totals.get(_CODED, 0):
         said = "each read comes from one machine here, and from several (in stripes) in the log"
-        account.notes.append(f"{history.name}: {coded:,} of {read:,} bytes were read from erasure-coded files: {said}")
+        account.notes.append(
+            f"{history.name}: {coded:,} of {read:,} bytes were read from erasure-coded files: {said}"
+        )
     return Job(history.name, history.submit_ms, read, shuffled, written)
 
 
@@ -255,12 +314,34 @@ def _transfers(history: _History, path: Path, log: Log) -> None:
             if len({machine(place) for place in places}) > 1:
                 said = "reads of a block that several machines have come from the first in splitLocations"
                 log.of_transfers.noted(said, f"{path.name}: {task}")
-            log.transfers.append(Transfer(attempt.start_ms, machine(places[0]), machine(attempt.host), total(size, task, path, None), "read"))
+            log.transfers.append(
+                Transfer(
+                    attempt.start_ms,
+                    machine(places[0]),
+                    machine(attempt.host),
+                    total(size, task, path, None),
+                    "read",
+                )
+            )
         elif size:
             log.of_transfers.drop("reads from unknown hosts")
-    outputs = [(attempt, attempt.counters.get("MAP_OUTPUT_MATERIALIZED_BYTES", 0)) for attempt in history.maps.values()]
+    outputs = [
+        (attempt, attempt.counters.get("MAP_OUTPUT_MATERIALIZED_BYTES", 0))
+        for attempt in history.maps.values()
+    ]
     for task, reduce in history.reduces.items():
-        parts = shared_out(total(reduce.counters.get("REDUCE_SHUFFLE_BYTES", 0), task, path, None), [size for _, size in outputs])
+        parts = shared_out(
+            total(reduce.counters.get("REDUCE_SHUFFLE_BYTES", 0), task, path, None),
+            [size for _, size in outputs],
+        )
         for (attempt, _), size in zip(outputs, parts, strict=False):
             if size:
-                log.transfers.append(Transfer(max(attempt.end_ms, reduce.start_ms), machine(attempt.host), machine(reduce.host), size, "fetch"))
+                log.transfers.append(
+                    Transfer(
+                        max(attempt.end_ms, reduce.start_ms),
+                        machine(attempt.host),
+                        machine(reduce.host),
+                        size,
+                        "fetch",
+                    )
+                )

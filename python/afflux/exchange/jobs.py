@@ -56,7 +56,12 @@ class Log:
         produce a table that does not fit into memory."""
         most = max(_TRANSFERS, self.size // 16)
         if len(self.transfers) + count > most:
-            raise Wrong(path, None, f"{len(self.transfers) + count:,} transfers between machines", f"at most {most:,} for logs of this size: leave out --flows")
+            raise Wrong(
+                path,
+                None,
+                f"{len(self.transfers) + count:,} transfers between machines",
+                f"at most {most:,} for logs of this size: leave out --flows",
+            )
 
 
 #: Number of transfers that a log of any size may have.
@@ -75,7 +80,9 @@ def trace(jobs: Iterable[Job]) -> str:
         name = "".join("_" if c.isspace() or not c.isprintable() else c for c in job.name) or "job"
         # A line that begins like a comment would be skipped.
         name = "_" + name if name.startswith("#") else name
-        out.append(f"{name}\t{(job.submit_ms - first) / 1e3:.3f}\t{gap / 1e3:.3f}\t{job.read}\t{job.shuffled}\t{job.written}\n")
+        out.append(
+            f"{name}\t{(job.submit_ms - first) / 1e3:.3f}\t{gap / 1e3:.3f}\t{job.read}\t{job.shuffled}\t{job.written}\n"
+        )
     return "".join(out)
 
 
@@ -87,11 +94,19 @@ def flows(log: Log, known: hosts.Known | None) -> tuple[FlowList, dict[str, int]
     log.machines.unite(log.of_transfers)
     for make in log.making:
         make(log)
-    numbers = known.numbers if known is not None else hosts.numbered(name for transfer in log.transfers for name in (transfer.src, transfer.dst))
+    numbers = (
+        known.numbers
+        if known is not None
+        else hosts.numbered(
+            name for transfer in log.transfers for name in (transfer.src, transfer.dst)
+        )
+    )
 
     @functools.cache
     def number_of(name: str) -> int | None:
-        return next((numbers[other] for other in log.machines.names(name) if other in numbers), None)
+        return next(
+            (numbers[other] for other in log.machines.names(name) if other in numbers), None
+        )
 
     origin = min((job.submit_ms for job in log.jobs), default=0)
     list_ = FlowList([], [], [], [], [])
@@ -113,8 +128,15 @@ def flows(log: Log, known: hosts.Known | None) -> tuple[FlowList, dict[str, int]
     log.of_transfers.taken = len(list_)
     if known is not None and not len(list_) and log.transfers:
         first = log.transfers[0]
-        raise Wrong(known.source, None, f"no host called {shown(first.src)} or {shown(first.dst)}", "the machines of the logs" + nearest(first.src, numbers))
-    return list_.called(known.names if known is not None else None), dict(numbers) if known is None else used
+        raise Wrong(
+            known.source,
+            None,
+            f"no host called {shown(first.src)} or {shown(first.dst)}",
+            "the machines of the logs" + nearest(first.src, numbers),
+        )
+    return list_.called(known.names if known is not None else None), dict(
+        numbers
+    ) if known is None else used
 
 
 def shared_out(total: int, weights: list[int]) -> list[int]:
@@ -144,7 +166,9 @@ def json_lines(
     last line (of a log that is still being written) is dropped."""
     broken: Wrong | None = None
     said = "the file ends within a compressed block, as a log that was still being written: what stands before it is taken"
-    for at, line in lines(path, stream, first, lambda at: account.noted(said, f"{os.path.basename(path)}:{at}"), LOGS):
+    for at, line in lines(
+        path, stream, first, lambda at: account.noted(said, f"{os.path.basename(path)}:{at}"), LOGS
+    ):
         if broken:
             raise broken
         if skip(line):

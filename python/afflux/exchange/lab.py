@@ -56,15 +56,25 @@ class Lab:
         self._fields.look(topology, lab_fields.TOPOLOGY, "topology.", "")
         self._defaults: Map = topology.get("defaults") or Map(topology.line)
         self._look_at(self._defaults, "defaults")
-        self._kinds, self._groups = (self._definitions(topology, part) for part in ("kinds", "groups"))
-        self.nodes = self._nodes(self._mapping(self._part(topology, "nodes"), "nodes", topology.at("nodes")))
+        self._kinds, self._groups = (
+            self._definitions(topology, part) for part in ("kinds", "groups")
+        )
+        self.nodes = self._nodes(
+            self._mapping(self._part(topology, "nodes"), "nodes", topology.at("nodes"))
+        )
         #: Interfaces that links use, with the lines of these links.
         self._used: dict[tuple[str, str], int] = {}
-        self.links = [link for at, value in self._listed(topology) if (link := self._link(value, at)) is not None]
+        self.links = [
+            link
+            for at, value in self._listed(topology)
+            if (link := self._link(value, at)) is not None
+        ]
         for called, node in self.nodes.items():
             for interface in node.mtus:
                 if (called, _canonical(interface, node.kind)) not in self._used:
-                    self.account.noted("exec: the MTU of an interface that no link has, left out", node.line)
+                    self.account.noted(
+                        "exec: the MTU of an interface that no link has, left out", node.line
+                    )
 
     # ----------------------------------------------------------------------------------------------------------------- nodes
 
@@ -75,7 +85,12 @@ class Lab:
             line = nodes.at(called)
             name(called, "a node's name", self.path, line)
             if not isinstance(value, Map | None):
-                raise Wrong(self.path, line, f"the node {shown(called)}: {shown(value)}", "a mapping with kind and labels")
+                raise Wrong(
+                    self.path,
+                    line,
+                    f"the node {shown(called)}: {shown(value)}",
+                    "a mapping with kind and labels",
+                )
             own = value if value is not None else Map(line)
             made[called] = self._node(called, own, line, used)
         for part, of in (("kinds", self._kinds), ("groups", self._groups)):
@@ -87,16 +102,34 @@ class Lab:
     def _node(self, called: str, own: Map, line: int, used: Mapping[str, set[str]]) -> LabNode:
         group = own.get("group")
         if group is not None and not isinstance(group, str):
-            raise Wrong(self.path, own.at("group"), f"the group {shown(group)} of the node {shown(called)}", "the name of a group")
+            raise Wrong(
+                self.path,
+                own.at("group"),
+                f"the group {shown(group)} of the node {shown(called)}",
+                "the name of a group",
+            )
         self._look_at(own, "nodes")
         kind = self._kind(called, own, line)
-        member = own.get("group") or self._kinds.get(kind, {}).get("group") or self._defaults.get("group")
+        member = (
+            own.get("group")
+            or self._kinds.get(kind, {}).get("group")
+            or self._defaults.get("group")
+        )
         used["kinds"].add(kind)
         if member:
             used["groups"].update((member, self._defaults.get("group") or member))
             if member not in self._groups:
-                self._fields.free("group {}: it has no entry under groups and only sorts drawings, left out", member, own.at("group"))
-        levels = [self._defaults, self._kinds.get(kind, Map(line)), self._groups.get(member or "", Map(line)), own]
+                self._fields.free(
+                    "group {}: it has no entry under groups and only sorts drawings, left out",
+                    member,
+                    own.at("group"),
+                )
+        levels = [
+            self._defaults,
+            self._kinds.get(kind, Map(line)),
+            self._groups.get(member or "", Map(line)),
+            own,
+        ]
         labels: dict[str, Any] = {}
         for level in levels:
             labels |= level.get("labels") or {}
@@ -110,7 +143,9 @@ class Lab:
                     made.mtus |= _mtus_in(part)
         for key in ("mgmt-ipv4", "mgmt-ipv6"):
             if own.get(key):
-                made.management.append(self._address(own[key], own.at(key), key, int(key[-1]), with_length=False))
+                made.management.append(
+                    self._address(own[key], own.at(key), key, int(key[-1]), with_length=False)
+                )
         return made
 
     def _kind(self, called: str, own: Map, line: int) -> str:
@@ -120,10 +155,19 @@ class Lab:
         sources = (own, *groups, self._defaults)
         kind = next((source["kind"] for source in sources if source.get("kind")), None)
         if kind is None:
-            raise Wrong(self.path, line, f"the node {shown(called)} without a kind", "kind: linux, kind: nokia_srlinux, …")
+            raise Wrong(
+                self.path,
+                line,
+                f"the node {shown(called)} without a kind",
+                "kind: linux, kind: nokia_srlinux, …",
+            )
         name(kind, "a kind", self.path, line)
         if kind not in lab_fields.MACHINES and kind not in lab_fields.DEVICES:
-            self._fields.free("kind {}: not one that afflux knows, a switch unless --host or a label role says otherwise", kind, line)
+            self._fields.free(
+                "kind {}: not one that afflux knows, a switch unless --host or a label role says otherwise",
+                kind,
+                line,
+            )
         return str(kind)
 
     def _definitions(self, topology: Map, part: str) -> Map:
@@ -132,7 +176,9 @@ class Lab:
             if value is None:
                 of[one] = Map(of.at(one))
             elif not isinstance(value, Map):
-                raise Wrong(self.path, of.at(one), f"{part}.{shown(one)}: {shown(value)}", "a mapping")
+                raise Wrong(
+                    self.path, of.at(one), f"{part}.{shown(one)}: {shown(value)}", "a mapping"
+                )
             self._look_at(of[one], part)
         return of
 
@@ -141,12 +187,23 @@ class Lab:
         inherit it."""
         self._fields.look(values, lab_fields.NODE, "", " of nodes")
         if level != "nodes":
-            misplaced = ("mgmt-ipv4", "mgmt-ipv6", *({"kinds": ["kind"], "groups": ["group"]}.get(level, [])))
+            misplaced = (
+                "mgmt-ipv4",
+                "mgmt-ipv6",
+                *({"kinds": ["kind"], "groups": ["group"]}.get(level, [])),
+            )
             for key in misplaced:
                 if key in values:
-                    self.account.noted(f"{key} in {level}: containerlab does not read it there, left out", values.at(key))
+                    self.account.noted(
+                        f"{key} in {level}: containerlab does not read it there, left out",
+                        values.at(key),
+                    )
         if values.get("labels"):
-            self._fields.look_at_free(values["labels"], ("role", "address"), "label {} of nodes: not one that afflux reads, left out")
+            self._fields.look_at_free(
+                values["labels"],
+                ("role", "address"),
+                "label {} of nodes: not one that afflux reads, left out",
+            )
         for command in _commands(values):
             for part in _parts_of(command):
                 if not _addresses_in(part) and not _mtus_in(part):
@@ -155,25 +212,44 @@ class Lab:
     def _labelled(self, labels: Mapping[str, Any], line: int) -> Iterator[str]:
         """Yields the addresses of the label `address`."""
         said = labels.get("address")
-        for text in re.split(r"[\s,]+", said.strip()) if isinstance(said, str) else said if isinstance(said, list) else []:
+        for text in (
+            re.split(r"[\s,]+", said.strip())
+            if isinstance(said, str)
+            else said
+            if isinstance(said, list)
+            else []
+        ):
             found = _address(text) if isinstance(text, str) else None
             if found is None:
-                self.account.noted(f"label address {shown(text)}: no IP address of an interface, left out", line)
+                self.account.noted(
+                    f"label address {shown(text)}: no IP address of an interface, left out", line
+                )
             else:
                 yield found
 
     def _address(self, text: Any, line: int, what: str, version: int, with_length: bool) -> str:
         """Returns an address of this IP version, given with or without its prefix length. Raises
         `Wrong`."""
-        example = {4: "10.0.0.2", 6: "2001:db8::2"}[version] + ("/24" if with_length and version == 4 else "/64" if with_length else "")
+        example = {4: "10.0.0.2", 6: "2001:db8::2"}[version] + (
+            "/24" if with_length and version == 4 else "/64" if with_length else ""
+        )
         try:
             if not isinstance(text, str):
                 raise ValueError
-            found = ipaddress.ip_interface(text).ip if with_length else ipaddress.ip_address(text.partition("/")[0])
+            found = (
+                ipaddress.ip_interface(text).ip
+                if with_length
+                else ipaddress.ip_address(text.partition("/")[0])
+            )
             if found.version != version or (with_length and "/" not in text):
                 raise ValueError
         except ValueError:
-            raise Wrong(self.path, line, f"{what}: {shown(text)}", f"an address of IPv{version}, as in {example}") from None
+            raise Wrong(
+                self.path,
+                line,
+                f"{what}: {shown(text)}",
+                f"an address of IPv{version}, as in {example}",
+            ) from None
         return str(found)
 
     # ----------------------------------------------------------------------------------------------------------------- links
@@ -184,31 +260,52 @@ class Lab:
             return
         for value, line in zip(listed, listed.lines, strict=True):
             if not isinstance(value, Map):
-                raise Wrong(self.path, line, f"the link {shown(value)}", 'endpoints: ["node:interface", "node:interface"]')
+                raise Wrong(
+                    self.path,
+                    line,
+                    f"the link {shown(value)}",
+                    'endpoints: ["node:interface", "node:interface"]',
+                )
             yield line, value
 
     def _link(self, value: Map, line: int) -> LabLink | None:
         kind = value.get("type")
-        if not isinstance(kind, str | None) or (kind is not None and kind.strip().lower() not in (*JOINING_TYPES, *OUTSIDE_TYPES)):
-            raise Wrong(self.path, value.at("type"), f"the type {shown(kind)} of a link", ", ".join((*JOINING_TYPES, *OUTSIDE_TYPES)))
+        if not isinstance(kind, str | None) or (
+            kind is not None and kind.strip().lower() not in (*JOINING_TYPES, *OUTSIDE_TYPES)
+        ):
+            raise Wrong(
+                self.path,
+                value.at("type"),
+                f"the type {shown(kind)} of a link",
+                ", ".join((*JOINING_TYPES, *OUTSIDE_TYPES)),
+            )
         kind = kind.strip().lower() if kind is not None else "brief"
         if kind in OUTSIDE_TYPES:
             self._outside(value, line, kind, f"of type {kind}", [value.get("endpoint")])
             return None
         ends = value.get("endpoints")
         if not isinstance(ends, list) or len(ends) != 2:
-            raise Wrong(self.path, line, f"endpoints: {shown(ends)}", 'two of them: ["node:interface", "node:interface"]')
+            raise Wrong(
+                self.path,
+                line,
+                f"endpoints: {shown(ends)}",
+                'two of them: ["node:interface", "node:interface"]',
+            )
         names = [self._end(end, line) for end in ends]
         outside = [node for node, _ in names if node in OUTSIDE and node not in self.nodes]
         if outside:
-            inside = [end for end, (node, _) in zip(ends, names, strict=True) if node not in outside]
+            inside = [
+                end for end, (node, _) in zip(ends, names, strict=True) if node not in outside
+            ]
             self._outside(value, line, outside[0], "that leave the lab", inside)
             return None
         self._fields.look(value, lab_fields.LINK, "", " of links")
         for end in ends:
             self._claim(end, line)
         self._listed_addresses(value, [node for node, _ in names])
-        return LabLink((names[0][0], names[1][0]), line, **self._labels_of(value), mtu=self._mtu(value, names))
+        return LabLink(
+            (names[0][0], names[1][0]), line, **self._labels_of(value), mtu=self._mtu(value, names)
+        )
 
     def _outside(self, value: Map, line: int, kind: str, reason: str, inside: list[Any]) -> None:
         """Handles a link that does not join two nodes. The addresses of its end in the lab count;
@@ -216,21 +313,37 @@ class Lab:
         self.account.drop(reason)
         for end in inside:
             if end is None:
-                raise Wrong(self.path, line, f"a link of type {kind} without endpoint", "endpoint: {node: …, interface: …}")
+                raise Wrong(
+                    self.path,
+                    line,
+                    f"a link of type {kind} without endpoint",
+                    "endpoint: {node: …, interface: …}",
+                )
             self._claim(end, line)
         more = [key for key in value if key not in ("type", "endpoint", "endpoints")]
-        with_keys = f" with {', '.join(shown(key, 20).strip(chr(39)) for key in more[:12])}" if more else ""
+        with_keys = (
+            f" with {', '.join(shown(key, 20).strip(chr(39)) for key in more[:12])}" if more else ""
+        )
         self.account.noted(f"links {OUTSIDE_TYPES[kind]} ({kind}), left out{with_keys}", line)
 
     def _end(self, end: object, line: int) -> tuple[str, str]:
         if isinstance(end, str) and ":" in end:
             node, _, interface = end.partition(":")
-        elif isinstance(end, Map) and isinstance(end.get("node"), str) and isinstance(end.get("interface"), str):
+        elif (
+            isinstance(end, Map)
+            and isinstance(end.get("node"), str)
+            and isinstance(end.get("interface"), str)
+        ):
             node, interface = end["node"], end["interface"]
         else:
             node, interface = "", ""
         if not node or not interface:
-            raise Wrong(self.path, line, f"the endpoint {shown(end)}", '"node:interface", or {node: …, interface: …}')
+            raise Wrong(
+                self.path,
+                line,
+                f"the endpoint {shown(end)}",
+                '"node:interface", or {node: …, interface: …}',
+            )
         return node, interface
 
     def _claim(self, end: Any, line: int) -> None:
@@ -239,7 +352,12 @@ class Lab:
         called, interface = self._end(end, line)
         if called not in self.nodes:
             known = ", ".join(shown(one, 40).strip("'") for one in list(self.nodes)[:8])
-            raise Wrong(self.path, line, f"a link to {shown(called)}", f"one of the nodes: {known}{nearest(called, self.nodes)}")
+            raise Wrong(
+                self.path,
+                line,
+                f"a link to {shown(called)}",
+                f"one of the nodes: {known}{nearest(called, self.nodes)}",
+            )
         node = self.nodes[called]
         at = end.line if isinstance(end, Map) else line
         place = (called, _canonical(interface, node.kind))
@@ -251,7 +369,15 @@ class Lab:
             self._fields.look(end, lab_fields.ENDPOINT, "", " of endpoints")
             for key in ("ipv4", "ipv6"):
                 if end.get(key):
-                    node.addresses.append(self._address(end[key], end.at(key), f"{key} of {called}:{interface}", int(key[-1]), with_length=True))
+                    node.addresses.append(
+                        self._address(
+                            end[key],
+                            end.at(key),
+                            f"{key} of {called}:{interface}",
+                            int(key[-1]),
+                            with_length=True,
+                        )
+                    )
 
     def _listed_addresses(self, value: Map, nodes: list[str]) -> None:
         """Adds the addresses given at a link, in the order of its ends. An empty one skips an
@@ -259,11 +385,24 @@ class Lab:
         for key in ("ipv4", "ipv6"):
             listed = value.get(key) or []
             if len(listed) > len(nodes):
-                raise Wrong(self.path, value.at(key), f"{len(listed)} addresses in {key} of a link", "at most two, in the order of its endpoints")
+                raise Wrong(
+                    self.path,
+                    value.at(key),
+                    f"{len(listed)} addresses in {key} of a link",
+                    "at most two, in the order of its endpoints",
+                )
             for called, text in zip(nodes, listed, strict=False):
                 if text is not None and text != "":
                     stripped = text.strip() if isinstance(text, str) else text
-                    self.nodes[called].addresses.append(self._address(stripped, value.at(key), f"{key} of a link", int(key[-1]), with_length=True))
+                    self.nodes[called].addresses.append(
+                        self._address(
+                            stripped,
+                            value.at(key),
+                            f"{key} of a link",
+                            int(key[-1]),
+                            with_length=True,
+                        )
+                    )
 
     def _labels_of(self, value: Map) -> dict[str, str | None]:
         """Returns rate, delay and loss of a link. Labels take precedence over variables."""
@@ -271,11 +410,18 @@ class Lab:
         settings: dict[str, Any] = {}
         for part, what in (("vars", "variable"), ("labels", "label")):
             of = value.get(part) or Map(value.line)
-            self._fields.look_at_free(of, taken, f"{what} {{}} of links: not one that afflux reads, left out")
+            self._fields.look_at_free(
+                of, taken, f"{what} {{}} of links: not one that afflux reads, left out"
+            )
             for key in taken:
                 if key in of and not isinstance(of[key], str):
                     example = {"rate": "100Gbps", "delay": "1us", "loss": "0.1%"}[key]
-                    raise Wrong(self.path, of.at(key), f"the {key} {shown(of[key])}", f"text, as in {key}: {example}")
+                    raise Wrong(
+                        self.path,
+                        of.at(key),
+                        f"the {key} {shown(of[key])}",
+                        f"text, as in {key}: {example}",
+                    )
                 if key in of:
                     settings[key] = of[key]
         return {key: settings.get(key) for key in taken}
@@ -283,10 +429,19 @@ class Lab:
     def _mtu(self, value: Map, ends: list[tuple[str, str]]) -> int | None:
         """Returns the smallest of the link's MTU and the MTUs that commands give to its
         interfaces."""
-        said = [mtu for called, interface in ends if (mtu := self.nodes[called].mtus.get(interface)) is not None]
+        said = [
+            mtu
+            for called, interface in ends
+            if (mtu := self.nodes[called].mtus.get(interface)) is not None
+        ]
         if (text := value.get("mtu")) is not None:
             if not re.fullmatch(r"[0-9]{1,5}", text) or not 1 <= int(text) <= 65_535:
-                raise Wrong(self.path, value.at("mtu"), f"the mtu {shown(text)} of a link", "a number of bytes from 1 to 65535")
+                raise Wrong(
+                    self.path,
+                    value.at("mtu"),
+                    f"the mtu {shown(text)} of a link",
+                    "a number of bytes from 1 to 65535",
+                )
             said.append(int(text))
         return min(said) if said else None
 
@@ -300,22 +455,39 @@ class Lab:
             variable, operator, default = found.groups()
             line = text.count("\n", 0, found.start()) + 1
             if operator is None:
-                self._fields.free("${{{}}}: environment variables are not read, so it stays as written", variable, line)
+                self._fields.free(
+                    "${{{}}}: environment variables are not read, so it stays as written",
+                    variable,
+                    line,
+                )
                 return found.group()
-            self._fields.free("${{{}}}: environment variables are not read, so its default is taken", variable, line)
+            self._fields.free(
+                "${{{}}}: environment variables are not read, so its default is taken",
+                variable,
+                line,
+            )
             return "" if operator.endswith("+") else default
 
-        return re.sub(r"(?<!\$)\$\{([A-Za-z_]\w{0,60})(?:(:?[-=+])([^${}\n]{0,300}))?\}", expand, text)
+        return re.sub(
+            r"(?<!\$)\$\{([A-Za-z_]\w{0,60})(?:(:?[-=+])([^${}\n]{0,300}))?\}", expand, text
+        )
 
     def _mapping(self, value: Any, what: str, line: int) -> Map:
         if not isinstance(value, Map):
-            raise Wrong(self.path, line, f"{what} that is not a mapping", "name and topology, with nodes and links")
+            raise Wrong(
+                self.path,
+                line,
+                f"{what} that is not a mapping",
+                "name and topology, with nodes and links",
+            )
         return value
 
     def _part(self, mapping: Map, part: str) -> Any:
         if part not in mapping:
             there = ", ".join(shown(key, 30).strip("'") for key in list(mapping)[:8])
-            raise Wrong(self.path, mapping.line, f"no {part}: there are {there or 'no keys'}", f"{part}:")
+            raise Wrong(
+                self.path, mapping.line, f"no {part}: there are {there or 'no keys'}", f"{part}:"
+            )
         return mapping[part]
 
 
@@ -333,8 +505,14 @@ _MTU = re.compile(
 )
 #: Effects of commands that the import does not reproduce.
 _MEANINGS = (
-    (re.compile(r"\bip\s+(?:-\S+\s+)*r(?:o|ou|out|oute)?\s|\broute\s+add\b"), "routes; afflux routes by shortest paths"),
-    (re.compile(r"\btc\s"), "rates, delays and losses by tc; the labels rate, delay and loss of a link say them"),
+    (
+        re.compile(r"\bip\s+(?:-\S+\s+)*r(?:o|ou|out|oute)?\s|\broute\s+add\b"),
+        "routes; afflux routes by shortest paths",
+    ),
+    (
+        re.compile(r"\btc\s"),
+        "rates, delays and losses by tc; the labels rate, delay and loss of a link say them",
+    ),
     (re.compile(r"\bsysctl\s"), "settings of the kernel; TCP of hosts is [host.transport]"),
 )
 
@@ -342,13 +520,24 @@ _MEANINGS = (
 def _commands(values: Mapping[str, Any]) -> Iterator[str]:
     """Yields the commands of a definition, including those of its stages that run in the
     container."""
-    yield from (command[:10_000] for command in values.get("exec") or [] if isinstance(command, str))
+    yield from (
+        command[:10_000] for command in values.get("exec") or [] if isinstance(command, str)
+    )
     for stage in (values.get("stages") or {}).values():
         run = stage.get("exec") if isinstance(stage, Map) else None
         if isinstance(run, Map):
-            run = [{"command": command} for phase in run.values() if isinstance(phase, list) for command in phase]
+            run = [
+                {"command": command}
+                for phase in run.values()
+                if isinstance(phase, list)
+                for command in phase
+            ]
         for item in run or []:
-            if isinstance(item, Mapping) and isinstance(item.get("command"), str) and item.get("target") in (None, "container"):
+            if (
+                isinstance(item, Mapping)
+                and isinstance(item.get("command"), str)
+                and item.get("target") in (None, "container")
+            ):
                 yield item["command"][:10_000]
 
 
@@ -381,12 +570,17 @@ def _mtus_in(command: str) -> dict[str, int]:
 
 
 def _meaning(command: str) -> str:
-    return next((meaning for pattern, meaning in _MEANINGS if pattern.search(command)), "commands that set neither addresses nor MTUs")
+    return next(
+        (meaning for pattern, meaning in _MEANINGS if pattern.search(command)),
+        "commands that set neither addresses nor MTUs",
+    )
 
 
 def _canonical(interface: str, kind: str) -> str:
     """Returns the short name of an interface: SR Linux's ethernet-1/2 is e1-2
     (containerlab.dev/manual/kinds/srl)."""
-    if kind in ("srl", "nokia_srlinux") and (found := re.fullmatch(r"ethernet-(\d+)/(\d+)(?:/(\d+))?", interface)):
+    if kind in ("srl", "nokia_srlinux") and (
+        found := re.fullmatch(r"ethernet-(\d+)/(\d+)(?:/(\d+))?", interface)
+    ):
         return "e" + "-".join(part for part in found.groups() if part)
     return interface

@@ -22,7 +22,9 @@ _START = "how the container is started"
 _DEVICE = "a setting of the device itself"
 _ACCESS = "access to the node"
 _MANAGEMENT = "a setting of the management network"
-_PROCESSOR = "a limit of the container; the key processor of [switch] or [host] models a node's processor"
+_PROCESSOR = (
+    "a limit of the container; the key processor of [switch] or [host] models a node's processor"
+)
 
 #: Fields of nodes, groups, kinds and defaults: form, and meaning if the field is not taken.
 NODE: Mapping[str, tuple[str, str | None]] = {
@@ -32,8 +34,14 @@ NODE: Mapping[str, tuple[str, str | None]] = {
     "exec": ("list", None),
     "mgmt-ipv4": ("text", None),
     "mgmt-ipv6": ("text", None),
-    "stages": ("mapping", "the order in which nodes start; only addresses and MTUs in its commands are taken"),
-    "image": ("text", "the container image; only the names of routing programs in it are looked at"),
+    "stages": (
+        "mapping",
+        "the order in which nodes start; only addresses and MTUs in its commands are taken",
+    ),
+    "image": (
+        "text",
+        "the container image; only the names of routing programs in it are looked at",
+    ),
     "image-pull-policy": ("text", _START),
     "restart-policy": ("text", _START),
     "startup-delay": ("number", _START),
@@ -63,7 +71,10 @@ NODE: Mapping[str, tuple[str, str | None]] = {
     "cpu": ("number", _PROCESSOR),
     "cpu-set": ("text", _PROCESSOR),
     "memory": ("text", _PROCESSOR),
-    "type": ("text", "the model of the device; afflux's switches are those of [switch], where preset names one"),
+    "type": (
+        "text",
+        "the model of the device; afflux's switches are those of [switch], where preset names one",
+    ),
     "license": ("text", _DEVICE),
     "startup-config": ("text", "the device's configuration, which afflux does not read"),
     "enforce-startup-config": ("truth", _DEVICE),
@@ -148,7 +159,18 @@ OUTSIDE_TYPES: Mapping[str, str] = {
 }
 JOINING_TYPES = ("veth", "veth-stitch", "brief")
 #: Kinds that are machines. All others are network devices or bridges.
-MACHINES = {"linux", "generic_vm", "k8s-kind", "ext-container", "host", "border0", "mysocketio", "keysight_ixia-c-one", "spirent_stc", "ostinato"}
+MACHINES = {
+    "linux",
+    "generic_vm",
+    "k8s-kind",
+    "ext-container",
+    "host",
+    "border0",
+    "mysocketio",
+    "keysight_ixia-c-one",
+    "spirent_stc",
+    "ostinato",
+}
 #: Kinds that are network devices, firewalls or bridges, including those of older versions.
 DEVICES = frozenset(
     """
@@ -165,7 +187,23 @@ DEVICES = frozenset(
     """.split()  # noqa: SIM905 – one name per line would be a long column
 )
 #: Words in the names of container images whose programs route: FRR, BIRD, GoBGP, …
-ROUTING_IMAGES = ("frr", "bird", "gobgp", "vyos", "quagga", "openbgpd", "exabgp", "holo", "vpp", "rustybgp", "freertr", "cumulus", "sonic", "crpd", "babeld")
+ROUTING_IMAGES = (
+    "frr",
+    "bird",
+    "gobgp",
+    "vyos",
+    "quagga",
+    "openbgpd",
+    "exabgp",
+    "holo",
+    "vpp",
+    "rustybgp",
+    "freertr",
+    "cumulus",
+    "sonic",
+    "crpd",
+    "babeld",
+)
 
 
 @dataclass
@@ -176,7 +214,9 @@ class Fields:
     account: Account
     _names: set[tuple[str, str]] = field(default_factory=set)
 
-    def look(self, values: Map, known: Mapping[str, tuple[str, str | None]], prefix: str, of: str) -> None:
+    def look(
+        self, values: Map, known: Mapping[str, tuple[str, str | None]], prefix: str, of: str
+    ) -> None:
         """Refuses values of another form, and notes fields that are not taken. In notes, `prefix`
         precedes the field's name and `of` follows it."""
         for name, value in values.items():

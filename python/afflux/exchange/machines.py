@@ -42,7 +42,10 @@ class Machines:
 
     def names(self, name: str) -> list[str]:
         """Returns all names of a machine, the shortest first."""
-        return sorted((other for other in self._parent if self.of(other) == self.of(name)), key=lambda other: (len(other), other)) or [name]
+        return sorted(
+            (other for other in self._parent if self.of(other) == self.of(name)),
+            key=lambda other: (len(other), other),
+        ) or [name]
 
     def unite(self, account: Account) -> None:
         """Joins short names with long ones (`w1`, `w1.dc`), and names that local attempts show to
@@ -55,7 +58,10 @@ class Machines:
             if short in self._parent and len(long) == 1:
                 self._join(short, long[0])
             elif short in self._parent:
-                account.noted("a short name fits several machines with domains, and stays a machine of its own", short)
+                account.noted(
+                    "a short name fits several machines with domains, and stays a machine of its own",
+                    short,
+                )
         taken = {self.of(host) for host in self._hosts}
         for host, places in self._local.items():
             others = {self.of(place) for place in places} - (taken - {self.of(host)})
@@ -66,7 +72,10 @@ class Machines:
             groups[self.of(name)].append(name)
         for first, names in sorted(groups.items(), key=lambda item: natural(item[0])):
             if len(names) > 1:
-                account.noted("machines with several names are one host", " = ".join([first, *sorted(set(names) - {first})]))
+                account.noted(
+                    "machines with several names are one host",
+                    " = ".join([first, *sorted(set(names) - {first})]),
+                )
 
     def _join(self, one: str, other: str) -> None:
         first, second = sorted((self.of(one), self.of(other)), key=lambda name: (len(name), name))

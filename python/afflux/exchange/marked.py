@@ -56,9 +56,15 @@ class _Reader:
         try:
             depth = 0
             for count, event in enumerate(yaml.parse(text, Loader=loader)):
-                depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+                depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+                    event, yaml.CollectionEndEvent
+                )
                 if depth > _DEEPEST or count > _VALUES:
-                    found = f"more than {_VALUES:,} values" if count > _VALUES else f"values nested more than {_DEEPEST} deep"
+                    found = (
+                        f"more than {_VALUES:,} values"
+                        if count > _VALUES
+                        else f"values nested more than {_DEEPEST} deep"
+                    )
                     raise Wrong(self.path, event.start_mark.line + 1, found, self.form)
             root = yaml.compose(text, Loader=loader)
         except yaml.YAMLError as error:
@@ -77,7 +83,12 @@ class _Reader:
         template = re.search(r"\{\{.*?\}\}", text)
         if template:
             at = text.count("\n", 0, template.start()) + 1
-            return Wrong(self.path, at, f"{shown(template.group())}, a placeholder of a template", f"{self.form} in which the template is filled in")
+            return Wrong(
+                self.path,
+                at,
+                f"{shown(template.group())}, a placeholder of a template",
+                f"{self.form} in which the template is filled in",
+            )
         return Wrong(self.path, line, shown(problem, 200).strip("'\""), "YAML")
 
     def _weigh(self, node: Any, known: dict[int, int | None], depth: int) -> int:
@@ -85,14 +96,34 @@ class _Reader:
         expanded. Refuses files that expand without bounds."""
         weight = known.get(id(node), 0)
         if weight is None or depth > _DEEPEST:
-            raise Wrong(self.path, _line(node), "a value within itself" if weight is None else "values nested too deeply by their names", self.form)
+            raise Wrong(
+                self.path,
+                _line(node),
+                "a value within itself"
+                if weight is None
+                else "values nested too deeply by their names",
+                self.form,
+            )
         if weight:
             return weight
         known[id(node)] = None
-        children = [] if isinstance(node.value, str) else [part for child in node.value for part in (child if isinstance(child, tuple) else (child,))]
+        children = (
+            []
+            if isinstance(node.value, str)
+            else [
+                part
+                for child in node.value
+                for part in (child if isinstance(child, tuple) else (child,))
+            ]
+        )
         weight = 1 + sum(self._weigh(child, known, depth + 1) for child in children)
         if weight > _WRITTEN_OUT:
-            raise Wrong(self.path, _line(node), f"more than {_WRITTEN_OUT:,} values once what is named by * and << is written out", self.form)
+            raise Wrong(
+                self.path,
+                _line(node),
+                f"more than {_WRITTEN_OUT:,} values once what is named by * and << is written out",
+                self.form,
+            )
         known[id(node)] = weight
         return weight
 
@@ -100,7 +131,9 @@ class _Reader:
         """Converts a node to text, None, `Items` or `Map`."""
         import yaml
 
-        if node is None or (isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:null"):
+        if node is None or (
+            isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:null"
+        ):
             return None
         if isinstance(node, yaml.ScalarNode):
             return node.value
@@ -126,15 +159,27 @@ class _Reader:
         for key, value in node.value:
             line = _line(key)
             if not isinstance(key, yaml.ScalarNode):
-                raise Wrong(self.path, line, "a key that is not text", "plain YAML (a template is filled in first)")
+                raise Wrong(
+                    self.path,
+                    line,
+                    "a key that is not text",
+                    "plain YAML (a template is filled in first)",
+                )
             if key.tag != "tag:yaml.org,2002:merge":
                 if key.value in own:
-                    raise Wrong(self.path, line, f"the key {shown(key.value)} a second time (first in line {own[key.value][0]})", "each key once")
+                    raise Wrong(
+                        self.path,
+                        line,
+                        f"the key {shown(key.value)} a second time (first in line {own[key.value][0]})",
+                        "each key once",
+                    )
                 own[key.value] = (line, value)
                 continue
             for source in value.value if isinstance(value, yaml.SequenceNode) else [value]:
                 if not isinstance(source, yaml.MappingNode):
-                    raise Wrong(self.path, line, "<< with something that is not a mapping", "plain YAML")
+                    raise Wrong(
+                        self.path, line, "<< with something that is not a mapping", "plain YAML"
+                    )
                 for inner, found in self._entries(source).items():
                     merged.setdefault(inner, found)
         return merged | own

@@ -32,7 +32,13 @@ LOGS = 4
 class _Unpacked(io.RawIOBase):
     """The content of a gzip, xz or zstd file, or of several concatenated ones, up to a limit."""
 
-    def __init__(self, file: BinaryIO, new: Callable[[], Any], limit: Limit, broken: type[EOFError] = EOFError) -> None:
+    def __init__(
+        self,
+        file: BinaryIO,
+        new: Callable[[], Any],
+        limit: Limit,
+        broken: type[EOFError] = EOFError,
+    ) -> None:
         self._file, self._new, self._limit, self._broken = file, new, limit, broken
         self._decoder: Any = None
         self._packed = b""
@@ -51,7 +57,9 @@ class _Unpacked(io.RawIOBase):
             if self._decoder is not None and self._decoder.eof:
                 self._packed, self._decoder = self._decoder.unused_data, None
             ended = False
-            if not self._packed and (self._decoder is None or getattr(self._decoder, "needs_input", True)):
+            if not self._packed and (
+                self._decoder is None or getattr(self._decoder, "needs_input", True)
+            ):
                 self._packed = self._file.read(_CHUNK)
                 ended = not self._packed
             if self._decoder is None:
@@ -97,10 +105,17 @@ def opened(path: str | os.PathLike[str], times: int = 1) -> io.BufferedReader:
     elif start.startswith(codecs.SNAPPY):
         raw = codecs.Blocks(file, codecs.snappy_blocks(file, path), limit)
     else:
-        codec = next((name for magic, name in codecs.UNREAD.items() if start.startswith(magic)), None)
+        codec = next(
+            (name for magic, name in codecs.UNREAD.items() if start.startswith(magic)), None
+        )
         if codec is not None:
             file.close()
-            raise Wrong(path, None, f"a file compressed with {codec}", "no compression, gzip, xz, zstd, or lz4 or snappy as Spark writes them")
+            raise Wrong(
+                path,
+                None,
+                f"a file compressed with {codec}",
+                "no compression, gzip, xz, zstd, or lz4 or snappy as Spark writes them",
+            )
         return file
     return io.BufferedReader(raw, _CHUNK)
 
@@ -111,8 +126,14 @@ def damaged(path: str | os.PathLike[str], at: int | None, error: BaseException) 
     if isinstance(error, TooMuch):
         return Wrong(path, None, f"a compressed file: {error}")
     if isinstance(error, OSError) and error.errno is not None:
-        return error if error.filename is not None else OSError(error.errno, error.strerror, os.fspath(path))
-    return Wrong(path, at, f"a compressed file that breaks off or is damaged ({error})", "a whole one")
+        return (
+            error
+            if error.filename is not None
+            else OSError(error.errno, error.strerror, os.fspath(path))
+        )
+    return Wrong(
+        path, at, f"a compressed file that breaks off or is damaged ({error})", "a whole one"
+    )
 
 
 def content(path: str | os.PathLike[str], most: int) -> bytes:
@@ -124,11 +145,18 @@ def content(path: str | os.PathLike[str], most: int) -> bytes:
     except DAMAGED as error:
         raise damaged(path, None, error) from None
     if len(data) > most:
-        raise Wrong(path, None, f"more than {most // 1_000_000} MB", f"at most {most // 1_000_000} MB of such a file")
+        raise Wrong(
+            path,
+            None,
+            f"more than {most // 1_000_000} MB",
+            f"at most {most // 1_000_000} MB of such a file",
+        )
     return data
 
 
-def text_of(data: bytes, path: str | os.PathLike[str], expected: str, encoding: str = "utf-8") -> str:
+def text_of(
+    data: bytes, path: str | os.PathLike[str], expected: str, encoding: str = "utf-8"
+) -> str:
     """Returns the text of a file. Raises `Wrong` with the line of the first byte that is not
     UTF-8."""
     try:
@@ -136,11 +164,20 @@ def text_of(data: bytes, path: str | os.PathLike[str], expected: str, encoding: 
     except UnicodeDecodeError as error:
         # The position in the error is relative to the end of a byte order mark.
         found = error.object[error.start : error.start + 4].hex(" ")
-        raise Wrong(path, 1 + error.object.count(b"\n", 0, error.start), f"the bytes {found}", f"{expected} in UTF-8") from None
+        raise Wrong(
+            path,
+            1 + error.object.count(b"\n", 0, error.start),
+            f"the bytes {found}",
+            f"{expected} in UTF-8",
+        ) from None
 
 
 def lines(
-    path: str | os.PathLike[str], stream: BinaryIO | None = None, first: int = 1, unfinished: Callable[[int], None] | None = None, times: int = 1
+    path: str | os.PathLike[str],
+    stream: BinaryIO | None = None,
+    first: int = 1,
+    unfinished: Callable[[int], None] | None = None,
+    times: int = 1,
 ) -> Iterator[tuple[int, str]]:
     """Yields non-blank lines with their numbers. Raises `Wrong` if the file is not text. If the
     file ends within a block of a codec that programs write step by step, calls `unfinished` with
@@ -154,7 +191,12 @@ def lines(
             try:
                 text = line.decode("utf-8-sig" if at == 1 else "utf-8").strip()
             except UnicodeDecodeError as error:
-                raise Wrong(path, at, f"the bytes {line[error.start : error.start + 4].hex(' ')}", "text in UTF-8") from None
+                raise Wrong(
+                    path,
+                    at,
+                    f"the bytes {line[error.start : error.start + 4].hex(' ')}",
+                    "text in UTF-8",
+                ) from None
             if text:
                 yield at, text
             at += 1
@@ -172,7 +214,13 @@ def lines(
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-def json_value(text: str | bytes, path: str | os.PathLike[str], at: int | None, expected: str, pairs: Any = None) -> Any:
+def json_value(
+    text: str | bytes,
+    path: str | os.PathLike[str],
+    at: int | None,
+    expected: str,
+    pairs: Any = None,
+) -> Any:
     """Parses a JSON value. `at` is the line on which the text begins. Raises `Wrong`."""
     try:
         value = json.loads(text, object_pairs_hook=pairs)
@@ -181,7 +229,12 @@ def json_value(text: str | bytes, path: str | os.PathLike[str], at: int | None, 
         raise Wrong(path, where, f"{shown(text[:60])} ({error.msg})", expected) from None
     except UnicodeDecodeError as error:
         wrong = at + error.object.count(b"\n", 0, error.start) if at is not None else None
-        raise Wrong(path, wrong, f"the bytes {error.object[error.start : error.start + 4].hex(' ')}", f"{expected}, in UTF-8") from None
+        raise Wrong(
+            path,
+            wrong,
+            f"the bytes {error.object[error.start : error.start + 4].hex(' ')}",
+            f"{expected}, in UTF-8",
+        ) from None
     except RecursionError:
         raise Wrong(path, at, "values nested too deeply", expected) from None
     except ValueError as error:
@@ -216,7 +269,9 @@ def repeated_key(text: str) -> tuple[int | None, list[str]]:
                 key = json.loads(last)
                 keys, _ = nested[-1]
                 if key in keys:
-                    return text.count("\n", 0, token.start()) + 1, [shown(name)[1:-1] for _, name in nested[:-1] if name is not None] + [shown(key)[1:-1]]
+                    return text.count("\n", 0, token.start()) + 1, [
+                        shown(name)[1:-1] for _, name in nested[:-1] if name is not None
+                    ] + [shown(key)[1:-1]]
                 keys.add(key)
                 nested[-1] = (keys, key)
             case word:
@@ -236,7 +291,12 @@ def _unfit(value: Any) -> str | None:
         for text in texts:
             if any("\ud800" <= c <= "\udfff" for c in text):
                 return f"{shown(text)}, half a character,"
-        level = [inner for item in level if isinstance(item, dict | list) for inner in (item.values() if isinstance(item, dict) else item)]
+        level = [
+            inner
+            for item in level
+            if isinstance(item, dict | list)
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
         if not level:
             return None
     return "values nested too deeply"

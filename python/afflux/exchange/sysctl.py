@@ -7,7 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-_MODULES = {"newreno": "reno", "dctcp": "dctcp", "cubic": "cubic", "htcp": "htcp", "bbr": "bbr", "bbr3": "bbr"}
+_MODULES = {
+    "newreno": "reno",
+    "dctcp": "dctcp",
+    "cubic": "cubic",
+    "htcp": "htcp",
+    "bbr": "bbr",
+    "bbr3": "bbr",
+}
 _SECONDS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
 _BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 #: Behaviour of Linux that no setting changes. A scenario that agrees with it needs no line (see
@@ -35,7 +42,11 @@ class Settings:
         lines = [f"# {title}{'' if sets else ' (comments: a host has one value of each setting)'}"]
         lines += [f"{off}{key} = {value}" for key, value in self.sysctl.items()]
         if self.commands:
-            lines += ["", "# No sysctl has these (DEV and GATEWAY are the host's):", *(f"# {command}" for command in self.commands)]
+            lines += [
+                "",
+                "# No sysctl has these (DEV and GATEWAY are the host's):",
+                *(f"# {command}" for command in self.commands),
+            ]
         if self.missing:
             lines += ["", "# Linux cannot be set to:", *(f"#   {line}" for line in self.missing)]
         return "\n".join(lines) + "\n"
@@ -51,20 +62,31 @@ def document(groups: Sequence[Group]) -> str:
     (title, first), *others = groups
     alike = [other for other, settings in others if settings == first]
     parts = [first.text(", ".join([title, *alike]), True)]
-    return "\n".join([*parts, *(settings.text(other, False) for other, settings in others if settings != first)])
+    return "\n".join(
+        [*parts, *(settings.text(other, False) for other, settings in others if settings != first)]
+    )
 
 
 def notes(groups: Sequence[Group]) -> list[str]:
     """Returns notes on the settings that the file does not set."""
-    missing = [f"not expressed, {title}: {line}" for title, settings in groups for line in settings.missing]
+    missing = [
+        f"not expressed, {title}: {line}" for title, settings in groups for line in settings.missing
+    ]
     (_, first), *others = groups
     differ = [title for title, settings in others if settings != first]
     if differ:
-        missing.append(f"comments alone: the settings of {'; '.join(differ)}. The file sets those of {groups[0][0]}")
+        missing.append(
+            f"comments alone: the settings of {'; '.join(differ)}. The file sets those of {groups[0][0]}"
+        )
     return missing
 
 
-def settings(transport: Mapping[str, Any], uses_ecn: bool = True, mtu: str | None = None, host: Mapping[str, Any] | None = None) -> Settings:
+def settings(
+    transport: Mapping[str, Any],
+    uses_ecn: bool = True,
+    mtu: str | None = None,
+    host: Mapping[str, Any] | None = None,
+) -> Settings:
     """Returns the settings for a resolved `[host.transport]`. `uses_ecn` is `[host] ecn`. `host` is
     the table with the queueing discipline."""
     out = Settings()
@@ -76,7 +98,9 @@ def settings(transport: Mapping[str, Any], uses_ecn: bool = True, mtu: str | Non
     if not uses_ecn:
         out.sysctl["net.ipv4.tcp_ecn"] = "0"
         if out.sysctl.get("net.ipv4.tcp_congestion_control") == "dctcp":
-            out.missing.append("host.ecn = false: DCTCP of Linux asks for ECN and agrees to it whatever tcp_ecn is: give these hosts another one")
+            out.missing.append(
+                "host.ecn = false: DCTCP of Linux asks for ECN and agrees to it whatever tcp_ecn is: give these hosts another one"
+            )
     _qdisc(host or {}, bool(transport.get("pacing")), out)
     if mtu is not None:
         out.commands.append(f"ip link set dev DEV mtu {size(mtu)}")
@@ -90,7 +114,9 @@ def _congestion(transport: Mapping[str, Any], out: Settings) -> None:
     else:
         out.missing.append(f"congestion = {name!r}: mainline Linux has no such module")
     if name == "bbr3":
-        out.missing.append("congestion = 'bbr3': mainline's bbr is version 1; version 3 is in google/bbr's kernels, there also called bbr")
+        out.missing.append(
+            "congestion = 'bbr3': mainline's bbr is version 1; version 3 is in google/bbr's kernels, there also called bbr"
+        )
     dctcp = transport.get("dctcp", {})
     if name == "dctcp":
         # Module parameters of tcp_dctcp: a shift for g, and alpha in 1/1024.
@@ -101,16 +127,26 @@ def _congestion(transport: Mapping[str, Any], out: Settings) -> None:
         elif shift != 4:
             out.commands.append(f"echo {shift} > /sys/module/tcp_dctcp/parameters/dctcp_shift_g")
         if dctcp.get("initial_alpha", 1) != 1:
-            out.commands.append(f"echo {round(1024 * dctcp['initial_alpha'])} > /sys/module/tcp_dctcp/parameters/dctcp_alpha_on_init")
+            out.commands.append(
+                f"echo {round(1024 * dctcp['initial_alpha'])} > /sys/module/tcp_dctcp/parameters/dctcp_alpha_on_init"
+            )
     if name == "htcp":
-        for key, parameter in (("rtt_scaling", "use_rtt_scaling"), ("bandwidth_switch", "use_bandwidth_switch")):
+        for key, parameter in (
+            ("rtt_scaling", "use_rtt_scaling"),
+            ("bandwidth_switch", "use_bandwidth_switch"),
+        ):
             if transport.get("htcp", {}).get(key, True) is False:
                 out.commands.append(f"echo 0 > /sys/module/tcp_htcp/parameters/{parameter}")
     if name == "cubic":
         cubic = transport.get("cubic", {})
         if cubic.get("beta", 0.7) not in (0.7, 0.7001953125):
-            out.commands.append(f"echo {round(1024 * cubic['beta'])} > /sys/module/tcp_cubic/parameters/beta")
-        for key, parameter in (("fast_convergence", "fast_convergence"), ("tcp_friendly", "tcp_friendliness")):
+            out.commands.append(
+                f"echo {round(1024 * cubic['beta'])} > /sys/module/tcp_cubic/parameters/beta"
+            )
+        for key, parameter in (
+            ("fast_convergence", "fast_convergence"),
+            ("tcp_friendly", "tcp_friendliness"),
+        ):
             if cubic.get(key, True) is False:
                 out.commands.append(f"echo 0 > /sys/module/tcp_cubic/parameters/{parameter}")
         if cubic.get("hystart", "linux") == "off":
@@ -129,7 +165,9 @@ def _ecn(transport: Mapping[str, Any], out: Settings) -> None:
     if echo == "classic":
         out.sysctl["net.ipv4.tcp_ecn_fallback"] = "1"
     if echo == "dctcp" and transport.get("congestion") not in ("dctcp", "bbr3"):
-        out.missing.append("ecn = 'dctcp' without congestion = 'dctcp': a route's `features ecn_low` or the congestion control decides")
+        out.missing.append(
+            "ecn = 'dctcp' without congestion = 'dctcp': a route's `features ecn_low` or the congestion control decides"
+        )
 
 
 def _loss(transport: Mapping[str, Any], out: Settings) -> None:
@@ -158,15 +196,21 @@ def _window(transport: Mapping[str, Any], out: Settings) -> None:
         out.sysctl["net.ipv4.tcp_rmem"] = f"4096 {room} {room}"
         out.sysctl["net.ipv4.tcp_moderate_rcvbuf"] = "0"
     else:
-        out.missing.append("receive_window = 'unlimited': choose tcp_rmem and tcp_wmem above twice the rate times the round trip")
+        out.missing.append(
+            "receive_window = 'unlimited': choose tcp_rmem and tcp_wmem above twice the rate times the round trip"
+        )
     if fixed := transport.get("send_buffer"):
         out.sysctl["net.ipv4.tcp_wmem"] = f"4096 {size(fixed)} {size(fixed)}"
     elif (largest := transport.get("send_buffer_max", "unlimited")) != "unlimited":
         out.sysctl["net.ipv4.tcp_wmem"] = f"4096 16384 {size(largest)}"
     if transport.get("initial_window", 10) != 10:
-        out.commands.append(f"ip route change default via GATEWAY dev DEV initcwnd {transport['initial_window']}")
+        out.commands.append(
+            f"ip route change default via GATEWAY dev DEV initcwnd {transport['initial_window']}"
+        )
     if transport.get("max_window", "unlimited") != "unlimited":
-        out.missing.append(f"max_window = {transport['max_window']}: only an application's SO_SNDBUF, or tcp_wmem, bounds the window")
+        out.missing.append(
+            f"max_window = {transport['max_window']}: only an application's SO_SNDBUF, or tcp_wmem, bounds the window"
+        )
     out.sysctl["net.ipv4.tcp_no_metrics_save"] = "0" if transport.get("ssthresh_cache") else "1"
     if transport.get("ssthresh_cache"):
         out.sysctl["net.ipv4.tcp_no_ssthresh_metrics_save"] = "0"
@@ -177,15 +221,23 @@ def _timers(transport: Mapping[str, Any], out: Settings) -> None:
     floor = _seconds(transport.get("min_rto", "200ms"))
     if floor != 0.2:
         if floor < 1e-3 - 1e-12:
-            out.missing.append(f"min_rto = {transport['min_rto']!r}: Linux counts whole milliseconds, and whole ticks of its clock")
+            out.missing.append(
+                f"min_rto = {transport['min_rto']!r}: Linux counts whole milliseconds, and whole ticks of its clock"
+            )
         out.sysctl["net.ipv4.tcp_rto_min_us"] = str(max(round(floor * 1e6), 1))
-        out.commands.append(f"ip route change default via GATEWAY dev DEV rto_min {max(round(floor * 1e3), 1)}ms  # before Linux 6.11")
+        out.commands.append(
+            f"ip route change default via GATEWAY dev DEV rto_min {max(round(floor * 1e3), 1)}ms  # before Linux 6.11"
+        )
     delayed = transport.get("delayed_ack", "off")
     if delayed == "off":
-        out.missing.append("delayed_ack = 'off': Linux delays; a route's `quickack 1` acknowledges every segment")
+        out.missing.append(
+            "delayed_ack = 'off': Linux delays; a route's `quickack 1` acknowledges every segment"
+        )
         out.commands.append("ip route change default via GATEWAY dev DEV quickack 1")
     elif delayed.get("segments", 2) != 2 or _seconds(delayed.get("timeout", "40ms")) != 0.04:
-        out.missing.append(f"delayed_ack = {_toml(delayed)}: Linux has 2 segments and 40 ms at least")
+        out.missing.append(
+            f"delayed_ack = {_toml(delayed)}: Linux has 2 segments and 40 ms at least"
+        )
     if transport.get("sack_compression") is False:
         out.sysctl["net.ipv4.tcp_comp_sack_nr"] = "0"
 
@@ -228,8 +280,15 @@ def _rest(transport: Mapping[str, Any], out: Settings) -> None:
             out.sysctl[_SYSCTLS[key]] = str(value)
         elif isinstance(value, Mapping) and key in _READ_WITHIN:
             if key == transport.get("congestion"):
-                within = {name: part for name, part in value.items() if name not in _READ_WITHIN[key] and part != usual.get(key, {}).get(name)}
-                out.missing += [f"{key}.{name} = {_toml(part)}: Linux has no setting for it" for name, part in within.items()]
+                within = {
+                    name: part
+                    for name, part in value.items()
+                    if name not in _READ_WITHIN[key] and part != usual.get(key, {}).get(name)
+                }
+                out.missing += [
+                    f"{key}.{name} = {_toml(part)}: Linux has no setting for it"
+                    for name, part in within.items()
+                ]
         else:
             out.missing.append(f"{key} = {_toml(value)}: Linux has no setting for it")
 
@@ -240,15 +299,27 @@ def _of_linux(congestion: str) -> Mapping[str, Any]:
     from .. import _core
     from ..files import toml
 
-    transport = f'host = {{ transport = {{ stack = "linux", congestion = {toml.value(congestion)} }} }}\n'
+    transport = (
+        f'host = {{ transport = {{ stack = "linux", congestion = {toml.value(congestion)} }} }}\n'
+    )
     scenario = f'format = 1\n{transport}topology = {{ kind = "star", hosts = 2 }}\ntraffic = [{{ kind = "permutation", sizes = "1kB" }}]\n'
-    found: Mapping[str, Any] = toml.with_defaults(_core.parse(scenario, "defaults of Linux").resolved)["host"]["transport"]
+    found: Mapping[str, Any] = toml.with_defaults(
+        _core.parse(scenario, "defaults of Linux").resolved
+    )["host"]["transport"]
     return found
 
 
 #: Parameters of the kernel's queueing disciplines, with their defaults.
 _QDISCS: dict[str, dict[str, Any]] = {
-    "fq_codel": {"target": "5ms", "interval": "100ms", "ecn": True, "quantum": "1514B", "flows": 1024, "limit": 10240, "drop_batch": 64},
+    "fq_codel": {
+        "target": "5ms",
+        "interval": "100ms",
+        "ecn": True,
+        "quantum": "1514B",
+        "flows": 1024,
+        "limit": 10240,
+        "drop_batch": 64,
+    },
     "fq": {"limit": 10000, "flow_limit": 100, "quantum": "3028B", "initial_quantum": "15140B"},
     "pfifo": {"limit": 1000},
 }
@@ -260,7 +331,9 @@ def _qdisc(host: Mapping[str, Any], paces: bool, out: Settings) -> None:
     if kind not in _QDISCS:
         return
     if paces and kind != "fq":
-        out.missing.append(f"qdisc = {kind!r} with pacing: of Linux's disciplines fq alone paces what is not BBR, so default_qdisc is fq")
+        out.missing.append(
+            f"qdisc = {kind!r} with pacing: of Linux's disciplines fq alone paces what is not BBR, so default_qdisc is fq"
+        )
         return
     out.sysctl["net.core.default_qdisc"] = kind
     words = []
@@ -277,7 +350,9 @@ def _qdisc(host: Mapping[str, Any], paces: bool, out: Settings) -> None:
     if host.get("hardware_queues", 1) > 1:
         out.commands.append(f"ethtool -L DEV combined {host['hardware_queues']}")
     if "bql" in host:
-        out.commands.append(f"echo {size(host['bql'])} > /sys/class/net/DEV/queues/tx-0/byte_queue_limits/limit_max")
+        out.commands.append(
+            f"echo {size(host['bql'])} > /sys/class/net/DEV/queues/tx-0/byte_queue_limits/limit_max"
+        )
 
 
 def _seconds(text: str) -> float:
@@ -318,11 +393,19 @@ def _groups(resolved: Mapping[str, Any]) -> Iterator[Group]:
     yield "all hosts", settings(host.get("transport", {}), host.get("ecn", True), mtu, host)
     transports = host.get("transports", {})
     for name, transport in transports.items():
-        yield f"traffic with transport = {name!r}", settings(transport, host.get("ecn", True), mtu, host)
+        yield (
+            f"traffic with transport = {name!r}",
+            settings(transport, host.get("ecn", True), mtu, host),
+        )
     for change in host.get("override", []):
         hosts = change["match"] if isinstance(change["match"], str) else ", ".join(change["match"])
         transport = change.get("transport", host.get("transport", {}))
         if isinstance(transport, str):
             transport = transports[transport]
         if {"transport", "ecn", "qdisc", "bql", "hardware_queues"} & change.keys():
-            yield f"hosts {hosts}", settings(transport, change.get("ecn", host.get("ecn", True)), mtu, {**host, **change})
+            yield (
+                f"hosts {hosts}",
+                settings(
+                    transport, change.get("ecn", host.get("ecn", True)), mtu, {**host, **change}
+                ),
+            )

@@ -44,7 +44,9 @@ class Executor(Protocol):
         """Stops running orders and drops queued ones. Further orders are accepted."""
 
 
-def named(name: str, *, jobs: int | None = None, address: str | None = None, storage: str | None = None) -> Executor:
+def named(
+    name: str, *, jobs: int | None = None, address: str | None = None, storage: str | None = None
+) -> Executor:
     """Returns an executor by name. `jobs`: points at a time (default: one per core; on a cluster as
     many as it takes). `address`: that of a cluster. `storage`: URL of a folder in which a cluster
     leaves the results except summaries and scenarios (default: whole results are sent back).
@@ -55,9 +57,14 @@ def named(name: str, *, jobs: int | None = None, address: str | None = None, sto
     if name not in NAMES:
         raise ValueError(f"--executor: {spelling.unknown('executor', name, NAMES)}")
     if name == "local":
-        for option, what, value in (("--address", "address", address), ("--storage", "storage", storage)):
+        for option, what, value in (
+            ("--address", "address", address),
+            ("--storage", "storage", storage),
+        ):
             if value is not None:
-                raise ValueError(f"{option} {value}: the local executor has no {what}: write --executor dask or --executor ray")
+                raise ValueError(
+                    f"{option} {value}: the local executor has no {what}: write --executor dask or --executor ray"
+                )
         from .local import Local
 
         return Local(jobs)
@@ -74,7 +81,13 @@ def named(name: str, *, jobs: int | None = None, address: str | None = None, sto
 
 
 @contextmanager
-def opened(executor: str | Executor, *, jobs: int | None = None, address: str | None = None, storage: str | None = None) -> Iterator[Executor]:
+def opened(
+    executor: str | Executor,
+    *,
+    jobs: int | None = None,
+    address: str | None = None,
+    storage: str | None = None,
+) -> Iterator[Executor]:
     """Yields the executor of this name and closes it afterwards. An executor object is yielded as
     it is, and its owner closes it."""
     if isinstance(executor, str):

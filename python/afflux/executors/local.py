@@ -59,7 +59,11 @@ class Local:
         self._running.clear()
 
     def _start(self) -> None:
-        room = self._jobs if not self._largest or self._memory is None else max(1, min(self._jobs, self._memory // self._largest))
+        room = (
+            self._jobs
+            if not self._largest or self._memory is None
+            else max(1, min(self._jobs, self._memory // self._largest))
+        )
         while self._waiting and len(self._running) < room:
             key, order = self._waiting.popleft()
             self._running[key] = Process(order)

@@ -41,12 +41,20 @@ class OnDask(Remote):
         if address is None:
             # Each point runs in a separate process anyway, so the cluster's workers are threads.
             self._cluster = distributed.LocalCluster(
-                n_workers=1, threads_per_worker=jobs or cores(), processes=False, dashboard_address=None, silence_logs=logging.ERROR
+                n_workers=1,
+                threads_per_worker=jobs or cores(),
+                processes=False,
+                dashboard_address=None,
+                silence_logs=logging.ERROR,
             )
         try:
-            self._client = distributed.Client(self._cluster or address, timeout=PATIENCE, set_as_default=False)
+            self._client = distributed.Client(
+                self._cluster or address, timeout=PATIENCE, set_as_default=False
+            )
         except (OSError, ValueError) as error:
-            raise RunError(f"no Dask scheduler answers at {address}: {plain.words(error)}") from None
+            raise RunError(
+                f"no Dask scheduler answers at {address}: {plain.words(error)}"
+            ) from None
 
         self._check_versions()
         self._topic = f"afflux-{self._owner}"
@@ -56,14 +64,20 @@ class OnDask(Remote):
         """Raises `RunError` if the scheduler or a worker has another version of afflux. A worker
         without afflux would end when it is sent a point."""
         found: Any = self._client.get_versions(packages=["afflux"])
-        installed = {machine: has["packages"]["afflux"] for machine, has in {"the scheduler": found["scheduler"], **found["workers"]}.items() if has}
+        installed = {
+            machine: has["packages"]["afflux"]
+            for machine, has in {"the scheduler": found["scheduler"], **found["workers"]}.items()
+            if has
+        }
         for machine, theirs in installed.items():
             # The reference is the version that Dask finds here: a checkout on the search path
             # counts as not installed.
             if theirs != found["client"]["packages"]["afflux"]:
                 self._leave()
                 what = f"afflux {theirs}" if theirs else "no afflux"
-                raise RunError(f"{machine} has {what}, here is {__version__}: install the same version on all machines of the cluster")
+                raise RunError(
+                    f"{machine} has {what}, here is {__version__}: install the same version on all machines of the cluster"
+                )
 
     def _on_progress(self, event: tuple[float, Any]) -> None:
         key, share = event[1]
@@ -78,12 +92,16 @@ class OnDask(Remote):
 
     def _send(self, key: str, parcel: Parcel, inputs: Sequence[Any]) -> distributed.Future:
         # Not pure, so that the same order is simulated each time it is sent.
-        return self._client.submit(carry_out, __version__, parcel, Tell(self._topic, key), *inputs, pure=False)
+        return self._client.submit(
+            carry_out, __version__, parcel, Tell(self._topic, key), *inputs, pure=False
+        )
 
     def _done(self, handles: Sequence[Any], patience: float) -> Sequence[Any]:
         try:
             with self._client.as_current():
-                return list(distributed.wait(handles, timeout=patience, return_when="FIRST_COMPLETED").done)
+                return list(
+                    distributed.wait(handles, timeout=patience, return_when="FIRST_COMPLETED").done
+                )
         except TimeoutError:
             return []
 

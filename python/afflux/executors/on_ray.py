@@ -52,11 +52,20 @@ class OnRay(Remote):
         super().__init__(jobs, storage)
         self._ours = not ray.is_initialized()
         if self._ours:
-            here: dict[str, Any] = {"num_cpus": jobs or cores(), "include_dashboard": False} if address is None else {}
+            here: dict[str, Any] = (
+                {"num_cpus": jobs or cores(), "include_dashboard": False} if address is None else {}
+            )
             try:
-                ray.init(address=address or "local", log_to_driver=False, logging_level=logging.ERROR, **here)
+                ray.init(
+                    address=address or "local",
+                    log_to_driver=False,
+                    logging_level=logging.ERROR,
+                    **here,
+                )
             except (OSError, ValueError, RuntimeError) as error:
-                raise RunError(f"no Ray cluster answers at {address or 'this machine'}: {plain.words(error)}") from None
+                raise RunError(
+                    f"no Ray cluster answers at {address or 'this machine'}: {plain.words(error)}"
+                ) from None
         self._carry_out = ray.remote(num_cpus=1)(carry_out)
         self._board = ray.remote(num_cpus=0, max_restarts=-1)(Board).remote()
 

@@ -90,8 +90,15 @@ class Process:
         wall = round(time.monotonic() - self._began, 3)
         if code == 0 and self._answer and "error" not in self._answer:
             return Answer(wall, said=self._answer)
-        how = f"the process was ended by signal {-code}" if code < 0 else f"the process ended with code {code}"
-        return Answer(wall, (self._answer or {}).get("error") or (f"{how}: {words[-1_000:]}" if words else how))
+        how = (
+            f"the process was ended by signal {-code}"
+            if code < 0
+            else f"the process ended with code {code}"
+        )
+        return Answer(
+            wall,
+            (self._answer or {}).get("error") or (f"{how}: {words[-1_000:]}" if words else how),
+        )
 
     def kill(self) -> None:
         """Kills the process. The reader of its messages sees the end."""
@@ -118,7 +125,11 @@ class Process:
 def _environment() -> dict[str, str]:
     """Returns the environment of a worker. `AFFLUX_FAULT` injects a fault into this process,
     `AFFLUX_WORKER_FAULT` into a worker (docs/dev/faults.md)."""
-    environment = {name: value for name, value in os.environ.items() if name not in ("AFFLUX_FAULT", "AFFLUX_WORKER_FAULT")}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("AFFLUX_FAULT", "AFFLUX_WORKER_FAULT")
+    }
     if fault := os.environ.get("AFFLUX_WORKER_FAULT"):
         environment["AFFLUX_FAULT"] = fault
     return environment | {BUILD: "".join(known())}

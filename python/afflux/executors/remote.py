@@ -87,7 +87,9 @@ def _carry_out(parcel: Parcel, tell: Callable[[float], object], *contents: bytes
             parcel.storage.write({name: out / name for name in names})
         except _core.Error as error:
             return replace(answer, error=str(error)), {}
-        return answer, {name: (out / name).read_bytes() for name in _BRIEF} | {_STORED: f"{parcel.storage.url}\n".encode()}
+        return answer, {name: (out / name).read_bytes() for name in _BRIEF} | {
+            _STORED: f"{parcel.storage.url}\n".encode()
+        }
 
 
 #: Processes that simulate on this worker, with their owners.
@@ -110,7 +112,10 @@ def scratch() -> Iterator[Path]:
         with suppress(OSError), left.open("r+") as lock:  # vanished, in use, or not ours
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(left.parent, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=_PLACE, ignore_cleanup_errors=True) as place, (Path(place) / _UNLOCKED).open("w") as lock:
+    with (
+        tempfile.TemporaryDirectory(prefix=_PLACE, ignore_cleanup_errors=True) as place,
+        (Path(place) / _UNLOCKED).open("w") as lock,
+    ):
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # The directory becomes visible to others only after it is locked: one that is visible and
         # unlocked belongs to a killed process.
@@ -206,7 +211,9 @@ class Remote(ABC):
         except Exception as error:  # any error of the cluster concerns only this point
             if any(words in str(error) for words in _FOREIGN):
                 where = "a worker has no afflux, or an older one"
-                raise _core.RunError(f"{where}: install version {__version__} on all machines of the cluster") from None
+                raise _core.RunError(
+                    f"{where}: install version {__version__} on all machines of the cluster"
+                ) from None
             return key, Answer(0.0, f"on the cluster: {plain.words(error)}")
         if isinstance(carried, str):
             raise _core.RunError(carried)
@@ -219,7 +226,9 @@ class Remote(ABC):
         return key, answer
 
     def shares(self) -> Mapping[str, float]:
-        return {key: self._shares[key] for key, _ in self._under_way.values() if key in self._shares}
+        return {
+            key: self._shares[key] for key, _ in self._under_way.values() if key in self._shares
+        }
 
     def cancel(self) -> None:
         self._waiting.clear()

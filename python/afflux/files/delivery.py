@@ -19,12 +19,17 @@ def deliver(files: Mapping[Path, Writer], force: bool, inputs: Iterable[Path] = 
         written.add(place)
         if path.is_dir():
             raise ValueError(f"{path} is a directory: name a file")
-        if place in read or (path.exists() and any(os.path.samefile(path, one) for one in read.values() if one.exists())):
+        if place in read or (
+            path.exists()
+            and any(os.path.samefile(path, one) for one in read.values() if one.exists())
+        ):
             raise ValueError(f"{path} is the input: choose another name for the output")
         if path.exists() and not force:
             raise ValueError(f"{path} exists: choose another name, or --force to replace it")
         if not path.parent.is_dir():
-            raise FileNotFoundError(f"{path.parent} is not a directory: {path.name} cannot be written there")
+            raise FileNotFoundError(
+                f"{path.parent} is not a directory: {path.name} cannot be written there"
+            )
     write_all(files)
 
 

@@ -40,7 +40,9 @@ class NewFile:
         #: A symbolic link stays. The file that it points to is replaced.
         self.path = Path(os.path.realpath(path))
         if self.asked.exists() and not self.asked.is_file():
-            raise IsADirectoryError(f"{path} is {'a directory' if self.asked.is_dir() else 'a device'}: name a file")
+            raise IsADirectoryError(
+                f"{path} is {'a directory' if self.asked.is_dir() else 'a device'}: name a file"
+            )
         with self._named():
             remove_leftovers(self.path.parent, self.path.name)
             self._file: int | None
@@ -49,7 +51,12 @@ class NewFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._file is not None:
             _step("remove", self.partial, removes=True)
             self.partial.unlink(missing_ok=True)
@@ -82,7 +89,9 @@ class NewFile:
     def _about(self, error: OSError) -> OSError:
         if error.errno is None:
             return type(error)(str(error).replace(str(self.partial), str(self.asked)))
-        ours = error.filename is None or os.path.basename(error.filename).startswith(f".{self.path.name}.partial-")
+        ours = error.filename is None or os.path.basename(error.filename).startswith(
+            f".{self.path.name}.partial-"
+        )
         return OSError(error.errno, error.strerror, str(self.asked)) if ours else error
 
 
@@ -145,12 +154,22 @@ def remove_leftovers(dir: Path, of: str | None = None) -> None:
     """Removes leftovers of killed writers: those of one file, or all in a directory that no other
     process uses."""
     with os.scandir(dir) as entries:
-        found = [(entry, match) for entry in entries if (match := _OURS.fullmatch(entry.name)) and of in (None, match["of"])]
+        found = [
+            (entry, match)
+            for entry in entries
+            if (match := _OURS.fullmatch(entry.name)) and of in (None, match["of"])
+        ]
     for entry, match in found:
         if entry.is_file(follow_symlinks=False) and match["role"] != "lock":
             _remove_unless_locked(Path(entry.path))
     if of is None:
-        for name in sorted({match["of"] for entry, match in found if match["role"] == "lock" or entry.is_dir(follow_symlinks=False)}):
+        for name in sorted(
+            {
+                match["of"]
+                for entry, match in found
+                if match["role"] == "lock" or entry.is_dir(follow_symlinks=False)
+            }
+        ):
             _core.clear(dir / name)
 
 

@@ -19,7 +19,9 @@ def words(error: BaseException | str) -> str:
         named = f"{os.fspath(error.filename)!s}: " if error.filename is not None else ""
         return named + _lower(error.strerror)
     text = _NUMBERS.sub("", str(error))
-    return (text if _OWN_CODE.search(text) else _CLASSES.sub("", text)).strip() or "it failed without saying why"
+    return (
+        text if _OWN_CODE.search(text) else _CLASSES.sub("", text)
+    ).strip() or "it failed without saying why"
 
 
 def _lower(text: str) -> str:

@@ -18,7 +18,21 @@ class StorageError(_core.Error):
 
 #: Schemes of fsspec whose files no other process can read, and schemes that cannot be written.
 _PRIVATE = ("memory", "data", "pyscript")
-_READ_ONLY = ("http", "https", "git", "github", "gist", "reference", "zip", "tar", "libarchive", "dvc", "root", "jlab", "jupyter")
+_READ_ONLY = (
+    "http",
+    "https",
+    "git",
+    "github",
+    "gist",
+    "reference",
+    "zip",
+    "tar",
+    "libarchive",
+    "dvc",
+    "root",
+    "jlab",
+    "jupyter",
+)
 #: File in a folder of results that names the batch they belong to.
 _OWNER = "afflux-batch.json"
 
@@ -30,10 +44,14 @@ class Folder:
     def __init__(self, url: str) -> None:
         # A chain of file systems, as in `zip::s3://…`, cannot be written.
         if not re.fullmatch(r"[a-z][a-z0-9+]*://(?!.*::).+", url):
-            raise ValueError(f"{url} is no URL of a folder: write it as in s3://bucket/folder or file:///shared/folder")
+            raise ValueError(
+                f"{url} is no URL of a folder: write it as in s3://bucket/folder or file:///shared/folder"
+            )
         scheme = url.partition(":")[0]
         if scheme in _PRIVATE:
-            raise ValueError(f"{url}: results there would be lost, because no other process can read {scheme}://: {_INSTEAD}")
+            raise ValueError(
+                f"{url}: results there would be lost, because no other process can read {scheme}://: {_INSTEAD}"
+            )
         if scheme in _READ_ONLY:
             raise ValueError(f"{url}: {scheme}:// cannot be written to: {_INSTEAD}")
         self.url = url.rstrip("/")
@@ -56,10 +74,14 @@ class Folder:
             with suppress(FileNotFoundError):
                 there = _owner(system.cat_file(f"{root}/{_OWNER}"))
             if there is not None and there.get("batch") != owner["batch"]:
-                raise ValueError(f"{self.url} holds the results of {there.get('dir')} on {there.get('host')}: {_OTHER} {self.url}/…")
+                raise ValueError(
+                    f"{self.url} holds the results of {there.get('dir')} on {there.get('host')}: {_OTHER} {self.url}/…"
+                )
             if there is None:
                 if held := next((name for name in names if system.exists(f"{root}/{name}")), None):
-                    raise ValueError(f"{self.url} holds {held} of another batch: {_OTHER} {self.url}/…")
+                    raise ValueError(
+                        f"{self.url} holds {held} of another batch: {_OTHER} {self.url}/…"
+                    )
                 _make(system, root)
                 system.pipe_file(f"{root}/{_OWNER}", json.dumps(owner).encode())
 
@@ -90,7 +112,11 @@ class Folder:
                 listed = system.ls(root, detail=True, refresh=True)
             except FileNotFoundError:
                 return {}
-        return {entry["name"].rpartition("/")[2]: entry["size"] for entry in listed if entry["type"] == "file"}
+        return {
+            entry["name"].rpartition("/")[2]: entry["size"]
+            for entry in listed
+            if entry["type"] == "file"
+        }
 
     def _system(self) -> tuple[Any, str]:
         with extras.needed("storage", self.url):
@@ -102,7 +128,9 @@ class Folder:
         return system, root.rstrip("/")
 
 
-_INSTEAD = "write a folder that all machines share, as in s3://bucket/folder or file:///shared/folder"
+_INSTEAD = (
+    "write a folder that all machines share, as in s3://bucket/folder or file:///shared/folder"
+)
 _OTHER = "give this one another folder, as in"
 
 
@@ -118,7 +146,11 @@ def _owner(content: bytes) -> Mapping[str, Any]:
         found = json.loads(content)
     except ValueError:
         found = None
-    return found if isinstance(found, dict) else {"dir": "an unknown batch", "host": "an unknown machine"}
+    return (
+        found
+        if isinstance(found, dict)
+        else {"dir": "an unknown batch", "host": "an unknown machine"}
+    )
 
 
 @contextmanager

@@ -37,7 +37,9 @@ def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, 
     """Returns the keys whose values differ between two resolved scenarios, with both values (None:
     not set)."""
     a, b = dict(leaves(first)), dict(leaves(second))
-    return {key: (a.get(key), b.get(key)) for key in dict.fromkeys([*a, *b]) if a.get(key) != b.get(key)}
+    return {
+        key: (a.get(key), b.get(key)) for key in dict.fromkeys([*a, *b]) if a.get(key) != b.get(key)
+    }
 
 
 def inputs(resolved: str) -> dict[str, str]:
@@ -79,7 +81,11 @@ def value(item: Any) -> str:
             # JSON's escapes are valid in TOML. TOML also requires DEL to be escaped.
             return json.dumps(item, ensure_ascii=False).replace("\x7f", "\\u007f")
         case Mapping():
-            return "{ " + ", ".join(f"{_key(k)} = {value(v)}" for k, v in item.items()) + " }" if item else "{}"
+            return (
+                "{ " + ", ".join(f"{_key(k)} = {value(v)}" for k, v in item.items()) + " }"
+                if item
+                else "{}"
+            )
         case list() | tuple():
             return "[" + ", ".join(map(value, item)) + "]"
         case _:
@@ -87,7 +93,11 @@ def value(item: Any) -> str:
 
 
 def _lines(table: Mapping[str, Any], prefix: str) -> list[str]:
-    lines = [f"{_key(k)} = {value(v)}" for k, v in table.items() if not isinstance(v, Mapping) and not _is_tables(v)]
+    lines = [
+        f"{_key(k)} = {value(v)}"
+        for k, v in table.items()
+        if not isinstance(v, Mapping) and not _is_tables(v)
+    ]
     for key, item in table.items():
         name = prefix + _key(key)
         if isinstance(item, Mapping):
@@ -99,7 +109,11 @@ def _lines(table: Mapping[str, Any], prefix: str) -> list[str]:
 
 
 def _is_tables(item: Any) -> bool:
-    return isinstance(item, (list, tuple)) and bool(item) and all(isinstance(element, Mapping) for element in item)
+    return (
+        isinstance(item, (list, tuple))
+        and bool(item)
+        and all(isinstance(element, Mapping) for element in item)
+    )
 
 
 def _key(key: str) -> str:

@@ -20,11 +20,23 @@ QUANTITIES = {
     "QueueSize": ("size or number of packets", "B, kB … TB, KiB … TiB; packets"),
     "Chance": ("probability", "none, or %"),
     "Percent": ("whole percentage", "%"),
-    "Between": ("time, or array of the least and the most of a time that is drawn", "ps, ns, us, ms, s, min or h"),
-    "Hosts": ('hosts: "all", a number, text such as "0-15", "host1*" or "host1[2-8]", or an array of these', None),
+    "Between": (
+        "time, or array of the least and the most of a time that is drawn",
+        "ps, ns, us, ms, s, min or h",
+    ),
+    "Hosts": (
+        'hosts: "all", a number, text such as "0-15", "host1*" or "host1[2-8]", or an array of these',
+        None,
+    ),
     "Receiver": ("host: a number or a name", None),
-    "Receivers": ('hosts: a number, a name, text such as "0-3" or "host[1-3]", an array of these, or "random"', None),
-    "Names": ("name or array of names; `*` stands for any characters, `?` for one, `[1-3,7]` for numbers", None),
+    "Receivers": (
+        'hosts: a number, a name, text such as "0-3" or "host[1-3]", an array of these, or "random"',
+        None,
+    ),
+    "Names": (
+        "name or array of names; `*` stands for any characters, `?` for one, `[1-3,7]` for numbers",
+        None,
+    ),
 }
 
 
@@ -148,12 +160,33 @@ class Reader:
             if name not in without:
                 text, default = split_default(given.get("description", ""))
                 text = text or " ".join(self.definition_text(given).split())
-                written = f"`{json.dumps(given['default'])}`" if "default" in given and not isinstance(given["default"], dict | list) else None
+                written = (
+                    f"`{json.dumps(given['default'])}`"
+                    if "default" in given and not isinstance(given["default"], dict | list)
+                    else None
+                )
                 default = default or written
-                table.keys.append(Key(name, table, given, self.type(given), name in required, text, default, given.get("x-source") or source(default, text)))
+                table.keys.append(
+                    Key(
+                        name,
+                        table,
+                        given,
+                        self.type(given),
+                        name in required,
+                        text,
+                        default,
+                        given.get("x-source") or source(default, text),
+                    )
+                )
         # A table is described at the key where readers look for it: under all hosts, not under a
         # host override.
-        for key in sorted(table.keys, key=lambda key: (ORDER.index(key.name) if key.name in ORDER and not table.name else 0, key.name == "override")):
+        for key in sorted(
+            table.keys,
+            key=lambda key: (
+                ORDER.index(key.name) if key.name in ORDER and not table.name else 0,
+                key.name == "override",
+            ),
+        ):
             for name in key.type.tables:
                 self.place(name, key)
 
@@ -165,7 +198,14 @@ class Reader:
                 found.also.append(key.path)
             return
         schema = self.definitions[name]
-        table = Table(key.path, key.path, key.type.many == "array", None, schema.get("description", ""), key.table)
+        table = Table(
+            key.path,
+            key.path,
+            key.type.many == "array",
+            None,
+            schema.get("description", ""),
+            key.table,
+        )
         self.tables.append(table)
         self.by_definition[name] = table
         if "properties" in schema:
@@ -177,20 +217,46 @@ class Reader:
         """Adds a table whose `kind` decides on its keys. Keys of all kinds go to its own page, the
         others to a page per kind."""
         properties = [kind["properties"] for kind in kinds]
-        shared = {name: given for name, given in properties[0].items() if name != "kind" and all(given == other.get(name) for other in properties)}
-        table.kinds = {kind["properties"]["kind"]["const"]: kind.get("description", "") for kind in kinds}
+        shared = {
+            name: given
+            for name, given in properties[0].items()
+            if name != "kind" and all(given == other.get(name) for other in properties)
+        }
+        table.kinds = {
+            kind["properties"]["kind"]["const"]: kind.get("description", "") for kind in kinds
+        }
         choices = list(table.kinds.items())
         required = "kind" in kinds[0]["required"]
         type_ = Type(words=["one of these words"], choices=choices)
-        table.keys.append(Key("kind", table, {"enum": [*table.kinds]}, type_, required, "Which kind.", None if required else f'`"{choices[0][0]}"`'))
+        table.keys.append(
+            Key(
+                "kind",
+                table,
+                {"enum": [*table.kinds]},
+                type_,
+                required,
+                "Which kind.",
+                None if required else f'`"{choices[0][0]}"`',
+            )
+        )
         if shared:
-            common = {"properties": shared, "required": [name for name in kinds[0]["required"] if name in shared]}
+            common = {
+                "properties": shared,
+                "required": [name for name in kinds[0]["required"] if name in shared],
+            }
             self.fill(table, common)
         for kind in kinds:
             named = kind["properties"]["kind"]["const"]
             if set(kind["properties"]) <= {*shared, "kind"}:
                 continue
-            variant = Table(f"{table.name}.{named}", table.place, table.array, named, kind.get("description", ""), table)
+            variant = Table(
+                f"{table.name}.{named}",
+                table.place,
+                table.array,
+                named,
+                kind.get("description", ""),
+                table,
+            )
             table.variants[named] = variant
             self.tables.append(variant)
             self.fill(variant, kind, frozenset({*shared, "kind"}))
@@ -231,11 +297,15 @@ class Reader:
             value = given["const"]
             if value is not False:  # Another spelling of "off".
                 found.choices.append((value, given.get("description", "")))
-                found.words.append(f"{within}one of these words" if isinstance(value, str) else json.dumps(value))
+                found.words.append(
+                    f"{within}one of these words" if isinstance(value, str) else json.dumps(value)
+                )
         elif "enum" in given:
             if not found.tables:
                 found.choices += [(value, "") for value in given["enum"]]
-            found.words.append(f"{within}name of a kind" if found.tables else f"{within}one of these words")
+            found.words.append(
+                f"{within}name of a kind" if found.tables else f"{within}one of these words"
+            )
         elif given.get("type") == "array":
             least, most = given.get("minItems"), given.get("maxItems")
             found.many = "array"
@@ -249,10 +319,16 @@ class Reader:
         elif given.get("type") == "string":
             found.words.append(within + "text")
         elif given.get("type") in ("integer", "number"):
-            found.words.append(within + ("whole number" if given["type"] == "integer" else "number"))
+            found.words.append(
+                within + ("whole number" if given["type"] == "integer" else "number")
+            )
             found.number = True
             # The limits of a machine's integers are not limits for users.
-            wide = given.get("format", "").startswith("uint") and "maximum" in given and given["maximum"] in (255, 65535, 4294967295)
+            wide = (
+                given.get("format", "").startswith("uint")
+                and "maximum" in given
+                and given["maximum"] in (255, 65535, 4294967295)
+            )
             found.low = given.get("minimum", found.low)
             found.high = found.high if wide else given.get("maximum", found.high)
 
@@ -287,7 +363,9 @@ def split_default(text: str) -> tuple[str, str | None]:
     begin = begins[0]
     end = end_of_sentence(text, begin.end())
     default = text[begin.end() : end].rstrip(".").strip()
-    rest_of_text = " ".join(part for part in (text[: begin.start()].strip(), text[end:].strip()) if part)
+    rest_of_text = " ".join(
+        part for part in (text[: begin.start()].strip(), text[end:].strip()) if part
+    )
     return rest_of_text, default
 
 
@@ -303,7 +381,9 @@ def of_kinds(said: dict[str, str]) -> tuple[str, str | None]:
         kinds.setdefault(str(default), []).append(f"`{kind}`")
     if len(kinds) == 1:
         return text, next(iter(kinds))
-    return text, "; ".join(f"{default} with {' and '.join(names)}" for default, names in kinds.items())
+    return text, "; ".join(
+        f"{default} with {' and '.join(names)}" for default, names in kinds.items()
+    )
 
 
 #: Words by which a source is recognised.
@@ -320,7 +400,10 @@ def source(default: str | None, text: str) -> str | None:
     None if several kinds have different defaults."""
     if len(OF_KIND.findall(text)) > 1:
         return None
-    said = [*re.findall(r"\(((?:[^()]|\([^()]*\))*)\)", default or ""), *re.findall(r"(?:, as in|: as in|, as) ([^;()]+)", default or "")]
+    said = [
+        *re.findall(r"\(((?:[^()]|\([^()]*\))*)\)", default or ""),
+        *re.findall(r"(?:, as in|: as in|, as) ([^;()]+)", default or ""),
+    ]
     return next((one.strip() for one in said if KNOWN.search(one)), None)
 
 

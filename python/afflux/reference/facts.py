@@ -80,12 +80,23 @@ def type_of(key: Key, here: bool = True) -> str:
     """Words the type of a key. `here`: the page lists its words below, including words without a
     description."""
     words = list(key.type.words)
-    bare = [f"`{toml.value(value)}`" for value, text in key.type.choices if not any(said for _, said in key.type.choices)]
+    bare = [
+        f"`{toml.value(value)}`"
+        for value, text in key.type.choices
+        if not any(said for _, said in key.type.choices)
+    ]
     if bare and "one of these words" in words:
         at = words.index("one of these words")
         words[at : at + 1] = bare
-    table = "a word of the table above" if key.name == "kind" and not here else "a word of the table below"
-    return " or ".join(word.replace("one of these words", "a word of the list below" if here else table) for word in words)
+    table = (
+        "a word of the table above"
+        if key.name == "kind" and not here
+        else "a word of the table below"
+    )
+    return " or ".join(
+        word.replace("one of these words", "a word of the list below" if here else table)
+        for word in words
+    )
 
 
 def unit(key: Key) -> str:
@@ -106,8 +117,12 @@ def literals(key: Key) -> list[Any]:
     """Returns the values of the key's type that the description of its default names, in order."""
     said = key.default or ""
     found = []
-    for text in re.findall(r"`([^`]+)`|((?<![\w.^/])-?\d[\d.]*(?:e-?\d+)?(?![\w^]|[.,]\d))|\b(true|false)\b", said):
-        if (text[1] and not (key.type.number or key.type.probability)) or (text[2] and key.schema.get("type") != "boolean"):
+    for text in re.findall(
+        r"`([^`]+)`|((?<![\w.^/])-?\d[\d.]*(?:e-?\d+)?(?![\w^]|[.,]\d))|\b(true|false)\b", said
+    ):
+        if (text[1] and not (key.type.number or key.type.probability)) or (
+            text[2] and key.schema.get("type") != "boolean"
+        ):
             continue
         try:
             found.append(tomllib.loads(f"x = {text[0] or text[1].rstrip('.') or text[2]}")["x"])
@@ -139,7 +154,11 @@ def limits(key: Key) -> str:
     said = None if low is not None and high is not None else _of(key).get("range")
     if said is not None:
         return re.sub(r'("[^"]*")', r"`\1`", said)
-    stated = re.search(r"\b(\d[\d,]*) (?:\([^)]*\) )?to (\d[\d,]*)\b(?! %|\s?[a-zA-Z]*Hz)", key.text) if key.type.number and high is None else None
+    stated = (
+        re.search(r"\b(\d[\d,]*) (?:\([^)]*\) )?to (\d[\d,]*)\b(?! %|\s?[a-zA-Z]*Hz)", key.text)
+        if key.type.number and high is None
+        else None
+    )
     if stated:
         return f"{stated[1]} to {stated[2]}"
     if low is not None and high is not None:

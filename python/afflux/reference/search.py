@@ -25,7 +25,12 @@ def find(path: str) -> list[Key | Table]:
         return _find(path, steps)
     except Unknown:
         # The name of a block may also be the name of a key.
-        if len(steps) > 2 and any(table.array for one in _find(path, steps[:1]) if isinstance(one, Key) for table in _tables(one)):
+        if len(steps) > 2 and any(
+            table.array
+            for one in _find(path, steps[:1])
+            if isinstance(one, Key)
+            for table in _tables(one)
+        ):
             with contextlib.suppress(Unknown):
                 return _find(path, [steps[0], *steps[2:]])
         raise
@@ -62,7 +67,9 @@ def _chosen(table: Table, kind: str) -> Place:
 
 
 def _below(one: Key | Table, step: str) -> list[Place]:
-    return [(table, None) for table in _tables(one)] if isinstance(one, Key) else [_chosen(one, step)]
+    return (
+        [(table, None) for table in _tables(one)] if isinstance(one, Key) else [_chosen(one, step)]
+    )
 
 
 def _open(place: Place) -> list[Table]:
@@ -92,16 +99,25 @@ def _named(before: list[str], places: list[Place]) -> bool:
 
 
 def _unknown(path: str, before: list[str], step: str, places: list[Place]) -> str:
-    here = sorted({key.name for place in places for table in _open(place) for key in table.keys} | {kind for table, _ in places for kind in table.kinds})
+    here = sorted(
+        {key.name for place in places for table in _open(place) for key in table.keys}
+        | {kind for table, _ in places for kind in table.kinds}
+    )
     head = ".".join(before)
     if before and not here:
         return f"{path}: {head} is not a table, so it has no keys"
-    what = f"there is no key {step!r} in [{head}]" if before else f"there is no key or table {step!r}"
+    what = (
+        f"there is no key {step!r} in [{head}]" if before else f"there is no key or table {step!r}"
+    )
     near = spelling.nearest(step, here)
     if not near:
         same = [known for known in paths() if known.rpartition(".")[2] == step]
         near = f" (did you mean {same[0]!r}?)" if same else spelling.nearest(path, paths())
-    listed = ", ".join(here) if len(here) <= spelling.FEW else f"`afflux schema {places[0][0].place}` lists keys"
+    listed = (
+        ", ".join(here)
+        if len(here) <= spelling.FEW
+        else f"`afflux schema {places[0][0].place}` lists keys"
+    )
     return f"{what}{near}: {'the keys there are ' if len(here) <= spelling.FEW else ''}{listed}"
 
 
@@ -125,7 +141,11 @@ def merged(found: list[Key | Table]) -> list[tuple[Key | Table, list[str]]]:
     kinds."""
     groups: dict[object, tuple[Key | Table, list[str]]] = {}
     for one in found:
-        alike = (one.name, one.text, one.default, one.required, *one.type.words) if isinstance(one, Key) else one.name
+        alike = (
+            (one.name, one.text, one.default, one.required, *one.type.words)
+            if isinstance(one, Key)
+            else one.name
+        )
         kind = (one.table.kind if isinstance(one, Key) else one.kind) or ""
         groups.setdefault(alike, (one, []))[1].append(kind)
     return [(one, [kind for kind in kinds if kind]) for one, kinds in groups.values()]

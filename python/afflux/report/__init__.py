@@ -73,7 +73,19 @@ def write(
     found = against or (compare(designs) if len(designs) > 1 and not rows else None)
     terms = Terms()
     sections = [
-        _answer(designs, found, terms, answer, question or questions.question(designs), title, rows, checks, figures, metrics, goals),
+        _answer(
+            designs,
+            found,
+            terms,
+            answer,
+            question or questions.question(designs),
+            title,
+            rows,
+            checks,
+            figures,
+            metrics,
+            goals,
+        ),
         published.checks(checks),
         published.section(rows, terms) if rows else "",
         differs.section(designs, terms),
@@ -117,7 +129,9 @@ def _labelled(designs: Designs) -> Designs:
     labels = [questions.label(name) for name in designs]
     if not all(map(questions.is_point, designs)) or len(set(labels)) < len(labels):
         return designs
-    renamed = Designs(replace(design, name=label) for design, label in zip(designs.values(), labels, strict=True))
+    renamed = Designs(
+        replace(design, name=label) for design, label in zip(designs.values(), labels, strict=True)
+    )
     renamed.notes = designs.notes
     return renamed
 
@@ -137,14 +151,31 @@ def _answer(
 ) -> str:
     """Returns the first screen."""
     metric = metrics[0] if metrics else first.main_measure(designs, found)
-    given = answer if isinstance(answer, PageAnswer) else first.of_text(answer) if answer is not None else None
+    given = (
+        answer
+        if isinstance(answer, PageAnswer)
+        else first.of_text(answer)
+        if answer is not None
+        else None
+    )
     one = next(iter(designs.values())) if len(designs) == 1 else None
     cause = sure = ""
     if rows:
         page_answer = given or PageAnswer(say("published.head"))
         drawn = published.figure(rows, terms)
-        sure_of = [*([published.count(checks)] if checks else []), *published.accuracy(rows), *page_answer.facts.sure]
-        page_answer = replace(page_answer, facts=replace(page_answer.facts, sure=sure_of, change=page_answer.facts.change or [say("first.change.untested")]))
+        sure_of = [
+            *([published.count(checks)] if checks else []),
+            *published.accuracy(rows),
+            *page_answer.facts.sure,
+        ]
+        page_answer = replace(
+            page_answer,
+            facts=replace(
+                page_answer.facts,
+                sure=sure_of,
+                change=page_answer.facts.change or [say("first.change.untested")],
+            ),
+        )
     elif one:
         page_answer = given or first.of_one(one, metric)
         drawn = first.own_figure(one, terms)
@@ -152,8 +183,18 @@ def _answer(
     else:
         assert found
         page_answer = given or first.of_comparison(found, metric)
-        drawn = first.figure(designs, metric, found, terms, found.currency or "", page_answer.facts.chosen) if metric else ""
-        cause = first.bars(designs, page_answer.facts.cause, page_answer.facts.chosen) if page_answer.facts.cause else ""
+        drawn = (
+            first.figure(
+                designs, metric, found, terms, found.currency or "", page_answer.facts.chosen
+            )
+            if metric
+            else ""
+        )
+        cause = (
+            first.bars(designs, page_answer.facts.cause, page_answer.facts.chosen)
+            if page_answer.facts.cause
+            else ""
+        )
         sure = first.closest(found, metric, page_answer.facts.chosen) if metric else ""
     if goals:
         # The answer is which goal each design misses. The figure of one metric follows below.
@@ -162,18 +203,36 @@ def _answer(
         below = ""
         drawn += first.tenants(designs, found, terms) if found and not rows and not one else ""
     extra = below + f'<div class="pair">{"".join(map(draw, figures))}</div>' if figures else below
-    return first.section(question, page_answer, drawn, terms, title=title or "", cause=cause, sure=sure, extra=extra)
+    return first.section(
+        question, page_answer, drawn, terms, title=title or "", cause=cause, sure=sure, extra=extra
+    )
 
 
-def _measures(designs: Designs, found: Comparison | None, terms: Terms, metrics: Sequence[Metric] | None) -> str:
+def _measures(
+    designs: Designs, found: Comparison | None, terms: Terms, metrics: Sequence[Metric] | None
+) -> str:
     several = any(len(design.samples) > 1 for design in designs.values())
     lead = [say("measures.lead.seeds") if several else say("measures.lead.seed")]
     if found:
-        few = all(d.verdict == TOO_FEW for d in found.differences if d.p is None and d.difference) and not any(d.p is not None for d in found.differences)
-        lead.append(say("measures.lead.few" if few else "measures.lead.verdicts", baseline=found.baseline))
-    currency = next((result.summary["cost"]["currency"] for design in designs.values() for result in design.results.values() if result.summary.get("cost")), "")
+        few = all(
+            d.verdict == TOO_FEW for d in found.differences if d.p is None and d.difference
+        ) and not any(d.p is not None for d in found.differences)
+        lead.append(
+            say("measures.lead.few" if few else "measures.lead.verdicts", baseline=found.baseline)
+        )
+    currency = next(
+        (
+            result.summary["cost"]["currency"]
+            for design in designs.values()
+            for result in design.results.values()
+            if result.summary.get("cost")
+        ),
+        "",
+    )
     shown = " ".join(both(part) for part in lead)
-    return measures.section(designs, found, terms, metrics=metrics or designs.metrics(), currency=currency, lead=shown)
+    return measures.section(
+        designs, found, terms, metrics=metrics or designs.metrics(), currency=currency, lead=shown
+    )
 
 
 def _tables(tables: Sequence[Table]) -> str:
@@ -184,7 +243,10 @@ def _tables(tables: Sequence[Table]) -> str:
 
 def _table(table: Table) -> str:
     head = "".join(f'<th scope="col">{both(text)}</th>' for text in table.head)
-    rows = "".join(f'<tr><th scope="row">{both(name)}</th>{"".join(f"<td>{_cell(text)}</td>" for text in rest)}</tr>' for name, *rest in table.rows)
+    rows = "".join(
+        f'<tr><th scope="row">{both(name)}</th>{"".join(f"<td>{_cell(text)}</td>" for text in rest)}</tr>'
+        for name, *rest in table.rows
+    )
     made = f'<table class="grid"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
     lead = f'<p class="lead">{both(table.caption)}</p>' if table.caption else ""
     return lead + differs.scroll(made, say("measures.title"), len(table.head))
@@ -193,37 +255,61 @@ def _table(table: Table) -> str:
 def _cell(text: str) -> str:
     """Formats a cell. An interval in brackets may move below its value if there is little room."""
     if isinstance(text, Marked):
-        return "".join(f"<strong>{_cell(part)}</strong>" if bold else _cell(part) for part, bold in text.parts)
+        return "".join(
+            f"<strong>{_cell(part)}</strong>" if bold else _cell(part) for part, bold in text.parts
+        )
     if isinstance(text, Words):
-        return f'<span lang="en">{_bracketed(text)}</span><span lang="ja">{_bracketed(text.ja)}</span>' if " (" in text else both(text)
+        return (
+            f'<span lang="en">{_bracketed(text)}</span><span lang="ja">{_bracketed(text.ja)}</span>'
+            if " (" in text
+            else both(text)
+        )
     return _bracketed(text)
 
 
 def _bracketed(text: str) -> str:
     value, bracket, rest = text.partition(" (")
     interval, closed, after = rest.partition(")")
-    return f"{html.escape(value)} <small>({html.escape(interval)})</small>{html.escape(after)}" if bracket and closed else html.escape(text)
+    return (
+        f"{html.escape(value)} <small>({html.escape(interval)})</small>{html.escape(after)}"
+        if bracket and closed
+        else html.escape(text)
+    )
 
 
 def _about(designs: Designs, notes: Sequence[str]) -> str:
     """Describes what was simulated, so that it can be repeated, with all notes."""
     of_each = {name: _notes_of(design) for name, design in designs.items()}
-    shared = [note for note in next(iter(of_each.values())) if all(note in own for own in of_each.values())]
+    shared = [
+        note
+        for note in next(iter(of_each.values()))
+        if all(note in own for own in of_each.values())
+    ]
     parts = [_notes([*notes, *shared])]
-    parts += [_about_design(design, [note for note in of_each[name] if note not in shared]) for name, design in designs.items()]
+    parts += [
+        _about_design(design, [note for note in of_each[name] if note not in shared])
+        for name, design in designs.items()
+    ]
     title = both(say("about.title"))
     lead = both(say("about.lead"))
     return f'<section id="about" aria-labelledby="about-title"><h2 id="about-title">{title}</h2><p class="lead">{lead}</p>{"".join(parts)}</section>'
 
 
 def _notes(notes: Sequence[str]) -> str:
-    return f'<ul class="notes">{"".join(f"<li>{both(sentence(note))}</li>" for note in notes)}</ul>' if notes else ""
+    return (
+        f'<ul class="notes">{"".join(f"<li>{both(sentence(note))}</li>" for note in notes)}</ul>'
+        if notes
+        else ""
+    )
 
 
 def _notes_of(design: Design) -> list[str]:
     """Returns the notes and warnings of the engine."""
     summary = design.first.summary
-    return [*summary.get("notes", []), *(f"{one['key']}: {one['text']}" for one in summary.get("warnings", []))]
+    return [
+        *summary.get("notes", []),
+        *(f"{one['key']}: {one['text']}" for one in summary.get("warnings", [])),
+    ]
 
 
 def _about_design(design: Design, notes: Sequence[str]) -> str:
@@ -232,7 +318,8 @@ def _about_design(design: Design, notes: Sequence[str]) -> str:
     if text := result.scenario:
         lines.append(f'<pre tabindex="0">{html.escape(text)}</pre>')
     hashes = "".join(
-        f'<tr><th scope="row">{seed}</th><td><code>{(one.summary["result_hash"] or "–")[:16]}</code></td></tr>' for seed, one in design.results.items()
+        f'<tr><th scope="row">{seed}</th><td><code>{(one.summary["result_hash"] or "–")[:16]}</code></td></tr>'
+        for seed, one in design.results.items()
     )
     head = f'<thead><tr><th scope="col">{both(say("about.seed"))}</th><th scope="col">{both(say("about.hash"))}</th></tr></thead>'
     lines.append(f'<table class="hashes">{head}<tbody>{hashes}</tbody></table>')

@@ -19,8 +19,12 @@ def firsts(designs: Sequence[Design]) -> list[int]:
     first: dict[object, int] = {}
     found = []
     for place, design in enumerate(designs):
-        hashes = tuple((seed, result.summary.get("result_hash")) for seed, result in design.results.items())
-        found.append(first.setdefault(hashes if all(digest for _, digest in hashes) else place, place))
+        hashes = tuple(
+            (seed, result.summary.get("result_hash")) for seed, result in design.results.items()
+        )
+        found.append(
+            first.setdefault(hashes if all(digest for _, digest in hashes) else place, place)
+        )
     return found
 
 
@@ -28,7 +32,12 @@ def of(designs: Sequence[Design]) -> list[dict[str, Any]]:
     """Returns, for each design, the index of the first design with the same results, and the
     reason."""
     return [
-        {"as": first, "why": None if first == place else both(say(f"alike.{reason(designs[first], designs[place])}"))}
+        {
+            "as": first,
+            "why": None
+            if first == place
+            else both(say(f"alike.{reason(designs[first], designs[place])}")),
+        }
         for place, first in enumerate(firsts(designs))
     ]
 
@@ -38,7 +47,9 @@ def reason(one: Design, other: Design) -> str:
     `UNUSED`, otherwise `"same"`."""
     parts = {part for key in _different(one, other) for part in key.split(".")}
     for name, counters in UNUSED.items():
-        if name in parts and not any(result.summary.get(counter) for result in other.results.values() for counter in counters):
+        if name in parts and not any(
+            result.summary.get(counter) for result in other.results.values() for counter in counters
+        ):
             return name
     return "same"
 
@@ -49,4 +60,6 @@ def _different(one: Design, other: Design) -> set[str]:
     if first is None or second is None:
         return set()
     keys = toml.differing(toml.with_defaults(first), toml.with_defaults(second))
-    return {key for key in keys if key.split(".")[0] not in ("name", "description", "cost", "record")}
+    return {
+        key for key in keys if key.split(".")[0] not in ("name", "description", "cost", "record")
+    }

@@ -58,7 +58,9 @@ def joined(shown: str, name: str) -> str:
     return f"{shown}{_NO_BREAK}{name}" if name else shown
 
 
-def span(metric: Metric, low: float, high: float, of: float, *, sign: bool = False, name: bool = True) -> str:
+def span(
+    metric: Metric, low: float, high: float, of: float, *, sign: bool = False, name: bool = True
+) -> str:
     """Formats both ends of an interval in the unit of the value `of`. Uses as many decimals as show
     that the ends differ, but not more than the value has."""
     size, title = unit(metric, of)
@@ -67,7 +69,10 @@ def span(metric: Metric, low: float, high: float, of: float, *, sign: bool = Fal
     decimals = 0 if width == 0 else max(1 - math.floor(math.log10(width)), 0)
     # The value itself is shown with three digits.
     decimals = 0 if metric.counter else min(decimals, max(3 - len(str(int(abs(of / size)))), 0))
-    shown = [f"+{number(end, decimals)}" if sign and end > 0 else number(end, decimals) for end in (low, high)]
+    shown = [
+        f"+{number(end, decimals)}" if sign and end > 0 else number(end, decimals)
+        for end in (low, high)
+    ]
     between = " to " if low < 0 or sign else "–"
     return joined(between.join(shown), title if name else "")
 
@@ -96,10 +101,20 @@ class Axis:
         decimals = max(0, -math.floor(math.log10(step) + 1e-9)) if step else 0
         if round(step * 10**decimals, 6) != round(step * 10**decimals):
             decimals += 1
-        return [(self.at(tick), "0" if tick == 0 else joined(number(tick / size, decimals), name)) for tick in self.ticks]
+        return [
+            (self.at(tick), "0" if tick == 0 else joined(number(tick / size, decimals), name))
+            for tick in self.ticks
+        ]
 
 
-def axis(values: Sequence[float], metric: Metric | None = None, *, most: int = 7, zero: bool = False, log: bool | None = None) -> Axis:
+def axis(
+    values: Sequence[float],
+    metric: Metric | None = None,
+    *,
+    most: int = 7,
+    zero: bool = False,
+    log: bool | None = None,
+) -> Axis:
     """Returns an axis that covers these values, with round ticks at both ends."""
     low, high = min(values), max(values)
     if zero:
@@ -108,7 +123,13 @@ def axis(values: Sequence[float], metric: Metric | None = None, *, most: int = 7
         return _logarithmic(low, high, most)
     size = unit(metric, max(abs(low), abs(high)))[0] if metric else 1.0
     if high == low:
-        high, low = (high * 1.1, low * 0.9) if high > 0 else (1.0, 0.0) if high == 0 else (high * 0.9, low * 1.1)
+        high, low = (
+            (high * 1.1, low * 0.9)
+            if high > 0
+            else (1.0, 0.0)
+            if high == 0
+            else (high * 0.9, low * 1.1)
+        )
     step = _step((high - low) / size, most) * size
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     ticks = tuple(place * step for place in range(first, last + 1))
@@ -117,12 +138,23 @@ def axis(values: Sequence[float], metric: Metric | None = None, *, most: int = 7
 
 def _step(width: float, most: int) -> float:
     power = 10.0 ** math.floor(math.log10(width / most))
-    return next((round_ * power for round_ in (1, 2, 2.5, 5, 10) if width / (round_ * power) <= most - 1), 20 * power)
+    return next(
+        (round_ * power for round_ in (1, 2, 2.5, 5, 10) if width / (round_ * power) <= most - 1),
+        20 * power,
+    )
 
 
 def _logarithmic(low: float, high: float, most: int) -> Axis:
     decades = math.log10(high / low)
-    rounds: tuple[float, ...] = (1,) if decades > 3 else (1, 3) if decades > 1.8 else (1, 2, 5) if decades > 0.7 else (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
+    rounds: tuple[float, ...] = (
+        (1,)
+        if decades > 3
+        else (1, 3)
+        if decades > 1.8
+        else (1, 2, 5)
+        if decades > 0.7
+        else (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
+    )
     powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 2)
     every = sorted(round_ * 10.0**power for power in powers for round_ in rounds)
     first = max(place for place, tick in enumerate(every) if tick <= low * 1.001)

@@ -29,9 +29,19 @@ def _cut(times: Sequence[int], sent: Sequence[int], queued: Sequence[int]) -> in
     """Returns the number of samples before the quiet period; `None` if there is none."""
     ends = _moments(times)
     spans = list(zip([0, *ends], ends, strict=False))
-    bytes, queues = [sum(sent[first:last]) for first, last in spans], [max(queued[first:last], default=0) for first, last in spans]
-    least_bytes, least_queue = IDLE_SHARE * max(bytes, default=0), IDLE_SHARE * max(queues, default=0)
-    busy = [at for at, (of, queue) in enumerate(zip(bytes, queues, strict=True)) if of > least_bytes or queue > least_queue]
+    bytes, queues = (
+        [sum(sent[first:last]) for first, last in spans],
+        [max(queued[first:last], default=0) for first, last in spans],
+    )
+    least_bytes, least_queue = (
+        IDLE_SHARE * max(bytes, default=0),
+        IDLE_SHARE * max(queues, default=0),
+    )
+    busy = [
+        at
+        for at, (of, queue) in enumerate(zip(bytes, queues, strict=True))
+        if of > least_bytes or queue > least_queue
+    ]
     passed = list(accumulate(bytes))
     for at, following in pairwise([*busy, len(spans)]):
         before = times[ends[at] - 1]
@@ -43,7 +53,11 @@ def _cut(times: Sequence[int], sent: Sequence[int], queued: Sequence[int]) -> in
 def _moments(times: Sequence[int]) -> list[int]:
     """Returns, for each interval that has samples, the index after its last sample."""
     length = max(times[-1] / MOMENTS, 1)
-    return [place + 1 for place in range(len(times)) if place + 1 == len(times) or int(times[place] / length) != int(times[place + 1] / length)]
+    return [
+        place + 1
+        for place in range(len(times))
+        if place + 1 == len(times) or int(times[place] / length) != int(times[place + 1] / length)
+    ]
 
 
 def bars(finishes: Sequence[int], end: int) -> int | None:

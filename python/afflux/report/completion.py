@@ -33,7 +33,12 @@ class Flows:
 
     def of_kind(self, kind: str) -> "Flows":
         rows = [row for row, own in enumerate(self.kinds) if own == kind]
-        return Flows([self.bytes[row] for row in rows], [self.fct[row] for row in rows], [self.slowdown[row] for row in rows], [kind] * len(rows))
+        return Flows(
+            [self.bytes[row] for row in rows],
+            [self.fct[row] for row in rows],
+            [self.slowdown[row] for row in rows],
+            [kind] * len(rows),
+        )
 
 
 def of(designs: Sequence[Design]) -> dict[str, Any] | None:
@@ -65,34 +70,62 @@ def _groups(designs: Sequence[Design], flows: Sequence[Flows]) -> list[dict[str,
 
 
 def _described(designs: Sequence[Design], flows: Sequence[Flows]) -> dict[str, Any]:
-    every = [{name: _percentiles(getattr(of_design, name)) for name in MEASURES} for of_design in flows]
+    every = [
+        {name: _percentiles(getattr(of_design, name)) for name in MEASURES} for of_design in flows
+    ]
     names = [design.name for design in designs]
-    said = {name: both(_sentence(name, names, [of_design[name] for of_design in every])) for name in MEASURES}
-    return {"flows": [len(of_design.bytes) for of_design in flows], "percentiles": every, "said": said}
+    said = {
+        name: both(_sentence(name, names, [of_design[name] for of_design in every]))
+        for name in MEASURES
+    }
+    return {
+        "flows": [len(of_design.bytes) for of_design in flows],
+        "percentiles": every,
+        "said": said,
+    }
 
 
 def _percentiles(values: Sequence[float]) -> dict[str, float | None]:
     ordered = sorted(values)
-    found = {name: _short(quantile(ordered, q)) if len(ordered) >= needed else None for name, (q, needed) in PERCENTILES.items()}
+    found = {
+        name: _short(quantile(ordered, q)) if len(ordered) >= needed else None
+        for name, (q, needed) in PERCENTILES.items()
+    }
     return {"mean": _short(mean(ordered)) if ordered else None, **found}
 
 
-def _sentence(measure: str, names: Sequence[str], found: Sequence[dict[str, float | None]]) -> Words:
+def _sentence(
+    measure: str, names: Sequence[str], found: Sequence[dict[str, float | None]]
+) -> Words:
     """Words the highest percentile up to p99 that all designs have, for the best and the worst
     design, with the median."""
     known = [(name, one) for name, one in zip(names, found, strict=True) if one["p50"] is not None]
     if not known:
         return Words("", "")
-    high = next((name for name in ("p99", "p95") if all(one[name] is not None for _, one in known)), "p50")
+    high = next(
+        (name for name in ("p99", "p95") if all(one[name] is not None for _, one in known)), "p50"
+    )
 
     def shown(one: dict[str, float | None], percentile: str) -> str:
         value = one[percentile]
-        return "–" if value is None else text.digits(value, 3) if measure == "slowdown" else text.time(value, 3)
+        return (
+            "–"
+            if value is None
+            else text.digits(value, 3)
+            if measure == "slowdown"
+            else text.time(value, 3)
+        )
 
     best = min(known, key=lambda item: item[1][high] or 0)
     worst = max(known, key=lambda item: item[1][high] or 0)
     share = f"{100 * PERCENTILES[high][0]:.0f}"
-    words = {"share": share, "best": best[0], "worst": worst[0], "low": shown(best[1], high), "high": shown(worst[1], high)}
+    words = {
+        "share": share,
+        "best": best[0],
+        "worst": worst[0],
+        "low": shown(best[1], high),
+        "high": shown(worst[1], high),
+    }
     medians = [shown(one, "p50") for _, one in (best, worst)]
     if len(known) == 1:
         key = "completion.one" if high != "p50" else "completion.one.median"
@@ -106,14 +139,20 @@ def _sentence(measure: str, names: Sequence[str], found: Sequence[dict[str, floa
 
 
 def _distributions(flows: Sequence[Flows], points: int) -> dict[str, Any]:
-    return {name: _distribution([getattr(of_design, name) for of_design in flows], points) for name in MEASURES}
+    return {
+        name: _distribution([getattr(of_design, name) for of_design in flows], points)
+        for name in MEASURES
+    }
 
 
 def _flows(design: Design) -> Flows:
     found = Flows([], [], [], [])
     for result in design.results.values():
         warmup = result.summary["warmup_ns"]
-        columns = (result.flows.column(name) for name in ("start_ns", "bytes", "fct_ns", "slowdown", "class"))
+        columns = (
+            result.flows.column(name)
+            for name in ("start_ns", "bytes", "fct_ns", "slowdown", "class")
+        )
         for start, bytes, fct, slowdown, kind in zip(*columns, strict=True):
             if fct is not None and start >= warmup:
                 found.bytes.append(bytes)
@@ -143,7 +182,9 @@ def _by_size(flows: Flows, upper: Sequence[int]) -> dict[str, Any]:
         for values in classes:
             values.sort()
         for percentile, (q, needed) in PERCENTILES.items():
-            found[name][percentile] = [_short(quantile(values, q)) if len(values) >= needed else None for values in classes]
+            found[name][percentile] = [
+                _short(quantile(values, q)) if len(values) >= needed else None for values in classes
+            ]
     return found
 
 
@@ -155,7 +196,11 @@ def _distribution(samples: Sequence[Sequence[float]], points: int) -> dict[str, 
     high = max(high, low + 0.1)
     grid = [_short(math.exp(low + (high - low) * place / (points - 1))) for place in range(points)]
     ordered = [sorted(sample) for sample in samples]
-    return {"x": grid, "below": [[bisect_right(sample, x) for x in grid] for sample in ordered], "flows": list(map(len, samples))}
+    return {
+        "x": grid,
+        "below": [[bisect_right(sample, x) for x in grid] for sample in ordered],
+        "flows": list(map(len, samples)),
+    }
 
 
 def _short(value: float) -> float:

@@ -9,7 +9,10 @@ from . import alike, completion, differs, flows, phases, replay, series, split, 
 def of(designs: Designs) -> dict[str, Any]:
     every = list(designs.values())
     return {
-        "designs": [_design(design, colour) for design, colour in zip(every, differs.colours(designs), strict=True)],
+        "designs": [
+            _design(design, colour)
+            for design, colour in zip(every, differs.colours(designs), strict=True)
+        ],
         "alike": alike.of(every),
         "completion": completion.of(every),
         "ports": series.of(every),

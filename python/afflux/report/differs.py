@@ -14,7 +14,9 @@ from . import alike
 from .markup import Terms, both, plain, swatch
 
 #: Keys that do not characterise a design.
-_IGNORED = re.compile(r"^(name|description|format|run\.(seed|threads|engine|max_memory)|record(\..*)?)$")
+_IGNORED = re.compile(
+    r"^(name|description|format|run\.(seed|threads|engine|max_memory)|record(\..*)?)$"
+)
 #: Most keys that are shown at once. The others are folded away.
 _SHOWN = 14
 #: With more designs than this and at most as many keys, designs are the rows.
@@ -49,9 +51,24 @@ def keys(designs: Designs) -> tuple[list[Key], list[Key]] | None:
     found = [key for key in found if any(value != key.values[0] for value in key.values)]
     found.sort(key=lambda key: order.get(key.group.split("|")[0], len(order)))
     # The on/off key of a feature is redundant next to the other keys of the feature.
-    set_ones = [key for key in found if (key.group, key.name) in written or all((key.group, key.name) in scenario for scenario in scenarios)]
-    set_ones = [key for key in set_ones if (key.group, key.name) in written or not _follows(key, set_ones, written)]
-    set_ones = [key for key in set_ones if not any(other.group == key.group and other.name.startswith(f"{key.name}.") for other in set_ones)]
+    set_ones = [
+        key
+        for key in found
+        if (key.group, key.name) in written
+        or all((key.group, key.name) in scenario for scenario in scenarios)
+    ]
+    set_ones = [
+        key
+        for key in set_ones
+        if (key.group, key.name) in written or not _follows(key, set_ones, written)
+    ]
+    set_ones = [
+        key
+        for key in set_ones
+        if not any(
+            other.group == key.group and other.name.startswith(f"{key.name}.") for other in set_ones
+        )
+    ]
     shown = {(key.group, key.name) for key in set_ones}
     above = {(group, name.rpartition(".")[0]) for group, name in shown}
     return set_ones, [key for key in found if (key.group, key.name) not in shown | above]
@@ -61,7 +78,14 @@ def _follows(key: Key, some: Sequence[Key], written: set[tuple[str, str]]) -> bo
     """True if a key that is not written in any scenario changes together with a written key of the
     same table: `ecn.kmin` with `ecn.k`."""
     table, dot, _ = key.name.rpartition(".")
-    beside = [other for other in some if dot and other.group == key.group and other.name.startswith(f"{table}.") and (other.group, other.name) in written]
+    beside = [
+        other
+        for other in some
+        if dot
+        and other.group == key.group
+        and other.name.startswith(f"{table}.")
+        and (other.group, other.name) in written
+    ]
     return any(_kinds(other) == _kinds(key) for other in beside)
 
 
@@ -96,7 +120,11 @@ def _leaves(scenario: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
         elif isinstance(item, list) and item and all(isinstance(inner, dict) for inner in item):
             for place, inner in enumerate(item):
                 match = inner.get("match", inner.get("name", place))
-                label = group if len(item) == 1 and "match" not in inner else f"{group.split('|')[0]}|{match}"
+                label = (
+                    group
+                    if len(item) == 1 and "match" not in inner
+                    else f"{group.split('|')[0]}|{match}"
+                )
                 for name, value in inner.items():
                     if name not in ("match", "name"):
                         walk(value, label, name if key in ("", "override") else f"{key}.{name}")
@@ -110,7 +138,9 @@ def _leaves(scenario: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
             walk(item, table, "")
         else:
             found[table, table] = item
-    return {name: value for name, value in found.items() if not _IGNORED.match(f"{name[0]}.{name[1]}")}
+    return {
+        name: value for name, value in found.items() if not _IGNORED.match(f"{name[0]}.{name[1]}")
+    }
 
 
 def section(designs: Designs, terms: Terms) -> str:
@@ -123,7 +153,12 @@ def section(designs: Designs, terms: Terms) -> str:
     across = len(designs) > _COLUMNS >= len(found)
     body = _by_design(designs, found, terms) if across else _by_key(designs, found, terms)
     if following:
-        more = both(say("differs.following.one" if len(following) == 1 else "differs.following", count=len(following)))
+        more = both(
+            say(
+                "differs.following.one" if len(following) == 1 else "differs.following",
+                count=len(following),
+            )
+        )
         body += f"<details><summary>{more}</summary>{_by_key(designs, following, terms)}</details>"
     title, marked = both(say("differs.title")), _legend(across)
     return f'<section id="differs" aria-labelledby="differs-title"><h2 id="differs-title">{title}</h2><p class="lead">{lead} {marked}</p>{body}</section>'
@@ -136,7 +171,9 @@ def _legend(across: bool) -> str:
     for language, text in (("en", words), ("ja", words.ja)):
         before, _, rest = text.partition("[")
         inside, _, after = rest.partition("]")
-        parts.append(f'<span lang="{language}">{plain(before)}<mark>{plain(inside)}</mark>{plain(after)}</span>')
+        parts.append(
+            f'<span lang="{language}">{plain(before)}<mark>{plain(inside)}</mark>{plain(after)}</span>'
+        )
     return "".join(parts)
 
 
@@ -149,46 +186,76 @@ def scroll(table: str, label: Words, columns: int, *, cards: bool = False) -> st
 
 
 def heads(names: Sequence[str], places: Sequence[int]) -> str:
-    return "".join(f'<th scope="col">{swatch(place)}{plain(name)}</th>' for name, place in zip(names, places, strict=True))
+    return "".join(
+        f'<th scope="col">{swatch(place)}{plain(name)}</th>'
+        for name, place in zip(names, places, strict=True)
+    )
 
 
 def _by_key(designs: Designs, found: Sequence[Key], terms: Terms) -> str:
     groups: dict[str, list[str]] = {}
     for key in found:
-        cells = "".join(f"<td>{_marked(value, place > 0 and value not in key.values[:place])}</td>" for place, value in enumerate(key.values))
-        groups.setdefault(key.group, []).append(f'<tr><th scope="row">{_name(key, terms)}</th>{cells}</tr>')
+        cells = "".join(
+            f"<td>{_marked(value, place > 0 and value not in key.values[:place])}</td>"
+            for place, value in enumerate(key.values)
+        )
+        groups.setdefault(key.group, []).append(
+            f'<tr><th scope="row">{_name(key, terms)}</th>{cells}</tr>'
+        )
     rows = [(group, row) for group, some in groups.items() for row in some]
 
     def table(some: Sequence[tuple[str, str]]) -> str:
         body, last = [], None
         for group, row in some:
             if group != last:
-                body.append(f'<tr class="group"><th colspan="{len(designs) + 1}" scope="colgroup">{_group(group)}</th></tr>')
+                body.append(
+                    f'<tr class="group"><th colspan="{len(designs) + 1}" scope="colgroup">{_group(group)}</th></tr>'
+                )
                 last = group
             body.append(row)
         head = f'<thead><tr><th scope="col"><span class="sr">{both(say("differs.key"))}</span></th>{heads(list(designs), colours(designs))}</tr></thead>'
-        return scroll(f'<table class="grid differs">{head}<tbody>{"".join(body)}</tbody></table>', say("differs.title"), len(designs))
+        return scroll(
+            f'<table class="grid differs">{head}<tbody>{"".join(body)}</tbody></table>',
+            say("differs.title"),
+            len(designs),
+        )
 
     if len(rows) <= _SHOWN + 2:
         return table(rows)
     more = both(say("differs.more", count=len(rows) - _SHOWN))
-    return f"{table(rows[:_SHOWN])}<details><summary>{more}</summary>{table(rows[_SHOWN:])}</details>"
+    return (
+        f"{table(rows[:_SHOWN])}<details><summary>{more}</summary>{table(rows[_SHOWN:])}</details>"
+    )
 
 
 def _by_design(designs: Designs, found: Sequence[Key], terms: Terms) -> str:
     rows = []
     for row, (name, place) in enumerate(zip(designs, colours(designs), strict=True)):
-        cells = "".join(f"<td>{_marked(key.values[row], row > 0 and key.values[row] not in key.values[:row])}</td>" for key in found)
+        cells = "".join(
+            f"<td>{_marked(key.values[row], row > 0 and key.values[row] not in key.values[:row])}</td>"
+            for key in found
+        )
         rows.append(f'<tr><th scope="row">{swatch(place)}{plain(name)}</th>{cells}</tr>')
-    titles = "".join(f'<th scope="col"><small>{_group(key.group)}</small>{_name(key, terms)}</th>' for key in found)
+    titles = "".join(
+        f'<th scope="col"><small>{_group(key.group)}</small>{_name(key, terms)}</th>'
+        for key in found
+    )
     head = f'<thead><tr><th scope="col"><span class="sr">{both(say("first.design"))}</span></th>{titles}</tr></thead>'
-    return scroll(f'<table class="grid differs across">{head}<tbody>{"".join(rows)}</tbody></table>', say("differs.title"), len(found))
+    return scroll(
+        f'<table class="grid differs across">{head}<tbody>{"".join(rows)}</tbody></table>',
+        say("differs.title"),
+        len(found),
+    )
 
 
 def _name(key: Key, terms: Terms) -> str:
     last = key.name.split(".")[0]
     whole = f"<code>{plain(key.name)}</code>"
-    return terms.point(f"key.{key.name}", whole) if known(f"term.key.{key.name}") else terms.point(f"key.{last}", whole)
+    return (
+        terms.point(f"key.{key.name}", whole)
+        if known(f"term.key.{key.name}")
+        else terms.point(f"key.{last}", whole)
+    )
 
 
 def _group(group: str) -> str:
@@ -219,7 +286,18 @@ def value_of(value: Any) -> str:
 
 #: A number with a unit, and the next larger unit.
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(ps|ns|us|ms|B|kB|MB|bps|kbps|Mbps)")
-_NEXT = {"ps": "ns", "ns": "us", "us": "ms", "ms": "s", "B": "kB", "kB": "MB", "MB": "GB", "bps": "kbps", "kbps": "Mbps", "Mbps": "Gbps"}
+_NEXT = {
+    "ps": "ns",
+    "ns": "us",
+    "us": "ms",
+    "ms": "s",
+    "B": "kB",
+    "kB": "MB",
+    "MB": "GB",
+    "bps": "kbps",
+    "kbps": "Mbps",
+    "Mbps": "Gbps",
+}
 
 
 def _scaled(number: float, unit: str) -> str:

@@ -63,14 +63,22 @@ def draw(figure: Lines) -> str:
         curves.append(f'<path d="M{way}" style="{style}"/>')
         for x, y in line if len(line) <= _DOTTED else ():
             told = f"{html.escape(name, quote=True)}, {x:.4g}: {digits(y)}"
-            texts.append(f'<span class="dot" style="--x:{100 * across(x):.2f}%;--y:{100 * down(y):.2f}%;--c:{colour}" title="{told}"></span>')
+            texts.append(
+                f'<span class="dot" style="--x:{100 * across(x):.2f}%;--y:{100 * down(y):.2f}%;--c:{colour}" title="{told}"></span>'
+            )
         sample = f'<svg width="22" height="8" aria-hidden="true"><line x1="0" x2="22" y1="4" y2="4" style="{style}"/></svg>'
-        texts.append(f'<span class="line-name" style="--y:{100 * end:.2f}%;--c:{colour}">{sample}{html.escape(name)}</span>')
+        texts.append(
+            f'<span class="line-name" style="--y:{100 * end:.2f}%;--c:{colour}">{sample}{html.escape(name)}</span>'
+        )
         keys.append(f'<span style="--c:{colour}">{sample}{html.escape(name)}</span>')
         above = [(x, value) for x, value in line if value > top]
         if above:
             values = [value for _, value in above]
-            beyond = ", ".join(f"{digits(value)} ({x:.4g})" for x, value in above) if len(above) < 3 else f"{digits(min(values))} – {digits(max(values))}"
+            beyond = (
+                ", ".join(f"{digits(value)} ({x:.4g})" for x, value in above)
+                if len(above) < 3
+                else f"{digits(min(values))} – {digits(max(values))}"
+            )
             notes.append(f"{html.escape(name)} {beyond}")
     drawing = f'<svg viewBox="0 0 1000 1000" preserveAspectRatio="none" aria-hidden="true">{"".join(curves)}</svg>'
     plot = f'<div class="plot" role="img" aria-label="{html.escape(_said(figure), quote=True)}">{drawing}{"".join(texts)}</div>'
@@ -78,10 +86,16 @@ def draw(figure: Lines) -> str:
     if any(len(line) > _DOTTED for line in figure.series.values()):
         between = _step(high)
         places = {between * tick for tick in range(ceil(low / between), int(high / between) + 1)}
-    axis = "".join(f'<span style="--x:{100 * across(x):.2f}%">{x:.4g}</span>' for x in _ticks(places, across))
+    axis = "".join(
+        f'<span style="--x:{100 * across(x):.2f}%">{x:.4g}</span>' for x in _ticks(places, across)
+    )
     width = max(map(len, figure.series))
     told = say("lines.beyond", items="; ".join(notes))
-    beyond = f'<p class="note"><span lang="en">{told}</span><span lang="ja">{told.ja}</span></p>' if notes else ""
+    beyond = (
+        f'<p class="note"><span lang="en">{told}</span><span lang="ja">{told.ja}</span></p>'
+        if notes
+        else ""
+    )
     head = f'<h3>{both(figure.title)}</h3><p class="up">{html.escape(figure.up)}</p>'
     foot = f'<div class="axis">{axis}</div><p class="across">{html.escape(figure.across)}</p>'
     # A phone has no room for names next to the curves.
@@ -91,7 +105,10 @@ def draw(figure: Lines) -> str:
 
 def _said(figure: Lines) -> str:
     """Describes the lines in words: first and last value of each."""
-    lines = (f"{name} {digits(line[0][1])} – {digits(line[-1][1])}" for name, line in figure.series.items())
+    lines = (
+        f"{name} {digits(line[0][1])} – {digits(line[-1][1])}"
+        for name, line in figure.series.items()
+    )
     return f"{figure.title}, {figure.up}: {'; '.join(lines)}"
 
 

@@ -17,7 +17,9 @@ def both(text: str) -> str:
     """Returns text in both languages, one of which the style sheet hides. Text without Japanese
     appears in both."""
     if isinstance(text, Marked):
-        return " ".join(f"<strong>{both(part)}</strong>" if bold else both(part) for part, bold in text.parts)
+        return " ".join(
+            f"<strong>{both(part)}</strong>" if bold else both(part) for part, bold in text.parts
+        )
     if not isinstance(text, Words) or text == text.ja:
         return plain(text)
     return f'<span lang="en">{plain(text)}</span><span lang="ja">{plain(text.ja)}</span>'
@@ -67,7 +69,10 @@ class Terms:
         """Returns the definitions, sorted by name."""
         # `ECN` and `ecn` are different terms.
         entries = sorted(self.used, key=lambda key: (say(f"term.{key}.name").casefold(), key))
-        return "".join(f'<div><dt>{both(say(f"term.{key}.name"))}</dt><dd id="term-{key}">{both(say(f"term.{key}"))}</dd></div>' for key in entries)
+        return "".join(
+            f'<div><dt>{both(say(f"term.{key}.name"))}</dt><dd id="term-{key}">{both(say(f"term.{key}"))}</dd></div>'
+            for key in entries
+        )
 
 
 #: Term in the title of each metric, by the metric's name.
@@ -108,7 +113,9 @@ def chip(kind: str, text: str, terms: Terms | None = None, term: str = "") -> st
     """Draws a verdict with word and sign, never with colour alone. Kinds: good, bad, open, none,
     ref. With `terms`, the definition appears on hover."""
     shown = both(text)
-    return f'<span class="chip {kind}">{terms.point(term, shown) if terms and term else shown}</span>'
+    return (
+        f'<span class="chip {kind}">{terms.point(term, shown) if terms and term else shown}</span>'
+    )
 
 
 def colour(index: int) -> str:

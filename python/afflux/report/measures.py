@@ -4,7 +4,17 @@ from collections.abc import Mapping, Sequence
 
 from ..comparison import changes
 from ..comparison.compare import Comparison
-from ..comparison.paired import BETTER, HIGHER, LOWER, SAME, TOO_FEW, UNCLEAR, WORSE, Difference, difference
+from ..comparison.paired import (
+    BETTER,
+    HIGHER,
+    LOWER,
+    SAME,
+    TOO_FEW,
+    UNCLEAR,
+    WORSE,
+    Difference,
+    difference,
+)
 from ..metrics import COST, Metric
 from ..results.designs import Design, Designs, Value
 from ..words import Words, japanese, known, said, say
@@ -36,8 +46,17 @@ def verdict(d: Difference | None, terms: Terms | None = None) -> str:
         return chip("open", say(f"verdict.{d.verdict}"), terms, "unclear")
     # A mark, a drop or a price is neither good nor bad in itself.
     neutral = d.verdict in (LOWER, HIGHER)
-    words = say(f"verdict.{'alone' if alone else 'exact' if d.deterministic else 'chip'}", verdict=say(f"verdict.{d.verdict}"), change=change)
-    return chip("open" if alone else "none" if neutral else _KINDS[d.verdict], words, terms, "alone" if alone else "")
+    words = say(
+        f"verdict.{'alone' if alone else 'exact' if d.deterministic else 'chip'}",
+        verdict=say(f"verdict.{d.verdict}"),
+        change=change,
+    )
+    return chip(
+        "open" if alone else "none" if neutral else _KINDS[d.verdict],
+        words,
+        terms,
+        "alone" if alone else "",
+    )
 
 
 def _percent(share: float) -> str:
@@ -50,17 +69,37 @@ def value(metric: Metric, of: Value | None, currency: str = "") -> str:
     """Formats the mean, with the interval below it."""
     if of is None:
         return "–"
-    shown = joined(metric.show(of.mean), currency) if metric is COST else short(metric, of.mean) if not metric.counter else metric.show(round(of.mean))
+    shown = (
+        joined(metric.show(of.mean), currency)
+        if metric is COST
+        else short(metric, of.mean)
+        if not metric.counter
+        else metric.show(round(of.mean))
+    )
     interval = ""
     if of.low is not None and of.high is not None and of.low != of.high:
         interval = f"<small>{plain(span(metric, of.low, of.high, of.mean, name=False))}</small>"
     return f"<b>{plain(shown)}</b>{interval}"
 
 
-def section(designs: Designs, found: Comparison | None, terms: Terms, *, metrics: Sequence[Metric], currency: str, lead: str) -> str:
-    columns = {name: {d.metric.name: d for d in found.of(name)} for name in found.designs} if found else {}
+def section(
+    designs: Designs,
+    found: Comparison | None,
+    terms: Terms,
+    *,
+    metrics: Sequence[Metric],
+    currency: str,
+    lead: str,
+) -> str:
+    columns = (
+        {name: {d.metric.name: d for d in found.of(name)} for name in found.designs}
+        if found
+        else {}
+    )
     rows = "".join(_row(metric, designs, found, columns, terms, currency) for metric in metrics)
-    head = f'<thead><tr><th scope="col"><span class="sr">{both(say("measures.measure"))}</span></th>'
+    head = (
+        f'<thead><tr><th scope="col"><span class="sr">{both(say("measures.measure"))}</span></th>'
+    )
     head += f"{differs.heads(list(designs), differs.colours(designs))}</tr></thead>"
     table = f'<table class="grid measures">{head}<tbody>{rows}</tbody></table>'
     body = differs.scroll(table, say("measures.title"), len(designs), cards=True)
@@ -68,7 +107,14 @@ def section(designs: Designs, found: Comparison | None, terms: Terms, *, metrics
     return f'<section id="measures" aria-labelledby="measures-title"><h2 id="measures-title">{name}</h2><p class="lead">{lead}</p>{body}</section>'
 
 
-def _row(metric: Metric, designs: Designs, found: Comparison | None, columns: Mapping[str, Mapping[str, Difference]], terms: Terms, currency: str) -> str:
+def _row(
+    metric: Metric,
+    designs: Designs,
+    found: Comparison | None,
+    columns: Mapping[str, Mapping[str, Difference]],
+    terms: Terms,
+    currency: str,
+) -> str:
     cells = []
     # Drops and marks explain results but are not judged.
     judged = found is not None and (not metric.counter or metric.main) and metric is not COST
@@ -79,9 +125,14 @@ def _row(metric: Metric, designs: Designs, found: Comparison | None, columns: Ma
             chips = (
                 chip("ref", say("verdict.baseline"))
                 if design.name == found.baseline
-                else verdict(columns.get(design.name, {}).get(metric.name) or _computed_difference(metric, found, design))
+                else verdict(
+                    columns.get(design.name, {}).get(metric.name)
+                    or _computed_difference(metric, found, design)
+                )
             )
-        cells.append(f'<td data-d="{plain(design.name)}"><span class="v">{shown}</span>{chips}</td>')
+        cells.append(
+            f'<td data-d="{plain(design.name)}"><span class="v">{shown}</span>{chips}</td>'
+        )
     return f'<tr><th scope="row">{terms.of_metric(metric.name, title(metric))}{_about(metric)}</th>{"".join(cells)}</tr>'
 
 

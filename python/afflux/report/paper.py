@@ -38,11 +38,15 @@ def write(
     with needed("plot", "a figure for papers"):
         from .printed import FORMATS
     if format not in FORMATS:
-        raise ValueError(f"--format {format}: write html, {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
+        raise ValueError(
+            f"--format {format}: write html, {', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
+        )
     designs = gather(results)
     dir = Path(dir)
     if dir.exists() and not dir.is_dir():
-        raise ValueError(f"{dir} is a file: --format {format} writes several figures, -o names their directory")
+        raise ValueError(
+            f"{dir} is a file: --format {format} writes several figures, -o names their directory"
+        )
     drawn: dict[str, Callable[[], Figure]] = {
         "fct-cdf": lambda: plot.completion_times(designs),
         "slowdown-by-size": lambda: plot.slowdown_by_size(designs),

@@ -42,7 +42,13 @@ class Changes:
     total: Change
 
     def shown(self) -> dict[str, Any]:
-        return {"pairs": self.pairs, "before": self.before, "exact": self.exact, "parts": [part.shown() for part in self.parts], "total": self.total.shown()}
+        return {
+            "pairs": self.pairs,
+            "before": self.before,
+            "exact": self.exact,
+            "parts": [part.shown() for part in self.parts],
+            "total": self.total.shown(),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +59,27 @@ class Breakdown:
     changes: list[Changes | None]
 
     @classmethod
-    def of(cls, designs: Sequence[Design], parts: Callable[[Result], Sequence[int] | None]) -> "Breakdown":
+    def of(
+        cls, designs: Sequence[Design], parts: Callable[[Result], Sequence[int] | None]
+    ) -> "Breakdown":
         return cls(
-            [_mean(found) if (found := _known(parts(result) for result in design.samples.values())) else None for design in designs],
-            [None if place == 0 else _changes(designs[0], design, parts) for place, design in enumerate(designs)],
+            [
+                _mean(found)
+                if (found := _known(parts(result) for result in design.samples.values()))
+                else None
+                for design in designs
+            ],
+            [
+                None if place == 0 else _changes(designs[0], design, parts)
+                for place, design in enumerate(designs)
+            ],
         )
 
     def shown(self) -> dict[str, Any]:
-        return {"designs": self.means, "changes": [change and change.shown() for change in self.changes]}
+        return {
+            "designs": self.means,
+            "changes": [change and change.shown() for change in self.changes],
+        }
 
 
 def signed(ns: int) -> str:
@@ -72,18 +91,38 @@ def _known(found: Iterable[Sequence[int] | None]) -> list[Sequence[int]]:
     return [parts for parts in found if parts is not None]
 
 
-def _changes(base: Design, design: Design, parts: Callable[[Result], Sequence[int] | None]) -> Changes | None:
+def _changes(
+    base: Design, design: Design, parts: Callable[[Result], Sequence[int] | None]
+) -> Changes | None:
     pairs = Pairs.of(base, design)
-    found = [(before, after) for one, other in pairs.samples if (before := parts(one)) is not None and (after := parts(other)) is not None]
+    found = [
+        (before, after)
+        for one, other in pairs.samples
+        if (before := parts(one)) is not None and (after := parts(other)) is not None
+    ]
     if not found:
         return None
-    differences = [[new - old for old, new in zip(before, after, strict=True)] for before, after in found]
+    differences = [
+        [new - old for old, new in zip(before, after, strict=True)] for before, after in found
+    ]
     columns = [*zip(*differences, strict=True)]
     middles = _mean(differences)
     several = len(found) >= ENOUGH_SEEDS and not pairs.deterministic
-    bounds = [Estimate.of(values).bounds if several else (None, None) for values in (*columns, [sum(values) for values in differences])]
-    changes = [Change(by, *map(_whole, ends)) for by, ends in zip([*middles, sum(middles)], bounds, strict=True)]
-    return Changes(len(found), sum(_mean([before for before, _ in found])), pairs.deterministic, changes[:-1], changes[-1])
+    bounds = [
+        Estimate.of(values).bounds if several else (None, None)
+        for values in (*columns, [sum(values) for values in differences])
+    ]
+    changes = [
+        Change(by, *map(_whole, ends))
+        for by, ends in zip([*middles, sum(middles)], bounds, strict=True)
+    ]
+    return Changes(
+        len(found),
+        sum(_mean([before for before, _ in found])),
+        pairs.deterministic,
+        changes[:-1],
+        changes[-1],
+    )
 
 
 def _whole(value: float | None) -> int | None:

@@ -26,8 +26,12 @@ def of(designs: Sequence[Design]) -> dict[str, Any] | None:
             times.setdefault(name, []).append(ns)
     if len(times) < 2:
         return None
-    longest = sorted(times, key=lambda name: -mean(times[name]))[: PHASES - 1 if len(times) > PHASES else PHASES]
-    labels = [name for name in times if name in longest] + ([OTHERS] if len(times) > len(longest) else [])
+    longest = sorted(times, key=lambda name: -mean(times[name]))[
+        : PHASES - 1 if len(times) > PHASES else PHASES
+    ]
+    labels = [name for name in times if name in longest] + (
+        [OTHERS] if len(times) > len(longest) else []
+    )
 
     def parts(result: Result) -> list[int] | None:
         found = jobs(result)
@@ -42,7 +46,10 @@ def of(designs: Sequence[Design]) -> dict[str, Any] | None:
     found = Breakdown.of(designs, parts)
     # If a run has several jobs, the parts are means over jobs.
     several = max(len(of_run) for of_design in runs for of_run in of_design) > 1
-    said = [both(_sentence(designs[0].name, design.name, labels, change)) if change else None for design, change in zip(designs, found.changes, strict=True)]
+    said = [
+        both(_sentence(designs[0].name, design.name, labels, change)) if change else None
+        for design, change in zip(designs, found.changes, strict=True)
+    ]
     return {"labels": labels, "several": several, "said": said, **found.shown()}
 
 
@@ -55,7 +62,12 @@ def jobs(result: Result) -> list[dict[str, int]]:
     found = []
     for job in (result.summary.get("jobs") or {}).get("each", []):
         phases = sorted(
-            (one for one in job.get("phases", []) if one["finish_ns"] is not None and one["start_ns"] is not None), key=lambda one: one["finish_ns"]
+            (
+                one
+                for one in job.get("phases", [])
+                if one["finish_ns"] is not None and one["start_ns"] is not None
+            ),
+            key=lambda one: one["finish_ns"],
         )
         if job["finish_ns"] is None or not phases:
             continue
@@ -78,9 +90,18 @@ def _sentence(baseline: str, design: str, labels: Sequence[str], change: Changes
     # Shares of a difference are meaningful only if the difference is established.
     share = most.by / total.by if total.by else 0.0
     if not (total.clear or change.exact) or share <= 0:
-        return say("phases.open", design=design, baseline=baseline, phase=phase(label), by=signed(most.by))
+        return say(
+            "phases.open", design=design, baseline=baseline, phase=phase(label), by=signed(most.by)
+        )
     key = "phases.less" if total.by < 0 else "phases.more"
-    return say(key, design=design, baseline=baseline, by=text.time(abs(total.by), 3), phase=phase(label), most=text.time(abs(most.by), 3))
+    return say(
+        key,
+        design=design,
+        baseline=baseline,
+        by=text.time(abs(total.by), 3),
+        phase=phase(label),
+        most=text.time(abs(most.by), 3),
+    )
 
 
 def phase(name: str) -> Words:

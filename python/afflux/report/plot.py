@@ -39,11 +39,37 @@ P = ParamSpec("P")
 Points = tuple[Sequence[float], Sequence[float | Sequence[float]]]
 
 #: Colours of the parts, as on the page (style.css). Neighbours in the stack differ in lightness.
-PARTS = dict(zip(LABELS, ("#bfc5cc", "#78b7e3", "#e8743b", "#e5b1d3", "#b073a8", "#f2c230", "#9ad9ef", "#3fae8a", "#d8dbb5"), strict=True))
-_PART_HATCHES = dict(zip(LABELS, ("", "////", "", "....", "", "\\\\\\\\", "", "xxxx", ""), strict=True))
+PARTS = dict(
+    zip(
+        LABELS,
+        (
+            "#bfc5cc",
+            "#78b7e3",
+            "#e8743b",
+            "#e5b1d3",
+            "#b073a8",
+            "#f2c230",
+            "#9ad9ef",
+            "#3fae8a",
+            "#d8dbb5",
+        ),
+        strict=True,
+    )
+)
+_PART_HATCHES = dict(
+    zip(LABELS, ("", "////", "", "....", "", "\\\\\\\\", "", "xxxx", ""), strict=True)
+)
 _MEASURES = {"fct": "Flow completion time", "slowdown": "Slowdown"}
 #: Metrics of `changes`, used if the results have them.
-CHANGES = ("job_time_mean_ns", "fct_mean_ns", "fct_p50_ns", "fct_p99_ns", "slowdown_mean", "slowdown_p99", "goodput_bps")
+CHANGES = (
+    "job_time_mean_ns",
+    "fct_mean_ns",
+    "fct_p50_ns",
+    "fct_p99_ns",
+    "slowdown_mean",
+    "slowdown_p99",
+    "goodput_bps",
+)
 #: Ratio of the largest to the smallest change above which `changes` has a logarithmic axis.
 WIDE = 3.0
 
@@ -85,7 +111,14 @@ def _drawn(draw: "Callable[P, Figure]") -> "Callable[P, Figure]":
 
 
 @_drawn
-def completion_times(results: Results, *, measure: str = "fct", tail: bool = False, width: str | float = "column", height: float | None = None) -> "Figure":
+def completion_times(
+    results: Results,
+    *,
+    measure: str = "fct",
+    tail: bool = False,
+    width: str | float = "column",
+    height: float | None = None,
+) -> "Figure":
     """Draws the distribution of completion times (`measure="slowdown"`: of slowdowns). With `tail`,
     draws the share of flows above each value, on a logarithmic axis.
 
@@ -114,7 +147,9 @@ def completion_times(results: Results, *, measure: str = "fct", tail: bool = Fal
         estimates = [_estimate(column, most=1.0) for column in zip(*shares, strict=True)]
         lowest = min([lowest, *(y for y, _ in estimates if y)])
         _line(axes, index, design.name, xs, estimates)
-    axes.set(xscale="log", xlabel=label, ylabel="Share of flows above" if tail else "Share of flows")
+    axes.set(
+        xscale="log", xlabel=label, ylabel="Share of flows above" if tail else "Share of flows"
+    )
     if tail:
         axes.set(yscale="log", ylim=(lowest / 1.5, 1.2))
     else:
@@ -125,7 +160,12 @@ def completion_times(results: Results, *, measure: str = "fct", tail: bool = Fal
 
 @_drawn
 def slowdown_by_size(
-    results: Results, *, measure: str = "slowdown", percentile: str | None = None, width: str | float = "column", height: float | None = None
+    results: Results,
+    *,
+    measure: str = "slowdown",
+    percentile: str | None = None,
+    width: str | float = "column",
+    height: float | None = None,
 ) -> "Figure":
     """Draws a percentile of slowdowns (`measure="fct"`: of completion times) by flow size, with
     intervals over the seeds.
@@ -137,32 +177,63 @@ def slowdown_by_size(
     if measure not in _MEASURES:
         raise ValueError(f"measure {measure!r}: write 'slowdown' or 'fct'")
     if percentile not in (None, "mean", *completion.PERCENTILES):
-        raise ValueError(f"percentile {percentile!r}: write 'mean', {', '.join(map(repr, completion.PERCENTILES))}")
+        raise ValueError(
+            f"percentile {percentile!r}: write 'mean', {', '.join(map(repr, completion.PERCENTILES))}"
+        )
     designs, seeds, found = _by_seed(results)
 
     def samples(name: str) -> list[list[list[float] | None]]:
         """Returns, by design and size class, the values of the seeds; `None` if a seed has too few
         flows."""
-        own = [[one[measure][name] for of, one in zip(seeds, found["designs"], strict=True) if of == index] for index in range(len(designs))]
-        return [[None if None in values else list(values) for values in zip(*of_design, strict=True)] for of_design in own]
+        own = [
+            [
+                one[measure][name]
+                for of, one in zip(seeds, found["designs"], strict=True)
+                if of == index
+            ]
+            for index in range(len(designs))
+        ]
+        return [
+            [None if None in values else list(values) for values in zip(*of_design, strict=True)]
+            for of_design in own
+        ]
 
     def enough(name: str) -> bool:
-        return all(2 * sum(values is not None for values in classes) >= len(classes) for classes in samples(name))
+        return all(
+            2 * sum(values is not None for values in classes) >= len(classes)
+            for classes in samples(name)
+        )
 
     chosen = percentile or next((name for name in ("p99", "p95") if enough(name)), "p50")
     figure, axes = _begin(width, height)
     every: list[float] = []
     for index, (design, classes) in enumerate(zip(designs, samples(chosen), strict=True)):
-        there = [(high / 1e3, _estimate(values)) for (_, high), values in zip(found["sizes"], classes, strict=True) if values]
+        there = [
+            (high / 1e3, _estimate(values))
+            for (_, high), values in zip(found["sizes"], classes, strict=True)
+            if values
+        ]
         every += [y for _, (y, _) in there]
         # Shifted sideways, so that no interval hides another.
         aside = 1.05 ** (index - (len(designs) - 1) / 2)
-        _errors(axes, index, design.name, [x * aside for x, _ in there], [estimate for _, estimate in there])
+        _errors(
+            axes,
+            index,
+            design.name,
+            [x * aside for x, _ in there],
+            [estimate for _, estimate in there],
+        )
     if not every:
-        raise NothingToDraw(f"{chosen}: no class of flow sizes has enough flows in every seed: choose a lower percentile, or simulate more flows")
+        raise NothingToDraw(
+            f"{chosen}: no class of flow sizes has enough flows in every seed: choose a lower percentile, or simulate more flows"
+        )
     unit, factor = ("", 1.0) if measure == "slowdown" else _unit((min(every) * max(every)) ** 0.5)
     name = "mean" if chosen == "mean" else "median" if chosen == "p50" else _percentile(chosen)
-    axes.set(xscale="log", xlabel="Flow size up to (kB)", ylabel=f"{_MEASURES[measure]}, {name}" + (f" ({unit})" if unit else ""))
+    axes.set(
+        xscale="log",
+        xlabel="Flow size up to (kB)",
+        ylabel=f"{_MEASURES[measure]}, {name}" + (f" ({unit})" if unit else ""),
+    )
     if max(every) > 30 * min(every):
         axes.set_yscale("log")
     else:
@@ -174,18 +245,30 @@ def slowdown_by_size(
 
 
 @_drawn
-def designs(results: Results, metric: str = "fct_p99_ns", *, width: str | float = "column", height: float | None = None) -> "Figure":
+def designs(
+    results: Results,
+    metric: str = "fct_p99_ns",
+    *,
+    width: str | float = "column",
+    height: float | None = None,
+) -> "Figure":
     """Draws one metric of every design with its 95 % interval over the seeds. `metric` is the name
     of a row of `afflux compare --json`."""
     found = gather(results)
     wanted = _metric(metric)
     values = [(name, value) for name, design in found.items() if (value := design.value(wanted))]
     if not values:
-        raise NothingToDraw(f"no design has {metric!r}: there are {', '.join(known.name for known in found.metrics())}")
+        raise NothingToDraw(
+            f"no design has {metric!r}: there are {', '.join(known.name for known in found.metrics())}"
+        )
     unit, factor = _unit_of(wanted, max(value.mean for _, value in values))
     figure, axes = _begin(width, height or max(1.0, 0.55 + 0.24 * len(values)))
     for index, (name, value) in enumerate(values):
-        bounds = None if value.low is None or value.high is None or value.seeds < ENOUGH_SEEDS else (value.low / factor, value.high / factor)
+        bounds = (
+            None
+            if value.low is None or value.high is None or value.seeds < ENOUGH_SEEDS
+            else (value.low / factor, value.high / factor)
+        )
         _across(axes, index, name, index, value.mean / factor, bounds)
     axes.set_yticks(range(len(values)), [name for name, _ in values])
     axes.set(xlabel=_title(wanted) + (f" ({unit})" if unit else ""), ylim=(len(values) - 0.5, -0.5))
@@ -195,7 +278,12 @@ def designs(results: Results, metric: str = "fct_p99_ns", *, width: str | float 
 
 @_drawn
 def changes(
-    results: Results, baseline: str | None = None, *, metrics: Sequence[str] = CHANGES, width: str | float = "column", height: float | None = None
+    results: Results,
+    baseline: str | None = None,
+    *,
+    metrics: Sequence[str] = CHANGES,
+    width: str | float = "column",
+    height: float | None = None,
 ) -> "Figure":
     """Draws the change of each metric from the baseline (default: the first design), with the 95 %
     intervals of `afflux.compare`.
@@ -211,9 +299,13 @@ def changes(
         raise NothingToDraw(str(error)) from None
     chosen = [_metric(name) for name in metrics]
     known = {(one.design, one.metric): one for one in compared.differences if one.ratio is not None}
-    rows = [metric for metric in chosen if any((name, metric) in known for name in compared.designs)]
+    rows = [
+        metric for metric in chosen if any((name, metric) in known for name in compared.designs)
+    ]
     if not rows:
-        raise NothingToDraw(f"no design has {', '.join(metrics)} to compare with those of {compared.baseline!r}")
+        raise NothingToDraw(
+            f"no design has {', '.join(metrics)} to compare with those of {compared.baseline!r}"
+        )
     ratios = [one.ratio or 1.0 for one in known.values() if one.metric in rows]
     wide_by = max(1.0, *ratios) / min(1.0, *ratios)
     wide = wide_by > WIDE
@@ -229,7 +321,11 @@ def changes(
         for row, metric in enumerate(rows):
             if (one := known.get((name, metric))) is None or one.ratio is None:
                 continue
-            whole = one.ratio_low is not None and one.ratio_high is not None and one.samples >= ENOUGH_SEEDS
+            whole = (
+                one.ratio_low is not None
+                and one.ratio_high is not None
+                and one.samples >= ENOUGH_SEEDS
+            )
             bounds = (shown(one.ratio_low or 0), shown(one.ratio_high or 0)) if whole else None
             at = row + (place - (len(compared.designs) - 1) / 2) * step
             # In the other figures, the first colour is that of the baseline.
@@ -273,7 +369,9 @@ def queues(
     every = list(gather(results).values())
     found = series.of(every, hosts=hosts or ports is not None)
     if not found:
-        raise NothingToDraw('no port was recorded: write ports = { interval = "100us" } in [record]')
+        raise NothingToDraw(
+            'no port was recorded: write ports = { interval = "100us" } in [record]'
+        )
     view = found["views"][-1 if whole_run else 0]
 
     def whole(of: dict[str, Any] | None) -> list[int]:
@@ -281,21 +379,37 @@ def queues(
 
     known = {port["name"]: port for port in view["ports"]}
     if ports is None:
-        shown = [max(view["ports"], key=lambda one: max((max(whole(of), default=0) for of in one["series"]), default=0))]
+        shown = [
+            max(
+                view["ports"],
+                key=lambda one: max((max(whole(of), default=0) for of in one["series"]), default=0),
+            )
+        ]
     else:
         names = [ports] if isinstance(ports, str) else list(ports)
         if missing := [name for name in names if name not in known]:
             raise ValueError(f"no recorded port {missing[0]!r}: there are {', '.join(known)}")
         shown = [known[name] for name in names]
     figure, first = _begin(width, height or 0.9 + 1.3 * len(shown), panels=len(shown))
-    more = f"; the run ends at {found['end_ns'] / 1e6:.4g} ms" if view is not found["views"][-1] else ""
+    more = (
+        f"; the run ends at {found['end_ns'] / 1e6:.4g} ms"
+        if view is not found["views"][-1]
+        else ""
+    )
     for axes, port in zip(figure.axes, shown, strict=True):
-        for index, (design, of, lasted) in enumerate(zip(every, port["series"], view["lasted"], strict=True)):
+        for index, (design, of, lasted) in enumerate(
+            zip(every, port["series"], view["lasted"], strict=True)
+        ):
             if of is None:
                 continue
             values = [*whole(of), *[0] * lasted][:lasted]
             times = [(at + 1) * view["bucket_ns"] / 1e6 for at in range(lasted)]
-            axes.plot(times, [value / 1e3 for value in values], label=design.name, **_printed().line(index) | {"linewidth": 0.8})
+            axes.plot(
+                times,
+                [value / 1e3 for value in values],
+                label=design.name,
+                **_printed().line(index) | {"linewidth": 0.8},
+            )
         axes.set_ylabel(f"Queue (kB), {port['name']}", size=7)
         axes.set_ylim(bottom=0)
         axes.set_xlim(left=0)
@@ -305,20 +419,39 @@ def queues(
 
 
 @_drawn
-def split(results: Results, *, shares: bool = False, width: str | float = "column", height: float | None = None) -> "Figure":
+def split(
+    results: Results,
+    *,
+    shares: bool = False,
+    width: str | float = "column",
+    height: float | None = None,
+) -> "Figure":
     """Draws the parts of the mean completion time, a bar per design; with `shares`, the mean share
     of each flow's completion time."""
-    found = {design.name: parts_of.groups(parts_of.explained(design)) for design in gather(results).values()}
+    found = {
+        design.name: parts_of.groups(parts_of.explained(design))
+        for design in gather(results).values()
+    }
     shown = {name: groups[0].mean for name, groups in found.items() if groups}
     if not shown:
-        raise NothingToDraw("the split of completion times was not recorded: remove explain = false from [record]")
+        raise NothingToDraw(
+            "the split of completion times was not recorded: remove explain = false from [record]"
+        )
     unit, factor = _unit(max(one.fct_ns for one in shown.values()))
     figure, axes = _begin(width, height or 0.85 + 0.3 * len(shown))
     ends = [0.0] * len(shown)
     for label in LABELS:
-        values = [100 * one.flow_shares[label] if shares else one.parts_ns[label] / factor for one in shown.values()]
+        values = [
+            100 * one.flow_shares[label] if shares else one.parts_ns[label] / factor
+            for one in shown.values()
+        ]
         if any(values):
-            look = {"color": PARTS[label], "hatch": _PART_HATCHES[label], "edgecolor": "white", "linewidth": 0.4}
+            look = {
+                "color": PARTS[label],
+                "hatch": _PART_HATCHES[label],
+                "edgecolor": "white",
+                "linewidth": 0.4,
+            }
             axes.barh(list(shown), values, left=ends, label=label, height=0.65, **look)
             ends = [end + value for end, value in zip(ends, values, strict=True)]
     if shares:
@@ -333,7 +466,13 @@ def split(results: Results, *, shares: bool = False, width: str | float = "colum
 
 
 @_drawn
-def split_difference(results: Results, baseline: str | None = None, *, width: str | float = "column", height: float | None = None) -> "Figure":
+def split_difference(
+    results: Results,
+    baseline: str | None = None,
+    *,
+    width: str | float = "column",
+    height: float | None = None,
+) -> "Figure":
     """Draws the difference of each design's mean completion time from the baseline's (default: the
     first design), part by part."""
     found = gather(results)
@@ -341,9 +480,17 @@ def split_difference(results: Results, baseline: str | None = None, *, width: st
     shown = {name: change.all for name, change in parts_of.changes(found, base).items() if change}
     labels = [label for label in LABELS if any(change.parts_ns[label] for change in shown.values())]
     if not labels:
-        raise NothingToDraw(f"there is no difference from {base!r} to show: it needs a second design, and [record] explain")
+        raise NothingToDraw(
+            f"there is no difference from {base!r} to show: it needs a second design, and [record] explain"
+        )
     rows = [*labels, "in all"]
-    unit, factor = _unit(max(abs(ns) for change in shown.values() for ns in (*change.parts_ns.values(), change.fct_ns)))
+    unit, factor = _unit(
+        max(
+            abs(ns)
+            for change in shown.values()
+            for ns in (*change.parts_ns.values(), change.fct_ns)
+        )
+    )
     figure, axes = _begin(width, height or 0.75 + (0.1 + 0.1 * len(shown)) * len(rows))
     thick = 0.8 / len(shown)
     names = list(found)
@@ -362,7 +509,13 @@ def split_difference(results: Results, baseline: str | None = None, *, width: st
 
 @_drawn
 def swept(
-    found: Swept, key: str, metric: str = "fct_mean_ns", *, by: str | None = None, width: str | float = "column", height: float | None = None
+    found: Swept,
+    key: str,
+    metric: str = "fct_mean_ns",
+    *,
+    by: str | None = None,
+    width: str | float = "column",
+    height: float | None = None,
 ) -> "Figure":
     """Draws a metric of a sweep over one of its varied keys, with 95 % intervals over the seeds.
     With `by`, another varied key, draws a line for each of its values.
@@ -374,7 +527,11 @@ def swept(
     for name in (key, *([by] if by else [])):
         if name not in found.keys:
             raise ValueError(f"{name!r} was not varied: there are {', '.join(found.keys)}")
-    other = [name for name in found.keys if name not in (key, by) and len({str(one.values[name]) for one in found.combinations}) > 1]
+    other = [
+        name
+        for name in found.keys
+        if name not in (key, by) and len({str(one.values[name]) for one in found.combinations}) > 1
+    ]
     if other:
         raise ValueError(f"{', '.join(other)} varied, too: write by={other[0]!r}, or sweep less")
     xs = list(dict.fromkeys(settings.shown(one.values[key]) for one in found.combinations))
@@ -382,15 +539,30 @@ def swept(
     known: dict[str, list[tuple[float, Estimated]]] = {}
     for one in found.combinations:
         if (value := one.means.get(metric)) is not None:
-            at = float(one.values[key]) if numbers else float(xs.index(settings.shown(one.values[key])))
-            bounds = None if value.low is None or value.high is None or one.samples < ENOUGH_SEEDS else (value.low, value.high)
-            known.setdefault(settings.shown(one.values[by]) if by else "", []).append((at, (value.mean, bounds)))
+            at = (
+                float(one.values[key])
+                if numbers
+                else float(xs.index(settings.shown(one.values[key])))
+            )
+            bounds = (
+                None
+                if value.low is None or value.high is None or one.samples < ENOUGH_SEEDS
+                else (value.low, value.high)
+            )
+            known.setdefault(settings.shown(one.values[by]) if by else "", []).append(
+                (at, (value.mean, bounds))
+            )
     if not known:
         raise NothingToDraw(f"no point of the sweep has {metric!r}")
-    unit, factor = _unit_of(wanted, max(value for points in known.values() for _, (value, _) in points))
+    unit, factor = _unit_of(
+        wanted, max(value for points in known.values() for _, (value, _) in points)
+    )
     figure, axes = _begin(width, height)
     for index, (name, points) in enumerate(known.items()):
-        scaled = [(value / factor, bounds and (bounds[0] / factor, bounds[1] / factor)) for _, (value, bounds) in points]
+        scaled = [
+            (value / factor, bounds and (bounds[0] / factor, bounds[1] / factor))
+            for _, (value, bounds) in points
+        ]
         _errors(axes, index, name, [at for at, _ in points], scaled)
     if not numbers:
         axes.set_xticks(range(len(xs)), xs)
@@ -402,7 +574,14 @@ def swept(
 
 
 @_drawn
-def lines(points: Mapping[str, Points], *, x: str, y: str, width: str | float = "column", height: float | None = None) -> "Figure":
+def lines(
+    points: Mapping[str, Points],
+    *,
+    x: str,
+    y: str,
+    width: str | float = "column",
+    height: float | None = None,
+) -> "Figure":
     """Draws your own numbers in the same style: values of x and of y, by the name of the line. `x`
     and `y` label the axes, with units in parentheses.
 
@@ -411,7 +590,13 @@ def lines(points: Mapping[str, Points], *, x: str, y: str, width: str | float = 
     """
     figure, axes = _begin(width, height)
     for index, (name, (xs, ys)) in enumerate(points.items()):
-        _line(axes, index, name, xs, [_estimate(y) if isinstance(y, Sequence) else (y, None) for y in ys])
+        _line(
+            axes,
+            index,
+            name,
+            xs,
+            [_estimate(y) if isinstance(y, Sequence) else (y, None) for y in ys],
+        )
     axes.set(xlabel=x, ylabel=y)
     if len(points) > 1:
         axes.legend()
@@ -435,7 +620,11 @@ def _by_seed(results: Results) -> tuple[list[Design], list[int], dict[str, Any]]
     """Returns the designs, the index of the design of each sample, and the result of
     `completion.of` over all samples."""
     every = list(gather(results).values())
-    singles = [(place, Design(design.name, {seed: result})) for place, design in enumerate(every) for seed, result in design.samples.items()]
+    singles = [
+        (place, Design(design.name, {seed: result}))
+        for place, design in enumerate(every)
+        for seed, result in design.samples.items()
+    ]
     found = completion.of([single for _, single in singles])
     if not found:
         raise NothingToDraw("no flow finished after the warm-up: there are no completion times")
@@ -451,36 +640,84 @@ def _estimate(values: Sequence[float], most: float | None = None) -> Estimated:
     return mean(values), found and (found[0], found[1] if most is None else min(found[1], most))
 
 
-def _line(axes: Any, index: int, name: str, xs: Sequence[float], estimates: Sequence[Estimated]) -> None:
+def _line(
+    axes: Any, index: int, name: str, xs: Sequence[float], estimates: Sequence[Estimated]
+) -> None:
     style = _printed()
     axes.plot(xs, [y for y, _ in estimates], label=name, **style.line(index))
     bounds = [known or (y, y) for y, known in estimates]
     if any(known for _, known in estimates):
-        axes.fill_between(xs, [low for low, _ in bounds], [high for _, high in bounds], color=style.COLOURS[index % len(style.COLOURS)], alpha=0.2, linewidth=0)
+        axes.fill_between(
+            xs,
+            [low for low, _ in bounds],
+            [high for _, high in bounds],
+            color=style.COLOURS[index % len(style.COLOURS)],
+            alpha=0.2,
+            linewidth=0,
+        )
 
 
-def _errors(axes: Any, index: int, name: str, xs: Sequence[float], estimates: Sequence[Estimated]) -> None:
+def _errors(
+    axes: Any, index: int, name: str, xs: Sequence[float], estimates: Sequence[Estimated]
+) -> None:
     style = _printed()
-    sides = [[y - (known or (y, y))[0] for y, known in estimates], [(known or (y, y))[1] - y for y, known in estimates]]
+    sides = [
+        [y - (known or (y, y))[0] for y, known in estimates],
+        [(known or (y, y))[1] - y for y, known in estimates],
+    ]
     errors = sides if any(known for _, known in estimates) else None
-    axes.errorbar(xs, [y for y, _ in estimates], errors, label=name, capsize=1.5, elinewidth=0.8, **style.line(index) | style.marker(index))
+    axes.errorbar(
+        xs,
+        [y for y, _ in estimates],
+        errors,
+        label=name,
+        capsize=1.5,
+        elinewidth=0.8,
+        **style.line(index) | style.marker(index),
+    )
 
 
-def _across(axes: Any, index: int, name: str | None, at: float, value: float, bounds: tuple[float, float] | None) -> None:
+def _across(
+    axes: Any,
+    index: int,
+    name: str | None,
+    at: float,
+    value: float,
+    bounds: tuple[float, float] | None,
+) -> None:
     """Draws a point with its interval on a horizontal scale."""
     errors = [[value - bounds[0]], [bounds[1] - value]] if bounds else None
-    axes.errorbar([value], [at], xerr=errors, label=name, capsize=2, elinewidth=0.9, linestyle="", **_printed().marker(index) | {"markersize": 4})
+    axes.errorbar(
+        [value],
+        [at],
+        xerr=errors,
+        label=name,
+        capsize=2,
+        elinewidth=0.9,
+        linestyle="",
+        **_printed().marker(index) | {"markersize": 4},
+    )
 
 
 def _above(axes: Any, **more: Any) -> None:
     handles, labels = axes.get_legend_handles_labels()
-    axes.legend(handles, labels, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, columnspacing=1, **more)
+    axes.legend(
+        handles,
+        labels,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1),
+        ncols=3,
+        columnspacing=1,
+        **more,
+    )
 
 
 def _metric(name: str) -> Metric:
     found = next((metric for metric in METRICS if metric.name == name), None)
     if found is None:
-        raise ValueError(f"no measure {name!r}: there are {', '.join(metric.name for metric in METRICS)}")
+        raise ValueError(
+            f"no measure {name!r}: there are {', '.join(metric.name for metric in METRICS)}"
+        )
     return found
 
 
@@ -489,14 +726,24 @@ def _title(metric: Metric) -> str:
 
 
 def _unit(ns: float) -> tuple[str, float]:
-    return next(((unit, size) for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)) if ns >= size), ("ns", 1.0))
+    return next(
+        ((unit, size) for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)) if ns >= size),
+        ("ns", 1.0),
+    )
 
 
 def _unit_of(metric: Metric, most: float) -> tuple[str, float]:
     if metric.show is text.time:
         return _unit(most)
     if metric.show is text.rate:
-        return next(((unit, size) for unit, size in (("Tbps", 1e12), ("Gbps", 1e9), ("Mbps", 1e6)) if most >= size), ("bps", 1.0))
+        return next(
+            (
+                (unit, size)
+                for unit, size in (("Tbps", 1e12), ("Gbps", 1e9), ("Mbps", 1e6))
+                if most >= size
+            ),
+            ("bps", 1.0),
+        )
     return "", 1.0
 
 

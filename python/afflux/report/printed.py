@@ -24,7 +24,15 @@ SHOWN_DPI = 144
 #: Colours of Okabe and Ito. Neighbours differ in hue and in lightness, so the first three can be
 #: distinguished in a grey print.
 COLOURS = ("#0072b2", "#e69f00", "#000000", "#56b4e9", "#d55e00", "#cc79a7", "#009e73")
-DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)), (0, (3, 1)), (0, (1, 2)), (0, (8, 2, 2, 2)))
+DASHES = (
+    "-",
+    (0, (5, 1.5)),
+    (0, (1.5, 1.2)),
+    (0, (6, 1.5, 1.5, 1.5)),
+    (0, (3, 1)),
+    (0, (1, 2)),
+    (0, (8, 2, 2, 2)),
+)
 MARKERS = "osD^vPX"
 HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "++++")
 STYLE: Any = {
@@ -72,13 +80,21 @@ class Figure(MatplotlibFigure):
         if isinstance(width, str) and width not in WIDTHS:
             raise ValueError(f"width {width!r}: write {' or '.join(map(repr, WIDTHS))}, or inches")
         with in_style():
-            return cls(figsize=(WIDTHS[width] if isinstance(width, str) else width, height or HEIGHT), layout="constrained")
+            return cls(
+                figsize=(WIDTHS[width] if isinstance(width, str) else width, height or HEIGHT),
+                layout="constrained",
+            )
 
     def write(self, path: Path, format: str) -> None:
         """Writes to an open or temporary file. The file contains no date, so the same figure gives
         the same bytes."""
         with in_style():
-            self.savefig(path, format=format, dpi=DPI, metadata={_DATES[format]: None} if format in _DATES else None)
+            self.savefig(
+                path,
+                format=format,
+                dpi=DPI,
+                metadata={_DATES[format]: None} if format in _DATES else None,
+            )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes `path` as PDF, SVG or PNG, by its ending. The same results give the same bytes.
@@ -86,7 +102,9 @@ class Figure(MatplotlibFigure):
         path = Path(path)
         format = path.suffix.removeprefix(".").lower()
         if format not in FORMATS:
-            raise ValueError(f"{path}: the name of a figure ends in .{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}")
+            raise ValueError(
+                f"{path}: the name of a figure ends in .{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}"
+            )
         with NewFile(path) as new:
             self.write(new.partial, format)
             new.commit()
@@ -101,15 +119,26 @@ class Figure(MatplotlibFigure):
 
 def line(index: int) -> dict[str, Any]:
     """Returns colour and dash of a design. The first 49 designs differ."""
-    return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[(index + index // len(COLOURS)) % len(DASHES)]}
+    return {
+        "color": COLOURS[index % len(COLOURS)],
+        "linestyle": DASHES[(index + index // len(COLOURS)) % len(DASHES)],
+    }
 
 
 def marker(index: int) -> dict[str, Any]:
     """Returns colour and shape of a design's points."""
-    return {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[(index + index // len(COLOURS)) % len(MARKERS)]}
+    return {
+        "color": COLOURS[index % len(COLOURS)],
+        "marker": MARKERS[(index + index // len(COLOURS)) % len(MARKERS)],
+    }
 
 
 def bar(index: int) -> dict[str, Any]:
     """Returns colour and hatching of a design's bars."""
     hatch = HATCHES[(index + index // len(COLOURS)) % len(HATCHES)]
-    return {"facecolor": COLOURS[index % len(COLOURS)], "hatch": hatch, "edgecolor": "white", "linewidth": 0.4}
+    return {
+        "facecolor": COLOURS[index % len(COLOURS)],
+        "hatch": hatch,
+        "edgecolor": "white",
+        "linewidth": 0.4,
+    }

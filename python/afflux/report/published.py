@@ -53,27 +53,56 @@ class Held:
 def figure(rows: Sequence[Published], terms: Terms) -> str:
     """Draws the ratio of simulated to published number for the rows that have both. If there are
     too many rows, keeps those that differ most. Empty without such rows."""
-    known = [row for row in rows if row.published and row.ours and row.published > 0 and row.ours > 0 and not row.computed]
+    known = [
+        row
+        for row in rows
+        if row.published and row.ours and row.published > 0 and row.ours > 0 and not row.computed
+    ]
     if not known:
         return ""
-    shown = known if len(known) <= _ROWS else sorted(known, key=lambda row: -abs(_ratio(row) - 1))[:_ROWS]
+    shown = (
+        known
+        if len(known) <= _ROWS
+        else sorted(known, key=lambda row: -abs(_ratio(row) - 1))[:_ROWS]
+    )
     # Restores the order of the table.
     shown = [row for row in known if row in shown]
     ratios = [
-        min(max(end / row.published, 1 / _FAR), _FAR) for row in shown for end in (row.ours, row.low, row.high) if end is not None and end > 0 and row.published
+        min(max(end / row.published, 1 / _FAR), _FAR)
+        for row in shown
+        for end in (row.ours, row.low, row.high)
+        if end is not None and end > 0 and row.published
     ]
     drawn = axis([*ratios, 0.9, 1.1], log=max(ratios) / min(ratios) > 2.5, most=6)
     body = "".join(_row(row, drawn) for row in shown)
-    ticks = "".join(f'<span style="--x:{drawn.at(tick):.2f}%">{tick:g}×</span>' for tick in drawn.ticks)
+    ticks = "".join(
+        f'<span style="--x:{drawn.at(tick):.2f}%">{tick:g}×</span>' for tick in drawn.ticks
+    )
     left = len(known) - len(shown)
-    note = f'<p class="note">{both(say("published.some", shown=len(shown), count=len(known)))}</p>' if left else ""
-    marks = [("mean", "published.key.ours"), ("ci", "first.key.interval"), ("base", "published.key.published")]
+    note = (
+        f'<p class="note">{both(say("published.some", shown=len(shown), count=len(known)))}</p>'
+        if left
+        else ""
+    )
+    marks = [
+        ("mean", "published.key.ours"),
+        ("ci", "first.key.interval"),
+        ("base", "published.key.published"),
+    ]
     key = "".join(f'<span><i class="{mark}"></i>{both(say(name))}</span>' for mark, name in marks)
     chart = f'<span class="sr">{both(say("first.chart"))}</span>'
-    head = titles([both(say("measures.measure")), chart, *(both(say(f"published.{name}")) for name in ("ours", "value", "error"))])
+    head = titles(
+        [
+            both(say("measures.measure")),
+            chart,
+            *(both(say(f"published.{name}")) for name in ("ours", "value", "error")),
+        ]
+    )
     foot = f'<tfoot><tr><td></td><td class="ax"><div class="axis">{ticks}</div></td><td colspan="3"></td></tr></tfoot>'
     table = f'<table class="dots dense studied">{head}<tbody>{body}</tbody>{foot}</table>'
-    caption = join([say("published.figure"), *([say("first.log")] if drawn.logarithmic else [])], ("; ", "、"))
+    caption = join(
+        [say("published.figure"), *([say("first.log")] if drawn.logarithmic else [])], ("; ", "、")
+    )
     head = f'<div class="cap"><h3>{both(caption)}</h3><span class="key note" aria-hidden="true">{key}</span></div>'
     return f'<figure class="answer-fig">{head}{table}{note}</figure>'
 
@@ -87,12 +116,18 @@ def _row(row: Published, drawn: Any) -> str:
     marks = [f'<i class="base" style="--x:{drawn.at(1):.2f}%"></i>']
     interval = ""
     if row.low is not None and row.high is not None and row.low != row.high:
-        low, high = (drawn.at(min(max(end / base, drawn.low), drawn.high)) for end in (row.low, row.high))
+        low, high = (
+            drawn.at(min(max(end / base, drawn.low), drawn.high)) for end in (row.low, row.high)
+        )
         marks.append(f'<i class="ci" style="--x:{low:.2f}%;--w:{high - low:.2f}%"></i>')
         interval = f'<small class="note">{plain(_span(row))}</small>'
-    marks.append(f'<i class="mean" style="--x:{drawn.at(min(max(_ratio(row), drawn.low), drawn.high)):.2f}%"></i>')
+    marks.append(
+        f'<i class="mean" style="--x:{drawn.at(min(max(_ratio(row), drawn.low), drawn.high)):.2f}%"></i>'
+    )
     phone = f'<span class="phone">{both(say("published.key.published"))} </span>'
-    fitted = "" if row.predicted else f' <small class="note">{both(say("study.calibrated"))}</small>'
+    fitted = (
+        "" if row.predicted else f' <small class="note">{both(say("study.calibrated"))}</small>'
+    )
     return (
         f'<tr style="{colour(1)}"><th scope="row"><span>{both(sentence(row.what))}{fitted}</span></th>'
         f'<td class="pl"><div class="track alone" style="--n:{len(drawn.ticks) - 1}">{"".join(marks)}</div></td>'
@@ -124,7 +159,10 @@ def _error(row: Published) -> str:
     if row.ours is None or not row.published:
         return "–"
     if row.at_least:
-        return chip("good" if row.ours >= row.published else "bad", say("published.reached" if row.ours >= row.published else "published.missed"))
+        return chip(
+            "good" if row.ours >= row.published else "bad",
+            say("published.reached" if row.ours >= row.published else "published.missed"),
+        )
     share = row.ours / row.published - 1
     inside = row.low is not None and row.high is not None and row.low <= row.published <= row.high
     percent = f"{100 * abs(share):.{0 if abs(share) >= 0.0995 else 1}f}"
@@ -136,7 +174,11 @@ def _error(row: Published) -> str:
 def section(rows: Sequence[Published], terms: Terms) -> str:
     """Returns the table of all rows."""
     nulls = any(row.null is not None for row in rows)
-    roles = [role for role in ("fitted", "judged", "computed") if any(row.role == role and row.published is not None for row in rows)]
+    roles = [
+        role
+        for role in ("fitted", "judged", "computed")
+        if any(row.role == role and row.published is not None for row in rows)
+    ]
     head = [
         Words("", ""),
         say("published.ours"),
@@ -147,12 +189,25 @@ def section(rows: Sequence[Published], terms: Terms) -> str:
     ]
     body = []
     for row in rows:
-        interval = _span(row) if row.low is not None and row.high is not None and row.low != row.high else "–"
+        interval = (
+            _span(row)
+            if row.low is not None and row.high is not None and row.low != row.high
+            else "–"
+        )
         null = f"{_number(row.null)}" if row.null is not None else "–"
         theirs = [plain(_bar(row) if row.role == role else "–") for role in roles]
-        cells = [f"<b>{plain(_number(row.ours))}</b>", plain(interval), *theirs, _error(row), *([plain(null)] if nulls else [])]
+        cells = [
+            f"<b>{plain(_number(row.ours))}</b>",
+            plain(interval),
+            *theirs,
+            _error(row),
+            *([plain(null)] if nulls else []),
+        ]
         fitted = "" if row.predicted else f" <small>{both(say('study.calibrated'))}</small>"
-        shown = "".join(f'<td data-d="{plain(title)}">{cell}</td>' for title, cell in zip(head[1:], cells, strict=True))
+        shown = "".join(
+            f'<td data-d="{plain(title)}">{cell}</td>'
+            for title, cell in zip(head[1:], cells, strict=True)
+        )
         body.append(f'<tr><th scope="row">{both(sentence(row.what))}{fitted}</th>{shown}</tr>')
     heads = "".join(f'<th scope="col">{both(title)}</th>' for title in head)
     table = f'<table class="grid numbers"><thead><tr>{heads}</tr></thead><tbody>{"".join(body)}</tbody></table>'
@@ -168,9 +223,14 @@ def checks(held: Sequence[Held]) -> str:
         return ""
     lines = []
     for check in held:
-        verdict = chip("good" if check.holds else "bad", say("published.holds" if check.holds else "published.not"))
+        verdict = chip(
+            "good" if check.holds else "bad",
+            say("published.holds" if check.holds else "published.not"),
+        )
         numbers = say("published.bar", value=_short(check.value), bar=_short(check.bar))
-        lines.append(f"<li>{verdict}<span>{both(sentence(check.what))} <small>{both(numbers)}</small></span></li>")
+        lines.append(
+            f"<li>{verdict}<span>{both(sentence(check.what))} <small>{both(numbers)}</small></span></li>"
+        )
     title = both(say("published.checks"))
     lead = both(count(held))
     body = f'<p class="lead">{lead}</p><ul class="checks">{"".join(lines)}</ul>'
@@ -179,21 +239,32 @@ def checks(held: Sequence[Held]) -> str:
 
 def accuracy(rows: Sequence[Published]) -> list[Words]:
     """Says how far the simulated numbers are from the published ones, and how many were fitted."""
-    errors = sorted(abs(_ratio(row) - 1) for row in rows if row.ours is not None and row.published and not row.at_least and row.role == "judged")
+    errors = sorted(
+        abs(_ratio(row) - 1)
+        for row in rows
+        if row.ours is not None and row.published and not row.at_least and row.role == "judged"
+    )
     fitted = sum(not row.predicted for row in rows)
     said = []
     if len(errors) > 2:
-        middle, most = (f"{100 * error:.2g}" if error < 1 else f"{100 * error:.0f}" for error in (errors[len(errors) // 2], errors[-1]))
+        middle, most = (
+            f"{100 * error:.2g}" if error < 1 else f"{100 * error:.0f}"
+            for error in (errors[len(errors) // 2], errors[-1])
+        )
         said.append(say("published.accuracy", count=len(errors), middle=middle, most=most))
     if fitted:
-        said.append(say("published.fitted.one" if fitted == 1 else "published.fitted", fitted=fitted))
+        said.append(
+            say("published.fitted.one" if fitted == 1 else "published.fitted", fitted=fitted)
+        )
     return said
 
 
 def count(held: Sequence[Held]) -> Words:
     holding = sum(check.holds for check in held)
     key = "published.count.all" if holding == len(held) else "published.count"
-    return say(f"{key}.one" if len(held) == 1 and holding == 1 else key, holding=holding, count=len(held))
+    return say(
+        f"{key}.one" if len(held) == 1 and holding == 1 else key, holding=holding, count=len(held)
+    )
 
 
 def _short(value: Any) -> str:

@@ -19,7 +19,10 @@ def label(name: str) -> str:
     """Formats the name of a point of a sweep for readers: `buffer 200 packets, ecn.k 15
     packets`."""
     parts = [part.partition("=") for part in name.split(",")]
-    return ", ".join(f"{key.partition('.')[2] or key} {_value(value)}".replace(" ", "\N{NO-BREAK SPACE}") for key, _, value in parts)
+    return ", ".join(
+        f"{key.partition('.')[2] or key} {_value(value)}".replace(" ", "\N{NO-BREAK SPACE}")
+        for key, _, value in parts
+    )
 
 
 def is_point(name: str) -> bool:
@@ -35,7 +38,11 @@ def question(designs: Designs) -> Words:
     if len(names) == 2:
         opening = say("asked.two", first=names[0], second=names[1])
     elif keys := _varied(names):
-        opening = say("asked.sweep.one" if len(keys) == 1 else "asked.sweep", keys=_listed(keys, "asked.and"), count=len(names))
+        opening = say(
+            "asked.sweep.one" if len(keys) == 1 else "asked.sweep",
+            keys=_listed(keys, "asked.and"),
+            count=len(names),
+        )
     elif len(names) <= _NAMED:
         opening = say("asked.some", names=_listed(names, "asked.or"))
     else:
@@ -46,7 +53,10 @@ def question(designs: Designs) -> Words:
 def _varied(names: Sequence[str]) -> list[str]:
     """Returns the keys of the points of a sweep, from their labels. Empty if the names are not such
     labels."""
-    found = {tuple(part.partition("\N{NO-BREAK SPACE}")[0] for part in name.split(", ")) for name in names}
+    found = {
+        tuple(part.partition("\N{NO-BREAK SPACE}")[0] for part in name.split(", "))
+        for name in names
+    }
     labels = all("\N{NO-BREAK SPACE}" in part for name in names for part in name.split(", "))
     return list(found.pop()) if labels and len(found) == 1 else []
 
@@ -56,13 +66,20 @@ def _setting(designs: Sequence[Design]) -> Words:
     parts = [_fabric(designs[0])]
     if scenarios:
         names = designs[0].first.summary.get("host_names", [])
-        parts += [_one_of(scenarios, lambda scenario: _traffic(scenario, names)), _controls(scenarios) or _one_of(scenarios, _transports)]
+        parts += [
+            _one_of(scenarios, lambda scenario: _traffic(scenario, names)),
+            _controls(scenarios) or _one_of(scenarios, _transports),
+        ]
     parts.append(_seeds(designs))
     shown = [part for part in parts if part]
-    return say("asked.setting", parts=join(shown, ("; ", "、"))) if len(shown) > 1 else Words("", "")
+    return (
+        say("asked.setting", parts=join(shown, ("; ", "、"))) if len(shown) > 1 else Words("", "")
+    )
 
 
-def _one_of(scenarios: Sequence[Mapping[str, Any]], of: Callable[[Mapping[str, Any]], Words]) -> Words:
+def _one_of(
+    scenarios: Sequence[Mapping[str, Any]], of: Callable[[Mapping[str, Any]], Words]
+) -> Words:
     """Words a property of the designs. If they differ in it, lists two or three values, or gives
     the first with a hint that it varies."""
     found: dict[str, Words] = {}
@@ -79,7 +96,11 @@ def _one_of(scenarios: Sequence[Mapping[str, Any]], of: Callable[[Mapping[str, A
 
 def _listed(some: Sequence[str], key: str) -> Words:
     *most, last = some
-    return say(key, most=join(most, (", ", "、")), last=last) if most else Words(last, last.ja if isinstance(last, Words) else last)
+    return (
+        say(key, most=join(most, (", ", "、")), last=last)
+        if most
+        else Words(last, last.ja if isinstance(last, Words) else last)
+    )
 
 
 # Fabric.
@@ -91,19 +112,40 @@ def _fabric(design: Design) -> Words:
         return Words("", "")
     nodes = dict.fromkeys([*result.links.column("from"), *result.links.column("to")])
     hosts = [node for node in nodes if result.is_host(node)]
-    at_hosts = [rate for node, rate in zip(result.links.column("from"), result.links.column("rate_bps"), strict=True) if result.is_host(node)]
+    at_hosts = [
+        rate
+        for node, rate in zip(
+            result.links.column("from"), result.links.column("rate_bps"), strict=True
+        )
+        if result.is_host(node)
+    ]
     rates = sorted(set(at_hosts))
-    rate = _rate(rates[0]) if len(rates) == 1 else say("asked.rates", low=_rate(rates[0]), high=_rate(rates[-1]))
+    rate = (
+        _rate(rates[0])
+        if len(rates) == 1
+        else say("asked.rates", low=_rate(rates[0]), high=_rate(rates[-1]))
+    )
     switches = len(nodes) - len(hosts)
     kind, values = "custom", {}
     if written := result.scenario:
         topology = toml.with_defaults(written)["topology"]
         kind = topology["kind"]
-        values = {name: topology[name] for name in ("leaves", "spines", "k", "levels", "ports") if name in topology}
-    words = {"hosts": text.count(len(hosts)), "switches": text.count(switches), "rate": rate, **values}
+        values = {
+            name: topology[name]
+            for name in ("leaves", "spines", "k", "levels", "ports")
+            if name in topology
+        }
+    words = {
+        "hosts": text.count(len(hosts)),
+        "switches": text.count(switches),
+        "rate": rate,
+        **values,
+    }
     if not has(f"asked.fabric.{kind}"):
         kind = "custom"
-    return say(f"asked.fabric.{kind}" if kind != "custom" or switches != 1 else "asked.fabric.one", **words)
+    return say(
+        f"asked.fabric.{kind}" if kind != "custom" or switches != 1 else "asked.fabric.one", **words
+    )
 
 
 def _rate(bps: float) -> str:
@@ -127,12 +169,19 @@ def _traffic(scenario: Mapping[str, Any], names: Sequence[str] = ()) -> Words:
     for place, block in enumerate(blocks):
         # Incasts of one size share a clause, which names each of them with its senders. The clause
         # stands at the place of the first one.
-        key = f"incasts{_size(block)}{block.get('bytes', block.get('total'))}" if block["kind"] == "incast" else ""
+        key = (
+            f"incasts{_size(block)}{block.get('bytes', block.get('total'))}"
+            if block["kind"] == "incast"
+            else ""
+        )
         words = Words("", "") if key else _clause(block)
         clauses.setdefault(key or str(words), words)
         if key:
             incasts.setdefault(key, []).append(place)
-    shown = [_incasts(blocks, incasts[key], names) if key in incasts else words for key, words in clauses.items()]
+    shown = [
+        _incasts(blocks, incasts[key], names) if key in incasts else words
+        for key, words in clauses.items()
+    ]
     if len(shown) > _CLAUSES:
         shown = [*shown[: _CLAUSES - 1], say("asked.more", count=len(shown) - _CLAUSES + 1)]
     return _listed(shown, "asked.and") if shown else Words("", "")
@@ -155,13 +204,21 @@ def _clause(block: Mapping[str, Any]) -> Words:
             elif "flows_per_second" not in block:
                 key += ".some"
         case "pairs":
-            key += f".{'one' if len(block['pairs']) == 1 else 'many'}" if isinstance(block.get("pairs"), list) else ""
-            values["pairs"] = str(len(block["pairs"])) if isinstance(block.get("pairs"), list) else ""
+            key += (
+                f".{'one' if len(block['pairs']) == 1 else 'many'}"
+                if isinstance(block.get("pairs"), list)
+                else ""
+            )
+            values["pairs"] = (
+                str(len(block["pairs"])) if isinstance(block.get("pairs"), list) else ""
+            )
         case "background":
             key += ".node" if block.get("per") == "node" else ""
             values["rate"] = _value(block.get("rate", ""))
         case "hadoop":
-            values["framework"] = known(f"asked.framework.{block.get('framework')}") or str(block.get("framework"))
+            values["framework"] = known(f"asked.framework.{block.get('framework')}") or str(
+                block.get("framework")
+            )
             values["size"] = _value(block.get("size", ""))
         case "flows" | "hadoop_trace":
             values["file"] = PurePath(str(block.get("file", ""))).name
@@ -171,15 +228,28 @@ def _clause(block: Mapping[str, Any]) -> Words:
     return say(key, **values)
 
 
-def _incasts(blocks: Sequence[Mapping[str, Any]], places: Sequence[int], names: Sequence[str]) -> Words:
+def _incasts(
+    blocks: Sequence[Mapping[str, Any]], places: Sequence[int], names: Sequence[str]
+) -> Words:
     """Words incasts with flows of one size: `an incast of 8 senders, 64 kB each`. If there are
     several, or a block has a name, blocks are named."""
     first = blocks[places[0]]
-    size, values = _size(first), {name: _value(first[name]) for name in ("bytes", "total") if name in first}
+    size, values = (
+        _size(first),
+        {name: _value(first[name]) for name in ("bytes", "total") if name in first},
+    )
     if len(places) == 1:
         named = _named(first, places[0])
-        return say(f"asked.traffic.incast{size}{'.named' if named else ''}", name=named, senders=_senders(first, names), **values)
-    shown = [say("asked.incast", name=block_names(blocks)[place], senders=_senders(blocks[place], names)) for place in places]
+        return say(
+            f"asked.traffic.incast{size}{'.named' if named else ''}",
+            name=named,
+            senders=_senders(first, names),
+            **values,
+        )
+    shown = [
+        say("asked.incast", name=block_names(blocks)[place], senders=_senders(blocks[place], names))
+        for place in places
+    ]
     if len(shown) > _INCASTS:
         shown = [*shown[: _INCASTS - 1], say("asked.incast.more", count=len(shown) - _INCASTS + 1)]
     return say(f"asked.traffic.incasts{size}", incasts=_listed(shown, "asked.and"), **values)
@@ -202,7 +272,9 @@ def block_names(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
     own = [_named(block, place) for place, block in enumerate(blocks)]
     names: list[str] = []
     for place, block in enumerate(blocks):
-        names.append(own[place] or (f"traffic{place}" if block["kind"] in (*own, *names) else block["kind"]))
+        names.append(
+            own[place] or (f"traffic{place}" if block["kind"] in (*own, *names) else block["kind"])
+        )
     return names
 
 
@@ -213,9 +285,25 @@ def _senders(block: Mapping[str, Any], names: Sequence[str] = ()) -> Words:
     given, to = block.get("senders", block.get("random_senders")), block.get("to", "random")
     clients = None if to == "random" else _hosts(to, names)
     found = None if isinstance(given, int) else _hosts(given, names)
-    count = given if isinstance(given, int) else len(found - clients if clients and len(clients) == 1 else found) if found else 0
-    senders = say("asked.senders") if not count else say("asked.senders.one") if count == 1 else say("asked.senders.count", count=count)
-    return say("asked.senders.clients", senders=senders, clients=len(clients)) if clients and len(clients) > 1 else senders
+    count = (
+        given
+        if isinstance(given, int)
+        else len(found - clients if clients and len(clients) == 1 else found)
+        if found
+        else 0
+    )
+    senders = (
+        say("asked.senders")
+        if not count
+        else say("asked.senders.one")
+        if count == 1
+        else say("asked.senders.count", count=count)
+    )
+    return (
+        say("asked.senders.clients", senders=senders, clients=len(clients))
+        if clients and len(clients) > 1
+        else senders
+    )
 
 
 def _hosts(given: Any, names: Sequence[str]) -> set[str] | None:
@@ -226,7 +314,10 @@ def _hosts(given: Any, names: Sequence[str]) -> set[str] | None:
         for part in map(str.strip, re.split(r",(?![^\[]*\])", str(item))):
             if numbers := re.fullmatch(r"(\d+)(?:\s*-\s*(\d+))?", part):
                 first, last = int(numbers[1]), int(numbers[2] or numbers[1])
-                found |= {names[number] if number < len(names) else f"host{number}" for number in range(first, last + 1)}
+                found |= {
+                    names[number] if number < len(names) else f"host{number}"
+                    for number in range(first, last + 1)
+                }
             elif part in names or re.fullmatch(r"host\d+", part):
                 found.add(part)
             elif not (matching := _matching(part, names)):
@@ -242,9 +333,18 @@ def _matching(pattern: str, names: Sequence[str]) -> set[str]:
     parts = re.split(r"(\[[^\]]*\]|[*?])", pattern)
     choices = [_choices(part[1:-1]) if part.startswith("[") else [part] for part in parts]
     if names:
-        match = re.compile("".join({"*": ".*", "?": "."}.get(some[0]) or f"(?:{'|'.join(map(re.escape, some))})" for some in choices))
+        match = re.compile(
+            "".join(
+                {"*": ".*", "?": "."}.get(some[0]) or f"(?:{'|'.join(map(re.escape, some))})"
+                for some in choices
+            )
+        )
         return {name for name in names if match.fullmatch(name)}
-    return {"".join(some) for some in product(*choices)} if "[" in pattern and not {"*", "?"} & set(parts) else set()
+    return (
+        {"".join(some) for some in product(*choices)}
+        if "[" in pattern and not {"*", "?"} & set(parts)
+        else set()
+    )
 
 
 def _choices(inside: str) -> list[str]:
@@ -253,7 +353,9 @@ def _choices(inside: str) -> list[str]:
     for item in map(str.strip, inside.split(",")):
         if numbers := re.fullmatch(r"(\d{1,6})-(\d{1,6})", item):
             digits = len(numbers[1]) if numbers[1].startswith("0") else 1
-            found += [str(number).zfill(digits) for number in range(int(numbers[1]), int(numbers[2]) + 1)]
+            found += [
+                str(number).zfill(digits) for number in range(int(numbers[1]), int(numbers[2]) + 1)
+            ]
         else:
             found.append(item)
     return found
@@ -292,12 +394,24 @@ def _controls(scenarios: Sequence[Mapping[str, Any]]) -> Words:
     """Words the congestion controls if all transports are TCP and differ only in them: `TCP with
     DCTCP or NewReno`."""
     tables = [
-        table for scenario in scenarios for table in [scenario.get("host", {}).get("transport", {}), *scenario.get("host", {}).get("transports", {}).values()]
+        table
+        for scenario in scenarios
+        for table in [
+            scenario.get("host", {}).get("transport", {}),
+            *scenario.get("host", {}).get("transports", {}).values(),
+        ]
     ]
     if any(table.get("kind") != "tcp" or "mptcp" in table for table in tables):
         return Words("", "")
-    found = dict.fromkeys(str(known(f"asked.control.{table.get('congestion')}") or table.get("congestion")) for table in tables)
-    return say("asked.transport.tcp", control=_listed(list(found), "asked.or")) if 1 < len(found) <= 4 else Words("", "")
+    found = dict.fromkeys(
+        str(known(f"asked.control.{table.get('congestion')}") or table.get("congestion"))
+        for table in tables
+    )
+    return (
+        say("asked.transport.tcp", control=_listed(list(found), "asked.or"))
+        if 1 < len(found) <= 4
+        else Words("", "")
+    )
 
 
 def transport(table: Mapping[str, Any]) -> str:
@@ -308,7 +422,11 @@ def transport(table: Mapping[str, Any]) -> str:
     if isinstance(table.get("mptcp"), dict):
         return say("asked.transport.mptcp", subflows=table["mptcp"].get("subflows", ""))
     if kind == "rdma":
-        return say("asked.transport.rdma", control=control, mode=known(f"asked.mode.{table.get('mode')}") or str(table.get("mode", "")))
+        return say(
+            "asked.transport.rdma",
+            control=control,
+            mode=known(f"asked.mode.{table.get('mode')}") or str(table.get("mode", "")),
+        )
     if kind == "tcp":
         return say("asked.transport.tcp", control=control)
     return known(f"asked.transport.{kind}") or kind

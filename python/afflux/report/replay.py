@@ -52,7 +52,9 @@ def _fabric(result: Result) -> dict[str, Any]:
     links = result.links
     first, second = (links.column(name)[::2] for name in ("from", "to"))
     nodes = list(dict.fromkeys([*first, *second]))
-    number = {name: at for at, name in enumerate(result.summary.get("host_names", []))} or {name: int(name[4:]) for name in nodes if result.is_host(name)}
+    number = {name: at for at, name in enumerate(result.summary.get("host_names", []))} or {
+        name: int(name[4:]) for name in nodes if result.is_host(name)
+    }
     # Hosts come first in their order, then switches in the order of the links.
     nodes.sort(key=lambda name: number.get(name, len(number)))
     place = {name: at for at, name in enumerate(nodes)}
@@ -71,8 +73,14 @@ def _ports(recording: Recording, fabric: dict[str, Any], cells: int) -> dict[str
     parts = [*([] if until is None else [recording.cut(until)]), recording]
     cells //= len(parts)
     directions = _directions(fabric)
-    whole = {at: queues.get(-1, min(queues.values())) for port, queues in recording.places.items() if (at := directions.get(_key(port))) is not None}
-    chosen = {at: whole[at] for at in _chosen(recording, fabric, whole, max(cells // (2 * FEWEST), 1))}
+    whole = {
+        at: queues.get(-1, min(queues.values()))
+        for port, queues in recording.places.items()
+        if (at := directions.get(_key(port))) is not None
+    }
+    chosen = {
+        at: whole[at] for at in _chosen(recording, fabric, whole, max(cells // (2 * FEWEST), 1))
+    }
     totals = {name: _totals(recording, chosen, metrics) for name, metrics in COUNTERS.items()}
     return {
         "interval_ns": recording.interval,
@@ -86,11 +94,16 @@ def _ports(recording: Recording, fabric: dict[str, Any], cells: int) -> dict[str
 def _totals(recording: Recording, places: dict[int, int], metrics: Sequence[str]) -> dict[int, int]:
     """Returns the sums over the whole run by direction, without zeros."""
     columns = [recording.table.column(COLUMNS[metric][0]) for metric in metrics]
-    sums = {at: sum(sum(column[place :: recording.block]) for column in columns) for at, place in places.items()}
+    sums = {
+        at: sum(sum(column[place :: recording.block]) for column in columns)
+        for at, place in places.items()
+    }
     return {at: total for at, total in sums.items() if total}
 
 
-def _view(recording: Recording, fabric: dict[str, Any], places: dict[int, int], cells: int) -> dict[str, Any]:
+def _view(
+    recording: Recording, fabric: dict[str, Any], places: dict[int, int], cells: int
+) -> dict[str, Any]:
     """Returns a view: the values of the ports by the direction in which they send. `places` has the
     row of each."""
     chosen = list(places)
@@ -105,7 +118,9 @@ def _view(recording: Recording, fabric: dict[str, Any], places: dict[int, int], 
         """Returns a value per frame for each direction, and the largest of all."""
         values = recording.table.column(COLUMNS[metric][0])
         combine: Callable[[Sequence[int]], int] = COLUMNS[metric][1]
-        series = {at: reduced(values[places[at] :: recording.block], spans, combine) for at in chosen}
+        series = {
+            at: reduced(values[places[at] :: recording.block], spans, combine) for at in chosen
+        }
         return series, max((max(one, default=0) for one in series.values()), default=0)
 
     sent, _ = column("tx_bytes")
@@ -152,7 +167,9 @@ def _key(port: str) -> tuple[str, int]:
     return node, int(rest.split(" ", 1)[0])
 
 
-def _chosen(recording: Recording, fabric: dict[str, Any], whole: dict[int, int], room: int) -> list[int]:
+def _chosen(
+    recording: Recording, fabric: dict[str, Any], whole: dict[int, int], room: int
+) -> list[int]:
     if len(whole) <= room:
         return sorted(whole)
     columns = [(recording.table.column(COLUMNS[metric][0]), COLUMNS[metric][1]) for metric in RANKS]
@@ -160,7 +177,11 @@ def _chosen(recording: Recording, fabric: dict[str, Any], whole: dict[int, int],
     def rank(at: int) -> tuple[Any, ...]:
         ends = fabric["a"][at // 2], fabric["b"][at // 2]
         to_host = any(end < fabric["hosts"] for end in ends)
-        return (to_host, *(-combine(values[whole[at] :: recording.block]) for values, combine in columns), at)
+        return (
+            to_host,
+            *(-combine(values[whole[at] :: recording.block]) for values, combine in columns),
+            at,
+        )
 
     return sorted(sorted(whole, key=rank)[:room])
 

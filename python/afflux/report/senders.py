@@ -14,24 +14,40 @@ from .markup import both
 #: Most points in time. Each is the median over its part of the run.
 TIMES = 300
 #: Columns with their units.
-MEASURES = {"cwnd_bytes": ("kB", 1e3), "flight_bytes": ("kB", 1e3), "srtt_ns": ("ms", 1e6), "pacing_bps": ("Mbps", 1e6)}
+MEASURES = {
+    "cwnd_bytes": ("kB", 1e3),
+    "flight_bytes": ("kB", 1e3),
+    "srtt_ns": ("ms", 1e6),
+    "pacing_bps": ("Mbps", 1e6),
+}
 
 
 def section(designs: Designs) -> str:
     """Returns the section of the page; empty if no senders were recorded."""
-    recorded = [design for design in designs.values() if "senders" in design.first.recorded and len(design.first.table("senders"))]
+    recorded = [
+        design
+        for design in designs.values()
+        if "senders" in design.first.recorded and len(design.first.table("senders"))
+    ]
     colours = dict(zip(designs, differs.colours(designs), strict=True))
     figures = list(_figures(recorded, colours))
     if not figures:
         return ""
     title, lead = both(say("senders.title")), both(say("senders.lead"))
-    pairs = "".join(f'<div class="pair even">{"".join(figures[at : at + 2])}</div>' for at in range(0, len(figures), 2))
+    pairs = "".join(
+        f'<div class="pair even">{"".join(figures[at : at + 2])}</div>'
+        for at in range(0, len(figures), 2)
+    )
     return f'<section id="senders" aria-labelledby="senders-title"><h2 id="senders-title">{title}</h2><p class="lead">{lead}</p>{pairs}</section>'
 
 
 def _figures(designs: list[Design], colours: dict[str, int]) -> Iterator[str]:
     for column, (unit, size) in MEASURES.items():
-        series = {design.name: points for design in designs if len(points := _median(design, column, size)) > 1}
+        series = {
+            design.name: points
+            for design in designs
+            if len(points := _median(design, column, size)) > 1
+        }
         if series and any(value for points in series.values() for _, value in points):
             yield draw(Lines(say(f"senders.{column}"), "ms", unit, series, colours=colours))
 
@@ -45,4 +61,6 @@ def _median(design: Design, column: str, size: float) -> list[tuple[float, float
     for time, value in zip(times, values, strict=True):
         if value is not None:
             at[(time - 1) // width].append(value)
-    return [((part + 0.5) * width / 1e6, median(found) / size) for part, found in sorted(at.items())]
+    return [
+        ((part + 0.5) * width / 1e6, median(found) / size) for part, found in sorted(at.items())
+    ]

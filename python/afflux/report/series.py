@@ -34,7 +34,13 @@ COLUMNS: dict[str, tuple[str, Callable[[Sequence[int]], int]]] = {
 }
 #: Criteria for choosing ports, used in turns: each contributes its best port, then its second best,
 #: and so on.
-RANKS = (("drops", "in_discards"), ("pause_tx", "pause_rx", "paused_ns"), ("queue_max",), ("ecn_marks",), ("tx_bytes",))
+RANKS = (
+    ("drops", "in_discards"),
+    ("pause_tx", "pause_rx", "paused_ns"),
+    ("queue_max",),
+    ("ecn_marks",),
+    ("tx_bytes",),
+)
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,9 @@ class Recording:
         samples = times[::block]
         if not all(earlier < later for earlier, later in pairwise([0, *samples])):
             raise table.refuse("column time_ns does not increase from sample to sample")
-        names = zip(*(table.column(name)[:block] for name in ("node", "peer", "port", "queue")), strict=True)
+        names = zip(
+            *(table.column(name)[:block] for name in ("node", "peer", "port", "queue")), strict=True
+        )
         places: dict[str, dict[int, int]] = {}
         for place, (node, peer, port, queue) in enumerate(names):
             places.setdefault(f"{node} port {port} → {peer}", {})[queue] = place
@@ -82,7 +90,10 @@ class Recording:
     def summed(self, column: str) -> list[int]:
         """Returns the sum over all ports and their queues, for each sample."""
         values = self.table.column(column)
-        return [sum(values[at : at + self.block]) for at in range(0, len(self.times) * self.block, self.block)]
+        return [
+            sum(values[at : at + self.block])
+            for at in range(0, len(self.times) * self.block, self.block)
+        ]
 
     def cut(self, end: int) -> "Recording":
         """Returns the samples up to this time."""
@@ -92,19 +103,33 @@ class Recording:
         """Returns the number of queues of these ports that have sent frames, counting each port
         itself too."""
         sent = self.table.column("tx_bytes")
-        places = [place for port in ports for queue, place in self.places.get(port, {}).items() if queue == -1 or any(sent[place :: self.block])]
+        places = [
+            place
+            for port in ports
+            for queue, place in self.places.get(port, {}).items()
+            if queue == -1 or any(sent[place :: self.block])
+        ]
         return max(len(places), 1)
 
     def mean_queues(self, ports: Sequence[str]) -> list[dict[str, int]]:
         """Returns the mean bytes by port and queue, over the whole run."""
         column = self.table.column("queue_bytes")
-        return [{str(queue): round(mean(column[place :: self.block])) for queue, place in self.places.get(port, {}).items()} for port in ports]
+        return [
+            {
+                str(queue): round(mean(column[place :: self.block]))
+                for queue, place in self.places.get(port, {}).items()
+            }
+            for port in ports
+        ]
 
     def weights(self, metric: str) -> dict[str, int]:
         """Returns the combined value of each port over the whole run."""
         name, combine = COLUMNS[metric]
         column = self.table.column(name)
-        return {port: combine(column[queues.get(-1, min(queues.values())) :: self.block]) for port, queues in self.places.items()}
+        return {
+            port: combine(column[queues.get(-1, min(queues.values())) :: self.block])
+            for port, queues in self.places.items()
+        }
 
 
 def of(designs: Sequence[Design], *, hosts: bool = True) -> dict[str, Any] | None:
@@ -122,11 +147,19 @@ def of(designs: Sequence[Design], *, hosts: bool = True) -> dict[str, Any] | Non
     return {
         "intervals_ns": [recording.interval if recording else None for recording in recordings],
         "recorded": len({name for recording in there for name in recording.places}),
-        "seeds": [design.seeds[0] for design, recording in zip(designs, recordings, strict=True) if recording],
+        "seeds": [
+            design.seeds[0]
+            for design, recording in zip(designs, recordings, strict=True)
+            if recording
+        ],
         "end_ns": end,
         # The first view is shown by default. The second one is the whole run, if it differs.
-        "views": [_view(recordings, names, VALUES)] if until is None else [_view(part, names, VALUES // 2) for part in (short, recordings)],
-        "share": None if until is None else sent_share([recording for recording in short if recording], there),
+        "views": [_view(recordings, names, VALUES)]
+        if until is None
+        else [_view(part, names, VALUES // 2) for part in (short, recordings)],
+        "share": None
+        if until is None
+        else sent_share([recording for recording in short if recording], there),
         # Mean of the sampled queue lengths, by design, port and queue.
         "means": [recording and recording.mean_queues(names) for recording in recordings],
     }
@@ -134,17 +167,26 @@ def of(designs: Sequence[Design], *, hosts: bool = True) -> dict[str, Any] | Non
 
 def sent_share(shown: Sequence["Recording"], whole: Sequence["Recording"]) -> float:
     """Returns the share of all sent bytes that the shown part contains."""
-    part, everything = (sum(sum(recording.summed("tx_bytes")) for recording in of) for of in (shown, whole))
+    part, everything = (
+        sum(sum(recording.summed("tx_bytes")) for recording in of) for of in (shown, whole)
+    )
     return round(part / max(everything, 1), 4)
 
 
-def _view(recordings: Sequence[Recording | None], names: Sequence[str], values: int) -> dict[str, Any]:
+def _view(
+    recordings: Sequence[Recording | None], names: Sequence[str], values: int
+) -> dict[str, Any]:
     there = [recording for recording in recordings if recording]
     interval = max(recording.interval for recording in there)
     end = max(recording.times[-1] for recording in there)
-    most = min(BUCKETS, max(values // (len(COLUMNS) * sum(recording.used(names) for recording in there)), FEWEST))
+    most = min(
+        BUCKETS,
+        max(values // (len(COLUMNS) * sum(recording.used(names) for recording in there)), FEWEST),
+    )
     bucket = -(-end // (most * interval)) * interval
-    ports: list[dict[str, Any]] = [{"name": name, "series": [None] * len(recordings)} for name in names]
+    ports: list[dict[str, Any]] = [
+        {"name": name, "series": [None] * len(recordings)} for name in names
+    ]
     for index, recording in enumerate(recordings):
         if recording is None:
             continue
@@ -156,7 +198,9 @@ def _view(recordings: Sequence[Recording | None], names: Sequence[str], values: 
                 queues = recording.places.get(port["name"])
                 if queues is None:
                     continue
-                port["series"][index] = port["series"][index] or {str(queue): {} for queue in sorted(queues)}
+                port["series"][index] = port["series"][index] or {
+                    str(queue): {} for queue in sorted(queues)
+                }
                 for queue, place in queues.items():
                     series = reduced(whole[place :: recording.block], spans, combine)
                     if series:
@@ -165,7 +209,9 @@ def _view(recordings: Sequence[Recording | None], names: Sequence[str], values: 
         "bucket_ns": bucket,
         "end_ns": end,
         "buckets": -(-end // bucket),
-        "lasted": [-(-recording.times[-1] // bucket) if recording else None for recording in recordings],
+        "lasted": [
+            -(-recording.times[-1] // bucket) if recording else None for recording in recordings
+        ],
         "ports": ports,
     }
 
@@ -181,8 +227,12 @@ def _chosen(recordings: Sequence[Recording], hosts: bool) -> list[str]:
             for metric in metrics:
                 for port, weight in recording.weights(metric).items():
                     weights[port] = weights.get(port, 0) + weight
-        rankings.append(sorted((port for port in weights if weights[port]), key=lambda port: -weights[port]))
-    turns = [ranking[turn] for turn in range(len(every)) for ranking in rankings if turn < len(ranking)]
+        rankings.append(
+            sorted((port for port in weights if weights[port]), key=lambda port: -weights[port])
+        )
+    turns = [
+        ranking[turn] for turn in range(len(every)) for ranking in rankings if turn < len(ranking)
+    ]
     ordered = sorted(dict.fromkeys([*turns, *every]), key=lambda port: port not in inside)
     return [port for port in ordered if hosts or port in inside or not inside][:PORTS]
 
@@ -199,7 +249,9 @@ def edges(times: Sequence[int], bucket: int) -> list[tuple[int, int]]:
     return found
 
 
-def reduced(values: Sequence[int], spans: Sequence[tuple[int, int]], combine: Callable[[Sequence[int]], int]) -> list[int]:
+def reduced(
+    values: Sequence[int], spans: Sequence[tuple[int, int]], combine: Callable[[Sequence[int]], int]
+) -> list[int]:
     """Returns a value per bucket, without zeros at the end."""
     reduced = [combine(values[first:last]) if last > first else 0 for first, last in spans]
     while reduced and not reduced[-1]:

@@ -39,15 +39,25 @@ class Runs:
         return list(found.parts_ns.values()) if found else [0] * len(LABELS)
 
     def flows(self, design: Design, key: Key) -> int:
-        return sum(found.flows for result in design.results.values() if (found := self.of(result, key)))
+        return sum(
+            found.flows for result in design.results.values() if (found := self.of(result, key))
+        )
 
     def left_out(self, design: Design, key: Key) -> int:
-        return sum(self.unfinished[id(result)][key] for result in design.results.values() if id(result) in self.unfinished)
+        return sum(
+            self.unfinished[id(result)][key]
+            for result in design.results.values()
+            if id(result) in self.unfinished
+        )
 
     def keys(self) -> list[Key]:
         """Returns all flows, then size classes and traffic classes. A single class is left out,
         because it equals all flows."""
-        every = list(dict.fromkeys(key for sums in self.sums.values() for key, found in sums.items() if found.flows))
+        every = list(
+            dict.fromkeys(
+                key for sums in self.sums.values() for key, found in sums.items() if found.flows
+            )
+        )
         shown = [key for key in every if key == (GROUPINGS[0], ALL)]
         for by in GROUPINGS:
             own = [key for key in every if key[0] == by and key[1] != ALL]
@@ -62,7 +72,9 @@ def _sums(one: Explanation) -> tuple[dict[Key, Sums], Counter[Key]]:
     for by in GROUPINGS:
         names = one.names(by)
         sums |= {(by, name): found for name, found in one.sums(names, counted).items()}
-        unfinished.update({(by, name): count for name, count in one.left_out(names, counted).items()})
+        unfinished.update(
+            {(by, name): count for name, count in one.left_out(names, counted).items()}
+        )
     return sums, unfinished
 
 
@@ -77,7 +89,11 @@ def of(designs: Sequence[Design]) -> dict[str, Any] | None:
 def terms(found: dict[str, Any] | None) -> set[str]:
     """Returns the parts that the page shows, as keys of their definitions."""
     whole = [parts for parts in found["groups"][0]["designs"] if parts] if found else []
-    return {f"part_{label}" for place, label in enumerate(LABELS) if any(parts[place] for parts in whole)}
+    return {
+        f"part_{label}"
+        for place, label in enumerate(LABELS)
+        if any(parts[place] for parts in whole)
+    }
 
 
 def _group(designs: Sequence[Design], runs: Runs, key: Key) -> dict[str, Any]:
@@ -89,13 +105,16 @@ def _group(designs: Sequence[Design], runs: Runs, key: Key) -> dict[str, Any]:
         "flows": [runs.flows(design, key) for design in designs],
         "unfinished": [runs.left_out(design, key) for design in designs],
         "said": [
-            both(_sentence(designs, place, mean, change)) if mean else None for place, (mean, change) in enumerate(zip(found.means, found.changes, strict=True))
+            both(_sentence(designs, place, mean, change)) if mean else None
+            for place, (mean, change) in enumerate(zip(found.means, found.changes, strict=True))
         ],
         **found.shown(),
     }
 
 
-def _sentence(designs: Sequence[Design], place: int, parts: Sequence[int], change: Changes | None) -> Words:
+def _sentence(
+    designs: Sequence[Design], place: int, parts: Sequence[int], change: Changes | None
+) -> Words:
     """Words the difference from the first design and the part that contributes most. For a design
     without a comparison: its largest parts."""
     names = {"design": designs[place].name, "baseline": designs[0].name}
@@ -114,5 +133,9 @@ def _sentence(designs: Sequence[Design], place: int, parts: Sequence[int], chang
 def _largest(parts: Sequence[int]) -> Words:
     whole = max(sum(parts), 1)
     ordered = sorted(zip(LABELS, parts, strict=True), key=lambda item: -item[1])[:2]
-    named = [say("split.share.of", share=text.share(ns / whole), part=say(f"part.{label}")) for label, ns in ordered if ns]
+    named = [
+        say("split.share.of", share=text.share(ns / whole), part=say(f"part.{label}"))
+        for label, ns in ordered
+        if ns
+    ]
     return say("split.largest", parts=join(named, (" and ", "、"))) if named else Words("", "")

@@ -12,7 +12,10 @@ ROWS = 3_000
 def of(result: Result) -> dict[str, Any] | None:
     if "jobs" not in result.recorded or not len(result.jobs):
         return None
-    columns = {name: result.jobs.column(name) for name in ("job", "phase", "task", "node", "start_ns", "finish_ns")}
+    columns = {
+        name: result.jobs.column(name)
+        for name in ("job", "phase", "task", "node", "start_ns", "finish_ns")
+    }
     started = [row for row, start in enumerate(columns["start_ns"]) if start is not None]
     if not started:
         return None
@@ -22,7 +25,9 @@ def of(result: Result) -> dict[str, Any] | None:
     if len(tasks) > room:
         tasks = [tasks[place * len(tasks) // room] for place in range(room)]
     rows = sorted([*wholes, *tasks])
-    jobs, phases = (list(dict.fromkeys(columns[name][row] or "" for row in rows)) for name in ("job", "phase"))
+    jobs, phases = (
+        list(dict.fromkeys(columns[name][row] or "" for row in rows)) for name in ("job", "phase")
+    )
     finishes = [columns["finish_ns"][row] for row in rows]
     end = result.summary["simulated_ns"] if None in finishes else max(finishes)
     return {
@@ -33,7 +38,11 @@ def of(result: Result) -> dict[str, Any] | None:
         "phase": [phases.index(columns["phase"][row] or "") for row in rows],
         "task": [columns["task"][row] or "" for row in rows],
         "node": [-1 if columns["node"][row] is None else columns["node"][row] for row in rows],
-        "names": {node: result.host_name(node) for row in rows if (node := columns["node"][row]) is not None},
+        "names": {
+            node: result.host_name(node)
+            for row in rows
+            if (node := columns["node"][row]) is not None
+        },
         "start": [columns["start_ns"][row] for row in rows],
         "finish": finishes,
         "end": end,

@@ -73,11 +73,24 @@ def jobs(result: Result) -> list[Job]:
         if job is not None:
             widths[job] = widths.get(job, 0) + 1
             longest[job] = max(longest.get(job, 0), bytes)
-    columns = [result.jobs.column(name) for name in ("job", "start_ns", "finish_ns", "bytes_out", "phase")]
+    columns = [
+        result.jobs.column(name) for name in ("job", "start_ns", "finish_ns", "bytes_out", "phase")
+    ]
     return [
-        Job(name, widths.get(name, 0), size, longest.get(name, 0), start, None if finish is None else finish - start, phase, block_of(name, blocks))
+        Job(
+            name,
+            widths.get(name, 0),
+            size,
+            longest.get(name, 0),
+            start,
+            None if finish is None else finish - start,
+            phase,
+            block_of(name, blocks),
+        )
         for name, start, finish, size, phase in zip(*columns, strict=True)
-        if start is not None and start >= result.summary["warmup_ns"] and phase in ("query", "coflow", "job")
+        if start is not None
+        and start >= result.summary["warmup_ns"]
+        and phase in ("query", "coflow", "job")
     ]
 
 
@@ -102,7 +115,10 @@ def by_kind(all_jobs: list[Job]) -> list[Times]:
     for job in all_jobs:
         kinds.setdefault(job.kind, []).append(job)
     order = ["short, narrow", "long, narrow", "short, wide", "long, wide"]
-    return [Times.of("all", all_jobs), *(Times.of(kind, kinds[kind]) for kind in order if kind in kinds)]
+    return [
+        Times.of("all", all_jobs),
+        *(Times.of(kind, kinds[kind]) for kind in order if kind in kinds),
+    ]
 
 
 def slowest(all_jobs: list[Job], count: int) -> list[Job]:

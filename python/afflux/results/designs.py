@@ -38,7 +38,9 @@ class Value:
     def __str__(self) -> str:
         show = self.metric.show
         return (
-            show(self.mean) if self.low is None or self.high is None or self.low == self.high else f"{show(self.mean)} ({show(self.low)} – {show(self.high)})"
+            show(self.mean)
+            if self.low is None or self.high is None or self.low == self.high
+            else f"{show(self.mean)} ({show(self.low)} – {show(self.high)})"
         )
 
 
@@ -102,7 +104,16 @@ class Designs(Mapping[str, Design]):
     def __init__(self, designs: Iterable[Design], notes: Iterable[str] = ()) -> None:
         self._designs = {design.name: design for design in designs}
         #: Notes on the origin of the results, without duplicates.
-        self.notes = tuple(dict.fromkeys((*notes, *failed_checks.of(result for design in self.values() for result in design.results.values()))))
+        self.notes = tuple(
+            dict.fromkeys(
+                (
+                    *notes,
+                    *failed_checks.of(
+                        result for design in self.values() for result in design.results.values()
+                    ),
+                )
+            )
+        )
 
     def __getitem__(self, name: str) -> Design:
         try:
@@ -126,17 +137,38 @@ class Designs(Mapping[str, Design]):
     def metrics(self) -> list[Metric]:
         """Returns the metrics that at least one design has, without counters that are zero
         everywhere. Metrics of classes and blocks follow those of all flows."""
-        summaries = [result.summary for design in self.values() for result in design.results.values()]
+        summaries = [
+            result.summary for design in self.values() for result in design.results.values()
+        ]
         place = [metric.name for metric in METRICS].index("goodput_flow_mean_bps") + 1
-        every = [*METRICS[:place], *of_blocks(summaries), *of_classes(summaries, self._tenants()), *METRICS[place:]]
-        known = [(metric, [value.mean for design in self.values() if (value := design.value(metric))]) for metric in every]
-        return [metric for metric, values in known if values and (any(values) or not metric.counter)]
+        every = [
+            *METRICS[:place],
+            *of_blocks(summaries),
+            *of_classes(summaries, self._tenants()),
+            *METRICS[place:],
+        ]
+        known = [
+            (metric, [value.mean for design in self.values() if (value := design.value(metric))])
+            for metric in every
+        ]
+        return [
+            metric for metric, values in known if values and (any(values) or not metric.counter)
+        ]
 
     def _tenants(self) -> set[str] | None:
         """Returns the classes that traffic blocks name in the scenarios; None if no scenario is
         known."""
         texts = [text for design in self.values() if (text := design.first.scenario)]
-        return {block["class"] for text in texts for block in toml.with_defaults(text).get("traffic", []) if "class" in block} if texts else None
+        return (
+            {
+                block["class"]
+                for text in texts
+                for block in toml.with_defaults(text).get("traffic", [])
+                if "class" in block
+            }
+            if texts
+            else None
+        )
 
 
 def gather(results: "Designs | Iterable[Result | str | os.PathLike[str]]") -> Designs:
@@ -155,16 +187,22 @@ def gather(results: "Designs | Iterable[Result | str | os.PathLike[str]]") -> De
         name, seed = result.summary["name"], result.summary["seed"]
         of_name = names.setdefault(name, {})
         if seed in of_name:
-            raise ValueError(f"{_where(result)} and {_where(of_name[seed])} are both {name!r} with seed {seed}: {_ADVICE}")
+            raise ValueError(
+                f"{_where(result)} and {_where(of_name[seed])} are both {name!r} with seed {seed}: {_ADVICE}"
+            )
         if of_name:
             other = next(iter(of_name.values()))
             if different := _different(result, other):
                 what = ", ".join(different[:4]) + (", …" if len(different) > 4 else "")
-                raise ValueError(f"{_where(result)} and {_where(other)} are both {name!r} but differ in {what}: {_ADVICE}")
+                raise ValueError(
+                    f"{_where(result)} and {_where(other)} are both {name!r} but differ in {what}: {_ADVICE}"
+                )
         of_name[seed] = result
     if not names:
         raise ValueError("no results: name at least one result directory")
-    return Designs((Design(name, dict(sorted(of_name.items()))) for name, of_name in names.items()), notes)
+    return Designs(
+        (Design(name, dict(sorted(of_name.items()))) for name, of_name in names.items()), notes
+    )
 
 
 #: Keys of summary.json that every comparison needs.
@@ -177,14 +215,26 @@ def _versions(results: Sequence[Result]) -> list[Words]:
     by_version: dict[str, list[Result]] = {}
     for result in results:
         # A result without a directory was made just now, by this version.
-        version = str(result.summary.get("afflux_version", "unknown" if result.dir else __version__))
+        version = str(
+            result.summary.get("afflux_version", "unknown" if result.dir else __version__)
+        )
         if result.dir and (missing := [key for key in _NEEDED if key not in result.summary]):
-            raise ValueError(f"{_where(result)}: summary.json has no {missing[0]!r} (made by afflux {version}, this is {__version__}): {_AGAIN}")
+            raise ValueError(
+                f"{_where(result)}: summary.json has no {missing[0]!r} (made by afflux {version}, this is {__version__}): {_AGAIN}"
+            )
         by_version.setdefault(version, []).append(result)
     if len(by_version) > 1:
-        places = "; ".join(f"{version}: {_places(of_version)}" for version, of_version in by_version.items())
-        raise ValueError(f"results of different versions of afflux cannot be compared ({places}): {_AGAIN}")
-    return [say("versions.other", version=version, ours=__version__, places=_places(every)) for version, every in by_version.items() if version != __version__]
+        places = "; ".join(
+            f"{version}: {_places(of_version)}" for version, of_version in by_version.items()
+        )
+        raise ValueError(
+            f"results of different versions of afflux cannot be compared ({places}): {_AGAIN}"
+        )
+    return [
+        say("versions.other", version=version, ours=__version__, places=_places(every))
+        for version, every in by_version.items()
+        if version != __version__
+    ]
 
 
 _AGAIN = "simulate again with this version: afflux run DIR/scenario.toml -o DIR --force"

@@ -18,7 +18,17 @@ if TYPE_CHECKING:
 
 #: Labels of the parts: propagation and serialization, then the waits in the order in which ties are
 #: decided.
-LABELS = ("propagation", "serialization", "recovery", "reordering", "paused", "queueing", "pacing", "window", "application")
+LABELS = (
+    "propagation",
+    "serialization",
+    "recovery",
+    "reordering",
+    "paused",
+    "queueing",
+    "pacing",
+    "window",
+    "application",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +65,17 @@ class Flow:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the flow as `afflux explain --json` prints it."""
-        head = {"id": self.id, "class": self.flow_class, "src": self.src, "dst": self.dst, "bytes": self.bytes}
+        head = {
+            "id": self.id,
+            "class": self.flow_class,
+            "src": self.src,
+            "dst": self.dst,
+            "bytes": self.bytes,
+        }
         head |= {"src_name": self.src_name, "dst_name": self.dst_name}
-        times = {"fct_ns": self.fct_ns, "slowdown": self.slowdown} | {f"{label}_ns": ns for label, ns in self.parts_ns.items()}
+        times = {"fct_ns": self.fct_ns, "slowdown": self.slowdown} | {
+            f"{label}_ns": ns for label, ns in self.parts_ns.items()
+        }
         return head | times | {"queueing_host_ns": self.host_ns}
 
 
@@ -101,13 +119,18 @@ def longest_queues(ports: Table, is_host: Callable[[str], bool]) -> list[Queue]:
     highest = [ports.column(name) for name in ("queue_bytes_max", "latency_ns_max")]
     sums = [ports.column(name) for name in ("drops", "in_discards", "ecn_marks", "paused_ns")]
     # Queue -1 stands for the whole port.
-    for row, key in enumerate(zip(*(ports.column(name) for name in ("queue", "port", "node", "peer")), strict=True)):
+    for row, key in enumerate(
+        zip(*(ports.column(name) for name in ("queue", "port", "node", "peer")), strict=True)
+    ):
         if key[0] == -1:
             values = found.setdefault(key[1:], [0] * 6)
             values[:2] = [max(values[place], column[row]) for place, column in enumerate(highest)]
             values[2:] = [values[place + 2] + column[row] for place, column in enumerate(sums)]
     # Queues of at most 10,000 B are left out: they are about one frame of 9000 B.
-    standing = sorted(((key, values) for key, values in found.items() if values[0] > 10_000), key=lambda item: -item[1][0])
+    standing = sorted(
+        ((key, values) for key, values in found.items() if values[0] > 10_000),
+        key=lambda item: -item[1][0],
+    )
     return [Queue(node, peer, is_host(node), *values) for (_, node, peer), values in standing]
 
 
@@ -117,7 +140,11 @@ def busiest_link(result: "Result") -> tuple[str, str, float] | None:
     if "links" not in result.recorded:
         return None
     links = result.links
-    found = max(zip(*(links.column(name) for name in ("utilisation", "from", "to")), strict=True), key=lambda row: row[0] or 0.0, default=None)
+    found = max(
+        zip(*(links.column(name) for name in ("utilisation", "from", "to")), strict=True),
+        key=lambda row: row[0] or 0.0,
+        default=None,
+    )
     return None if found is None or not found[0] else (found[1], found[2], found[0])
 
 
@@ -127,7 +154,8 @@ class Explanation:
     def __init__(self, flows: Table, summary: dict[str, Any]) -> None:
         # Arrays of integers need a fifth of the memory of lists; -1 stands for unknown values.
         self._ids, self._src, self._dst, self._bytes, self._start, self._fct = (
-            _whole(flows.column(name)) for name in ("id", "src", "dst", "bytes", "start_ns", "fct_ns")
+            _whole(flows.column(name))
+            for name in ("id", "src", "dst", "bytes", "start_ns", "fct_ns")
         )
         self._parts = {label: _whole(flows.column(f"{label}_ns")) for label in LABELS}
         #: Results of earlier versions lack this column.
@@ -137,8 +165,14 @@ class Explanation:
         self._slowdown = flows.column("slowdown")
         self._explained = bytes(part >= 0 for part in self._parts["propagation"])
         # A flow whose parts do not add up (a failed check) has no split.
-        if not any(self._explained) and any(fct >= 0 for fct in self._fct) and not summary.get("failed_checks_total"):
-            raise LookupError("the split was not recorded: set explain = true in [record] and run again")
+        if (
+            not any(self._explained)
+            and any(fct >= 0 for fct in self._fct)
+            and not summary.get("failed_checks_total")
+        ):
+            raise LookupError(
+                "the split was not recorded: set explain = true in [record] and run again"
+            )
         names: list[str] = summary.get("host_names", [])
         self._host_name = lambda host: names[host] if names else f"host{host}"
         # ["all"] if size classes were switched off.
@@ -158,22 +192,32 @@ class Explanation:
         if self._fct[row] < 0:
             raise LookupError(f"flow {id} did not finish: there is no completion time to explain")
         if not self._explained[row]:
-            raise LookupError(f"the parts of flow {id} do not add up to its completion time and are not shown: see failed_checks in summary.json")
+            raise LookupError(
+                f"the parts of flow {id} do not add up to its completion time and are not shown: see failed_checks in summary.json"
+            )
         return self._flow(row)
 
     def slowest(self, count: int) -> list[Flow]:
         """Returns the flows with the largest slowdown, the worst first."""
         slowdown = self._slowdown
-        return [self._flow(row) for row in nsmallest(count, self._rows(), key=lambda row: (-slowdown[row], row))]
+        return [
+            self._flow(row)
+            for row in nsmallest(count, self._rows(), key=lambda row: (-slowdown[row], row))
+        ]
 
     def same_flows(self, other: "Explanation") -> bool:
         """True if the other run has the same flows: identifiers, hosts, bytes and starts."""
-        mine, theirs = ((one._ids, one._src, one._dst, one._bytes, one._start) for one in (self, other))
+        mine, theirs = (
+            (one._ids, one._src, one._dst, one._bytes, one._start) for one in (self, other)
+        )
         return mine == theirs
 
     def counted(self) -> bytes:
         """Returns, for each row, whether the flow finished and started after the warm-up."""
-        return bytes(done and start >= self._warmup for done, start in zip(self._explained, self._start, strict=True))
+        return bytes(
+            done and start >= self._warmup
+            for done, start in zip(self._explained, self._start, strict=True)
+        )
 
     def names(self, by: str) -> list[str]:
         """Returns, for each row, the name of the flow's size class or traffic class."""
@@ -190,14 +234,20 @@ class Explanation:
         found = {ALL: self._sums(counted)}
         there = set(compress(names, counted)) - {ALL}
         for name in [size for size in self._sizes if size in there] or sorted(there):
-            found[name] = self._sums(bytes(counts and name == own for counts, own in zip(counted, names, strict=True)))
+            found[name] = self._sums(
+                bytes(counts and name == own for counts, own in zip(counted, names, strict=True))
+            )
         return found
 
     def left_out(self, names: Sequence[str], counted: bytes) -> Counter[str]:
         """Returns the numbers of flows that started after the warm-up and do not count: of all, and
         by name."""
         rows = zip(self._start, counted, names, strict=True)
-        found = Counter(name for start, counts, name in rows if self._warmup <= start <= self._end and start >= 0 and not counts)
+        found = Counter(
+            name
+            for start, counts, name in rows
+            if self._warmup <= start <= self._end and start >= 0 and not counts
+        )
         found[ALL] = found.total()
         return found
 
@@ -208,16 +258,36 @@ class Explanation:
         return compress(range(len(self._ids)), self._explained)
 
     def _flow(self, row: int) -> Flow:
-        id, src, dst, bytes, fct_ns = (column[row] for column in (self._ids, self._src, self._dst, self._bytes, self._fct))
+        id, src, dst, bytes, fct_ns = (
+            column[row] for column in (self._ids, self._src, self._dst, self._bytes, self._fct)
+        )
         parts = {label: parts[row] for label, parts in self._parts.items()}
         names = (self._host_name(src), self._host_name(dst))
         host_ns = self._host[row] if self._host is not None else None
-        return Flow(id, self._class[row], src, dst, bytes, fct_ns, self._slowdown[row], parts, *names, host_ns)
+        return Flow(
+            id,
+            self._class[row],
+            src,
+            dst,
+            bytes,
+            fct_ns,
+            self._slowdown[row],
+            parts,
+            *names,
+            host_ns,
+        )
 
     def _sums(self, chosen: bytes) -> Sums:
         fct = [max(ns, 1) for ns in compress(self._fct, chosen)]
-        shares = {label: sum(map(truediv, compress(parts, chosen), fct)) for label, parts in self._parts.items()}
-        return Sums(sum(chosen), {label: sum(compress(parts, chosen)) for label, parts in self._parts.items()}, shares)
+        shares = {
+            label: sum(map(truediv, compress(parts, chosen), fct))
+            for label, parts in self._parts.items()
+        }
+        return Sums(
+            sum(chosen),
+            {label: sum(compress(parts, chosen)) for label, parts in self._parts.items()},
+            shares,
+        )
 
 
 def _whole(column: Sequence[int | None]) -> "array[int]":

@@ -34,9 +34,20 @@ def _sentence(result: Result) -> Words:
     what = join([*shown, *more], ("; ", "、"))
     key = "doubt.one" if failed == 1 else "doubt.several"
     name, seed = result.summary["name"], result.summary["seed"]
-    return say(key, name=name, seed=seed, count=failed, what=what, scenario=result.dir / "scenario.toml" if result.dir else say("doubt.scenario"))
+    return say(
+        key,
+        name=name,
+        seed=seed,
+        count=failed,
+        what=what,
+        scenario=result.dir / "scenario.toml" if result.dir else say("doubt.scenario"),
+    )
 
 
 def _one(check: dict[str, Any]) -> Words:
     values = {"check": check["check"], "detail": check["detail"]}
-    return say("doubt.run", **values) if check["flow"] is None else say("doubt.flow", flow=check["flow"], **values)
+    return (
+        say("doubt.run", **values)
+        if check["flow"] is None
+        else say("doubt.flow", flow=check["flow"], **values)
+    )

@@ -35,7 +35,9 @@ def migrated(summary: dict[str, Any], path: Path) -> dict[str, Any]:
     found = summary.get("format", 1)
     if found not in range(1, FORMAT + 1):
         by = summary.get("afflux_version", "another version")
-        raise NewerResult(f"{path} has result format {found!r} (afflux {by}), and this afflux reads formats 1 to {FORMAT}: install a newer version of afflux")
+        raise NewerResult(
+            f"{path} has result format {found!r} (afflux {by}), and this afflux reads formats 1 to {FORMAT}: install a newer version of afflux"
+        )
     # Versions before 0.3 have no `build`. Versions before 0.4 have no goodput of classes.
     summary = {"build": None, "goodput": None} | (_SINCE_2 if found == 1 else {}) | summary
     if found < FORMAT and isinstance(summary.get("jobs"), dict):

@@ -10,7 +10,9 @@ from .result import SCENARIO, STORED, SUMMARY, TABLES
 from .written import NotAsWritten, parsed
 
 #: Files of results without digests, which earlier versions wrote.
-_WITHOUT_DIGESTS = frozenset({SUMMARY, SCENARIO, STORED, LIVE, *(f"{table}.parquet" for table in TABLES)})
+_WITHOUT_DIGESTS = frozenset(
+    {SUMMARY, SCENARIO, STORED, LIVE, *(f"{table}.parquet" for table in TABLES)}
+)
 
 
 def foreign(dir: str | os.PathLike[str], *, of_batch: bool = False) -> str | None:
@@ -32,7 +34,11 @@ def foreign(dir: str | os.PathLike[str], *, of_batch: bool = False) -> str | Non
     # This function checks the names. Digests are checked when the directory is claimed: before the
     # run, and again before files are deleted (`Claim` in Rust).
     with os.scandir(dir) as entries:
-        others = sorted(entry.name for entry in entries if entry.name not in names or entry.is_dir(follow_symlinks=False))
+        others = sorted(
+            entry.name
+            for entry in entries
+            if entry.name not in names or entry.is_dir(follow_symlinks=False)
+        )
     if not others:
         return None
     return f"{dir} holds files that are not part of its result ({', '.join(others[:3])}{', …' if others[3:] else ''}): move them, or choose another directory"

@@ -22,4 +22,8 @@ class Part:
         """Returns this part of a table of pyarrow or a frame of polars. `take` is its method that
         picks rows by number."""
         columns = whole.select(list(self.columns))
-        return columns.slice(self.rows.start, len(self.rows)) if self.rows.step == 1 else getattr(columns, take)(list(self.rows))
+        return (
+            columns.slice(self.rows.start, len(self.rows))
+            if self.rows.step == 1
+            else getattr(columns, take)(list(self.rows))
+        )

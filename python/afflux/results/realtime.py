@@ -23,5 +23,10 @@ def mean_wait_ns(report: dict[str, Any], queue: Queue) -> float | None:
     and the throughput. `None` if the port sent nothing."""
     for port in report["ports"]:
         if (port["node"], port["peer"]) == (queue.node, queue.peer) and port["tx_bytes"]:
-            return 1e9 * float(port["queue_bytes_mean"]) * float(report["duration_s"]) / float(port["tx_bytes"])
+            return (
+                1e9
+                * float(port["queue_bytes_mean"])
+                * float(report["duration_s"])
+                / float(port["tx_bytes"])
+            )
     return None

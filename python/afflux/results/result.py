@@ -22,7 +22,19 @@ from .written import DamagedResult, NotAsWritten, Table, checked, parsed
 SUMMARY, SCENARIO = "summary.json", "scenario.toml"
 #: File of a result directory whose tables are on shared storage. It holds the URL of their folder.
 STORED = "stored.url"
-TABLES = ("flows", "ports", "links", "jobs", "paths", "imbalance", "reorder", "round_trips", "senders", "gaps", "waits")
+TABLES = (
+    "flows",
+    "ports",
+    "links",
+    "jobs",
+    "paths",
+    "imbalance",
+    "reorder",
+    "round_trips",
+    "senders",
+    "gaps",
+    "waits",
+)
 
 
 class UncheckedResult(UserWarning):
@@ -41,7 +53,13 @@ class Result(Displayed):
     #: Names of the recorded tables.
     recorded: list[str]
 
-    def __init__(self, summary: dict[str, Any], dir: Path | None, recorded: list[str], read: Callable[[str], Table]) -> None:
+    def __init__(
+        self,
+        summary: dict[str, Any],
+        dir: Path | None,
+        recorded: list[str],
+        read: Callable[[str], Table],
+    ) -> None:
         self.summary, self.dir, self.recorded, self._read = summary, dir, recorded, read
         #: Folder on shared storage with the tables that are not in `dir`; None if there is none.
         self.stored: Folder | None = None
@@ -51,7 +69,12 @@ class Result(Displayed):
     @classmethod
     def of_run(cls, run: _core.Result) -> "Result":
         """Makes the result of a run that was just carried out."""
-        return cls(json.loads(run.summary), Path(run.dir) if run.dir else None, run.recorded, lambda name: Table(name, run.table(name), None, lambda _: ()))
+        return cls(
+            json.loads(run.summary),
+            Path(run.dir) if run.dir else None,
+            run.recorded,
+            lambda name: Table(name, run.table(name), None, lambda _: ()),
+        )
 
     @classmethod
     def open(cls, dir: str | os.PathLike[str]) -> "Result":
@@ -69,19 +92,35 @@ class Result(Displayed):
         try:
             summary = _checked_summary(path / SUMMARY)
         except (FileNotFoundError, NotADirectoryError):
-            what = f"has no {SUMMARY}" if path.is_dir() else "is not a directory" if path.exists() else "does not exist"
+            what = (
+                f"has no {SUMMARY}"
+                if path.is_dir()
+                else "is not a directory"
+                if path.exists()
+                else "does not exist"
+            )
             raise FileNotFoundError(f"{path} is not a result directory: it {what}") from None
         digests = summary.get("digests")
         if digests is None:
             warnings.warn(UncheckedResult(str(path)), stacklevel=2)
-        recorded = [name for name in TABLES if (f"{name}.parquet" in digests if digests is not None else (path / f"{name}.parquet").is_file())]
+        recorded = [
+            name
+            for name in TABLES
+            if (
+                f"{name}.parquet" in digests
+                if digests is not None
+                else (path / f"{name}.parquet").is_file()
+            )
+        ]
 
         def read(name: str) -> Table:
             with result._file(f"{name}.parquet") as file:
                 try:
                     inner = _core.read_parquet(file)
                 except _core.Error as error:
-                    raise NotAsWritten(path / file.name, str(error).removeprefix(f"{file}: ")) from None
+                    raise NotAsWritten(
+                        path / file.name, str(error).removeprefix(f"{file}: ")
+                    ) from None
             return Table(name, inner, path / file.name, result._named)
 
         result = cls(summary, path, recorded, read)
@@ -106,7 +145,11 @@ class Result(Displayed):
         """Returns the sizes in bytes of the result's files that exist, here or on shared storage,
         by name."""
         assert self.dir is not None
-        here = {name: (self.dir / name).stat().st_size for name in self.digests if (self.dir / name).is_file()}
+        here = {
+            name: (self.dir / name).stat().st_size
+            for name in self.digests
+            if (self.dir / name).is_file()
+        }
         elsewhere = self.stored.sizes() if self.stored and len(here) < len(self.digests) else {}
         return {name: size for name, size in elsewhere.items() if name in self.digests} | here
 
@@ -133,14 +176,22 @@ class Result(Displayed):
             return
         wanted, found = self.digests[name], file_digest(path)
         if found != wanted:
-            what = "is missing" if found is None else f"is not as it was written (SHA-256 {found[:12]}…, {SUMMARY} says {wanted[:12]}…)"
+            what = (
+                "is missing"
+                if found is None
+                else f"is not as it was written (SHA-256 {found[:12]}…, {SUMMARY} says {wanted[:12]}…)"
+            )
             raise DamagedResult(f"{shown} {what}: restore it, or simulate again{self._again(name)}")
         self._checked.add(name)
 
     def _again(self, damaged: str) -> str:
         if self.stored:
             return ": run its batch again, which simulates damaged points"
-        return "" if damaged == SCENARIO else f" (afflux run {self.dir}/{SCENARIO} -o {self.dir}-again)"
+        return (
+            ""
+            if damaged == SCENARIO
+            else f" (afflux run {self.dir}/{SCENARIO} -o {self.dir}-again)"
+        )
 
     @property
     def scenario(self) -> str | None:
@@ -159,12 +210,18 @@ class Result(Displayed):
     def _named(self, column: str) -> Collection[int]:
         """Returns the numbers that a column of a table may contain: identifiers of flows, or
         numbers of hosts (none if hosts have no names)."""
-        return self.flows.column("id") if column == "flow" else range(len(self.summary.get("host_names", [])))
+        return (
+            self.flows.column("id")
+            if column == "flow"
+            else range(len(self.summary.get("host_names", [])))
+        )
 
     def table(self, name: str) -> Table:
         """Returns a table by name. Raises `LookupError` if it was not recorded."""
         if name not in self.recorded:
-            raise LookupError(f"no table {name!r}: there are {', '.join(self.recorded)}; others need a key in [record] of the scenario")
+            raise LookupError(
+                f"no table {name!r}: there are {', '.join(self.recorded)}; others need a key in [record] of the scenario"
+            )
         if name not in self._tables:
             self._tables[name] = self._read(name)
         return self._tables[name]
@@ -255,8 +312,12 @@ def _checked_summary(path: Path) -> dict[str, Any]:
         # The digest was computed with this field empty.
         found = hashlib.sha256(data.replace(sealed[0], b'"summary_digest": ""')).hexdigest()
         if found != digest:
-            raise DamagedResult(f"{path} is not as it was written (SHA-256 {found[:12]}…, it says {digest[:12]}…): restore it, or simulate again")
+            raise DamagedResult(
+                f"{path} is not as it was written (SHA-256 {found[:12]}…, it says {digest[:12]}…): restore it, or simulate again"
+            )
     summary = parsed(data, path)
     if not sealed and "digests" in summary:
-        raise DamagedResult(f"{path} is not as it was written (it has lost its SHA-256): restore it, or simulate again")
+        raise DamagedResult(
+            f"{path} is not as it was written (it has lost its SHA-256): restore it, or simulate again"
+        )
     return checked(migrated(summary, path), path)

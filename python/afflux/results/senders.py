@@ -38,7 +38,17 @@ def known(senders: Table, flows: Table, only: Iterable[int] | None = None) -> li
     names = dict(zip(flows.column("id"), flows.column("class"), strict=True))
     chosen = None if only is None else set(only)
     of_class: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
-    columns = (senders.column(name) for name in ("flow", "cwnd_bytes", "ssthresh_bytes", "srtt_ns", "flight_bytes", "pacing_bps"))
+    columns = (
+        senders.column(name)
+        for name in (
+            "flow",
+            "cwnd_bytes",
+            "ssthresh_bytes",
+            "srtt_ns",
+            "flight_bytes",
+            "pacing_bps",
+        )
+    )
     for flow, *values in zip(*columns, strict=True):
         if chosen is None or flow in chosen:
             of_class[names[flow]].append(tuple(values))
@@ -52,5 +62,18 @@ def _known(name: str, rows: list[tuple[Any, ...]]) -> Known:
         return median(values) if values else None
 
     windows = [(row[0], row[3]) for row in rows if row[0]]
-    full = sum(flight >= FULL * window for window, flight in windows) / len(windows) if windows else None
-    return Known(name, len(rows), middle(0), middle(1), middle(2), median(row[3] for row in rows), middle(4), full)
+    full = (
+        sum(flight >= FULL * window for window, flight in windows) / len(windows)
+        if windows
+        else None
+    )
+    return Known(
+        name,
+        len(rows),
+        middle(0),
+        middle(1),
+        middle(2),
+        median(row[3] for row in rows),
+        middle(4),
+        full,
+    )

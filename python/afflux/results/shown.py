@@ -10,7 +10,13 @@ from ..words import text
 FIRST = 5
 
 
-def of_table(name: str, columns: Sequence[str], rows: range, types: Mapping[str, str], values: Callable[[str], Sequence[Any]]) -> Card:
+def of_table(
+    name: str,
+    columns: Sequence[str],
+    rows: range,
+    types: Mapping[str, str],
+    values: Callable[[str], Sequence[Any]],
+) -> Card:
     """Returns the card of a table: columns with their types, number of rows, and the first rows.
     `values` returns a whole column. It is called only for columns that are shown or whose type is
     not in `types`."""
@@ -19,7 +25,11 @@ def of_table(name: str, columns: Sequence[str], rows: range, types: Mapping[str,
     named = ", ".join(f"{column} {types.get(column) or _type(found[column])}" for column in columns)
     cells = [[_brief(found[column][row]) for column in shown] for row in rows[:FIRST]]
     grid = Grid(shown, cells, left=0, total=len(rows), cut=len(shown) < len(columns))
-    return Card(f"Table {name}: {plural(len(rows), 'row')}, {plural(len(columns), 'column')}", [("columns", named)], grid)
+    return Card(
+        f"Table {name}: {plural(len(rows), 'row')}, {plural(len(columns), 'column')}",
+        [("columns", named)],
+        grid,
+    )
 
 
 def _type(values: Sequence[Any]) -> str:
@@ -48,7 +58,18 @@ def of_result(summary: Mapping[str, Any], recorded: Sequence[str], place: object
     facts.append(("slowdown", _distribution(slowdown.get("all") or {}, "", text.ratio)))
     if summary.get("goodput_bps") is not None:
         facts.append(("goodput", f"{text.rate(summary['goodput_bps'])} while flows were active"))
-    facts.append(("switches", _counts(summary, drops="drop", ecn_marks="ECN mark", in_discards="ingress discard", pause_frames="pause frame")))
+    facts.append(
+        (
+            "switches",
+            _counts(
+                summary,
+                drops="drop",
+                ecn_marks="ECN mark",
+                in_discards="ingress discard",
+                pause_frames="pause frame",
+            ),
+        )
+    )
     facts.append(("senders", _counts(summary, retransmits="retransmission", timeouts="time-out")))
     facts.append(("simulated", text.time(summary.get("simulated_ns"))))
     facts.append(("tables", ", ".join(recorded) or "none"))
@@ -66,9 +87,9 @@ def _flows(flows: Mapping[str, int]) -> str:
 
 
 def _distribution(group: Mapping[str, Any], suffix: str, show: Callable[[Any], str]) -> str:
-    return ", ".join(f"{show(group.get(f'{key}{suffix}'))} {key}" for key in ("mean", "p50", "p99")) + (
-        ", of the finished flows" if group.get("censored") else ""
-    )
+    return ", ".join(
+        f"{show(group.get(f'{key}{suffix}'))} {key}" for key in ("mean", "p50", "p99")
+    ) + (", of the finished flows" if group.get("censored") else "")
 
 
 def _counts(summary: Mapping[str, Any], **nouns: str) -> str:

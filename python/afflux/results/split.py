@@ -41,16 +41,23 @@ class Mean:
             return None
         parts, boundary, end = {}, Fraction(0), 0
         for label in LABELS:
-            boundary += sum((Fraction(run.parts_ns[label], run.flows) for run in counted), Fraction(0)) / len(counted)
+            boundary += sum(
+                (Fraction(run.parts_ns[label], run.flows) for run in counted), Fraction(0)
+            ) / len(counted)
             parts[label], end = round(boundary) - end, round(boundary)
-        shares = {label: sum(run.shares[label] / run.flows for run in counted) / len(counted) for label in LABELS}
+        shares = {
+            label: sum(run.shares[label] / run.flows for run in counted) / len(counted)
+            for label in LABELS
+        }
         return cls(sum(run.flows for run in counted), end, parts, shares)
 
     @property
     def shares(self) -> dict[str, float]:
         """Share of each part in the mean completion time: a flow is weighted by its completion
         time."""
-        return {label: ns / self.fct_ns if self.fct_ns else 0.0 for label, ns in self.parts_ns.items()}
+        return {
+            label: ns / self.fct_ns if self.fct_ns else 0.0 for label, ns in self.parts_ns.items()
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the mean as `--json` prints it."""
@@ -87,7 +94,9 @@ def groups(explanations: Iterable[Explanation], by: Sequence[str] = ("size",)) -
             names = one.names(grouping)
             for name, sums in one.sums(names, counted).items():
                 runs.setdefault((grouping, name), []).append(sums)
-            unfinished.update({(grouping, name): count for name, count in one.left_out(names, counted).items()})
+            unfinished.update(
+                {(grouping, name): count for name, count in one.left_out(names, counted).items()}
+            )
     found = ((key, Mean.of(sums)) for key, sums in runs.items())
     return [Group(*key, mean, unfinished[key]) for key, mean in found if mean]
 
@@ -116,12 +125,22 @@ class Change:
     @property
     def parts_ns(self) -> dict[str, int]:
         """Change of each part in nanoseconds. The parts add up to `fct_ns`."""
-        return {label: ns - self.baseline.parts_ns[label] for label, ns in self.design.parts_ns.items()}
+        return {
+            label: ns - self.baseline.parts_ns[label] for label, ns in self.design.parts_ns.items()
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the change as `--json` prints it."""
         sides = {"baseline": self.baseline.to_dict(), "design": self.design.to_dict()}
-        return {self.by: self.name} | sides | {"difference_ns": self.fct_ns, "parts_ns": self.parts_ns, "left_out": list(self.left_out)}
+        return (
+            {self.by: self.name}
+            | sides
+            | {
+                "difference_ns": self.fct_ns,
+                "parts_ns": self.parts_ns,
+                "left_out": list(self.left_out),
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,21 +166,45 @@ class Comparison:
 
     def of(self, by: str, name: str) -> Change | None:
         """Returns the change of a group; `None` if the group is empty in one of the designs."""
-        return next((change for change in self.changes if (change.by, change.name) == (by, name)), None)
+        return next(
+            (change for change in self.changes if (change.by, change.name) == (by, name)), None
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the comparison as `--json` prints it."""
-        head = {"baseline": self.baseline, "design": self.design, "seeds": self.seeds, "paired": self.paired}
-        return head | {"answer": self.sentence(), "groups": [change.to_dict() for change in self.changes]}
+        head = {
+            "baseline": self.baseline,
+            "design": self.design,
+            "seeds": self.seeds,
+            "paired": self.paired,
+        }
+        return head | {
+            "answer": self.sentence(),
+            "groups": [change.to_dict() for change in self.changes],
+        }
 
     def sentence(self) -> Words:
         """Returns the difference as text, with the parts that contribute most."""
         change = self.all
-        words = {"design": self.design, "baseline": self.baseline, "new": text.time(change.design.fct_ns), "old": text.time(change.baseline.fct_ns)}
+        words = {
+            "design": self.design,
+            "baseline": self.baseline,
+            "new": text.time(change.design.fct_ns),
+            "old": text.time(change.baseline.fct_ns),
+        }
         if not any(change.parts_ns.values()):
             return say("split.same", **words)
-        named = [say("split.named", part=say(f"part.{label}"), by=text.signed_time(ns)) for label, ns in _largest(change.parts_ns)]
-        key = "split.less" if change.fct_ns < 0 else "split.more" if change.fct_ns > 0 else "split.equal"
+        named = [
+            say("split.named", part=say(f"part.{label}"), by=text.signed_time(ns))
+            for label, ns in _largest(change.parts_ns)
+        ]
+        key = (
+            "split.less"
+            if change.fct_ns < 0
+            else "split.more"
+            if change.fct_ns > 0
+            else "split.equal"
+        )
         return say(key, by=text.time(abs(change.fct_ns)), parts=join(named, (", ", "、")), **words)
 
     def note(self) -> Words:
@@ -171,11 +214,33 @@ class Comparison:
         if self.paired:
             (count,) = change.left_out
             left = say("split.left.paired", count=text.count(count)) if count else ""
-            return say("split.paired", flows=text.count(change.design.flows), seeds=seeds, left=left)
+            return say(
+                "split.paired", flows=text.count(change.design.flows), seeds=seeds, left=left
+            )
         before, after = change.left_out
-        left = say("split.left.each", design=self.design, baseline=self.baseline, after=text.count(after), before=text.count(before)) if before or after else ""
-        flows = {"before": text.count(change.baseline.flows), "after": text.count(change.design.flows)}
-        return say("split.apart", design=self.design, baseline=self.baseline, seeds=seeds, left=left, **flows)
+        left = (
+            say(
+                "split.left.each",
+                design=self.design,
+                baseline=self.baseline,
+                after=text.count(after),
+                before=text.count(before),
+            )
+            if before or after
+            else ""
+        )
+        flows = {
+            "before": text.count(change.baseline.flows),
+            "after": text.count(change.design.flows),
+        }
+        return say(
+            "split.apart",
+            design=self.design,
+            baseline=self.baseline,
+            seeds=seeds,
+            left=left,
+            **flows,
+        )
 
 
 class Pairs:
@@ -202,11 +267,17 @@ class Pairs:
         sides = [[run[paired][side] for run in self._runs] for side in (0, 1)]
         changes = []
         for key in dict.fromkeys(key for runs in sides for run in runs for key in run.sums):
-            before, after = (Mean.of(run.sums[key] for run in runs if key in run.sums) for runs in sides)
+            before, after = (
+                Mean.of(run.sums[key] for run in runs if key in run.sums) for runs in sides
+            )
             if before and after:
                 left = tuple(sum(run.left_out[key] for run in runs) for runs in sides)
                 changes.append(Change(*key, before, after, left[:1] if paired else left))
-        return Comparison(baseline, design, len(self._runs), paired, tuple(changes)) if changes else None
+        return (
+            Comparison(baseline, design, len(self._runs), paired, tuple(changes))
+            if changes
+            else None
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,17 +288,27 @@ class Side:
     left_out: Counter[tuple[str, str]]
 
     @classmethod
-    def of(cls, one: Explanation, by: Sequence[str], counted: bytes, names_of: Explanation | None = None) -> "Side":
+    def of(
+        cls,
+        one: Explanation,
+        by: Sequence[str],
+        counted: bytes,
+        names_of: Explanation | None = None,
+    ) -> "Side":
         sums: dict[tuple[str, str], Sums] = {}
         left_out = Counter[tuple[str, str]]()
         for grouping in by:
             names = (names_of or one).names(grouping)
             sums |= {(grouping, name): found for name, found in one.sums(names, counted).items()}
-            left_out.update({(grouping, name): count for name, count in one.left_out(names, counted).items()})
+            left_out.update(
+                {(grouping, name): count for name, count in one.left_out(names, counted).items()}
+            )
         return cls(sums, left_out)
 
 
-def compare(baseline: Result, design: Result, by: str = "size", *, names: tuple[str, str] | None = None) -> Comparison | None:
+def compare(
+    baseline: Result, design: Result, by: str = "size", *, names: tuple[str, str] | None = None
+) -> Comparison | None:
     """Returns the difference of a result from the baseline.
 
     If both have the same flows (identifier, ends, bytes and start), they are compared flow by flow,
@@ -239,7 +320,9 @@ def compare(baseline: Result, design: Result, by: str = "size", *, names: tuple[
     return pairs.compared(*(names or (baseline.summary["name"], design.summary["name"])))
 
 
-def changes(designs: Designs, baseline: str, by: Sequence[str] = ("size",)) -> dict[str, Comparison | None]:
+def changes(
+    designs: Designs, baseline: str, by: Sequence[str] = ("size",)
+) -> dict[str, Comparison | None]:
     """Returns the difference of each other design from the baseline, over the seeds that both have.
     `None` if the split was not recorded, or no flow finished."""
     base = designs[baseline]
@@ -256,7 +339,10 @@ def changes(designs: Designs, baseline: str, by: Sequence[str] = ("size",)) -> d
                 missing.add(name)
             else:
                 pairs[name].add(before, after)
-    return {name: None if name in missing else found.compared(baseline, name) for name, found in pairs.items()}
+    return {
+        name: None if name in missing else found.compared(baseline, name)
+        for name, found in pairs.items()
+    }
 
 
 def explained(design: Design) -> Iterator[Explanation]:
@@ -273,6 +359,12 @@ def _explained(result: Result) -> Explanation | None:
 
 def _largest(parts_ns: dict[str, int]) -> list[tuple[str, int]]:
     """Returns the parts that changed most, as many as a sentence names."""
-    ordered = sorted(((label, ns) for label, ns in parts_ns.items() if ns), key=lambda item: -abs(item[1]))
+    ordered = sorted(
+        ((label, ns) for label, ns in parts_ns.items() if ns), key=lambda item: -abs(item[1])
+    )
     whole = sum(abs(ns) for _, ns in ordered)
-    return [item for place, item in enumerate(ordered[:NAMED]) if place == 0 or abs(item[1]) >= REST * whole]
+    return [
+        item
+        for place, item in enumerate(ordered[:NAMED])
+        if place == 0 or abs(item[1]) >= REST * whole
+    ]

@@ -95,7 +95,11 @@ class Estimate:
     @property
     def bounds(self) -> tuple[float, float]:
         """The 95 % interval; the value itself if all values are equal."""
-        half = student(self.size - 1) * self.deviation / math.sqrt(self.size) if self.deviation else 0.0
+        half = (
+            student(self.size - 1) * self.deviation / math.sqrt(self.size)
+            if self.deviation
+            else 0.0
+        )
         return self.mean - half, self.mean + half
 
     @property
@@ -113,7 +117,11 @@ class Estimate:
         least, most = max(self.size, ENOUGH_SEEDS), _MOST_SEEDS
 
         def decided(size: int) -> bool:
-            return tail(abs(self.mean) * math.sqrt(size) / self.deviation, size - 1) < level if self.deviation else True
+            return (
+                tail(abs(self.mean) * math.sqrt(size) / self.deviation, size - 1) < level
+                if self.deviation
+                else True
+            )
 
         # The search starts at the size by the normal distribution. Student's t is wider, but mostly
         # needs only two or three values more.
@@ -167,7 +175,16 @@ def _incomplete_beta(x: float, a: float, b: float) -> float:
         return float(x >= 1)
     if x > (a + 1) / (a + b + 2):
         return 1 - _incomplete_beta(1 - x, b, a)
-    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a
+    front = (
+        math.exp(
+            math.lgamma(a + b)
+            - math.lgamma(a)
+            - math.lgamma(b)
+            + a * math.log(x)
+            + b * math.log1p(-x)
+        )
+        / a
+    )
     tiny = 1e-300
     value, c, d = 1.0, 1.0, 0.0
     for step in range(1_000):

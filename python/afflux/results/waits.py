@@ -52,7 +52,9 @@ class Place:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def places(waits: Table, is_host: Callable[[str], bool], only: Iterable[int] | None = None) -> list[Place]:
+def places(
+    waits: Table, is_host: Callable[[str], bool], only: Iterable[int] | None = None
+) -> list[Place]:
     """Returns the ports at which frames (of the flows in `only`, if given) waited, the worst first.
     Waits of acknowledgements count too."""
     chosen = None if only is None else set(only)
@@ -63,7 +65,11 @@ def places(waits: Table, is_host: Callable[[str], bool], only: Iterable[int] | N
             sums[node, port, peer][bool(own)] += wait
     total = sum(others for others, _ in sums.values())
     worst = sorted(sums.items(), key=lambda item: (-item[1][0], -item[1][1], item[0]))
-    return [Place(node, peer, is_host(node), others, others / total if total else 0.0, own) for (node, _, peer), (others, own) in worst if others or own]
+    return [
+        Place(node, peer, is_host(node), others, others / total if total else 0.0, own)
+        for (node, _, peer), (others, own) in worst
+        if others or own
+    ]
 
 
 def where(found: Iterable[Place]) -> str | None:
@@ -78,10 +84,15 @@ def where(found: Iterable[Place]) -> str | None:
             nodes[place.node] += place.share
     if not hosts and not any(nodes.values()):
         return None
-    parts = [(share, f"at {node}") for node, share in nodes.items() if share] + ([(hosts, "in the NICs of hosts")] if hosts else [])
+    parts = [(share, f"at {node}") for node, share in nodes.items() if share] + (
+        [(hosts, "in the NICs of hosts")] if hosts else []
+    )
     parts.sort(key=lambda part: -part[0])
     named, rest = parts[:_NAMED], parts[_NAMED:]
-    words = [f"{text.share(share)} {'' if number else 'was spent '}{place}" for number, (share, place) in enumerate(named)]
+    words = [
+        f"{text.share(share)} {'' if number else 'was spent '}{place}"
+        for number, (share, place) in enumerate(named)
+    ]
     if rest:
         words.append(f"{text.share(sum(share for share, _ in rest))} elsewhere")
     listed = " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
@@ -97,8 +108,12 @@ def behind(waits: Table, flows: Table, only: Iterable[int] | None = None) -> lis
     each class first. Waits of acknowledgements count too."""
     names = dict(zip(flows.column("id"), flows.column("class"), strict=True))
     chosen = None if only is None else set(only)
-    sums: dict[tuple[str, str], dict[tuple[str, int, str], int]] = defaultdict(lambda: defaultdict(int))
-    columns = (waits.column(name) for name in ("flow", "behind", "own", "node", "port", "peer", "wait_ns"))
+    sums: dict[tuple[str, str], dict[tuple[str, int, str], int]] = defaultdict(
+        lambda: defaultdict(int)
+    )
+    columns = (
+        waits.column(name) for name in ("flow", "behind", "own", "node", "port", "peer", "wait_ns")
+    )
     for flow, whom, own, node, port, peer, wait in zip(*columns, strict=True):
         if chosen is None or flow in chosen:
             sums[names[flow], OWN if own else whom or NOBODY][node, port, peer] += wait

@@ -39,7 +39,9 @@ class NotAsWritten(DamagedResult, ValueError):
     """A file of a result directory has content that afflux never writes."""
 
     def __init__(self, path: Path | str, found: str) -> None:
-        super().__init__(f"{path}: not as afflux writes it: {found}: restore the file, or simulate again")
+        super().__init__(
+            f"{path}: not as afflux writes it: {found}: restore the file, or simulate again"
+        )
 
 
 @dataclass(frozen=True)
@@ -66,10 +68,15 @@ def _whole(value: Any) -> bool:
 
 
 _COUNT = _Kind("a whole number, not negative", _whole)
-_NUMBER = _Kind("a number, not negative", lambda value: type(value) in (int, float) and 0 <= value <= _MOST)
+_NUMBER = _Kind(
+    "a number, not negative", lambda value: type(value) in (int, float) and 0 <= value <= _MOST
+)
 _TEXT = _Kind("text", lambda value: type(value) is str)
 _FLAG = _Kind("true or false", lambda value: type(value) is bool)
-_DIGEST = _Kind("a SHA-256", lambda value: type(value) is str and re.fullmatch(r"[0-9a-f]{64}", value) is not None)
+_DIGEST = _Kind(
+    "a SHA-256",
+    lambda value: type(value) is str and re.fullmatch(r"[0-9a-f]{64}", value) is not None,
+)
 _SIZES = re.compile(r"all|(le|gt)_\d+[KMGT]?B|\d+[KMGT]?B_\d+[KMGT]?B")
 _FILES = re.compile(r"[\w.-]*\w", re.ASCII)
 
@@ -83,10 +90,34 @@ _PERCENTILES = ("p50", "p95", "p99", "p999")
 _TIMES = {f"{name}_ns": _NUMBER | None for name in ("mean", *_PERCENTILES)}
 _RATIOS: dict[str, Any] = dict.fromkeys(("mean", *_PERCENTILES, "ideal_mean_ns"), _NUMBER | None)
 _PHASE = {"name": _TEXT, "start_ns": _COUNT, "finish_ns": _COUNT | None}
-_JOB = {"name": _TEXT, "start_ns": _COUNT | None, "finish_ns": _COUNT | None, "completion_ns": _COUNT | None, "phases": [_PHASE]}
-_JOB_TIMES = {"started": _COUNT, "finished": _COUNT, "unfinished": _COUNT, "censored": _FLAG, **_TIMES}
-_JOBS = {**_JOB_TIMES, "by_block": _ByName(_JOB_TIMES), "by_kind": _ByName(_JOB_TIMES, re.compile("query|coflow|job")), "each": [_JOB]}
-_DEADLINES = {"flows": _COUNT, "met": _COUNT, "missed": _COUNT, "terminated": _COUNT, "met_share": _NUMBER | None, "missed_share": _NUMBER | None}
+_JOB = {
+    "name": _TEXT,
+    "start_ns": _COUNT | None,
+    "finish_ns": _COUNT | None,
+    "completion_ns": _COUNT | None,
+    "phases": [_PHASE],
+}
+_JOB_TIMES = {
+    "started": _COUNT,
+    "finished": _COUNT,
+    "unfinished": _COUNT,
+    "censored": _FLAG,
+    **_TIMES,
+}
+_JOBS = {
+    **_JOB_TIMES,
+    "by_block": _ByName(_JOB_TIMES),
+    "by_kind": _ByName(_JOB_TIMES, re.compile("query|coflow|job")),
+    "each": [_JOB],
+}
+_DEADLINES = {
+    "flows": _COUNT,
+    "met": _COUNT,
+    "missed": _COUNT,
+    "terminated": _COUNT,
+    "met_share": _NUMBER | None,
+    "missed_share": _NUMBER | None,
+}
 _BALANCE = {"sent": _COUNT, "delivered": _COUNT, "dropped": _COUNT, "in_flight": _COUNT}
 
 
@@ -113,19 +144,29 @@ _SUMMARY: dict[str, Any] = {
     "peak_rss_bytes": _COUNT | None,
     "events": _COUNT,
     "packet_hops": _COUNT,
-    "flows": {"started": _COUNT, "finished": _COUNT, "unfinished": _COUNT, "not_started": _COUNT, "in_warmup": _COUNT},
+    "flows": {
+        "started": _COUNT,
+        "finished": _COUNT,
+        "unfinished": _COUNT,
+        "not_started": _COUNT,
+        "in_warmup": _COUNT,
+    },
     "fct": _groups(_TIMES),
     "slowdown": _groups(_RATIOS),
     "queueing": _Maybe({"flows": _COUNT, "host_mean_ns": _NUMBER, "network_mean_ns": _NUMBER}),
     "deadlines": _Maybe({"all": _DEADLINES, "by_class": _ByName(_DEADLINES)}),
     "jobs": _Maybe(_JOBS),
-    **dict.fromkeys(("drops", "in_discards", "ecn_marks", "pause_frames", "retransmits", "timeouts"), _COUNT),
+    **dict.fromkeys(
+        ("drops", "in_discards", "ecn_marks", "pause_frames", "retransmits", "timeouts"), _COUNT
+    ),
     "drops_by_reason": _ByName(_COUNT),
     "delivered_bytes": _COUNT | None,
     "busy_ns": _COUNT | None,
     "goodput_bps": _NUMBER,
     "goodput_flow_mean_bps": _NUMBER | None,
-    "goodput": _Maybe({"by_class": _ByName({"bps": _NUMBER | None, "jain": _NUMBER | None, "flows": _COUNT})}),
+    "goodput": _Maybe(
+        {"by_class": _ByName({"bps": _NUMBER | None, "jain": _NUMBER | None, "flows": _COUNT})}
+    ),
     "conservation": {"packets": _BALANCE, "bytes": _BALANCE, "holds": _FLAG},
     "failed_checks": [{"flow": _COUNT | None, "check": _TEXT, "detail": _TEXT}],
     "failed_checks_total": _COUNT,
@@ -177,7 +218,9 @@ def read_object(data: bytes, path: Path) -> dict[str, Any]:
     except RecursionError:
         raise NotAsWritten(path, "values are nested too deeply") from None
     except UnicodeDecodeError as error:
-        raise NotAsWritten(path, f"line {1 + error.object.count(10, 0, error.start)} is no text in UTF-8") from None
+        raise NotAsWritten(
+            path, f"line {1 + error.object.count(10, 0, error.start)} is no text in UTF-8"
+        ) from None
     except json.JSONDecodeError as error:
         raise NotAsWritten(path, f"line {error.lineno} is no JSON ({error.msg})") from None
     except ValueError:
@@ -190,10 +233,14 @@ def read_object(data: bytes, path: Path) -> dict[str, Any]:
 def checked(summary: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Returns a summary after comparing its keys with those that afflux writes. Raises
     `NotAsWritten`, also later if a missing key is used."""
-    found: dict[str, Any] = _checked(summary, {key: spec for key, spec in _SUMMARY.items() if key in summary}, "", path)
+    found: dict[str, Any] = _checked(
+        summary, {key: spec for key, spec in _SUMMARY.items() if key in summary}, "", path
+    )
     for job in (found.get("jobs") or {}).get("each", []):
         if job["finish_ns"] is not None and job["start_ns"] is None:
-            raise NotAsWritten(path, f"jobs.each: {_shown(job['name'])} has a finish_ns and no start_ns")
+            raise NotAsWritten(
+                path, f"jobs.each: {_shown(job['name'])} has a finish_ns and no start_ns"
+            )
     return found
 
 
@@ -208,7 +255,10 @@ def _checked(value: Any, spec: Any, key: str, path: Path) -> Any:
         case list():
             if not isinstance(value, list):
                 raise NotAsWritten(path, f"{key} is {_shown(value)}, expected a list")
-            return [_checked(inner, spec[0], f"{key}.{place}", path) for place, inner in enumerate(value)]
+            return [
+                _checked(inner, spec[0], f"{key}.{place}", path)
+                for place, inner in enumerate(value)
+            ]
     if not isinstance(value, Mapping):
         raise NotAsWritten(path, f"{key} is {_shown(value)}, expected an object")
     inside = f"{key}." if key else ""
@@ -218,7 +268,17 @@ def _checked(value: Any, spec: Any, key: str, path: Path) -> Any:
         known = dict.fromkeys(value, spec.of)
     else:
         known = {name: inner for name, inner in spec.items() if name in value}
-    return _Object({**value, **{name: _checked(value[name], inner, f"{inside}{name}", path) for name, inner in known.items()}}, inside, path)
+    return _Object(
+        {
+            **value,
+            **{
+                name: _checked(value[name], inner, f"{inside}{name}", path)
+                for name, inner in known.items()
+            },
+        },
+        inside,
+        path,
+    )
 
 
 def _shown(value: Any) -> str:
@@ -261,13 +321,35 @@ _COLUMNS = {
 _NULL_TOGETHER: dict[str, tuple[tuple[str, ...], ...]] = {
     "flows": (
         ("finish_ns", "slowdown", "fct_ns"),
-        (*(f"{label}_ns" for label in ("serialization", "recovery", "reordering", "paused", "queueing", "pacing", "window", "application")), "propagation_ns"),
+        (
+            *(
+                f"{label}_ns"
+                for label in (
+                    "serialization",
+                    "recovery",
+                    "reordering",
+                    "paused",
+                    "queueing",
+                    "pacing",
+                    "window",
+                    "application",
+                )
+            ),
+            "propagation_ns",
+        ),
     ),
     "jobs": (("node_name", "node"),),
 }
 #: Columns whose values need a value in the other column.
-_NEEDS = {"flows": {"fct_ns": "start_ns", "propagation_ns": "fct_ns"}, "jobs": {"finish_ns": "start_ns"}}
-_TYPES: dict[str, tuple[str, type]] = {"i64": ("whole numbers", int), "i32": ("whole numbers", int), "f64": ("numbers", float)}
+_NEEDS = {
+    "flows": {"fct_ns": "start_ns", "propagation_ns": "fct_ns"},
+    "jobs": {"finish_ns": "start_ns"},
+}
+_TYPES: dict[str, tuple[str, type]] = {
+    "i64": ("whole numbers", int),
+    "i32": ("whole numbers", int),
+    "f64": ("numbers", float),
+}
 #: Types in Arrow's words.
 _ARROW_TYPES = {"i64": "int64", "i32": "int32", "f64": "double", "string": "string", "bool": "bool"}
 _TYPES |= {"string": ("texts", str), "bool": ("true and false", bool)}
@@ -298,7 +380,12 @@ class Table(Displayed):
     """
 
     def __init__(
-        self, name: str, inner: _core.Table, path: Path | None = None, others: Callable[[str], Collection[int]] = lambda _: (), part: Part | None = None
+        self,
+        name: str,
+        inner: _core.Table,
+        path: Path | None = None,
+        others: Callable[[str], Collection[int]] = lambda _: (),
+        part: Part | None = None,
     ) -> None:
         """`path` is the file of a table that was read and is checked. `others` returns the values
         that a column may refer to in another table."""
@@ -314,7 +401,11 @@ class Table(Displayed):
     def column(self, name: str) -> list[Any]:
         """Returns a column as a list; nulls are `None`. Raises `KeyError` if it does not exist,
         `NotAsWritten` if it has values that afflux does not write."""
-        return self._column(name) if self._part is None else self._part.of_list(self._column(self._known(name)))
+        return (
+            self._column(name)
+            if self._part is None
+            else self._part.of_list(self._column(self._known(name)))
+        )
 
     def _column(self, name: str) -> list[Any]:
         """Returns a column of the whole table."""
@@ -326,7 +417,9 @@ class Table(Displayed):
         try:
             values = self._inner.column(name)
         except TypeError:  # the column has a type that no column of afflux has
-            raise NotAsWritten(self._path, f"column {name} has other values than {_TYPES[spec.type][0]}") from None
+            raise NotAsWritten(
+                self._path, f"column {name} has other values than {_TYPES[spec.type][0]}"
+            ) from None
         if name not in self._checked:
             if found := self._wrong(name, spec, values):
                 raise NotAsWritten(self._path, f"column {name} {found}")
@@ -341,9 +434,17 @@ class Table(Displayed):
         if type(None) in types and not spec.null:
             return f"has no value in row {values.index(None) + 1}"
         if type_ in (int, float):
-            there = [value for value in values if value is not None] if type(None) in types else values
-            if there and not (math.isfinite(sum(there)) and min(there) >= spec.least and max(there) <= _MOST):
-                row = next(row for row, value in enumerate(values, 1) if value is not None and not spec.least <= value <= _MOST)
+            there = (
+                [value for value in values if value is not None] if type(None) in types else values
+            )
+            if there and not (
+                math.isfinite(sum(there)) and min(there) >= spec.least and max(there) <= _MOST
+            ):
+                row = next(
+                    row
+                    for row, value in enumerate(values, 1)
+                    if value is not None and not spec.least <= value <= _MOST
+                )
                 return f"is {values[row - 1]} in row {row}, expected {'a finite number' if type_ is float else 'a number'} of at least {spec.least}"
         return self._unrelated(name, values)
 
@@ -351,15 +452,27 @@ class Table(Displayed):
         """Returns a contradiction to another column as text; None if there is none."""
         for group in _NULL_TOGETHER.get(self._name, ()):
             if name in group[:-1] and group[-1] in self._inner:
-                for row, (value, other) in enumerate(zip(values, self._inner.column(group[-1]), strict=True), 1):
+                for row, (value, other) in enumerate(
+                    zip(values, self._inner.column(group[-1]), strict=True), 1
+                ):
                     if (value is None) != (other is None):
                         return f"and column {group[-1]} are not both empty, or both filled, in row {row}"
         if (needed := _NEEDS.get(self._name, {}).get(name)) and needed in self._inner:
-            for row, (value, other) in enumerate(zip(values, self._inner.column(needed), strict=True), 1):
+            for row, (value, other) in enumerate(
+                zip(values, self._inner.column(needed), strict=True), 1
+            ):
                 if value is not None and other is None:
                     return f"has a value in row {row}, where {needed} has none"
-        refers = name == "flow" or (self._name, name) in (("flows", "src"), ("flows", "dst"), ("jobs", "node"))
-        if refers and (unknown := {*values} - {*self._others(name)} - {None}) and (name == "flow" or self._others(name)):
+        refers = name == "flow" or (self._name, name) in (
+            ("flows", "src"),
+            ("flows", "dst"),
+            ("jobs", "node"),
+        )
+        if (
+            refers
+            and (unknown := {*values} - {*self._others(name)} - {None})
+            and (name == "flow" or self._others(name))
+        ):
             return f"has {min(unknown)}, which is no {'flow' if name == 'flow' else 'host'} of this result"
         return None
 
@@ -423,7 +536,9 @@ class Table(Displayed):
         return (self._inner if self._part is None else self._cut().schema).__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return (self._inner if self._part is None else self._cut()).__arrow_c_stream__(requested_schema)
+        return (self._inner if self._part is None else self._cut()).__arrow_c_stream__(
+            requested_schema
+        )
 
     def _cut(self) -> Any:
         """Returns this part as a table of a library that can cut columns. Raises `MissingExtra` if
@@ -436,7 +551,9 @@ class Table(Displayed):
 
     def _card(self) -> Card:
         rows = range(len(self._inner)) if self._part is None else self._part.rows
-        types = {name: _ARROW_TYPES[column.type] for name, column in _TABLES.get(self._name, {}).items()}
+        types = {
+            name: _ARROW_TYPES[column.type] for name, column in _TABLES.get(self._name, {}).items()
+        }
         return shown.of_table(self._name, self.column_names, rows, types, self._values)
 
     def _values(self, name: str) -> Sequence[Any]:

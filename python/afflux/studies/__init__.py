@@ -15,7 +15,21 @@ from .assumption import Assumption
 from .part import Part, Series, Slice, named
 from .study import Check, Row, Study, Verdict, carry_out
 
-__all__ = ["Assumption", "Check", "Part", "Row", "Series", "Slice", "Study", "Verdict", "built_in", "carry_out", "files", "find", "named"]
+__all__ = [
+    "Assumption",
+    "Check",
+    "Part",
+    "Row",
+    "Series",
+    "Slice",
+    "Study",
+    "Verdict",
+    "built_in",
+    "carry_out",
+    "files",
+    "find",
+    "named",
+]
 
 
 def built_in() -> Iterator[Study]:
@@ -37,5 +51,7 @@ def files(name: str) -> Path:
     """Returns the folder with a study's scenario files and published numbers."""
     place = Path(__file__).parent / name
     if not place.is_dir():
-        raise FileNotFoundError(f"the files of the study {name!r} are missing: {place} does not exist")
+        raise FileNotFoundError(
+            f"the files of the study {name!r} are missing: {place} does not exist"
+        )
     return place.resolve()

@@ -52,7 +52,10 @@ class Assumption:
             "assumption": self.name,
             "what": self.what,
             "default": self.default,
-            "alternatives": {value: {"set": dict(keys), "changes": self.changes.get(value)} for value, keys in self.alternatives.items()},
+            "alternatives": {
+                value: {"set": dict(keys), "changes": self.changes.get(value)}
+                for value, keys in self.alternatives.items()
+            },
             "source": self.source,
         }
 
@@ -74,7 +77,10 @@ class Assumed:
         keys = self.assumption.alternatives[self.value]
         # Keys are set in order. These come last, so that a table that the study sets does not undo
         # them.
-        return replace(point, set={key: value for key, value in point.set.items() if key not in keys} | dict(keys))
+        return replace(
+            point,
+            set={key: value for key, value in point.set.items() if key not in keys} | dict(keys),
+        )
 
 
 def read(folder: Path) -> list[Assumption]:
@@ -94,20 +100,40 @@ def chosen(study: str, every: Sequence[Assumption], options: Iterable[str]) -> l
     for option in options:
         name, equals, value = (part.strip() for part in option.partition("="))
         if not every:
-            raise ValueError(f"--assume {option}: the study {study} has no assumptions to choose from")
+            raise ValueError(
+                f"--assume {option}: the study {study} has no assumptions to choose from"
+            )
         if not equals or not name or not value:
-            raise ValueError(f"--assume {option}: expected NAME=VALUE, as in {every[0].name}={next(iter(every[0].alternatives))}")
+            raise ValueError(
+                f"--assume {option}: expected NAME=VALUE, as in {every[0].name}={next(iter(every[0].alternatives))}"
+            )
         if name not in known:
-            raise LookupError(f"--assume: {spelling.unknown(f'assumption of the study {study}', name, list(known))}")
+            raise LookupError(
+                f"--assume: {spelling.unknown(f'assumption of the study {study}', name, list(known))}"
+            )
         if value not in known[name].values:
-            raise LookupError(f"--assume: {spelling.unknown(f'value of {name}', value, known[name].values)}")
+            raise LookupError(
+                f"--assume: {spelling.unknown(f'value of {name}', value, known[name].values)}"
+            )
         if name in found:
             raise ValueError(f"--assume {option}: {name} is named twice")
         found[name] = value
-    return [Assumed(one, found[one.name]) for one in every if found.get(one.name, one.default) != one.default]
+    return [
+        Assumed(one, found[one.name])
+        for one in every
+        if found.get(one.name, one.default) != one.default
+    ]
 
 
 def in_words(assumed: Sequence[Assumed]) -> Words:
     """Returns the beginning of an answer: `Assuming connections = 4 (default: 16):`."""
-    each = [say("study.assumed", name=one.assumption.name, value=one.value, default=one.assumption.default) for one in assumed]
+    each = [
+        say(
+            "study.assumed",
+            name=one.assumption.name,
+            value=one.value,
+            default=one.assumption.default,
+        )
+        for one in assumed
+    ]
     return say("study.assuming", assumed=join(each, (" and ", "と ")))

@@ -85,10 +85,23 @@ class Ended:
     tables: str
 
     def to_dict(self) -> dict[str, Any]:
-        return {"part": self.part, "file": str(self.file), "simulated": self.simulated, "runs": self.runs, "tables": self.tables}
+        return {
+            "part": self.part,
+            "file": str(self.file),
+            "simulated": self.simulated,
+            "runs": self.runs,
+            "tables": self.tables,
+        }
 
 
-def run(series: Series, out: Path, *, quick: bool = False, fresh: bool = False, tell: Callable[[str], None] = print) -> Ended:
+def run(
+    series: Series,
+    out: Path,
+    *,
+    quick: bool = False,
+    fresh: bool = False,
+    tell: Callable[[str], None] = print,
+) -> Ended:
     """Simulates the runs without a line in `out/runs.csv`, one at a time. Starts with the shipped
     lines, or with an empty file if `fresh`."""
     file = out / (series.shipped.name if series.shipped else "runs.csv")

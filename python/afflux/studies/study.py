@@ -93,7 +93,9 @@ class Study(ABC):
     def of_files(self, scenario: Path | None, goals: Path | None) -> "Study":
         """Returns the study with the user's own files. Raises `ValueError` if its scenario cannot
         be replaced."""
-        raise ValueError(f"the study {self.name} has no scenario of your own: leave out --scenario and --goals (afflux study standard takes them)")
+        raise ValueError(
+            f"the study {self.name} has no scenario of your own: leave out --scenario and --goals (afflux study standard takes them)"
+        )
 
     @property
     def folder(self) -> str:
@@ -116,7 +118,11 @@ class Study(ABC):
         """Returns a part by name. Raises `LookupError` if it does not exist."""
         if found := find(self.parts, name):
             return found
-        raise LookupError(spelling.unknown(f"part of the study {self.name}", name, [part.name for part in self.parts]))
+        raise LookupError(
+            spelling.unknown(
+                f"part of the study {self.name}", name, [part.name for part in self.parts]
+            )
+        )
 
     def simulated(self, quick: bool, part: Slice | None = None) -> list[Point]:
         """Returns the points of the whole study or of a part, under the chosen assumptions."""
@@ -204,8 +210,16 @@ class Verdict:
             | {"ours": row.ours, "low": row.low, "high": row.high, "predicted": row.predicted}
             for row in self.rows
         ]
-        ran = ({"part": self.part} if self.part else {}) | ({"assumed": {one.assumption.name: one.value for one in self.assumed}} if self.assumed else {})
-        return {"study": self.study} | ran | {"rows": rows, "checks": [asdict(check) for check in self.checks]}
+        ran = ({"part": self.part} if self.part else {}) | (
+            {"assumed": {one.assumption.name: one.value for one in self.assumed}}
+            if self.assumed
+            else {}
+        )
+        return (
+            {"study": self.study}
+            | ran
+            | {"rows": rows, "checks": [asdict(check) for check in self.checks]}
+        )
 
 
 def place(study: Study, out: Path | None = None) -> Path:
@@ -241,14 +255,18 @@ def carry_out(
     study.place = out
     points = study.simulated(quick, part)
     if not points:
-        raise ValueError(f"no point of {part.name if part else study.name} is in the quick part: leave out --quick")
+        raise ValueError(
+            f"no point of {part.name if part else study.name} is in the quick part: leave out --quick"
+        )
     study.prepare(points)
     with opened(executor, jobs=jobs, address=address, storage=storage) as chosen:
         outcome = batch.run(points, of_points, fresh=fresh, watch=watch, executor=chosen)
     to = out / part.name if part else out
     durable.make_dir(to)
     designs = outcome.designs if outcome.results else Designs([])
-    rows, checks = (tuple(study.table(designs)), tuple(study.checks(designs))) if designs else ((), ())
+    rows, checks = (
+        (tuple(study.table(designs)), tuple(study.checks(designs))) if designs else ((), ())
+    )
     answer = study.answer(designs) if designs else None
     overview = study.overview(designs) if designs else []
     written = list(study.plots(designs, to)) if designs else []
@@ -258,7 +276,10 @@ def carry_out(
 
         page_answer = study.page_answer(designs)
         if assumed:
-            answer, page_answer = _under(assumed, answer), page_answer and replace(page_answer, head=join([assumed, page_answer.head]))
+            answer, page_answer = (
+                _under(assumed, answer),
+                page_answer and replace(page_answer, head=join([assumed, page_answer.head])),
+            )
         title = said(f"study.title.{study.name}", study.title)
         page = report.write(
             study.shown(designs),
@@ -269,7 +290,9 @@ def carry_out(
             tables=overview,
             metrics=study.measures(designs),
             against=study.against(designs),
-            checks=[report.Held(check.name, check.holds, check.value, check.bar) for check in checks],
+            checks=[
+                report.Held(check.name, check.holds, check.value, check.bar) for check in checks
+            ],
             figures=study.figures(designs),
             title=title,
         )
@@ -279,14 +302,30 @@ def carry_out(
     made = f"{study.name}{f' {part.name}' if part else ''}{''.join(f' --assume {one}' for one in study.assumed)}"
     if rows:
         written.append(_page(study, made, rows, checks, overview, to / "results.md"))
-    verdict = Verdict(study.name, rows, checks, answer, outcome, tuple(written), overview, part.name if part else None, tuple(study.assumed))
-    durable.write_text(to / "study.json", json.dumps(verdict.to_dict(), indent=1, ensure_ascii=False) + "\n")
+    verdict = Verdict(
+        study.name,
+        rows,
+        checks,
+        answer,
+        outcome,
+        tuple(written),
+        overview,
+        part.name if part else None,
+        tuple(study.assumed),
+    )
+    durable.write_text(
+        to / "study.json", json.dumps(verdict.to_dict(), indent=1, ensure_ascii=False) + "\n"
+    )
     return verdict
 
 
 def _under(assumed: Words, answer: str) -> Words:
     """Returns an answer whose first sentence names the changed assumptions."""
-    parts = answer.parts if isinstance(answer, Marked) else ((answer if isinstance(answer, Words) else Words(answer, answer), True),)
+    parts = (
+        answer.parts
+        if isinstance(answer, Marked)
+        else ((answer if isinstance(answer, Words) else Words(answer, answer), True),)
+    )
     return Marked.of([(join([assumed, parts[0][0]]), parts[0][1]), *parts[1:]])
 
 
@@ -301,25 +340,58 @@ def here(duration: str, cores: int) -> str:
     if found is None or cores == MEASURED_ON:
         return duration
     minutes = float(found[1]) * (60 if found[2] == "h" else 1) * MEASURED_ON / cores
-    return f"about {round(minutes / 60, 1):g} h" if minutes >= 90 else f"about {max(round(minutes), 1)} min"
+    return (
+        f"about {round(minutes / 60, 1):g} h"
+        if minutes >= 90
+        else f"about {max(round(minutes), 1)} min"
+    )
 
 
 def _published(rows: Sequence[Row]) -> list["Published"]:
     from ..report import Published
 
-    return [Published(row.what, row.theirs, row.ours, row.low, row.high, row.at_least, row.predicted, row.null, row.computed) for row in rows]
+    return [
+        Published(
+            row.what,
+            row.theirs,
+            row.ours,
+            row.low,
+            row.high,
+            row.at_least,
+            row.predicted,
+            row.null,
+            row.computed,
+        )
+        for row in rows
+    ]
 
 
-def _page(study: Study, made: str, rows: Sequence[Row], checks: Sequence[Check], overview: Sequence["Table"], to: Path) -> Path:
+def _page(
+    study: Study,
+    made: str,
+    rows: Sequence[Row],
+    checks: Sequence[Check],
+    overview: Sequence["Table"],
+    to: Path,
+) -> Path:
     """Writes the tables as a page that can be kept next to the README of the study."""
 
     def table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-        return "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *body))
+        return "\n".join(
+            "| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *body)
+        )
 
-    made_of = [table(one.head, one.rows) for one in overview] or [table(("", *HEAD[1:]), [cells(row) for row in rows])]
+    made_of = [table(one.head, one.rows) for one in overview] or [
+        table(("", *HEAD[1:]), [cells(row) for row in rows])
+    ]
     numbers = "\n\n".join(made_of)
-    held = table(("", "holds", "value", "bar"), [(c.name, "yes" if c.holds else "**no**", number(c.value), number(c.bar)) for c in checks])
-    return durable.write_text(to, f"# {study.title}\n\nMade by `afflux study {made}`.\n\n{numbers}\n\n{held}\n")
+    held = table(
+        ("", "holds", "value", "bar"),
+        [(c.name, "yes" if c.holds else "**no**", number(c.value), number(c.bar)) for c in checks],
+    )
+    return durable.write_text(
+        to, f"# {study.title}\n\nMade by `afflux study {made}`.\n\n{numbers}\n\n{held}\n"
+    )
 
 
 #: Columns of the table of rows.
@@ -328,14 +400,33 @@ HEAD = ("", *ROLES, "ours", "interval", "error", "null model")
 
 def cells(row: Row) -> tuple[str, ...]:
     """Returns the cells of a row."""
-    error = _off(row.ours / row.theirs) if row.ours is not None and row.theirs and not row.at_least else "–"
-    interval = f"{number(row.low)} – {number(row.high)}" if row.low is not None and row.high is not None else "–"
-    null = f"{number(row.null)} ({_off(row.null / row.theirs)})" if row.null is not None and row.theirs else "–"
+    error = (
+        _off(row.ours / row.theirs)
+        if row.ours is not None and row.theirs and not row.at_least
+        else "–"
+    )
+    interval = (
+        f"{number(row.low)} – {number(row.high)}"
+        if row.low is not None and row.high is not None
+        else "–"
+    )
+    null = (
+        f"{number(row.null)} ({_off(row.null / row.theirs)})"
+        if row.null is not None and row.theirs
+        else "–"
+    )
     shown = f"≥ {number(row.theirs)}" if row.at_least else number(row.theirs)
     if row.theirs is None and not row.predicted:
         # A parameter was fitted to a statement without a number.
         shown = "yes"
-    return row.what, *(shown if role == row.role else "–" for role in ROLES), number(row.ours), interval, error, null
+    return (
+        row.what,
+        *(shown if role == row.role else "–" for role in ROLES),
+        number(row.ours),
+        interval,
+        error,
+        null,
+    )
 
 
 def _off(ratio: float) -> str:
@@ -348,4 +439,6 @@ def number(value: Any) -> str:
 
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "–" if value is None else str(value)
-    return f"{value:,}" if isinstance(value, int) else ("-" if value < 0 else "") + digits(abs(value))
+    return (
+        f"{value:,}" if isinstance(value, int) else ("-" if value < 0 else "") + digits(abs(value))
+    )

@@ -28,11 +28,18 @@ def find(name: str) -> Template:
     """Returns the template of this name. Raises `LookupError`."""
     path = FILES / f"{name}.toml"
     if path not in FILES.glob("*.toml"):
-        raise LookupError(spelling.unknown("template", name, [template.name for template in every()]))
+        raise LookupError(
+            spelling.unknown("template", name, [template.name for template in every()])
+        )
     return _read(path)
 
 
 def _read(path: Path) -> Template:
     text = path.read_text(encoding="utf-8")
     goals = FILES / "goals" / path.name
-    return Template(path.stem, text.partition("\n")[0].removeprefix("# "), text, goals.read_text(encoding="utf-8") if goals.is_file() else None)
+    return Template(
+        path.stem,
+        text.partition("\n")[0].removeprefix("# "),
+        text,
+        goals.read_text(encoding="utf-8") if goals.is_file() else None,
+    )

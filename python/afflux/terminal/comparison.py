@@ -15,7 +15,9 @@ from .drawing import answer, table, zeros
 from .explanation import change
 
 
-def comparison(found: Comparison, causes: Mapping[str, split.Comparison | None], width: int) -> Iterator[RenderableType]:
+def comparison(
+    found: Comparison, causes: Mapping[str, split.Comparison | None], width: int
+) -> Iterator[RenderableType]:
     """Output of `afflux compare`: the answer, all metrics, and the parts of the difference in mean completion time."""
     yield answer(found.sentence())
     shown = settings.short_names([found.baseline, *found.designs])
@@ -31,12 +33,16 @@ def comparison(found: Comparison, causes: Mapping[str, split.Comparison | None],
         yield Text(f"note: {note}", style="dim")
 
 
-def _against(found: Comparison, design: str, shown: Mapping[str, str], chosen: Sequence[Difference]) -> Iterator[RenderableType]:
+def _against(
+    found: Comparison, design: str, shown: Mapping[str, str], chosen: Sequence[Difference]
+) -> Iterator[RenderableType]:
     baseline, name = shown[found.baseline], shown[design]
     yield from differences(f"{name} against {baseline}", baseline, name, chosen)
 
 
-def differences(title: str, baseline: str, design: str, found: Sequence[Difference]) -> Iterator[RenderableType]:
+def differences(
+    title: str, baseline: str, design: str, found: Sequence[Difference]
+) -> Iterator[RenderableType]:
     """Renders a table with a line per metric. Established differences are bold."""
     colours = {"better": "green", "worse": "red"}
     made = table(title, "", baseline, design, "change", "95 % interval", "verdict", labels=[-1])
@@ -45,7 +51,14 @@ def differences(title: str, baseline: str, design: str, found: Sequence[Differen
         if d.metric.title in zero:
             continue
         difference = "0" if d.verdict == SAME else changes.by(d)
-        row = (d.metric.title, d.metric.show(d.baseline_mean), d.metric.show(d.design_mean), difference, changes.interval(d), _verdict(d))
+        row = (
+            d.metric.title,
+            d.metric.show(d.baseline_mean),
+            d.metric.show(d.design_mean),
+            difference,
+            changes.interval(d),
+            _verdict(d),
+        )
         style = colours.get(d.verdict, "dim" if d.verdict == SAME else "")
         made.add_row(*row, style=f"bold {style}" if d.established else style)
     yield made
@@ -58,7 +71,9 @@ def verdicts(found: Comparison) -> Iterator[RenderableType]:
     metrics = found.asked or [metric for metric in SHORT if not metric.counter]
     shown = settings.short_names([found.baseline, *found.designs])
     for design in found.designs:
-        yield from _against(found, design, shown, [d for d in found.of(design) if d.metric in metrics])
+        yield from _against(
+            found, design, shown, [d for d in found.of(design) if d.metric in metrics]
+        )
     if found.notes:
         yield Text()
     for note in found.notes:

@@ -36,10 +36,16 @@ def values(key: str) -> list[str]:
         if part.isdecimal():
             nodes = [node["items"] for node in choices if isinstance(node.get("items"), dict)]
         else:
-            nodes = [node["properties"][part] for node in choices if part in node.get("properties", {})]
+            nodes = [
+                node["properties"][part] for node in choices if part in node.get("properties", {})
+            ]
     found: dict[str, None] = {}
     for choice in (choice for node in nodes for choice in _choices(node, schema)):
-        for value in [*choice.get("enum", ()), *([choice["const"]] if "const" in choice else ()), *((True, False) if choice.get("type") == "boolean" else ())]:
+        for value in [
+            *choice.get("enum", ()),
+            *([choice["const"]] if "const" in choice else ()),
+            *((True, False) if choice.get("type") == "boolean" else ()),
+        ]:
             found[value if isinstance(value, str) else json.dumps(value)] = None
     return list(found)
 
@@ -100,7 +106,10 @@ def whole_words() -> Iterator[None]:
         yield
         return
     line = os.environ.get("COMP_WORDS", "")
-    words, place = line.split("\n") if "\n" in line else line.split(), int(os.environ.get("COMP_CWORD", "0"))
+    words, place = (
+        line.split("\n") if "\n" in line else line.split(),
+        int(os.environ.get("COMP_CWORD", "0")),
+    )
     joined, current = _joined(words, place)
     os.environ["COMP_WORDS"], os.environ["COMP_CWORD"] = "\n".join(joined), str(current)
     before = joined[current].rpartition("=")[0] if current < len(joined) and "=" in words else ""
@@ -109,7 +118,12 @@ def whole_words() -> Iterator[None]:
         with contextlib.redirect_stdout(printed):
             yield
     finally:
-        print("\n".join(line.removeprefix(f"{before}=") if before else line for line in printed.getvalue().splitlines()))
+        print(
+            "\n".join(
+                line.removeprefix(f"{before}=") if before else line
+                for line in printed.getvalue().splitlines()
+            )
+        )
 
 
 def _joined(words: list[str], place: int) -> tuple[list[str], int]:

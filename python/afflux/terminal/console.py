@@ -34,7 +34,9 @@ INPUT = "Input"
 
 def example(*lines: str) -> str:
     """Returns the end of a command's help with its examples."""
-    return f"[bold]Example{'s' if len(lines) > 1 else ''}[/bold]\n\n" + "\n\n".join(f"[cyan]{line}[/cyan]" for line in map(escape, lines))
+    return f"[bold]Example{'s' if len(lines) > 1 else ''}[/bold]\n\n" + "\n\n".join(
+        f"[cyan]{line}[/cyan]" for line in map(escape, lines)
+    )
 
 
 @contextmanager
@@ -49,14 +51,27 @@ def failures(failed: int = FAILED) -> Iterator[None]:
         raise typer.Exit(WRONG) from None
     except OSError as error:
         complain(error)
-        raise typer.Exit(WRONG if (error.filename is not None and error.errno in _NAMED_WRONGLY) or error.errno is None else failed) from None
+        raise typer.Exit(
+            WRONG
+            if (error.filename is not None and error.errno in _NAMED_WRONGLY) or error.errno is None
+            else failed
+        ) from None
     except (_core.Error, MemoryError) as error:
         complain(error)
         raise typer.Exit(failed) from None
 
 
 #: System error codes that come from a file name that the user gave.
-_NAMED_WRONGLY = {errno.EACCES, errno.EEXIST, errno.EINVAL, errno.EIO, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOENT}
+_NAMED_WRONGLY = {
+    errno.EACCES,
+    errno.EEXIST,
+    errno.EINVAL,
+    errno.EIO,
+    errno.EISDIR,
+    errno.ELOOP,
+    errno.ENAMETOOLONG,
+    errno.ENOENT,
+}
 _NAMED_WRONGLY |= {errno.ENOTDIR, errno.EPERM, errno.EROFS}
 
 
@@ -67,7 +82,9 @@ def _note_unchecked() -> Iterator[None]:
     with warnings.catch_warnings():
         others = warnings.showwarning
 
-        def collect(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+        def collect(
+            message: Warning | str, category: type[Warning], *rest: Any, **more: Any
+        ) -> None:
             if issubclass(category, UncheckedResult):
                 unchecked.append(str(message))
             else:
@@ -80,13 +97,22 @@ def _note_unchecked() -> Iterator[None]:
         finally:
             if unchecked:
                 more = f" and {len(unchecked) - 1} more have" if len(unchecked) > 1 else " has"
-                print(f"note: {unchecked[0]}{more} no digests (written by an older version): its files were not checked", file=sys.stderr)
+                print(
+                    f"note: {unchecked[0]}{more} no digests (written by an older version): its files were not checked",
+                    file=sys.stderr,
+                )
 
 
 #: Replacements of characters that a terminal would obey or hide: pictures for control characters,
 #: and a mark for changes of the writing direction.
-_PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"} | {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
-_PICTURES |= dict.fromkeys([0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
+_PICTURES = (
+    {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
+    | {0x7F: 0x2421}
+    | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+)
+_PICTURES |= dict.fromkeys(
+    [0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD
+)
 
 
 #: JSON escapes of the characters in `_PICTURES` that JSON itself does not escape. (JSON ends lines
@@ -127,7 +153,10 @@ def warn(warnings: Iterable[object], strict: bool = False) -> None:
 
 def complain(error: object) -> None:
     """Prints an error as a line on stderr, without system error numbers."""
-    print(f"error: {visible(plain.words(error if isinstance(error, BaseException) else str(error)))}", file=sys.stderr)
+    print(
+        f"error: {visible(plain.words(error if isinstance(error, BaseException) else str(error)))}",
+        file=sys.stderr,
+    )
 
 
 def note(text: object, mark: str = "note: ") -> None:
@@ -167,7 +196,11 @@ def show(parts: Iterable[RenderableType], *, paged: bool = False) -> None:
 
 def _console(*, colours: bool) -> Console:
     # Markup is off, so that a name such as [bold] stays text.
-    console = Console(highlight=False, markup=False) if colours else Console(highlight=False, markup=False, color_system=None)
+    console = (
+        Console(highlight=False, markup=False)
+        if colours
+        else Console(highlight=False, markup=False, color_system=None)
+    )
     console.push_render_hook(_Visible())
     return console
 
@@ -210,7 +243,9 @@ def write_files(files: Mapping[Path, Writer], force: bool) -> None:
     """Writes output files, all or none. Raises `ValueError` if one exists and `force` is not set.
     Raises it with `force` too if the command reads the file or the file belongs to a result."""
     own.refuse_parts(files)
-    delivery.deliver(files, force, [each for path in _read.get() for each in (path, *toml.named(path))])
+    delivery.deliver(
+        files, force, [each for path in _read.get() for each in (path, *toml.named(path))]
+    )
 
 
 #: Files that the running command was given.
@@ -225,7 +260,11 @@ def reading(params: Iterable[Any], values: Mapping[str, Any]) -> Iterator[None]:
     for param in params:
         if param.param_type_name == "argument" or getattr(param, "rich_help_panel", None) == INPUT:
             value = values.get(param.name)
-            paths += [one for one in (value if isinstance(value, list | tuple) else [value]) if isinstance(one, Path)]
+            paths += [
+                one
+                for one in (value if isinstance(value, list | tuple) else [value])
+                if isinstance(one, Path)
+            ]
     before = _read.set(paths)
     try:
         yield

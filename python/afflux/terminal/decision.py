@@ -25,4 +25,7 @@ def decision(found: Decision, dir: Path) -> Iterator[RenderableType]:
         notes = [*found.outcome.notes]
     for note in notes:
         yield Text(f"note: {note}", style="dim")
-    yield Text(f"written to {dir / 'decision.json'}, {dir / 'report.html'}, {found.outcome.dir}", style="dim")
+    yield Text(
+        f"written to {dir / 'decision.json'}, {dir / 'report.html'}, {found.outcome.dir}",
+        style="dim",
+    )

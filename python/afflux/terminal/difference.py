@@ -19,10 +19,18 @@ def difference(found: Diff) -> Iterator[RenderableType]:
     if found.execution:
         yield _keys("Keys that change no result", found, found.execution)
     if found.files and not all(file.same for file in found.files):
-        made = table("Files of the results", "file", "rows", "columns", "SHA-256", "difference", words=[-1])
+        made = table(
+            "Files of the results", "file", "rows", "columns", "SHA-256", "difference", words=[-1]
+        )
         for file in found.files:
-            cells = (_change(file.rows_a, file.rows_b), _change(file.columns_a, file.columns_b), _change(_short(file.hash_a), _short(file.hash_b)))
-            made.add_row(file.name, *cells, _difference(found, file), style="dim" if file.same else "")
+            cells = (
+                _change(file.rows_a, file.rows_b),
+                _change(file.columns_a, file.columns_b),
+                _change(_short(file.hash_a), _short(file.hash_b)),
+            )
+            made.add_row(
+                file.name, *cells, _difference(found, file), style="dim" if file.same else ""
+            )
         yield made
     if found.first_flow:
         yield from _flow(found, found.first_flow)
@@ -46,7 +54,9 @@ def _answer(found: Diff) -> str:
 def _keys(title: str, found: Diff, keys: tuple[Key, ...]) -> RenderableType:
     made = table(title, "key", found.a, found.b, words=[1, 2])
     for key in keys:
-        made.add_row(key.key, *("–" if value is None else settings.shown(value) for value in (key.a, key.b)))
+        made.add_row(
+            key.key, *("–" if value is None else settings.shown(value) for value in (key.a, key.b))
+        )
     return made
 
 
@@ -61,7 +71,13 @@ def _change(a: object, b: object) -> str:
 
 
 def _shown(value: Any) -> str:
-    return "–" if value is None else text.count(value) if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    return (
+        "–"
+        if value is None
+        else text.count(value)
+        if isinstance(value, int) and not isinstance(value, bool)
+        else str(value)
+    )
 
 
 def _difference(found: Diff, file: File) -> str:
@@ -72,7 +88,11 @@ def _difference(found: Diff, file: File) -> str:
     if file.rows_a is None:
         return "counters" if file.name.endswith(".json") else "content"
     parts = ["number of rows"] if file.rows_a != file.rows_b else []
-    parts += [f"only in {side}: {', '.join(columns)}" for columns, side in ((file.only_a, found.a), (file.only_b, found.b)) if columns]
+    parts += [
+        f"only in {side}: {', '.join(columns)}"
+        for columns, side in ((file.only_a, found.a), (file.only_b, found.b))
+        if columns
+    ]
     if file.different:
         parts.append(f"{plural(file.rows_different, 'row')} in {', '.join(file.different)}")
     return "; ".join(parts)

@@ -66,7 +66,10 @@ class Fitted(Table):
         if _together(widest) <= room:
             yield from super().__rich_console__(console, options)
             return
-        least = [self._least(console, options, column, width) for column, width in zip(self.columns, widest, strict=True)]
+        least = [
+            self._least(console, options, column, width)
+            for column, width in zip(self.columns, widest, strict=True)
+        ]
         places = list(range(len(self.columns)))
         if _together(least) > room:
             places = [place for place in places if place not in self.extras]
@@ -83,22 +86,34 @@ class Fitted(Table):
         for part, chosen in enumerate(self._parts(names, places[self.names :], least, room)):
             if part:
                 yield from Text().__rich_console__(console, options)
-            yield from self._of(chosen, widest, least, room, first=part == 0).__rich_console__(console, options)
+            yield from self._of(chosen, widest, least, room, first=part == 0).__rich_console__(
+                console, options
+            )
 
     def _broken_labels(self, places: Sequence[int], least: list[int], room: int) -> list[int]:
         """Returns the widths with names and labels wrapped between their words, as far as needed
         for one table with all columns. Returns `least` if wrapping does not suffice for that."""
         excess, made = _together([least[place] for place in places]) - room, list(least)
-        labels = [place for place in places if self.columns[place].justify == "left" and place not in self.extras]
+        labels = [
+            place
+            for place in places
+            if self.columns[place].justify == "left" and place not in self.extras
+        ]
         for place in sorted(labels, key=lambda place: -least[place]):
             column = self.columns[place]
             words = [word for cell in column.cells for word in str(cell).split()]
             head = _narrowest(column.header) if isinstance(column.header, str) else least[place]
-            made[place] = max(min(least[place], max(map(cell_len, words), default=0)), head, least[place] - max(excess, 0))
+            made[place] = max(
+                min(least[place], max(map(cell_len, words), default=0)),
+                head,
+                least[place] - max(excess, 0),
+            )
             excess -= least[place] - made[place]
         return made if excess <= 0 else least
 
-    def _parts(self, names: list[int], others: list[int], least: list[int], room: int) -> Iterator[list[int]]:
+    def _parts(
+        self, names: list[int], others: list[int], least: list[int], room: int
+    ) -> Iterator[list[int]]:
         """Splits the columns into tables. Prefers few tables, then few tables with a single column
         next to the names, then tables of about equal width."""
 
@@ -114,36 +129,68 @@ class Fitted(Table):
                 if width > room and end > start + 1:
                     break
                 tables, lone, squares, ends = best(end)
-                found.append((tables + 1, lone + (end == start + 1), squares + width**2, (end, *ends)))
+                found.append(
+                    (tables + 1, lone + (end == start + 1), squares + width**2, (end, *ends))
+                )
             return min(found)
 
         ends = best(0)[3]
         for start, end in zip((0, *ends[:-1]), ends, strict=True):
             yield [*names, *others[start:end]]
 
-    def _of(self, chosen: list[int], widest: list[int], least: list[int], room: int, *, first: bool) -> Table:
+    def _of(
+        self, chosen: list[int], widest: list[int], least: list[int], room: int, *, first: bool
+    ) -> Table:
         """Returns a table of the chosen columns. Spare width goes, from the left, to columns that
         are narrower than their widest cell."""
         left = room - _together([least[place] for place in chosen])
-        made = Table(title=self.title if first else "", title_justify=self.title_justify, title_style=self.title_style, show_header=self.show_header)
+        made = Table(
+            title=self.title if first else "",
+            title_justify=self.title_justify,
+            title_style=self.title_style,
+            show_header=self.show_header,
+        )
         _plain(made)
         for index, place in enumerate(chosen):
             width = min(least[place] + max(left, 0), widest[place])
             left -= width - least[place]
             column = self.columns[place]
-            head = _broken(column.header, width) if isinstance(column.header, str) else column.header
-            made.columns.append(replace(column, header=head, width=width, min_width=None, no_wrap=False, overflow="fold", _index=index))
+            head = (
+                _broken(column.header, width) if isinstance(column.header, str) else column.header
+            )
+            made.columns.append(
+                replace(
+                    column,
+                    header=head,
+                    width=width,
+                    min_width=None,
+                    no_wrap=False,
+                    overflow="fold",
+                    _index=index,
+                )
+            )
         made.rows = self.rows
         return made
 
     def _natural(self, console: Console, options: ConsoleOptions, column: Column) -> int:
         # The width may exceed the terminal's. Padding is not included.
         free = options.update(max_width=10_000)
-        return max(Measurement.get(console, free, cell).maximum for cell in (column.header, *column.cells, ""))
+        return max(
+            Measurement.get(console, free, cell).maximum
+            for cell in (column.header, *column.cells, "")
+        )
 
-    def _least(self, console: Console, options: ConsoleOptions, column: Column, natural: int) -> int:
+    def _least(
+        self, console: Console, options: ConsoleOptions, column: Column, natural: int
+    ) -> int:
         """Returns the width at which every cell is whole and the head is wrapped into few lines."""
-        cells = max((Measurement.get(console, options.update(max_width=10_000), cell).maximum for cell in column.cells), default=0)
+        cells = max(
+            (
+                Measurement.get(console, options.update(max_width=10_000), cell).maximum
+                for cell in column.cells
+            ),
+            default=0,
+        )
         head = _narrowest(column.header) if isinstance(column.header, str) else natural
         words = not column.no_wrap and column._index >= self.names
         return max(min(cells, PROSE) if words else cells, min(head, natural))
@@ -161,7 +208,11 @@ _WORD = 14
 def _narrowest(head: str) -> int:
     """Returns the least width at which a head takes at most five lines and its words are whole."""
     longest = min(max((len(word.rstrip()) for word in _pieces(head)), default=0), PROSE)
-    return next(width for width in range(max(longest, 1), len(head) + 2) if len(_broken(head, width).split("\n")) <= 5)
+    return next(
+        width
+        for width in range(max(longest, 1), len(head) + 2)
+        if len(_broken(head, width).split("\n")) <= 5
+    )
 
 
 def _pieces(head: str) -> Iterator[str]:
@@ -182,10 +233,23 @@ def _broken(head: str, width: int) -> str:
 
 
 def _plain(made: Table) -> None:
-    made.box, made.header_style, made.show_edge, made.pad_edge, made.padding = box.SIMPLE_HEAD, "dim", False, False, (0, 1, 0, 0)
+    made.box, made.header_style, made.show_edge, made.pad_edge, made.padding = (
+        box.SIMPLE_HEAD,
+        "dim",
+        False,
+        False,
+        (0, 1, 0, 0),
+    )
 
 
-def table(title: str, *columns: str, left: int = 1, words: Sequence[int] = (), labels: Sequence[int] = (), extras: Sequence[int] = ()) -> Fitted:
+def table(
+    title: str,
+    *columns: str,
+    left: int = 1,
+    words: Sequence[int] = (),
+    labels: Sequence[int] = (),
+    extras: Sequence[int] = (),
+) -> Fitted:
     """Returns a plain table. The first `left` columns name the row and are aligned left, numbers
     are aligned right.
 
@@ -196,9 +260,15 @@ def table(title: str, *columns: str, left: int = 1, words: Sequence[int] = (), l
     _plain(made)
     made.names = left
     made.extras = tuple(place % len(columns) for place in extras)
-    prose, aligned = ({place % len(columns) for place in places} for places in (words, (*words, *labels, *extras)))
+    prose, aligned = (
+        {place % len(columns) for place in places} for places in (words, (*words, *labels, *extras))
+    )
     for place, column in enumerate(columns):
-        made.add_column(column, justify="left" if place < left or place in aligned else "right", no_wrap=place not in prose)
+        made.add_column(
+            column,
+            justify="left" if place < left or place in aligned else "right",
+            no_wrap=place not in prose,
+        )
     return made
 
 
@@ -236,13 +306,22 @@ def diverging(value: int, most: int, width: int, colour: str) -> Text:
     half = (width - 1) // 2
     length = round(abs(value) / most * half) if most else 0
     # A nonzero value too small for a block is drawn as a thin line.
-    less, more = ("█" * length or "▕", "") if value < 0 else ("", "█" * length or "▏") if value > 0 else ("", "")
+    less, more = (
+        ("█" * length or "▕", "")
+        if value < 0
+        else ("", "█" * length or "▏")
+        if value > 0
+        else ("", "")
+    )
     return Text(less.rjust(half), style=colour).append("│", style="dim").append(more, style=colour)
 
 
 def legend(labels: Sequence[str]) -> Text:
     """Returns the letters of stacked bars with their labels."""
-    return Text("  ").join(Text.assemble((LETTERS[label], _on(label)), (f"\N{NO-BREAK SPACE}{label}", "dim")) for label in labels)
+    return Text("  ").join(
+        Text.assemble((LETTERS[label], _on(label)), (f"\N{NO-BREAK SPACE}{label}", "dim"))
+        for label in labels
+    )
 
 
 def _on(label: str) -> str:
@@ -268,7 +347,9 @@ def answer(words: str) -> Text:
     if not isinstance(words, Marked):
         return Text(words, style="bold")
     between = "\n" if len(words) > _PARAGRAPH and len(words.parts) > 1 else " "
-    return Text(between).join(Text(part, style="bold" if bold else "") for part, bold in words.parts)
+    return Text(between).join(
+        Text(part, style="bold" if bold else "") for part, bold in words.parts
+    )
 
 
 def plural(number: int, noun: str, ending: str = "s") -> str:

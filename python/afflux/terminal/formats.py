@@ -19,16 +19,31 @@ def show_help(group: Any, context: Any, commands: Sequence[Any]) -> None:
     console = Console(highlight=False)
     options = {command.name: _options(command, context) for command in commands}
     common = _common(list(options.values()))
-    console.print(Text.assemble("\n ", ("Usage: ", "bold yellow"), (f"{context.command_path} FORMAT [OPTIONS] …", "bold")))
+    console.print(
+        Text.assemble(
+            "\n ",
+            ("Usage: ", "bold yellow"),
+            (f"{context.command_path} FORMAT [OPTIONS] …", "bold"),
+        )
+    )
     console.print(Text(f"\n {group.help}\n"))
     for panel in dict.fromkeys(command.rich_help_panel for command in commands):
-        parts = [_format(command, options[command.name], common) for command in commands if command.rich_help_panel == panel]
+        parts = [
+            _format(command, options[command.name], common)
+            for command in commands
+            if command.rich_help_panel == panel
+        ]
         console.print(_panel(panel, Group(*parts)))
     rows = []
     for names, help in common.items():
         lacking = [name for name, of_format in options.items() if names not in dict(of_format)]
         rows.append((names, help + (f" Not for {', '.join(lacking)}." if lacking else "")))
-    rows.append(("-h, --help", f"Show this help, or that of a format with an example: {context.command_path} {commands[0].name} --help."))
+    rows.append(
+        (
+            "-h, --help",
+            f"Show this help, or that of a format with an example: {context.command_path} {commands[0].name} --help.",
+        )
+    )
     console.print(_panel("Common options", _grid(rows)))
 
 
@@ -37,10 +52,18 @@ def _panel(title: str, content: Any) -> Panel:
 
 
 def _format(command: Any, options: Sequence[_Row], common: dict[str, str]) -> Group:
-    arguments = " ".join(param.metavar + "…" * (param.nargs != 1) for param in command.params if param.param_type_name == "argument")
+    arguments = " ".join(
+        param.metavar + "…" * (param.nargs != 1)
+        for param in command.params
+        if param.param_type_name == "argument"
+    )
     head = Text.assemble((command.name, "bold cyan"), " ", (arguments, "yellow"))
     own = [row for row in options if common.get(row[0]) != row[1]]
-    return Group(head, Padding(Text.from_markup(command.help or ""), (0, 0, 0, 2)), *([_grid(own, indent=2)] if own else []))
+    return Group(
+        head,
+        Padding(Text.from_markup(command.help or ""), (0, 0, 0, 2)),
+        *([_grid(own, indent=2)] if own else []),
+    )
 
 
 def _grid(rows: Sequence[_Row], indent: int = 0) -> Padding:
@@ -61,9 +84,16 @@ def _options(command: Any, context: Any) -> list[_Row]:
         if not param.is_flag:
             names += f" {param.metavar or param.name.upper()}"
         default = param.show_default if isinstance(param.show_default, str) else None
-        if default is None and not param.is_flag and param.show_default is not False and isinstance(param.default, str | int | float):
+        if (
+            default is None
+            and not param.is_flag
+            and param.show_default is not False
+            and isinstance(param.default, str | int | float)
+        ):
             default = str(param.default)
-        rows.append((names, (param.help or "") + (escape(f" [default: {default}]") if default else "")))
+        rows.append(
+            (names, (param.help or "") + (escape(f" [default: {default}]") if default else ""))
+        )
     return rows
 
 
@@ -72,5 +102,7 @@ def _common(every: Sequence[Sequence[_Row]]) -> dict[str, str]:
     common: dict[str, str] = {}
     for names in dict.fromkeys(names for rows in every for names, _ in rows):
         if any(option in names for option in ("--out", "--force", "--json")):
-            common[names] = Counter(help for rows in every for name, help in rows if name == names).most_common(1)[0][0]
+            common[names] = Counter(
+                help for rows in every for name, help in rows if name == names
+            ).most_common(1)[0][0]
     return common

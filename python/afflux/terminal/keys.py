@@ -31,7 +31,9 @@ def shown(one: Key | Table, kinds: list[str]) -> Iterator[RenderableType]:
 
 
 def _titled(path: str, kinds: list[str]) -> str:
-    return path + (f" with kind = {', '.join(f'{chr(34)}{kind}{chr(34)}' for kind in kinds)}" if kinds else "")
+    return path + (
+        f" with kind = {', '.join(f'{chr(34)}{kind}{chr(34)}' for kind in kinds)}" if kinds else ""
+    )
 
 
 def _key(key: Key, kinds: list[str]) -> Iterator[RenderableType]:
@@ -56,7 +58,9 @@ def _key(key: Key, kinds: list[str]) -> Iterator[RenderableType]:
             grid.add_row(name, Text(str(text)))
     yield Padding(grid, (0, 0, 1, 2))
     if any(text for _, text in key.type.choices):
-        yield from _list([(toml.value(value), " ".join(text.split())) for value, text in key.type.choices])
+        yield from _list(
+            [(toml.value(value), " ".join(text.split())) for value, text in key.type.choices]
+        )
 
 
 def models(key: Key) -> list[Any]:
@@ -79,7 +83,9 @@ def _keys(table: Table, place: str) -> Iterator[RenderableType]:
         grid.add_row(key.name, Text(_short(key)), Text(_cut(facts.default(key))))
     yield Padding(grid, (0, 0, 1, 2))
     if table.kinds:
-        yield Text(f"Kinds of {place}; `afflux schema {place}.KIND` lists the other keys", style="bold")
+        yield Text(
+            f"Kinds of {place}; `afflux schema {place}.KIND` lists the other keys", style="bold"
+        )
         yield from _list([(kind, _sentence(text)) for kind, text in table.kinds.items()])
 
 
@@ -97,7 +103,9 @@ def _short(key: Key) -> str:
     are few."""
     words = [re.split(r"[:;]", word)[0] for word in key.type.words]
     choices = " or ".join(toml.value(value) for value, _ in key.type.choices)
-    return " or ".join(words).replace("one of these words", choices if key.name != "kind" and len(choices) <= LONG else "a word")
+    return " or ".join(words).replace(
+        "one of these words", choices if key.name != "kind" and len(choices) <= LONG else "a word"
+    )
 
 
 def _cut(text: str) -> str:
@@ -120,7 +128,12 @@ def _paragraphs(text: str) -> Text:
 def described(one: Key | Table, kinds: list[str]) -> dict[str, Any]:
     """Returns, for `--json`, the information that `shown` renders."""
     if isinstance(one, Table):
-        return {"path": one.place, "kind": one.kind, "text": " ".join(one.text.split()), "keys": [_described(key) for key in one.keys]} | _kinds(one)
+        return {
+            "path": one.place,
+            "kind": one.kind,
+            "text": " ".join(one.text.split()),
+            "keys": [_described(key) for key in one.keys],
+        } | _kinds(one)
     tables = [document().by_definition[name] for name in one.type.tables]
     inner = {"keys": [_described(key) for table in tables for key in table.keys]} if tables else {}
     for table in tables:
@@ -129,7 +142,11 @@ def described(one: Key | Table, kinds: list[str]) -> dict[str, Any]:
 
 
 def _kinds(table: Table) -> dict[str, Any]:
-    return {"kinds": {kind: " ".join(text.split()) for kind, text in table.kinds.items()}} if table.kinds else {}
+    return (
+        {"kinds": {kind: " ".join(text.split()) for kind, text in table.kinds.items()}}
+        if table.kinds
+        else {}
+    )
 
 
 def _described(key: Key) -> dict[str, Any]:

@@ -43,7 +43,9 @@ def show(text: str, pager: str) -> None:
     # ignored signal.
     before = signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
-        with subprocess.Popen(pager, shell=True, stdin=subprocess.PIPE, env=os.environ | {"LESS": _options()}) as process:
+        with subprocess.Popen(
+            pager, shell=True, stdin=subprocess.PIPE, env=os.environ | {"LESS": _options()}
+        ) as process:
             assert process.stdin is not None
             try:
                 process.stdin.write(text.encode(errors="replace"))

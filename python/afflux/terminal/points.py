@@ -21,17 +21,29 @@ def sweep(found: Sweep, asked: Sequence[Metric] = ()) -> Iterator[RenderableType
     every = found.combinations
     for metric in asked:
         if found.outcome.results and all(row.get(metric.name) is None for row in rows):
-            raise ValueError(f"--metric: no point has {metric.name}: {found.path} has all that there are as columns")
+            raise ValueError(
+                f"--metric: no point has {metric.name}: {found.path} has all that there are as columns"
+            )
     shown = list(asked) or [metric for metric in SHORT if any(row.get(metric.name) for row in rows)]
     keys = settings.short(found.keys)
     failures = any(one.failed for one in every)
     titles = [*keys, *(metric.title for metric in shown), *([""] if failures else [])]
-    made = table(f"{plural(len(rows), 'point')}, {plural(len(seeds), 'seed')}", *titles, left=len(keys), labels=[-1] if failures else [])
+    made = table(
+        f"{plural(len(rows), 'point')}, {plural(len(seeds), 'seed')}",
+        *titles,
+        left=len(keys),
+        labels=[-1] if failures else [],
+    )
     for one in every:
         values = [one.means.get(metric.name) for metric in shown]
-        cells = ["–" if value is None else metric.show(value.mean) for metric, value in zip(shown, values, strict=True)]
+        cells = [
+            "–" if value is None else metric.show(value.mean)
+            for metric, value in zip(shown, values, strict=True)
+        ]
         failed = f"{one.failed} failed" if one.failed else ""
-        made.add_row(*[*_names(one), *cells, failed][: len(titles)], style="" if one.finished else "red")
+        made.add_row(
+            *[*_names(one), *cells, failed][: len(titles)], style="" if one.finished else "red"
+        )
     yield made
     if len(seeds) > 1:
         yield from _intervals(every, keys, [metric for metric in shown if not metric.counter])
@@ -42,18 +54,34 @@ def sweep(found: Sweep, asked: Sequence[Metric] = ()) -> Iterator[RenderableType
     yield Text(f"means over seeds; every point is in {found.path}{means}", style="dim")
 
 
-def _intervals(every: Sequence[Combination], keys: Sequence[str], shown: Sequence[Metric]) -> Iterator[RenderableType]:
+def _intervals(
+    every: Sequence[Combination], keys: Sequence[str], shown: Sequence[Metric]
+) -> Iterator[RenderableType]:
     """Renders a line per combination with the 95 % intervals of its means."""
     if not shown:
         return
-    made = table("95 % intervals of these means", *keys, *(metric.title for metric in shown), left=len(keys))
+    made = table(
+        "95 % intervals of these means", *keys, *(metric.title for metric in shown), left=len(keys)
+    )
     for one in every:
-        made.add_row(*_names(one), *("exact" if one.deterministic else _interval(metric, one.means.get(metric.name)) for metric in shown))
+        made.add_row(
+            *_names(one),
+            *(
+                "exact" if one.deterministic else _interval(metric, one.means.get(metric.name))
+                for metric in shown
+            ),
+        )
     yield made
     if any(one.deterministic for one in every):
-        yield Text("exact: every seed gave the same result, because nothing in the run depends on the seed; more seeds add nothing", style="dim")
+        yield Text(
+            "exact: every seed gave the same result, because nothing in the run depends on the seed; more seeds add nothing",
+            style="dim",
+        )
     if any(not one.deterministic and 0 < one.samples < ENOUGH_SEEDS for one in every):
-        yield Text(f"fewer than {ENOUGH_SEEDS} different results say little about the spread: run at least {ADVISED_SEEDS} seeds", style="dim")
+        yield Text(
+            f"fewer than {ENOUGH_SEEDS} different results say little about the spread: run at least {ADVISED_SEEDS} seeds",
+            style="dim",
+        )
 
 
 def _names(one: Combination) -> list[str]:
@@ -63,7 +91,9 @@ def _names(one: Combination) -> list[str]:
 def _interval(metric: Metric, value: Mean | None) -> str:
     if value is None or value.low is None or value.high is None:
         return "–"
-    pairs = ((metric.brief(value.low, count), metric.brief(value.high, count)) for count in range(3, 7))
+    pairs = (
+        (metric.brief(value.low, count), metric.brief(value.high, count)) for count in range(3, 7)
+    )
     low, high = next(((low, high) for low, high in pairs if low != high), ("–", "–"))
     if low == high:
         return "–"
@@ -89,7 +119,13 @@ def verdict(found: Verdict) -> Iterator[RenderableType]:
     if found.checks:
         made = table("Checks", "", "value", "bar", "", labels=[-1])
         for check in found.checks:
-            made.add_row(check.name, number(check.value), number(check.bar), "holds" if check.holds else "does not hold", style="" if check.holds else "red")
+            made.add_row(
+                check.name,
+                number(check.value),
+                number(check.bar),
+                "holds" if check.holds else "does not hold",
+                style="" if check.holds else "red",
+            )
         yield made
     yield Text()
     for note in found.outcome.notes:

@@ -45,9 +45,17 @@ class Pace:
         self.done = min(max(by_time, by_flows), 1.0)
         now_text = text.time(progress.now_ns)
         flows = f"{text.count(progress.flows_finished)} of {text.count(self._flows)} flows"
-        self.where = f"{now_text} of {text.time(self._until_ns)}" if self._until_ns else f"{now_text}, {flows}"
+        self.where = (
+            f"{now_text} of {text.time(self._until_ns)}"
+            if self._until_ns
+            else f"{now_text}, {flows}"
+        )
         elapsed = now - self._began
-        self.left = text.duration(elapsed * (1 - self.done) / self.done) if self.done > 0.01 and elapsed > 0.5 else "?"
+        self.left = (
+            text.duration(elapsed * (1 - self.done) / self.done)
+            if self.done > 0.01 and elapsed > 0.5
+            else "?"
+        )
 
     @property
     def line(self) -> str:
@@ -68,7 +76,11 @@ def shown(scenario: Scenario, console: Console) -> Iterator[Show]:
 def _bars(console: Console) -> "rich.progress.Progress":
     from rich import progress as bars
 
-    columns = [bars.BarColumn(max(min(console.width - 65, 40), 8)), bars.TaskProgressColumn(), bars.TextColumn("{task.description}")]
+    columns = [
+        bars.BarColumn(max(min(console.width - 65, 40), 8)),
+        bars.TaskProgressColumn(),
+        bars.TextColumn("{task.description}"),
+    ]
     return bars.Progress(*columns, console=console, transient=True)
 
 
@@ -114,14 +126,23 @@ class _Batch:
 
     def finished(self, point: str, seconds: float, error: str | None) -> None:
         self._done += 1
-        self._say(f"{self._done}/{self._total}  {point}: {f'failed: {error}' if error else text.duration(seconds)}")
+        self._say(
+            f"{self._done}/{self._total}  {point}: {f'failed: {error}' if error else text.duration(seconds)}"
+        )
 
     def running(self, shares: Mapping[str, float]) -> None:
         if self._show:
             done = self._done + sum(shares.values())
             new, elapsed = done - self._reused, time.monotonic() - self._began
-            left = text.duration(elapsed * (self._total - done) / new) if new > 0.05 and elapsed > 1 else "?"
-            self._show(done / max(self._total, 1), f"{self._done} of {self._total} points, {len(shares)} running, {left} left")
+            left = (
+                text.duration(elapsed * (self._total - done) / new)
+                if new > 0.05 and elapsed > 1
+                else "?"
+            )
+            self._show(
+                done / max(self._total, 1),
+                f"{self._done} of {self._total} points, {len(shares)} running, {left} left",
+            )
 
     def _say(self, line: str) -> None:
         self._console.print(line, highlight=False, soft_wrap=True, markup=False)
@@ -135,7 +156,9 @@ def of_batch(console: Console) -> Iterator[_Batch]:
         return
     with _bars(console) as bar:
         task = bar.add_task("", total=1.0)
-        yield _Batch(bar.console, lambda share, line: bar.update(task, completed=share, description=line))
+        yield _Batch(
+            bar.console, lambda share, line: bar.update(task, completed=share, description=line)
+        )
 
 
 def _lines(console: Console, pace: Pace) -> Show:

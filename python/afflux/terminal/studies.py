@@ -43,12 +43,20 @@ def studies(every: Sequence[dict[str, Any]]) -> Iterator[RenderableType]:
     made = paragraphs(study=0, question=3, answer=4, duration=0, parts=3)
     for one in every:
         simulations = f"{text.count(one['points'])} simulations, {text.count(one['points_quick'])} with --quick"
-        made.add_row(one["study"], one["question"], one["answer"], one["duration"], f"{', '.join(one['parts'])}\n{simulations}")
+        made.add_row(
+            one["study"],
+            one["question"],
+            one["answer"],
+            one["duration"],
+            f"{', '.join(one['parts'])}\n{simulations}",
+        )
     yield made
     yield Text()
     yield Text("answer: of the last full run, which comes with afflux", style="dim")
     yield Text(f"duration: of the whole study; {_origin()}", style="dim")
-    yield Text("afflux study NAME --list: the questions of its parts, and its assumptions", style="dim")
+    yield Text(
+        "afflux study NAME --list: the questions of its parts, and its assumptions", style="dim"
+    )
 
 
 def _origin() -> str:
@@ -65,8 +73,19 @@ def about(study: Study) -> dict[str, Any]:
     (row,) = listed([study])
     parts = [
         {"part": part.name, "question": part.question, "duration": _duration(part)}
-        | ({"points": sum(part.has(p.name) for p in whole), "points_quick": sum(part.has(p.name) for p in quick)} if isinstance(part, Slice) else {})
-        | ({"points": part.count(), "points_quick": part.count(True), "kept": part.kept()} if isinstance(part, Series) else {})
+        | (
+            {
+                "points": sum(part.has(p.name) for p in whole),
+                "points_quick": sum(part.has(p.name) for p in quick),
+            }
+            if isinstance(part, Slice)
+            else {}
+        )
+        | (
+            {"points": part.count(), "points_quick": part.count(True), "kept": part.kept()}
+            if isinstance(part, Series)
+            else {}
+        )
         for part in study.parts
     ]
     return row | {"parts": parts, "assumptions": [one.to_dict() for one in study.assumptions]}
@@ -89,11 +108,16 @@ def study(of: Study) -> Iterator[RenderableType]:
     parts = paragraphs(part=0, question=1, simulations=0, duration=0)
     for one in found["parts"]:
         kept = f"\n{text.count(one['kept'])} are there" if one.get("kept") else ""
-        parts.add_row(one["part"], one["question"], f"{text.count(one['points'])}{kept}", one["duration"])
+        parts.add_row(
+            one["part"], one["question"], f"{text.count(one['points'])}{kept}", one["duration"]
+        )
     yield parts
     if any("kept" in one for one in found["parts"]):
         yield Text()
-        yield Text("are there: come with afflux and are not simulated again. Such a part simulates one after the other, on one core.", style="dim")
+        yield Text(
+            "are there: come with afflux and are not simulated again. Such a part simulates one after the other, on one core.",
+            style="dim",
+        )
     yield Text()
     if not of.assumptions:
         yield Text("the study has no assumptions to choose from")
@@ -105,9 +129,14 @@ def study(of: Study) -> Iterator[RenderableType]:
             made.add_row("", value, each.changes.get(value, "not known what it changes"))
     yield made
     yield Text()
-    yield Text(f"afflux study {of.name} --assume NAME=VALUE has a directory of its own", style="dim")
+    yield Text(
+        f"afflux study {of.name} --assume NAME=VALUE has a directory of its own", style="dim"
+    )
 
 
 def series(found: Ended) -> Iterator[RenderableType]:
     """Output of `afflux study NAME PART` if the part is a series of runs."""
-    yield Text(f"{plural(found.runs, 'run')}, {text.count(found.simulated)} simulated now; written to {found.file.parent}", style="dim")
+    yield Text(
+        f"{plural(found.runs, 'run')}, {text.count(found.simulated)} simulated now; written to {found.file.parent}",
+        style="dim",
+    )

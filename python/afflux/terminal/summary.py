@@ -20,16 +20,24 @@ _SLOWEST = {"query": "Slowest queries", "coflow": "Slowest coflows", "job": "Slo
 def summary(result: Result, *, hosts: int, switches: int) -> Iterator[RenderableType]:
     """Output of `afflux run`."""
     s = result.summary
-    head = Text.assemble((s["name"], "bold"), f"  seed {s['seed']}  ·  {plural(hosts, 'host')}, {plural(switches, 'switch', 'es')}")
+    head = Text.assemble(
+        (s["name"], "bold"),
+        f"  seed {s['seed']}  ·  {plural(hosts, 'host')}, {plural(switches, 'switch', 'es')}",
+    )
     head.append(f"  ·  {text.time(s['simulated_ns'])} simulated")
     yield head
     yield _counts(s)
     yield _distributions("Completion time", s["fct"], "_ns", text.time)
     yield _distributions("Slowdown", s["slowdown"], "", text.ratio)
     if s["fct"]["all"]["censored"]:
-        yield Text("* some flows of this row did not finish, so the true values are higher", style="dim")
+        yield Text(
+            "* some flows of this row did not finish, so the true values are higher", style="dim"
+        )
     if s["flows"]["in_warmup"]:
-        yield Text(f"without the {plural(s['flows']['in_warmup'], 'flow')} that started in the warm-up", style="dim")
+        yield Text(
+            f"without the {plural(s['flows']['in_warmup'], 'flow')} that started in the warm-up",
+            style="dim",
+        )
     if s.get("jobs"):
         yield from _jobs(coflows.jobs(result))
     for note in s["notes"]:
@@ -46,14 +54,27 @@ def _counts(s: dict[str, Any]) -> RenderableType:
     if flows.get("not_started"):
         line += f", {text.count(flows['not_started'])} not started"
     grid.add_row("flows", line)
-    why = f" ({', '.join(f'{name} {text.count(n)}' for name, n in reasons.items())})" if reasons else ""
+    why = (
+        f" ({', '.join(f'{name} {text.count(n)}' for name, n in reasons.items())})"
+        if reasons
+        else ""
+    )
     drops = f"{plural(s['drops'], 'drop')}{why}, {plural(s['ecn_marks'], 'ECN mark')}"
     drops += f", {plural(s['in_discards'], 'ingress discard')}" if s["in_discards"] else ""
     drops += f", {plural(s['pause_frames'], 'pause frame')}" if s["pause_frames"] else ""
     grid.add_row("switches", drops)
-    grid.add_row("senders", f"{plural(s['retransmits'], 'retransmission')}, {plural(s['timeouts'], 'time-out')}")
-    active = f" while flows were active ({text.time(s['busy_ns'])} of {text.time(s['simulated_ns'])})"
-    each = "" if s["goodput_flow_mean_bps"] is None else f", {text.rate(s['goodput_flow_mean_bps'])} mean per flow"
+    grid.add_row(
+        "senders",
+        f"{plural(s['retransmits'], 'retransmission')}, {plural(s['timeouts'], 'time-out')}",
+    )
+    active = (
+        f" while flows were active ({text.time(s['busy_ns'])} of {text.time(s['simulated_ns'])})"
+    )
+    each = (
+        ""
+        if s["goodput_flow_mean_bps"] is None
+        else f", {text.rate(s['goodput_flow_mean_bps'])} mean per flow"
+    )
     grid.add_row("goodput", f"{text.rate(s['goodput_bps'])}{active}{each}")
     for name, line in _classes(s):
         grid.add_row(name, line)
@@ -85,10 +106,18 @@ def _distributions(title: str, groups: dict[str, Any], suffix: str, show: Any) -
     made = table(title, "", "flows", "mean", "p50", "p95", "p99", "p99.9")
 
     def add(name: str, group: dict[str, Any]) -> None:
-        made.add_row(name, text.count(group["count"]) + ("*" if group["censored"] else ""), *(show(group[key]) for key in keys))
+        made.add_row(
+            name,
+            text.count(group["count"]) + ("*" if group["censored"] else ""),
+            *(show(group[key]) for key in keys),
+        )
 
     add("all", groups["all"])
-    sizes = [(name, group) for name, group in groups["by_size"].items() if group["count"] or group["unfinished"]]
+    sizes = [
+        (name, group)
+        for name, group in groups["by_size"].items()
+        if group["count"] or group["unfinished"]
+    ]
     for name, group in sizes if len(sizes) > 1 else []:
         add(text.size_class(name), group)
     if list(groups["by_class"]) != ["default"]:
@@ -102,19 +131,43 @@ def _jobs(all_jobs: list[coflows.Job]) -> Iterator[RenderableType]:
     classes = coflows.by_kind(all_jobs)[1:]
     for row in coflows.by_block(all_jobs) + (classes if len(classes) > 1 else []):
         times = (row.mean_ns, row.p50_ns, row.p95_ns, row.p99_ns, row.max_ns)
-        made.add_row(row.name, f"{text.count(row.finished)} of {text.count(row.jobs)}", _widths(row.flows), *map(text.time, times))
+        made.add_row(
+            row.name,
+            f"{text.count(row.finished)} of {text.count(row.jobs)}",
+            _widths(row.flows),
+            *map(text.time, times),
+        )
     yield made
     yield Text("width: number of flows of a job", style="dim")
     if len(classes) > 1:
-        yield Text(f"short: longest flow below {text.size(coflows.SHORT_BYTES)}; narrow: at most {coflows.NARROW_FLOWS} flows", style="dim")
+        yield Text(
+            f"short: longest flow below {text.size(coflows.SHORT_BYTES)}; narrow: at most {coflows.NARROW_FLOWS} flows",
+            style="dim",
+        )
     if len(all_jobs) > 1 and (slowest := coflows.slowest(all_jobs, 10)):
         kinds = {job.phase for job in slowest}
         mixed = len(kinds) > 1
         kind = "job" if mixed else kinds.pop()
-        made = table(_SLOWEST[kind], kind, *(["kind"] if mixed else []), "flows", "bytes", "longest flow", "completion", left=2 if mixed else 1)
+        made = table(
+            _SLOWEST[kind],
+            kind,
+            *(["kind"] if mixed else []),
+            "flows",
+            "bytes",
+            "longest flow",
+            "completion",
+            left=2 if mixed else 1,
+        )
         for job in slowest:
             which = [job.phase] if mixed else []
-            made.add_row(job.name, *which, text.count(job.flows), text.size(job.bytes), text.size(job.longest_bytes), text.time(job.completion_ns))
+            made.add_row(
+                job.name,
+                *which,
+                text.count(job.flows),
+                text.size(job.bytes),
+                text.size(job.longest_bytes),
+                text.time(job.completion_ns),
+            )
         yield made
 
 
@@ -126,7 +179,9 @@ def _widths(flows: tuple[int, int]) -> str:
 
 def _cost(s: dict[str, Any]) -> RenderableType:
     cpu = s["engine_cpu_s"]
-    speed = f", {text.digits(s['packet_hops'] / cpu / 1e6, 3)} Mhop per CPU second" if cpu > 0 else ""
+    speed = (
+        f", {text.digits(s['packet_hops'] / cpu / 1e6, 3)} Mhop per CPU second" if cpu > 0 else ""
+    )
     memory = f", {text.size(s['peak_rss_bytes'])} of memory" if s["peak_rss_bytes"] else ""
     line = f"{text.count(s['packet_hops'])} packet-hops in {text.digits(s['wall_s'], 3)} s{speed}{memory}"
     return Padding(Text(line, style="dim"), (1, 0, 0, 0))

@@ -16,7 +16,11 @@ def convert_here(params: Iterable[Any]) -> None:
     """Makes these parameters convert their values with this module. Versions of typer without these
     attributes keep their own conversion."""
     for param in params:
-        if getattr(param, "_runtime_param", ...) is None and hasattr(param, "type_descriptor") and hasattr(param, "get_runtime_param"):
+        if (
+            getattr(param, "_runtime_param", ...) is None
+            and hasattr(param, "type_descriptor")
+            and hasattr(param, "get_runtime_param")
+        ):
             param._runtime_param = _Conversion(param.type_descriptor)
 
 
@@ -49,11 +53,22 @@ class _Conversion:
         """Converts one value; None leaves it to typer."""
         if of is str and type(value) is str:
             return value
-        if of is int and (type(value) is int or (type(value) is str and value.isascii() and value.isdigit() and len(value) < 19)):
+        if of is int and (
+            type(value) is int
+            or (type(value) is str and value.isascii() and value.isdigit() and len(value) < 19)
+        ):
             number = int(value)
-            inside = (about.min is None or about.min <= number) and (about.max is None or number <= about.max)
+            inside = (about.min is None or about.min <= number) and (
+                about.max is None or number <= about.max
+            )
             return number if inside else None
-        if of is Path and isinstance(value, (str, Path)) and not (about.exists or about.resolve_path) and about.file_okay and about.dir_okay:
+        if (
+            of is Path
+            and isinstance(value, (str, Path))
+            and not (about.exists or about.resolve_path)
+            and about.file_okay
+            and about.dir_okay
+        ):
             # typer refuses files that cannot be read, or cannot be written if that is required.
             wanted = about.readable * os.R_OK | about.writable * os.W_OK
             return Path(value) if os.access(value, wanted) or not os.path.lexists(value) else None

@@ -49,8 +49,15 @@ class Evaluator:
         return tuple(self._warnings)
 
     def simulate(self, every: Iterable[Mapping[str, Any]], seeds: Sequence[int]) -> None:
-        points = [Point(name_of(changes), self.scenario, {**self.fixed, **changes}, seed) for changes in every if self._allowed(changes) for seed in seeds]
-        outcome = batch.run(points, self.out, watch=self.watch, executor=self.executor, all_valid=False)
+        points = [
+            Point(name_of(changes), self.scenario, {**self.fixed, **changes}, seed)
+            for changes in every
+            if self._allowed(changes)
+            for seed in seeds
+        ]
+        outcome = batch.run(
+            points, self.out, watch=self.watch, executor=self.executor, all_valid=False
+        )
         self._warnings |= dict.fromkeys(outcome.warned)
         for (name, seed), result in outcome.results.items():
             self._results.setdefault(name, {})[seed] = result
@@ -69,30 +76,49 @@ class Evaluator:
             self._errors.setdefault(name_of(changes), str(warnings[0]))
         return not warnings
 
-    def race(self, every: Sequence[Mapping[str, Any]], seeds: Sequence[int], known: Sequence[Candidate]) -> list[Candidate]:
+    def race(
+        self, every: Sequence[Mapping[str, Any]], seeds: Sequence[int], known: Sequence[Candidate]
+    ) -> list[Candidate]:
         """Simulates settings with the first seeds, and then with the other seeds those that are not
         hopeless compared with `known`."""
         first = seeds[: first_seeds(len(seeds))]
         self.simulate(every, first)
         begun = [self.candidate(changes, first) for changes in every]
-        lost = {candidate.name for candidate in begun if any(hopeless(candidate, other, self.objectives) for other in known)}
+        lost = {
+            candidate.name
+            for candidate in begun
+            if any(hopeless(candidate, other, self.objectives) for other in known)
+        }
         left = [candidate for candidate in begun if candidate.values and candidate.name not in lost]
         if len(first) < len(seeds):
             self.simulate([candidate.changes for candidate in left], seeds[len(first) :])
-        return [self.candidate(c.changes, first if c.name in lost else seeds, stopped=c.name in lost) if c.values else c for c in begun]
+        return [
+            self.candidate(c.changes, first if c.name in lost else seeds, stopped=c.name in lost)
+            if c.values
+            else c
+            for c in begun
+        ]
 
-    def candidate(self, changes: Mapping[str, Any], seeds: Sequence[int], stopped: bool = False) -> Candidate:
+    def candidate(
+        self, changes: Mapping[str, Any], seeds: Sequence[int], stopped: bool = False
+    ) -> Candidate:
         """Returns a setting with its values. Raises `LookupError` if an objective is missing."""
         name = name_of(changes)
         results = self._results.get(name, {})
         if name in self._errors or not all(seed in results for seed in seeds):
-            return Candidate(name, changes, None, error=self._errors.get(name, "it was not simulated"))
+            return Candidate(
+                name, changes, None, error=self._errors.get(name, "it was not simulated")
+            )
         values: dict[str, dict[int, float]] = {}
         for metric in self.objectives:
             found = {seed: metric.of(results[seed].summary) for seed in seeds}
-            values[metric.name] = {seed: value for seed, value in found.items() if value is not None}
+            values[metric.name] = {
+                seed: value for seed, value in found.items() if value is not None
+            }
             if len(values[metric.name]) < len(seeds):
-                raise LookupError(f"{metric.title} is missing in some runs: their summary.json has no number at {'.'.join(metric.path)}")
+                raise LookupError(
+                    f"{metric.title} is missing in some runs: their summary.json has no number at {'.'.join(metric.path)}"
+                )
         return Candidate(name, changes, values, stopped=stopped)
 
     def design(self, changes: Mapping[str, Any]) -> Design:
@@ -101,7 +127,9 @@ class Evaluator:
 
     def failed_checks(self) -> list[Words]:
         """Sentences about results that failed their own checks."""
-        return failed_checks.of(result for results in self._results.values() for result in results.values())
+        return failed_checks.of(
+            result for results in self._results.values() for result in results.values()
+        )
 
     def failed(self, changes: Mapping[str, Any]) -> bool:
         return name_of(changes) in self._errors
@@ -138,30 +166,43 @@ def front(means: Sequence[Sequence[float]]) -> list[int]:
     the front if another one is at most as high in all coordinates and lower in one."""
 
     def beaten(one: Sequence[float], other: Sequence[float]) -> bool:
-        return all(b <= a for a, b in zip(one, other, strict=True)) and any(b < a for a, b in zip(one, other, strict=True))
+        return all(b <= a for a, b in zip(one, other, strict=True)) and any(
+            b < a for a, b in zip(one, other, strict=True)
+        )
 
-    return [place for place, one in enumerate(means) if not any(beaten(one, other) for other in means)]
+    return [
+        place for place, one in enumerate(means) if not any(beaten(one, other) for other in means)
+    ]
 
 
-def lowered(candidates: Sequence[Candidate], objectives: Sequence[Metric], seeds: Sequence[int]) -> list[list[float]]:
+def lowered(
+    candidates: Sequence[Candidate], objectives: Sequence[Metric], seeds: Sequence[int]
+) -> list[list[float]]:
     """Returns the means over these seeds (which may repeat), with a sign that makes lower values
     better."""
     made = []
     for candidate in candidates:
         assert candidate.values
-        signed = [(1 if metric.lower_is_better else -1, candidate.values[metric.name]) for metric in objectives]
+        signed = [
+            (1 if metric.lower_is_better else -1, candidate.values[metric.name])
+            for metric in objectives
+        ]
         made.append([sign * sum(of[seed] for seed in seeds) / len(seeds) for sign, of in signed])
     return made
 
 
-def alike(candidates: Sequence[Candidate], objectives: Sequence[Metric], seeds: Sequence[int]) -> list[int | None]:
+def alike(
+    candidates: Sequence[Candidate], objectives: Sequence[Metric], seeds: Sequence[int]
+) -> list[int | None]:
     """Returns, for each candidate, the number of others that cannot be distinguished from it: no
     objective differs clearly by a t test over the paired seeds. None with too few seeds."""
     if len(seeds) < ENOUGH_SEEDS:
         return [None] * len(candidates)
     counts = [0] * len(candidates)
     for one, other in combinations(range(len(candidates)), 2):
-        if not any(_differ(candidates[one], candidates[other], metric, seeds) for metric in objectives):
+        if not any(
+            _differ(candidates[one], candidates[other], metric, seeds) for metric in objectives
+        ):
             counts[one] += 1
             counts[other] += 1
     return list(counts)

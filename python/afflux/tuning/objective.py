@@ -28,7 +28,9 @@ def objective(words: str) -> Metric:
     Raises `ValueError`."""
     name, _, direction = words.partition(":")
     if direction not in ("", "min", "max"):
-        raise ValueError(f"--objective {words}: write the metric alone, or with :min or :max after it")
+        raise ValueError(
+            f"--objective {words}: write the metric alone, or with :min or :max after it"
+        )
     known = {metric.name: metric for metric in METRICS}
     found = known.get(ALIASES.get(name, name))
     if found is None and name.partition(".")[0] in ("class", "job", "query", "coflow"):
@@ -38,20 +40,39 @@ def objective(words: str) -> Metric:
             raise ValueError(f"--objective: {error}") from None
     if found is None and "." in name:
         path = tuple(name.split("."))
-        show = text.time if name.endswith("_ns") else text.rate if name.endswith(("_bps", ".bps")) else text.ratio
-        title = " ".join(part for part in path if part not in ("all", "by_class", "by_size")).removesuffix("_ns").removesuffix("_bps").removesuffix(" bps")
+        show = (
+            text.time
+            if name.endswith("_ns")
+            else text.rate
+            if name.endswith(("_bps", ".bps"))
+            else text.ratio
+        )
+        title = (
+            " ".join(part for part in path if part not in ("all", "by_class", "by_size"))
+            .removesuffix("_ns")
+            .removesuffix("_bps")
+            .removesuffix(" bps")
+        )
         found = Metric(name, title, path, show, lower_is_better=path[0] != "goodput")
     if found is None:
-        raise ValueError(f"--objective: {unknown('metric', name, names())}, and paths into summary.json as slowdown.by_class.query.p99")
+        raise ValueError(
+            f"--objective: {unknown('metric', name, names())}, and paths into summary.json as slowdown.by_class.query.p99"
+        )
     lower = direction == "min" if direction else found.lower_is_better is not False
-    return found if lower == found.lower_is_better else Metric(found.name, found.title, found.path, found.show, lower)
+    return (
+        found
+        if lower == found.lower_is_better
+        else Metric(found.name, found.title, found.path, found.show, lower)
+    )
 
 
 def objectives(every: Sequence[str]) -> tuple[Metric, ...]:
     """Parses several objectives. Raises `ValueError`."""
     found = tuple(map(objective, every))
     if not found:
-        raise ValueError("--objective is missing: name one metric or several, as in --objective job_time")
+        raise ValueError(
+            "--objective is missing: name one metric or several, as in --objective job_time"
+        )
     if len({metric.name for metric in found}) < len(found):
         raise ValueError("--objective: a metric is named twice")
     return found

@@ -39,9 +39,19 @@ class Candidate:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the candidate as `--json` prints it."""
-        means = {name: sum(of.values()) / len(of) for name, of in self.values.items()} if self.values else None
+        means = (
+            {name: sum(of.values()) / len(of) for name, of in self.values.items()}
+            if self.values
+            else None
+        )
         seeds = len(next(iter(self.values.values()))) if self.values else 0
-        head = {"name": self.name, "set": dict(self.changes), "means": means, "seeds": seeds, "stopped": self.stopped}
+        head = {
+            "name": self.name,
+            "set": dict(self.changes),
+            "means": means,
+            "seeds": seeds,
+            "stopped": self.stopped,
+        }
         return head | {"alike": self.alike, "error": self.error}
 
 
@@ -66,8 +76,17 @@ class Drift:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the sensitivity as `--json` prints it."""
-        tried = [{"value": value, "difference": difference and difference.to_dict()} for value, difference in self.tried]
-        return {"key": self.key, "metric": self.metric.name, "from": self.low, "to": self.high, "tried": tried}
+        tried = [
+            {"value": value, "difference": difference and difference.to_dict()}
+            for value, difference in self.tried
+        ]
+        return {
+            "key": self.key,
+            "metric": self.metric.name,
+            "from": self.low,
+            "to": self.high,
+            "tried": tried,
+        }
 
 
 @dataclass(frozen=True)
@@ -108,7 +127,10 @@ class Tuning:
     def to_dict(self) -> dict[str, Any]:
         """Returns the result as `--json` prints it."""
         return {
-            "objectives": [{"metric": metric.name, "lower_is_better": metric.lower_is_better} for metric in self.objectives],
+            "objectives": [
+                {"metric": metric.name, "lower_is_better": metric.lower_is_better}
+                for metric in self.objectives
+            ],
             "own": self.own.to_dict(),
             "candidates": [candidate.to_dict() for candidate in self.candidates],
             "front": [candidate.name for candidate in self.front],
@@ -125,7 +147,9 @@ class Tuning:
         """Returns the answer as text."""
         if not self.chosen.changes:
             return f"Nothing that was tried is better than the scenario as it is, of {len(self.candidates)} settings."
-        what = ", ".join(f"{key} = {settings.shown(value)}" for key, value in self.chosen.changes.items())
+        what = ", ".join(
+            f"{key} = {settings.shown(value)}" for key, value in self.chosen.changes.items()
+        )
         found = "; ".join(f"{what_of(d.metric)} {in_words(d)}" for d in self.confirmed)
         verdicts = {d.verdict for d in self.confirmed}
         if BETTER in verdicts:

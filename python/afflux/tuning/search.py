@@ -71,9 +71,14 @@ def tune(
     with extras.needed("tune", "afflux tune"):
         import optuna
     metrics = objectives([objective] if isinstance(objective, str) else list(objective))
-    space = [parameter(key, text if isinstance(text, str) else ",".join(map(settings.shown, text))) for key, text in vary.items()]
+    space = [
+        parameter(key, text if isinstance(text, str) else ",".join(map(settings.shown, text)))
+        for key, text in vary.items()
+    ]
     if not space:
-        raise ValueError("--vary is missing: name a key and its range, as in --vary switch.ecn.k=20kB..400kB")
+        raise ValueError(
+            "--vary is missing: name a key and its range, as in --vary switch.ecn.k=20kB..400kB"
+        )
     if budget < 1:
         raise ValueError(f"--budget {budget}: write the number of settings to try, 1 or more")
     every_seed = list(seeds)
@@ -84,39 +89,65 @@ def tune(
     points_place = batch.home(place)
     with opened(executor, jobs=jobs, address=address, storage=storage) as chosen_executor:
         planned = len(every_seed) * (
-            budget + 3 + (FINALISTS + 1) * (len(metrics) == 1) + (DRIFTS * sum(isinstance(one, Range) for one in space) if sensitivity else 0)
+            budget
+            + 3
+            + (FINALISTS + 1) * (len(metrics) == 1)
+            + (DRIFTS * sum(isinstance(one, Range) for one in space) if sensitivity else 0)
         )
         rounds = Rounds(watch or Silent(), planned)
-        evaluator = Evaluator(scenario, dict(set or {}), metrics, points_place, chosen_executor, rounds, strict)
+        evaluator = Evaluator(
+            scenario, dict(set or {}), metrics, points_place, chosen_executor, rounds, strict
+        )
         own = _own(evaluator, every_seed)
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         tried = _search(optuna, evaluator, space, own, budget, every_seed, seed)
-        whole = [candidate for candidate in (own, *tried) if candidate.values and not candidate.stopped]
+        whole = [
+            candidate for candidate in (own, *tried) if candidate.values and not candidate.stopped
+        ]
         ties = dict(zip((c.name for c in whole), alike(whole, metrics, every_seed), strict=True))
-        own, tried = replace(own, alike=ties[own.name]), [replace(c, alike=ties.get(c.name)) for c in tried]
+        own, tried = (
+            replace(own, alike=ties[own.name]),
+            [replace(c, alike=ties.get(c.name)) for c in tried],
+        )
         whole = [candidate for candidate in (own, *tried) if candidate.name in ties]
         best = _front(whole, metrics, every_seed)
-        finalists, seen = _final(evaluator, whole, every_seed) if len(metrics) == 1 else ((), every_seed)
+        finalists, seen = (
+            _final(evaluator, whole, every_seed) if len(metrics) == 1 else ((), every_seed)
+        )
         chosen = finalists[0] if finalists else _choose(best, metrics, every_seed, slack)
         confirmed = _confirm(evaluator, chosen, len(every_seed), seen) if chosen.changes else ()
-        drifts = tuple(_drifts(evaluator, space, chosen, every_seed)) if sensitivity and chosen.changes else ()
+        drifts = (
+            tuple(_drifts(evaluator, space, chosen, every_seed))
+            if sensitivity and chosen.changes
+            else ()
+        )
     notes = [*evaluator.notes, *(f"{c.name}: {c.error}" for c in tried if c.error)]
     if len(every_seed) < ADVISED_SEEDS:
         few = "1 seed is" if len(every_seed) == 1 else f"{len(every_seed)} seeds are"
         few += " too few" if len(every_seed) < ENOUGH_SEEDS else " few"
-        notes.append(f"{few} to tell a difference from chance; search with at least {ADVISED_SEEDS}")
+        notes.append(
+            f"{few} to tell a difference from chance; search with at least {ADVISED_SEEDS}"
+        )
     for one in space:
-        if isinstance(one, Range) and one.key in chosen.changes and (further := one.beyond(chosen.changes[one.key])):
+        if (
+            isinstance(one, Range)
+            and one.key in chosen.changes
+            and (further := one.beyond(chosen.changes[one.key]))
+        ):
             notes.append(
                 f"{one.key} = {settings.shown(chosen.changes[one.key])} is at an end of the range that was searched: "
                 f"what is better may lie outside, so search on with --vary {one.key}={further}"
             )
-    judged = sum(found is not None and found.p is not None for drift in drifts for _, found in drift.tried)
+    judged = sum(
+        found is not None and found.p is not None for drift in drifts for _, found in drift.tried
+    )
     if judged > 1:
         notes.append(
             f"{judged} neighbours of the chosen setting are judged, each at 95 %: about {(1 - CONFIDENCE) * judged:.1f} of them come out clear by chance"
         )
-    best_scenario = batch.load(scenario, {**dict(set or {}), **chosen.changes, "name": f"{loaded.name}-tuned"})
+    best_scenario = batch.load(
+        scenario, {**dict(set or {}), **chosen.changes, "name": f"{loaded.name}-tuned"}
+    )
     durable.write_text(place / BEST, best_scenario.resolved)
     return Tuning(
         metrics,
@@ -139,13 +170,27 @@ def _own(evaluator: Evaluator, seeds: Sequence[int]) -> Candidate:
     evaluator.simulate([{}], seeds)
     own = evaluator.candidate({}, seeds)
     if own.values is None:
-        raise _core.RunError(f"the baseline (the scenario without changes) cannot be simulated: {own.error}")
+        raise _core.RunError(
+            f"the baseline (the scenario without changes) cannot be simulated: {own.error}"
+        )
     return own
 
 
-def _search(optuna: Any, evaluator: Evaluator, space: Sequence[Parameter], own: Candidate, budget: int, seeds: Sequence[int], seed: int) -> list[Candidate]:
-    sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=_first(budget), constant_liar=True)
-    study = optuna.create_study(sampler=sampler, directions=["minimize"] * len(evaluator.objectives))
+def _search(
+    optuna: Any,
+    evaluator: Evaluator,
+    space: Sequence[Parameter],
+    own: Candidate,
+    budget: int,
+    seeds: Sequence[int],
+    seed: int,
+) -> list[Candidate]:
+    sampler = optuna.samplers.TPESampler(
+        seed=seed, n_startup_trials=_first(budget), constant_liar=True
+    )
+    study = optuna.create_study(
+        sampler=sampler, directions=["minimize"] * len(evaluator.objectives)
+    )
     for params in _spread(space, _first(budget), seed):
         study.enqueue_trial(params)
     distributions = {one.key: _distribution(optuna, one) for one in space}
@@ -156,7 +201,9 @@ def _search(optuna: Any, evaluator: Evaluator, space: Sequence[Parameter], own: 
     while len(tried) < budget and asked < 10 * budget:
         trials = [study.ask(distributions) for _ in range(min(BATCH, budget - len(tried)))]
         asked += len(trials)
-        changes = [{one.key: one.setting(trial.params[one.key]) for one in space} for trial in trials]
+        changes = [
+            {one.key: one.setting(trial.params[one.key]) for one in space} for trial in trials
+        ]
         new = {name_of(change): change for change in changes if name_of(change) not in tried}
         known = [own, *(c for c in tried.values() if c.values and not c.stopped)]
         for candidate in evaluator.race(list(new.values()), seeds, known):
@@ -180,7 +227,9 @@ def _spread(space: Sequence[Parameter], count: int, seed: int) -> list[dict[str,
         order = draws.sample(range(count), count)
         if isinstance(one, Range):
             found = [one.place((part + 0.5) / count) for part in order]
-            columns[one.key] = [round(value) for value in found] if one.whole and not one.units else found
+            columns[one.key] = (
+                [round(value) for value in found] if one.whole and not one.units else found
+            )
         else:
             columns[one.key] = [one.values[part % len(one.values)] for part in order]
     return [{key: values[place] for key, values in columns.items()} for place in range(count)]
@@ -194,7 +243,14 @@ def _distribution(optuna: Any, one: Parameter) -> Any:
     return optuna.distributions.FloatDistribution(one.low, one.high, log=one.log)
 
 
-def _tell(optuna: Any, study: Any, trial: Any, candidate: Candidate, own: Candidate, metrics: Sequence[Metric]) -> None:
+def _tell(
+    optuna: Any,
+    study: Any,
+    trial: Any,
+    candidate: Candidate,
+    own: Candidate,
+    metrics: Sequence[Metric],
+) -> None:
     """Reports a result to Optuna as the relative difference from the baseline with the same seeds.
     This removes the variation that both have in common."""
     if candidate.values is None:
@@ -205,14 +261,18 @@ def _tell(optuna: Any, study: Any, trial: Any, candidate: Candidate, own: Candid
     study.tell(trial, [(a - b) / (abs(b) or 1.0) for a, b in zip(mine, its_own, strict=True)])
 
 
-def _front(candidates: Sequence[Candidate], metrics: Sequence[Metric], seeds: Sequence[int]) -> list[Candidate]:
+def _front(
+    candidates: Sequence[Candidate], metrics: Sequence[Metric], seeds: Sequence[int]
+) -> list[Candidate]:
     means = lowered(candidates, metrics, seeds)
     # If settings are equal, the first one stays: the baseline precedes all others.
     places = [place for place in front(means) if means.index(means[place]) == place]
     return [candidates[place] for place in sorted(places, key=lambda place: means[place])]
 
 
-def _choose(best: Sequence[Candidate], metrics: Sequence[Metric], seeds: Sequence[int], slack: float) -> Candidate:
+def _choose(
+    best: Sequence[Candidate], metrics: Sequence[Metric], seeds: Sequence[int], slack: float
+) -> Candidate:
     """Returns the best setting, objective by objective: first the settings within `slack` of the
     best in the first objective, of those the ones within `slack` in the second, and so on. The last
     objective decides."""
@@ -224,16 +284,25 @@ def _choose(best: Sequence[Candidate], metrics: Sequence[Metric], seeds: Sequenc
     return best[min(left, key=lambda one: means[one][-1])]
 
 
-def _final(evaluator: Evaluator, whole: Sequence[Candidate], seeds: Sequence[int]) -> tuple[list[Candidate], list[int]]:
+def _final(
+    evaluator: Evaluator, whole: Sequence[Candidate], seeds: Sequence[int]
+) -> tuple[list[Candidate], list[int]]:
     """Simulates the best few and the baseline with as many further seeds. Returns them with the
     best over all seeds first, and all seeds used."""
     metrics = evaluator.objectives
-    means = {candidate.name: mean for candidate, (mean,) in zip(whole, lowered(whole, metrics, seeds), strict=True)}
+    means = {
+        candidate.name: mean
+        for candidate, (mean,) in zip(whole, lowered(whole, metrics, seeds), strict=True)
+    }
     own, *others = whole
     few = [own, *sorted(others, key=lambda candidate: means[candidate.name])[:FINALISTS]]
     seen = [*seeds, *_fresh(seeds, len(seeds))]
     evaluator.simulate([candidate.changes for candidate in few], seen[len(seeds) :])
-    every = [candidate for candidate in (evaluator.candidate(one.changes, seen) for one in few) if candidate.values]
+    every = [
+        candidate
+        for candidate in (evaluator.candidate(one.changes, seen) for one in few)
+        if candidate.values
+    ]
     ties = alike(every, metrics, seen)
     order = sorted(range(len(every)), key=lambda place: lowered([every[place]], metrics, seen)[0])
     return [replace(every[place], alike=ties[place]) for place in order], seen
@@ -243,7 +312,9 @@ def _fresh(seen: Sequence[int], count: int) -> range:
     return range(max(seen) + 1, max(seen) + 1 + count)
 
 
-def _confirm(evaluator: Evaluator, chosen: Candidate, count: int, seen: Sequence[int]) -> tuple[Difference, ...]:
+def _confirm(
+    evaluator: Evaluator, chosen: Candidate, count: int, seen: Sequence[int]
+) -> tuple[Difference, ...]:
     """Compares the chosen setting with the baseline over new seeds. A setting that was chosen for
     its numbers was partly lucky, and new seeds show the remaining difference."""
     fresh = _fresh(seen, count)
@@ -251,29 +322,50 @@ def _confirm(evaluator: Evaluator, chosen: Candidate, count: int, seen: Sequence
     return _differences(evaluator, {}, chosen.changes, fresh)
 
 
-def _differences(evaluator: Evaluator, before: Mapping[str, Any], after: Mapping[str, Any], seeds: Sequence[int]) -> tuple[Difference, ...]:
+def _differences(
+    evaluator: Evaluator, before: Mapping[str, Any], after: Mapping[str, Any], seeds: Sequence[int]
+) -> tuple[Difference, ...]:
     base, design = evaluator.design(before), evaluator.design(after)
     found = (difference(metric, base, design, seeds) for metric in evaluator.objectives)
     return tuple(d for d in found if d is not None)
 
 
-def _drifts(evaluator: Evaluator, space: Sequence[Parameter], chosen: Candidate, seeds: Sequence[int]) -> Iterable[Drift]:
+def _drifts(
+    evaluator: Evaluator, space: Sequence[Parameter], chosen: Candidate, seeds: Sequence[int]
+) -> Iterable[Drift]:
     """Varies each threshold separately, down and up. Yields the sensitivity of each objective."""
     ranges = [one for one in space if isinstance(one, Range)]
-    around = {one.key: [(number, {**chosen.changes, one.key: one.written(number)}) for number in one.drifts(chosen.changes[one.key])] for one in ranges}
+    around = {
+        one.key: [
+            (number, {**chosen.changes, one.key: one.written(number)})
+            for number in one.drifts(chosen.changes[one.key])
+        ]
+        for one in ranges
+    }
     evaluator.simulate([changes for values in around.values() for _, changes in values], seeds)
     for one in ranges:
         middle = one.number(chosen.changes[one.key]) or 0.0
         for place, metric in enumerate(evaluator.objectives):
             tried: list[_Tried] = [(middle, chosen.changes[one.key], None)]
             for number, changes in around[one.key]:
-                found = None if evaluator.failed(changes) else _differences(evaluator, chosen.changes, changes, seeds)[place]
+                found = (
+                    None
+                    if evaluator.failed(changes)
+                    else _differences(evaluator, chosen.changes, changes, seeds)[place]
+                )
                 tried.append((number, changes[one.key], found))
             tried.sort(key=lambda item: item[0])
             at = [item[0] for item in tried].index(middle)
             (low, below), (high, above) = _unharmed(tried[at::-1]), _unharmed(tried[at:])
             harm = tuple((value, found) for _, value, found in (*below, *above))
-            yield Drift(one.key, metric, low, high, harm, tuple((value, found) for number, value, found in tried if number != middle))
+            yield Drift(
+                one.key,
+                metric,
+                low,
+                high,
+                harm,
+                tuple((value, found) for number, value, found in tried if number != middle),
+            )
 
 
 #: A value as a number and as it is written, and its difference from the chosen setting.

@@ -11,7 +11,17 @@ from .. import settings
 #: Families of units that can be converted into each other, from the smallest unit. The unit is the
 #: last word of a setting.
 FAMILIES: tuple[dict[str, int], ...] = (
-    {"B": 1, "kB": 10**3, "KiB": 2**10, "MB": 10**6, "MiB": 2**20, "GB": 10**9, "GiB": 2**30, "TB": 10**12, "TiB": 2**40},
+    {
+        "B": 1,
+        "kB": 10**3,
+        "KiB": 2**10,
+        "MB": 10**6,
+        "MiB": 2**20,
+        "GB": 10**9,
+        "GiB": 2**30,
+        "TB": 10**12,
+        "TiB": 2**40,
+    },
     {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12},
     {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "Tbps": 10**12},
     {"packets": 1},
@@ -61,7 +71,11 @@ class Range:
     def written(self, number: float) -> Any:
         if not self.units:
             return int(number) if self.whole else number
-        name, factor = max(((name, factor) for name, factor in self._decimal if factor <= number), key=lambda unit: unit[1], default=self.units[0])
+        name, factor = max(
+            ((name, factor) for name, factor in self._decimal if factor <= number),
+            key=lambda unit: unit[1],
+            default=self.units[0],
+        )
         return f"{number / factor:.12g}{name}"
 
     def number(self, setting: Any) -> float | None:
@@ -87,7 +101,11 @@ class Range:
 
     def place(self, share: float) -> float:
         """Returns the value at a share of the range's length, on the scale of the search."""
-        return self.low * (self.high / self.low) ** share if self.log else self.low + share * (self.high - self.low)
+        return (
+            self.low * (self.high / self.low) ** share
+            if self.log
+            else self.low + share * (self.high - self.low)
+        )
 
     def beyond(self, setting: Any) -> str | None:
         """Returns the range to search next if a setting is at an end of this one: equally long,
@@ -95,7 +113,11 @@ class Range:
         number = self.number(setting)
         if number is None:
             return None
-        share = math.log(number / self.low) / math.log(self.high / self.low) if self.log else (number - self.low) / (self.high - self.low)
+        share = (
+            math.log(number / self.low) / math.log(self.high / self.low)
+            if self.log
+            else (number - self.low) / (self.high - self.low)
+        )
         if _EDGE < share < 1 - _EDGE:
             return None
         shift = -0.5 if share <= _EDGE else 0.5
@@ -127,7 +149,9 @@ def parameter(key: str, text: str) -> Parameter:
     if ".." not in text:
         values = tuple(settings.choices(text))
         if len(values) < 2 or len(set(values)) < len(values) or not all(values):
-            raise ValueError(f"{wrong}expected a range, as in 20kB..400kB, or two or more different choices, as in cubic,dctcp")
+            raise ValueError(
+                f"{wrong}expected a range, as in 20kB..400kB, or two or more different choices, as in cubic,dctcp"
+            )
         return Choices(key, values)
     ends, _, how = text.partition(":")
     if how not in ("", "log", "linear"):
@@ -146,8 +170,19 @@ def parameter(key: str, text: str) -> Parameter:
     if how == "log" and first <= 0:
         raise ValueError(f"{wrong}a range with :log must start above 0")
     log = how == "log" or (how == "" and first > 0 and last / first >= LOG_FROM)
-    plain_whole = not family and low.denominator == high.denominator == 1 and not re.search(r"[.eE]", ends.replace("..", " "))
-    return Range(key, first, last, tuple(family.items()), bool(family and "%" not in family) or plain_whole, log)
+    plain_whole = (
+        not family
+        and low.denominator == high.denominator == 1
+        and not re.search(r"[.eE]", ends.replace("..", " "))
+    )
+    return Range(
+        key,
+        first,
+        last,
+        tuple(family.items()),
+        bool(family and "%" not in family) or plain_whole,
+        log,
+    )
 
 
 def _quantity(text: str) -> tuple[Fraction, str] | None:

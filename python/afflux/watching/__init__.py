@@ -35,7 +35,9 @@ def of_run(scenario: _core.Scenario, show: Show, wanted: bool) -> Iterator[Show]
 
 
 @contextmanager
-def of_batch(command: str, watch: Watch, wanted: bool, main: Sequence[Metric] = ()) -> Iterator[Watch]:
+def of_batch(
+    command: str, watch: Watch, wanted: bool, main: Sequence[Metric] = ()
+) -> Iterator[Watch]:
     """Yields the watch of a batch that `command` runs: `watch` and, with `wanted`, the page too.
     `main` are the metrics by which its points are judged, if known."""
     if not wanted:

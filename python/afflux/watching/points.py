@@ -22,7 +22,13 @@ MOST = 200
 class Points:
     """Watches a batch."""
 
-    def __init__(self, command: str, watch: Watch, publish: Callable[[dict[str, Any]], None], main: Sequence[Metric]) -> None:
+    def __init__(
+        self,
+        command: str,
+        watch: Watch,
+        publish: Callable[[dict[str, Any]], None],
+        main: Sequence[Metric],
+    ) -> None:
         self._command, self._watch, self._publish, self._main = command, watch, publish, tuple(main)
         self._began = time.monotonic()
         self._total = self._reused = self._done = 0
@@ -78,12 +84,27 @@ class Points:
         new, elapsed = done - self._reused, time.monotonic() - self._began
         left = text.duration(elapsed * (total - done) / new) if new > 0.05 and elapsed > 1 else None
         end = f"{text.count(self._done)} of {plural(self._total, 'point')}"
-        head = end + ((f", about {left} left" if left else "") if self._done < self._total else "; the result is being written")
+        head = end + (
+            (f", about {left} left" if left else "")
+            if self._done < self._total
+            else "; the result is being written"
+        )
         about = [f"{len(self._shares)} running", f"{len(self._failed)} failed"]
         about += [f"{self._reused} read from an earlier run"] if self._reused else []
-        state: dict[str, Any] = {"title": self._command, "head": head, "end": end, "sub": ", ".join(about), "share": done / total}
-        state["running"] = [{"name": name, "value": f"{100 * share:.0f} %", "share": share} for name, share in sorted(self._shares.items())][:MOST]
-        state["failed"] = [{"name": name, "value": error} for name, error in sorted(self._failed.items())][:MOST]
+        state: dict[str, Any] = {
+            "title": self._command,
+            "head": head,
+            "end": end,
+            "sub": ", ".join(about),
+            "share": done / total,
+        }
+        state["running"] = [
+            {"name": name, "value": f"{100 * share:.0f} %", "share": share}
+            for name, share in sorted(self._shares.items())
+        ][:MOST]
+        state["failed"] = [
+            {"name": name, "value": error} for name, error in sorted(self._failed.items())
+        ][:MOST]
         state["table"] = self._table()
         self._publish(state)
 
@@ -96,13 +117,21 @@ class Points:
         main = next((metric for metric in (*self._main, *MAIN) if known(metric)), None)
         if main is None:
             return None
-        others = [m for m in (*self._main, *SHORT) if m.name != main.name and any(m.of(summary) for summary in every)]
+        others = [
+            m
+            for m in (*self._main, *SHORT)
+            if m.name != main.name and any(m.of(summary) for summary in every)
+        ]
         others = list(dict.fromkeys(others))[:OTHERS]
         values = [value for summary in every if (value := main.of(summary)) is not None]
         low, high = min(values), max(values)
         rows = []
         for design, seeds in self._found.items():
-            dots = [value for _, summary in sorted(seeds.items()) if (value := main.of(summary)) is not None]
+            dots = [
+                value
+                for _, summary in sorted(seeds.items())
+                if (value := main.of(summary)) is not None
+            ]
             cells = [_mean(metric, seeds.values()) for metric in (main, *others)]
             places = [(value - low) / (high - low) if high > low else 0.5 for value in dots]
             rows.append({"name": design, "seeds": len(seeds), "cells": cells, "dots": places})
@@ -112,7 +141,12 @@ class Points:
         left_out = len(rows) - MOST
         note += f" {text.count(left_out)} more rows are not shown." if left_out > 0 else ""
         heads = [metric.title for metric in (main, *others)]
-        return {"heads": heads, "ends": [main.brief(low), main.brief(high)], "rows": rows[:MOST], "note": note}
+        return {
+            "heads": heads,
+            "ends": [main.brief(low), main.brief(high)],
+            "rows": rows[:MOST],
+            "note": note,
+        }
 
 
 def _mean(metric: Metric, summaries: Collection[dict[str, Any]]) -> str:

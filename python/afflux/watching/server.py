@@ -37,9 +37,19 @@ def _content() -> tuple[bytes, str]:
 
     def hashes(tag: str) -> str:
         found = re.findall(rf"<{tag}>(.*?)</{tag}>", html, re.DOTALL)
-        return " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in found)
+        return " ".join(
+            f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+            for text in found
+        )
 
-    rules = ("default-src 'none'", f"style-src {hashes('style')}", f"script-src {hashes('script')}", "connect-src 'self'", "img-src data:", "base-uri 'none'")
+    rules = (
+        "default-src 'none'",
+        f"style-src {hashes('style')}",
+        f"script-src {hashes('script')}",
+        "connect-src 'self'",
+        "img-src data:",
+        "base-uri 'none'",
+    )
     return html.encode(), "; ".join((*rules, "form-action 'none'", "frame-ancestors 'none'"))
 
 
@@ -57,7 +67,9 @@ class Page:
         self._open = 0
         self._server = _Server((ADDRESS, 0), self)
         self.url = f"http://{ADDRESS}:{self._server.server_port}/{self._token}/"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), name="afflux-watch", daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.1,), name="afflux-watch", daemon=True
+        )
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -161,10 +173,21 @@ class _Handler(BaseHTTPRequestHandler):
         self._begin("text/plain; charset=utf-8", "default-src 'none'", len(content), status)
         self.wfile.write(content)
 
-    def _begin(self, kind: str, policy: str, length: int | None = None, status: HTTPStatus = HTTPStatus.OK) -> None:
+    def _begin(
+        self, kind: str, policy: str, length: int | None = None, status: HTTPStatus = HTTPStatus.OK
+    ) -> None:
         self.send_response(status)
-        headers = {"Content-Type": kind, "Content-Security-Policy": policy, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-        headers |= {"Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin"}
+        headers = {
+            "Content-Type": kind,
+            "Content-Security-Policy": policy,
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+        }
+        headers |= {
+            "Referrer-Policy": "no-referrer",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Cross-Origin-Opener-Policy": "same-origin",
+        }
         for name, value in headers.items():
             self.send_header(name, value)
         if length is not None:

@@ -22,10 +22,14 @@ Steps = Sequence[tuple[float, float, int]]
 class Simulation:
     """Callback of a run that updates the page."""
 
-    def __init__(self, scenario: _core.Scenario, show: Show, publish: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(
+        self, scenario: _core.Scenario, show: Show, publish: Callable[[dict[str, Any]], None]
+    ) -> None:
         self._show, self._publish = show, publish
         self._title = f"run {scenario.name}, seed {scenario.seed}"
-        self._fabric = f"{plural(scenario.hosts, 'host')}, {plural(scenario.switches, 'switch', 'switches')}"
+        self._fabric = (
+            f"{plural(scenario.hosts, 'host')}, {plural(scenario.switches, 'switch', 'switches')}"
+        )
         self._switches = scenario.switches > 0
         self._flows = scenario.flows
         self._pace = Pace(scenario)
@@ -53,20 +57,37 @@ class Simulation:
         pace = self._pace
         state: dict[str, Any] = {"title": self._title, "about": self._fabric, "share": pace.done}
         if pace.done < 1:
-            state["head"] = f"{100 * pace.done:.0f} % simulated" + (f", about {pace.left} left" if pace.left != "?" else "")
+            state["head"] = f"{100 * pace.done:.0f} % simulated" + (
+                f", about {pace.left} left" if pace.left != "?" else ""
+            )
         else:
             state["head"] = "Simulated to the end; the result is being written"
         state["end"] = "The simulation is over" if pace.done < 1 else "Simulated to the end"
         state["sub"] = pace.where
         facts = [
-            ("packet-hops", text.count(progress.packet_hops), f"{text.digits(pace.rate / 1e6, 3)} million per second"),
+            (
+                "packet-hops",
+                text.count(progress.packet_hops),
+                f"{text.digits(pace.rate / 1e6, 3)} million per second",
+            ),
             ("flows ended", text.count(progress.flows_finished), f"of {text.count(self._flows)}"),
         ]
         if view is None:
             return state | {"facts": facts}
-        counters = [("dropped", view.drops, "frames"), ("dropped at ingress", view.in_discards, "frames"), ("ECN marks", view.ecn_marks, "frames")]
-        counters += [("PAUSE frames", view.pause_frames, ""), ("time-outs", view.timeouts, "of senders")]
-        facts += [(name, text.count(value), what) for name, value, what in counters if value or name in ("dropped", "ECN marks")]
+        counters = [
+            ("dropped", view.drops, "frames"),
+            ("dropped at ingress", view.in_discards, "frames"),
+            ("ECN marks", view.ecn_marks, "frames"),
+        ]
+        counters += [
+            ("PAUSE frames", view.pause_frames, ""),
+            ("time-outs", view.timeouts, "of senders"),
+        ]
+        facts += [
+            (name, text.count(value), what)
+            for name, value, what in counters
+            if value or name in ("dropped", "ECN marks")
+        ]
         state["facts"] = facts
         state["completion"] = completion(view.fct_ns, view.slowdown)
         state["queues"] = self._queues(view)
@@ -81,13 +102,23 @@ class Simulation:
             self._sums = [max(pair, key=lambda one: one[1]) for pair in pairs]
         where = "switches" if self._switches else "hosts"
         longest = view.queues[0][3] if view.queues else 0
-        rows = [{"name": f"{node}.{port}", "peer": peer, "value": text.size(bytes), "share": bytes / longest} for node, port, peer, bytes in view.queues]
+        rows = [
+            {
+                "name": f"{node}.{port}",
+                "peer": peer,
+                "value": text.size(bytes),
+                "share": bytes / longest,
+            }
+            for node, port, peer, bytes in view.queues
+        ]
         sentence = f"{text.size(view.queued_bytes)} in the queues of all {where} at {text.time(view.now_ns)}."
         found: dict[str, Any] = {"sentence": sentence, "rows": rows}
         most = max(bytes for _, bytes in self._sums)
         first, last = self._sums[0][0], self._sums[-1][0]
         if len(self._sums) > 2 and most and last > first:
-            found["line"] = [((now - first) / (last - first), bytes / most) for now, bytes in self._sums]
+            found["line"] = [
+                ((now - first) / (last - first), bytes / most) for now, bytes in self._sums
+            ]
             found["top"], found["ends"] = text.size(most), [text.time(first), text.time(last)]
         return found
 
@@ -114,8 +145,16 @@ def completion(fct_ns: Steps, slowdown: Steps) -> dict[str, Any]:
         return (math.log10(max(value, 1)) - first) / decades
 
     marks = [{"at": at(median), "text": "median"}, {"at": at(tail), "text": "99 %"}]
-    ticks = [{"at": place / decades, "text": text.time(float(10 ** (first + place)), 1)} for place in range(decades + 1)]
-    return {"sentence": sentence, "bars": [bar / most for bar in bars], "marks": marks, "ticks": ticks}
+    ticks = [
+        {"at": place / decades, "text": text.time(float(10 ** (first + place)), 1)}
+        for place in range(decades + 1)
+    ]
+    return {
+        "sentence": sentence,
+        "bars": [bar / most for bar in bars],
+        "marks": marks,
+        "ticks": ticks,
+    }
 
 
 def quantile(steps: Steps, share: float) -> float:

@@ -43,7 +43,9 @@ class Marked(Words):
 def say(key: str, **values: Any) -> Words:
     """Returns the text of a key with its placeholders filled in. Values may be `Words`."""
     en, ja = (_every()[key][language] for language in LANGUAGES)
-    return Words(en.format(**values), ja.format(**{name: japanese(value) for name, value in values.items()}))
+    return Words(
+        en.format(**values), ja.format(**{name: japanese(value) for name, value in values.items()})
+    )
 
 
 def said(key: str, english: str) -> str:
@@ -72,7 +74,12 @@ def sentence(text: str) -> str:
     for pattern, key in _patterns():
         if match := pattern.fullmatch(text):
             values = {name: sentence(value) for name, value in match.groupdict().items()}
-            return Words(text, _every()[key]["ja"].format(**{name: japanese(value) for name, value in values.items()}))
+            return Words(
+                text,
+                _every()[key]["ja"].format(
+                    **{name: japanese(value) for name, value in values.items()}
+                ),
+            )
     return text
 
 
@@ -83,7 +90,10 @@ def _patterns() -> list[tuple[re.Pattern[str], str]]:
     for key, words in _every().items():
         if key.startswith(("row.", "check.", "note.")):
             parts = re.split(r"\{(\w+)\}", words["en"])
-            text = "".join(re.escape(part) if place % 2 == 0 else f"(?P<{part}>.+?)" for place, part in enumerate(parts))
+            text = "".join(
+                re.escape(part) if place % 2 == 0 else f"(?P<{part}>.+?)"
+                for place, part in enumerate(parts)
+            )
             found.append((len("".join(parts[::2])), re.compile(text, re.DOTALL), key))
     return [(pattern, key) for _, pattern, key in sorted(found, key=lambda one: -one[0])]
 

@@ -41,7 +41,11 @@ CASES: dict[str, dict[str, Any]] = {
     "pass": {"switch.ecn.incapable": "pass"},
     "plain": {"host.override": [{"match": "host1", "ecn": False}]},
     "read": {"traffic.victim.transport": "open"},
-    "reverse": {"traffic.victim.pairs": [[0, 1]], "traffic.victim.sizes": "4GB", "traffic.victim.rounds": 4},
+    "reverse": {
+        "traffic.victim.pairs": [[0, 1]],
+        "traffic.victim.sizes": "4GB",
+        "traffic.victim.rounds": 4,
+    },
     "reversepass": {
         "switch.ecn.incapable": "pass",
         "traffic.victim.pairs": [[0, 1]],
@@ -80,22 +84,44 @@ def told(lines: list[list[str]]) -> list[Connection]:
     for row in lines:
         if row[0] in ("push", "read"):
             # The connection opens half a round trip later at the server than at the client.
-            sends = min(serving, key=lambda one: abs(float(one[2]) - float(row[2]))) if serving else row
-            found.append(Connection(float(row[1]), float(row[2]), float(row[3]), int(row[4]), int(sends[5]), int(sends[7]), int(sends[8])))
+            sends = (
+                min(serving, key=lambda one: abs(float(one[2]) - float(row[2]))) if serving else row
+            )
+            found.append(
+                Connection(
+                    float(row[1]),
+                    float(row[2]),
+                    float(row[3]),
+                    int(row[4]),
+                    int(sends[5]),
+                    int(sends[7]),
+                    int(sends[8]),
+                )
+            )
     return sorted(found)
 
 
 def connections(console: str) -> list[list[str]]:
-    return [line.split() for line in console.splitlines() if re.match(r"(push|read|serve) [0-9.]+ ", line)]
+    return [
+        line.split()
+        for line in console.splitlines()
+        if re.match(r"(push|read|serve) [0-9.]+ ", line)
+    ]
 
 
 def of_kernels(folder: Path) -> tuple[list[Connection], Port]:
     """Reads a run with one kernel per host and a separate port."""
-    lines = [line for host in ("h1.log", "h2.log") for line in connections((folder / host).read_text(errors="replace"))]
+    lines = [
+        line
+        for host in ("h1.log", "h2.log")
+        for line in connections((folder / host).read_text(errors="replace"))
+    ]
     port = re.search(r"^port,1,(.*)$", (folder / "out").read_text(), re.MULTILINE)
     assert port, folder
     mean, _, above, _, _, kinds = port[1].split(",")
-    return told(lines), Port(float(mean), float(above), sum(int(kind.split(":")[2]) for kind in kinds.split(";") if kind))
+    return told(lines), Port(
+        float(mean), float(above), sum(int(kind.split(":")[2]) for kind in kinds.split(";") if kind)
+    )
 
 
 def of_red(log: Path) -> tuple[list[Connection], Port]:
@@ -121,14 +147,22 @@ def of_afflux(rate: str, case: str, seed: int) -> tuple[list[Connection], Port]:
         # are marked.
         ecn = int(row["ecn_marked"] > 0 or case.startswith("reverse"))
         took = row["bytes"] if end is not None else row.get("delivered_bytes") or 0
-        found.append(Connection(start, start, finished, took, ecn, row["packets_retransmitted"], row["timeouts"]))
+        found.append(
+            Connection(
+                start, start, finished, took, ecn, row["packets_retransmitted"], row["timeouts"]
+            )
+        )
     low, high = (1e9 * at for at in MEASURED[rate])
-    seen = pl.DataFrame(result.ports).filter((pl.col("peer") == "host0") & pl.col("time_ns").is_between(low, high))
+    seen = pl.DataFrame(result.ports).filter(
+        (pl.col("peer") == "host0") & pl.col("time_ns").is_between(low, high)
+    )
     above = (seen["queue_bytes"] > KMAX).mean()
     return sorted(found), Port(seen["queue_bytes"].mean(), above, int(seen["drops"].sum()))
 
 
-def rows(source: str, rate: str, case: str, seed: int, found: list[Connection], port: Port) -> Iterator[dict[str, Any]]:
+def rows(
+    source: str, rate: str, case: str, seed: int, found: list[Connection], port: Port
+) -> Iterator[dict[str, Any]]:
     """Yields one row for the connections with ECN, and one for those without."""
     end = 18.0 if source.endswith("RED") else {"100M": 30.0, "1G": 14.0}[rate]
     for ecn in (1, 0):
@@ -156,7 +190,9 @@ def rows(source: str, rate: str, case: str, seed: int, found: list[Connection], 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("source", choices=("linux", "afflux"))
     parser.add_argument("runs", nargs="?", type=Path)
     parser.add_argument("-n", type=int, default=3)

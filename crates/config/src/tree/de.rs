@@ -6,7 +6,10 @@
 use super::{Entry, Key, Segment, Tree, Value};
 use crate::spelling;
 use serde::de::value::StrDeserializer;
-use serde::de::{self, DeserializeSeed, Deserializer, EnumAccess, Expected, IntoDeserializer, MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor};
+use serde::de::{
+    self, DeserializeSeed, Deserializer, EnumAccess, Expected, IntoDeserializer, MapAccess,
+    SeqAccess, Unexpected, VariantAccess, Visitor,
+};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -41,7 +44,11 @@ impl Wrong {
 
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.key.is_top() { f.write_str(&self.message) } else { write!(f, "key {}: {}", self.key, self.message) }
+        if self.key.is_top() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "key {}: {}", self.key, self.message)
+        }
     }
 }
 impl std::error::Error for Wrong {}
@@ -64,7 +71,11 @@ impl de::Error for Wrong {
     }
     fn unknown_variant(found: &str, known: &'static [&'static str]) -> Self {
         let known = known.iter().copied();
-        Wrong::new(format!("\"{found}\" is not known{}: write {}", spelling::suggestion(found, known.clone()), spelling::list(known)))
+        Wrong::new(format!(
+            "\"{found}\" is not known{}: write {}",
+            spelling::suggestion(found, known.clone()),
+            spelling::list(known)
+        ))
     }
     fn missing_field(name: &'static str) -> Self {
         Wrong::new(format!("the key \"{name}\" is missing"))
@@ -102,7 +113,9 @@ fn wanted(expected: &dyn Expected) -> String {
         "a sequence" => "an array".into(),
         "a map" => "a table".into(),
         other if other.starts_with("struct ") => "a table".into(),
-        other if other.starts_with("an array of length ") => other.replacen("an array of length ", "an array of ", 1) + " elements",
+        other if other.starts_with("an array of length ") => {
+            other.replacen("an array of length ", "an array of ", 1) + " elements"
+        }
         _ => text,
     }
 }
@@ -116,7 +129,10 @@ impl<'de> Deserializer<'de> for &'de Tree {
             Value::Integer(number) => visitor.visit_i64(*number),
             Value::Float(number) => visitor.visit_f64(*number),
             Value::Boolean(value) => visitor.visit_bool(*value),
-            Value::Datetime(text) => Err(de::Error::invalid_type(Unexpected::Other(&format!("the date {text}")), &visitor)),
+            Value::Datetime(text) => Err(de::Error::invalid_type(
+                Unexpected::Other(&format!("the date {text}")),
+                &visitor,
+            )),
             Value::Array(items) => visitor.visit_seq(Items { items, next: 0 }),
             Value::Table(entries) => {
                 let mut entries: Vec<_> = entries.iter().collect();
@@ -128,11 +144,20 @@ impl<'de> Deserializer<'de> for &'de Tree {
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
         visitor.visit_some(self)
     }
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Wrong> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Wrong> {
         visitor.visit_newtype_struct(self)
     }
     /// `default` is the kind of a table without the key `kind`, or empty if the key is required.
-    fn deserialize_enum<V: Visitor<'de>>(self, default: &'static str, known: &'static [&'static str], visitor: V) -> Result<V::Value, Wrong> {
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        default: &'static str,
+        known: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Wrong> {
         match &self.value {
             Value::Text(text) => visitor.visit_enum(Choice { name: text, tagged: None }),
             Value::Table(entries) => {
@@ -141,7 +166,10 @@ impl<'de> Deserializer<'de> for &'de Tree {
                     if known.contains(&default) {
                         return visitor.visit_enum(Choice { name: default, tagged: Some(entries) });
                     }
-                    return Err(Wrong::new(format!("the key \"{TAG}\" is missing: write {TAG} = {}", choices())));
+                    return Err(Wrong::new(format!(
+                        "the key \"{TAG}\" is missing: write {TAG} = {}",
+                        choices()
+                    )));
                 };
                 let Value::Text(name) = &tag.tree.value else {
                     let message = format!("found {}: write {}", tag.tree.value.shown(), choices());
@@ -149,13 +177,23 @@ impl<'de> Deserializer<'de> for &'de Tree {
                 };
                 visitor.visit_enum(Choice { name, tagged: Some(entries) })
             }
-            other => Err(Wrong::new(format!("found {}: write {}", other.shown(), spelling::list(known.iter().copied())))),
+            other => Err(Wrong::new(format!(
+                "found {}: write {}",
+                other.shown(),
+                spelling::list(known.iter().copied())
+            ))),
         }
     }
     /// Checks the length of fixed-length arrays, because serde ignores surplus elements.
-    fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, Wrong> {
+    fn deserialize_tuple<V: Visitor<'de>>(
+        self,
+        length: usize,
+        visitor: V,
+    ) -> Result<V::Value, Wrong> {
         match &self.value {
-            Value::Array(items) if items.len() != length => Err(de::Error::invalid_length(items.len(), &visitor)),
+            Value::Array(items) if items.len() != length => {
+                Err(de::Error::invalid_length(items.len(), &visitor))
+            }
             _ => self.deserialize_any(visitor),
         }
     }
@@ -172,10 +210,15 @@ struct Items<'de> {
 
 impl<'de> SeqAccess<'de> for Items<'de> {
     type Error = Wrong;
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Wrong> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Wrong> {
         let Some(item) = self.items.get(self.next) else { return Ok(None) };
         self.next += 1;
-        seed.deserialize(item).map(Some).map_err(|wrong| wrong.inside(Segment::Index(self.next - 1)))
+        seed.deserialize(item)
+            .map(Some)
+            .map_err(|wrong| wrong.inside(Segment::Index(self.next - 1)))
     }
     fn size_hint(&self) -> Option<usize> {
         Some(self.items.len() - self.next)
@@ -189,15 +232,21 @@ struct Entries<'de> {
 
 impl<'de> MapAccess<'de> for Entries<'de> {
     type Error = Wrong;
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Wrong> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Wrong> {
         let Some(entry) = self.entries.get(self.next) else { return Ok(None) };
         let name: StrDeserializer<'_, Wrong> = entry.name.as_str().into_deserializer();
-        seed.deserialize(name).map(Some).map_err(|wrong| wrong.inside(Segment::Name(entry.name.clone())))
+        seed.deserialize(name)
+            .map(Some)
+            .map_err(|wrong| wrong.inside(Segment::Name(entry.name.clone())))
     }
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Wrong> {
         let entry = self.entries[self.next];
         self.next += 1;
-        seed.deserialize(&entry.tree).map_err(|wrong| wrong.inside(Segment::Name(entry.name.clone())))
+        seed.deserialize(&entry.tree)
+            .map_err(|wrong| wrong.inside(Segment::Name(entry.name.clone())))
     }
 }
 
@@ -232,13 +281,19 @@ impl<'de> VariantAccess<'de> for Choice<'de> {
         match self.tagged {
             Some(entries) => seed.deserialize(Untagged(entries)),
             // The name alone is valid if the kind has no required key.
-            None => seed.deserialize(Untagged(&[])).map_err(|_| Wrong::new(format!("found \"{0}\": write a table with {TAG} = \"{0}\"", self.name))),
+            None => seed.deserialize(Untagged(&[])).map_err(|_| {
+                Wrong::new(format!("found \"{0}\": write a table with {TAG} = \"{0}\"", self.name))
+            }),
         }
     }
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Wrong> {
         Err(de::Error::invalid_type(Unexpected::Map, &visitor))
     }
-    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Wrong> {
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Wrong> {
         Err(de::Error::invalid_type(Unexpected::Map, &visitor))
     }
 }
@@ -249,7 +304,10 @@ struct Untagged<'de>(&'de [Entry]);
 impl<'de> Deserializer<'de> for Untagged<'de> {
     type Error = Wrong;
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
-        visitor.visit_map(Entries { entries: self.0.iter().filter(|e| e.name != TAG).collect(), next: 0 })
+        visitor.visit_map(Entries {
+            entries: self.0.iter().filter(|e| e.name != TAG).collect(),
+            next: 0,
+        })
     }
     serde::forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct newtype_struct seq tuple

@@ -64,7 +64,9 @@ impl Tree {
     /// Returns the value at `key`, if there is one.
     fn at(&self, key: &Key) -> Option<&Tree> {
         key.segments().iter().try_fold(self, |tree, segment| match (&tree.value, segment) {
-            (Value::Table(entries), Segment::Name(name)) => entries.iter().find(|entry| entry.name == *name).map(|entry| &entry.tree),
+            (Value::Table(entries), Segment::Name(name)) => {
+                entries.iter().find(|entry| entry.name == *name).map(|entry| &entry.tree)
+            }
             (Value::Array(items), Segment::Index(index)) => items.get(*index),
             _ => None,
         })
@@ -85,10 +87,12 @@ impl Tree {
         let (mut tree, mut origin) = (self, &self.origin);
         for segment in key.segments() {
             match (&tree.value, segment) {
-                (Value::Table(entries), Segment::Name(name)) => match entries.iter().find(|e| e.name == *name) {
-                    Some(entry) => (tree, origin) = (&entry.tree, &entry.origin),
-                    None => break,
-                },
+                (Value::Table(entries), Segment::Name(name)) => {
+                    match entries.iter().find(|e| e.name == *name) {
+                        Some(entry) => (tree, origin) = (&entry.tree, &entry.origin),
+                        None => break,
+                    }
+                }
                 (Value::Array(items), Segment::Index(index)) => match items.get(*index) {
                     Some(item) => (tree, origin) = (item, &item.origin),
                     None => break,

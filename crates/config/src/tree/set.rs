@@ -15,12 +15,21 @@ impl Tree {
     pub fn put(&mut self, path: &Key, value: Value, origin: &Origin) -> Result<(), String> {
         let mut here = self;
         for (depth, segment) in path.segments().iter().enumerate() {
-            let around = || if depth == 0 { "the scenario".to_string() } else { Key::of(&path.segments()[..depth]).to_string() };
+            let around = || {
+                if depth == 0 {
+                    "the scenario".to_string()
+                } else {
+                    Key::of(&path.segments()[..depth]).to_string()
+                }
+            };
             let shown = here.value.shown();
             here = match segment {
                 Segment::Name(name) if matches!(here.value, Value::Array(_)) => {
-                    let Value::Array(items) = &mut here.value else { unreachable!("just looked at") };
-                    let place = element(items, name).map_err(|message| format!("{} {message}", around()))?;
+                    let Value::Array(items) = &mut here.value else {
+                        unreachable!("just looked at")
+                    };
+                    let place = element(items, name)
+                        .map_err(|message| format!("{} {message}", around()))?;
                     &mut items[place]
                 }
                 Segment::Name(name) => {
@@ -64,21 +73,30 @@ impl Tree {
 /// `class`.
 fn element(items: &[Tree], wanted: &str) -> Result<usize, String> {
     let text = |tree: &Tree, key: &str| match &tree.value {
-        Value::Table(entries) => entries.iter().find(|entry| entry.name == key).and_then(|entry| match &entry.tree.value {
-            Value::Text(text) => Some(text.clone()),
-            _ => None,
+        Value::Table(entries) => entries.iter().find(|entry| entry.name == key).and_then(|entry| {
+            match &entry.tree.value {
+                Value::Text(text) => Some(text.clone()),
+                _ => None,
+            }
         }),
         _ => None,
     };
     let mut known: Vec<String> = Vec::new();
     for key in ["name", "class"] {
         let names: Vec<Option<String>> = items.iter().map(|item| text(item, key)).collect();
-        let found: Vec<usize> = names.iter().enumerate().filter(|(_, name)| name.as_deref() == Some(wanted)).map(|(place, _)| place).collect();
+        let found: Vec<usize> = names
+            .iter()
+            .enumerate()
+            .filter(|(_, name)| name.as_deref() == Some(wanted))
+            .map(|(place, _)| place)
+            .collect();
         match found[..] {
             [place] => return Ok(place),
             [] => {}
             [first, second, ..] => {
-                return Err(format!("has several elements with {key} = \"{wanted}\": write their number, {first} or {second}, counted from 0"));
+                return Err(format!(
+                    "has several elements with {key} = \"{wanted}\": write their number, {first} or {second}, counted from 0"
+                ));
             }
         }
         for name in names.into_iter().flatten() {
@@ -112,7 +130,9 @@ impl Key {
 
 fn from_text(text: &str, origin: &Origin) -> Value {
     let read = Tree::read(&format!("value = {text}")).ok().and_then(|tree| match tree.value {
-        Value::Table(entries) if entries.len() == 1 => entries.into_iter().next().map(|entry| entry.tree.value),
+        Value::Table(entries) if entries.len() == 1 => {
+            entries.into_iter().next().map(|entry| entry.tree.value)
+        }
         _ => None,
     });
     match read {
@@ -126,7 +146,12 @@ fn stamped(value: Value, origin: &Origin) -> Value {
     let tree = |tree: Tree| Tree { value: stamped(tree.value, origin), origin: origin.clone() };
     match value {
         Value::Array(items) => Value::Array(items.into_iter().map(tree).collect()),
-        Value::Table(entries) => Value::Table(entries.into_iter().map(|e| Entry { name: e.name, origin: origin.clone(), tree: tree(e.tree) }).collect()),
+        Value::Table(entries) => Value::Table(
+            entries
+                .into_iter()
+                .map(|e| Entry { name: e.name, origin: origin.clone(), tree: tree(e.tree) })
+                .collect(),
+        ),
         plain => plain,
     }
 }
@@ -138,22 +163,43 @@ mod tests {
     #[test]
     fn sets_values_of_all_kinds() {
         let mut tree = Tree::read("[switch]\nbuffer = \"9MB\"\n[[traffic]]\nload = 0.5\n").unwrap();
-        for (key, value) in [("switch.buffer", "4MB"), ("switch.ecn.k", "30kB"), ("traffic.0.load", "0.8"), ("name", "\"x y\""), ("record.paths", "true")] {
+        for (key, value) in [
+            ("switch.buffer", "4MB"),
+            ("switch.ecn.k", "30kB"),
+            ("traffic.0.load", "0.8"),
+            ("name", "\"x y\""),
+            ("record.paths", "true"),
+        ] {
             tree.set(key, value).unwrap();
         }
-        assert_eq!(tree.origin_of(&Key::from("switch.buffer")), Origin::Option("--set switch.buffer=4MB".into()));
-        assert_eq!(tree.origin_of(&Key::from("switch.ecn.k")), Origin::Option("--set switch.ecn.k=30kB".into()));
-        assert_eq!(tree.set("traffic.3.load", "1").unwrap_err(), "traffic has 1 element, counted from 0: there is no element 3");
+        assert_eq!(
+            tree.origin_of(&Key::from("switch.buffer")),
+            Origin::Option("--set switch.buffer=4MB".into())
+        );
+        assert_eq!(
+            tree.origin_of(&Key::from("switch.ecn.k")),
+            Origin::Option("--set switch.ecn.k=30kB".into())
+        );
+        assert_eq!(
+            tree.set("traffic.3.load", "1").unwrap_err(),
+            "traffic has 1 element, counted from 0: there is no element 3"
+        );
         let mut named =
             Tree::read("[[traffic]]\nname = \"sort\"\n[[traffic]]\nclass = \"web\"\n[[traffic]]\nclass = \"web\"\n[[traffic]]\nclass = \"sort\"\n").unwrap();
         named.set("traffic.sort.load", "0.8").unwrap();
-        assert_eq!(named.origin_of(&Key::from("traffic.0.load")), Origin::Option("--set traffic.sort.load=0.8".into()));
+        assert_eq!(
+            named.origin_of(&Key::from("traffic.0.load")),
+            Origin::Option("--set traffic.sort.load=0.8".into())
+        );
         let several = "traffic has several elements with class = \"web\": write their number, 1 or 2, counted from 0";
         assert_eq!(named.set("traffic.web.load", "1").unwrap_err(), several);
         let unknown = "traffic has no element with the name or class \"sorts\" (did you mean \"sort\"?): write \"sort\" or \"web\" or a number from 0 to 3";
         assert_eq!(named.set("traffic.sorts.load", "1").unwrap_err(), unknown);
         let nameless = "traffic has no element with the name or class \"web\": none has a name or a class, write the number 0";
         assert_eq!(tree.set("traffic.web.load", "1").unwrap_err(), nameless);
-        assert_eq!(tree.set("name.first", "1").unwrap_err(), "name is \"x y\": it has no key \"first\"");
+        assert_eq!(
+            tree.set("name.first", "1").unwrap_err(),
+            "name is \"x y\": it has no key \"first\""
+        );
     }
 }

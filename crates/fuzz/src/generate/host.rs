@@ -8,13 +8,26 @@ use toml::Value;
 
 /// Returns the table `[host]`, and whether it contains a storm of PAUSE frames without an end.
 /// `pauses`: switches use PFC or have a memory management unit.
-pub fn host(c: &mut Choices, fabric: &Fabric, family: Family, paused: &[u64], pauses: bool) -> (Keys, bool) {
+pub fn host(
+    c: &mut Choices,
+    fabric: &Fabric,
+    family: Family,
+    paused: &[u64],
+    pauses: bool,
+) -> (Keys, bool) {
     let mut keys = Keys::default();
     let profile = match family {
         Family::Rdma if c.1 && c.chance(25) => "rocev2",
         Family::Rdma => c.weighted(&[(3, "ns3rdma"), (3, "ethernet"), (1, "linux")]),
         Family::Pfabric => c.weighted(&[(2, "pfabric"), (2, "ethernet")]),
-        _ => c.weighted(&[(6, "ethernet"), (1, "ethernet_timestamps"), (1, "linux"), (1, "ns3p2p"), (1, "pfabric"), (1, "htsim")]),
+        _ => c.weighted(&[
+            (6, "ethernet"),
+            (1, "ethernet_timestamps"),
+            (1, "linux"),
+            (1, "ns3p2p"),
+            (1, "pfabric"),
+            (1, "htsim"),
+        ]),
     };
     if c.chance(10) {
         let mut wire = Keys::default();
@@ -38,7 +51,13 @@ pub fn host(c: &mut Choices, fabric: &Fabric, family: Family, paused: &[u64], pa
         keys.put("scheduling", "pfabric");
         keys.may(c, 60, "queue", |c| c.size(9_200, 100_000));
     } else {
-        keys.may(c, 15, "queue", |c| if c.chance(40) { format!("{}packets", c.scale(2, 100)) } else { c.size(9_200, 200_000) });
+        keys.may(c, 15, "queue", |c| {
+            if c.chance(40) {
+                format!("{}packets", c.scale(2, 100))
+            } else {
+                c.size(9_200, 200_000)
+            }
+        });
         match c.weighted(&[(6, "fifo"), (2, "strict"), (2, "blocks")]) {
             "strict" => {
                 keys.put("scheduling", "strict_priority");
@@ -46,7 +65,9 @@ pub fn host(c: &mut Choices, fabric: &Fabric, family: Family, paused: &[u64], pa
             }
             "blocks" => {
                 let blocks = queues(c, |_, _| {});
-                let shares = blocks.iter().any(|block| block.get("weight").is_some() || block.get("bandwidth").is_some());
+                let shares = blocks
+                    .iter()
+                    .any(|block| block.get("weight").is_some() || block.get("bandwidth").is_some());
                 if shares {
                     keys.may(c, 30, "quantum", |c| c.size(64, 20_000));
                 }
@@ -72,7 +93,9 @@ pub fn host(c: &mut Choices, fabric: &Fabric, family: Family, paused: &[u64], pa
     keys.may(c, 10, "honours_pause", |c| c.chance(60));
     keys.may(c, 4, "processor", processor);
     keys.may(c, 50, "timing", timing);
-    let own_queue = ["queue", "scheduling", "nic_queue", "nic_ecn", "pacer"].iter().any(|key| keys.0.contains_key(*key));
+    let own_queue = ["queue", "scheduling", "nic_queue", "nic_ecn", "pacer"]
+        .iter()
+        .any(|key| keys.0.contains_key(*key));
     if !own_queue && c.chance(50) {
         let kind = c.of(&["fq_codel", "fq", "pfifo", "off"]);
         keys.put("qdisc", kind);

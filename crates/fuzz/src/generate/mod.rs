@@ -47,10 +47,14 @@ fn written(table: &Table) -> String {
 /// Restricts some link changes to one direction. Rates stay symmetric where switches send PAUSE
 /// frames.
 fn one_direction(c: &mut Choices, fabric: &mut Keys, pauses: bool) {
-    for (list, both, one) in [("override", ["delay", "mtu"].as_slice(), "rate"), ("fault", &["down"], "loss")] {
+    for (list, both, one) in
+        [("override", ["delay", "mtu"].as_slice(), "rate"), ("fault", &["down"], "loss")]
+    {
         let Some(Value::Array(changes)) = fabric.0.get_mut(list) else { continue };
         for change in changes.iter_mut().filter_map(Value::as_table_mut) {
-            let fits = change.contains_key(one) && both.iter().all(|name| !change.contains_key(*name)) && !(pauses && one == "rate");
+            let fits = change.contains_key(one)
+                && both.iter().all(|name| !change.contains_key(*name))
+                && !(pauses && one == "rate");
             if fits && c.chance(40) {
                 let link = change["link"].as_str().expect("a text").replacen('-', ">", 1);
                 change.insert("link".into(), link.into());
@@ -90,7 +94,8 @@ fn scenario(c: &mut Choices, data: &Path, trims: bool) -> Table {
     let plain = RdmaPlan { pauses: Pauses::Any, entropies: false, ..rdma };
     let used = if with_rdma { rdma } else { plain };
     let (switch, switch_facts) = switch::switch(c, &fabric, family, used.pauses, used.entropies);
-    let (mut host, mut endless) = host::host(c, &fabric, family, &switch_facts.paused, !switch_facts.paused.is_empty());
+    let (mut host, mut endless) =
+        host::host(c, &fabric, family, &switch_facts.paused, !switch_facts.paused.is_empty());
     let mut transports = Vec::new();
     let (default, facts) = transport(c, &fabric, family, used);
     transports.push(Named { name: None, family, facts });
@@ -100,7 +105,13 @@ fn scenario(c: &mut Choices, data: &Path, trims: bool) -> Table {
         if !c.chance(30) {
             break;
         }
-        let other = c.weighted(&[(5, Family::Tcp), (2, Family::Mptcp), (1, Family::Datagram), (1, Family::Nack), (1, Family::Pfabric)]);
+        let other = c.weighted(&[
+            (5, Family::Tcp),
+            (2, Family::Mptcp),
+            (1, Family::Datagram),
+            (1, Family::Nack),
+            (1, Family::Pfabric),
+        ]);
         let (keys, facts) = transport(c, &fabric, other, used);
         named.put(name, keys);
         transports.push(Named { name: Some(name.into()), family: other, facts });
@@ -108,15 +119,25 @@ fn scenario(c: &mut Choices, data: &Path, trims: bool) -> Table {
     if !named.0.is_empty() {
         host.put("transports", named);
     }
-    endless |= fabric.cut || !switch_facts.paused.is_empty() || transports.iter().any(|transport| transport.facts.endless);
+    endless |= fabric.cut
+        || !switch_facts.paused.is_empty()
+        || transports.iter().any(|transport| transport.facts.endless);
     // Time in ns that all frames take on one host's link. Hosts send simultaneously, so most runs
     // are shorter.
     let long = packets * 12_000_000 / fabric.mbps;
     let until_ns = (endless || c.chance(45)).then(|| {
-        let until = c.scale((long / 20).max(2_000), (4 * long).max(8_000)) + if family == Family::Hadoop { 20_000_000 } else { 0 };
+        let until = c.scale((long / 20).max(2_000), (4 * long).max(8_000))
+            + if family == Family::Hadoop { 20_000_000 } else { 0 };
         until + fabric.round_trip_ns
     });
-    let around = traffic::Drawn { fabric: &fabric, data, family, transports: &transports, paused: &switch_facts.paused, ends: until_ns.is_some() };
+    let around = traffic::Drawn {
+        fabric: &fabric,
+        data,
+        family,
+        transports: &transports,
+        paused: &switch_facts.paused,
+        ends: until_ns.is_some(),
+    };
     let blocks = traffic::traffic(c, &around, packets);
     let mut fabric_keys = fabric_keys;
     if c.1 {

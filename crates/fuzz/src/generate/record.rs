@@ -12,7 +12,14 @@ pub fn record(c: &mut Choices, fabric: &Fabric, until_ns: Option<u64>, conweave:
         Some(until) => format!("{}ns", (until / c.scale(1, 100)).max(1_000)),
         None => c.of(&["20ms", "100ms", "1s"]).to_string(),
     };
-    let nodes = |c: &mut Choices| c.of(&[Value::from("switches"), "hosts".into(), "all".into(), Value::Array(vec!["host0".into()])]);
+    let nodes = |c: &mut Choices| {
+        c.of(&[
+            Value::from("switches"),
+            "hosts".into(),
+            "all".into(),
+            Value::Array(vec!["host0".into()]),
+        ])
+    };
     keys.may(c, 5, "explain", |_| false);
     keys.may(c, 40, "ports", |c| {
         let mut ports = Keys::default();

@@ -13,7 +13,13 @@ pub struct SwitchFacts {
     pub conweave: bool,
 }
 
-pub fn switch(c: &mut Choices, fabric: &Fabric, family: Family, pauses: Pauses, entropies: bool) -> (Keys, SwitchFacts) {
+pub fn switch(
+    c: &mut Choices,
+    fabric: &Fabric,
+    family: Family,
+    pauses: Pauses,
+    entropies: bool,
+) -> (Keys, SwitchFacts) {
     let mut keys = Keys::default();
     let mut facts = SwitchFacts::default();
     if family == Family::Ndp {
@@ -36,8 +42,18 @@ pub fn switch(c: &mut Choices, fabric: &Fabric, family: Family, pauses: Pauses, 
     let sharing = match pauses {
         _ if urgent => c.weighted(&[(4, "static"), (1, "unlimited")]),
         Pauses::Needed => c.weighted(&[(3, "sonic"), (1, "conweave"), (1, "hpcc")]),
-        Pauses::Obeyed => c.weighted(&[(3, "dynamic"), (3, "static"), (1, "unlimited"), (1, "sonic")]),
-        Pauses::Any => c.weighted(&[(7, "dynamic"), (7, "static"), (2, "voq"), (1, "unlimited"), (3, "sonic"), (1, "conweave"), (1, "hpcc")]),
+        Pauses::Obeyed => {
+            c.weighted(&[(3, "dynamic"), (3, "static"), (1, "unlimited"), (1, "sonic")])
+        }
+        Pauses::Any => c.weighted(&[
+            (7, "dynamic"),
+            (7, "static"),
+            (2, "voq"),
+            (1, "unlimited"),
+            (3, "sonic"),
+            (1, "conweave"),
+            (1, "hpcc"),
+        ]),
     };
     keys.put("sharing", sharing);
     let managed = matches!(sharing, "sonic" | "conweave" | "hpcc");
@@ -48,7 +64,11 @@ pub fn switch(c: &mut Choices, fabric: &Fabric, family: Family, pauses: Pauses, 
     }
     match sharing {
         "static" => {
-            let buffer = if c.chance(50) { format!("{}packets", c.scale(2, 60)) } else { c.size(9_200, 200_000) };
+            let buffer = if c.chance(50) {
+                format!("{}packets", c.scale(2, 60))
+            } else {
+                c.size(9_200, 200_000)
+            };
             keys.put("buffer", buffer);
             if urgent {
                 keys.may(c, 30, "drop_when", |_| "at_or_above");
@@ -68,7 +88,8 @@ pub fn switch(c: &mut Choices, fabric: &Fabric, family: Family, pauses: Pauses, 
     let pauses_here = managed || obeys || !facts.paused.is_empty();
     // Scenarios of older seeds must not change.
     let anywhere = c.1 && (voq || pauses_here);
-    let disciplined = !urgent && (anywhere || !voq && !pauses_here) && (family == Family::Hull || c.chance(25));
+    let disciplined =
+        !urgent && (anywhere || !voq && !pauses_here) && (family == Family::Hull || c.chance(25));
     let aqm = if disciplined { discipline(c, &mut keys, family, entropies) } else { "off" };
     if aqm == "off" && !urgent && c.chance(60) {
         let ecn = marking(c, voq && !c.1);
@@ -123,7 +144,9 @@ fn deep(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts) {
         voq.may(c, 50, "credit_speedup", |c| c.real(0.3, 2.0));
         voq.may(c, 50, "max_credits", |c| int(c.scale(1, 40)));
         voq.may(c, 50, "fabric_speedup", |c| c.real(0.3, 2.0));
-        turns |= ["credit_speedup", "max_credits", "fabric_speedup"].iter().any(|name| voq.0.contains_key(*name));
+        turns |= ["credit_speedup", "max_credits", "fabric_speedup"]
+            .iter()
+            .any(|name| voq.0.contains_key(*name));
     }
     if turns {
         voq.may(c, 50, "credit", |c| c.size(64, 8_000));
@@ -159,7 +182,14 @@ fn deep(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts) {
 }
 
 /// Sets a memory management unit, with or without flow control.
-fn memory(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts, sharing: &str, fabric: &Fabric, needed: bool) {
+fn memory(
+    c: &mut Choices,
+    keys: &mut Keys,
+    facts: &mut SwitchFacts,
+    sharing: &str,
+    fabric: &Fabric,
+    needed: bool,
+) {
     let mut mmu = Keys::default();
     let with = needed || c.chance(60);
     let paused = if with {
@@ -201,12 +231,15 @@ fn memory(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts, sharing: &s
     }
     mmu.may(c, 25, "cell", |c| c.of(&["208B", "256B", "65B"]));
     if c.chance(10) {
-        let bypass: Vec<u64> = (0..8).filter(|priority| !paused.contains(priority)).take(1).collect();
+        let bypass: Vec<u64> =
+            (0..8).filter(|priority| !paused.contains(priority)).take(1).collect();
         mmu.put("bypass", ints(&bypass));
     }
     if c.1 && sharing == "sonic" {
         let bypass: Vec<u64> =
-            mmu.0.get("bypass").and_then(Value::as_array).map_or(Vec::new(), |list| list.iter().filter_map(Value::as_integer).map(|p| p as u64).collect());
+            mmu.0.get("bypass").and_then(Value::as_array).map_or(Vec::new(), |list| {
+                list.iter().filter_map(Value::as_integer).map(|p| p as u64).collect()
+            });
         let mut free: Vec<u64> = (0..8).filter(|priority| !bypass.contains(priority)).collect();
         let mut groups = Vec::new();
         while !free.is_empty() && groups.len() < 3 && c.chance(40) {
@@ -232,7 +265,9 @@ fn memory(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts, sharing: &s
     }
     pauses_of(c, keys, &paused, |c, pfc| {
         if formula {
-            pfc.may(c, 80, "headroom", |c| c.of(&["sonic", "mellanox", "conweave", "hpcc", "tub", "worst_case"]));
+            pfc.may(c, 80, "headroom", |c| {
+                c.of(&["sonic", "mellanox", "conweave", "hpcc", "tub", "worst_case"])
+            });
             pfc.may(c, 40, "cable", |c| format!("{}m", c.scale(1, 500)));
         } else {
             pfc.put("headroom", format!("{headroom}B"));
@@ -242,7 +277,12 @@ fn memory(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts, sharing: &s
 }
 
 /// Sets flow control of these priorities. `headroom` adds further keys.
-fn pauses_of(c: &mut Choices, keys: &mut Keys, paused: &[u64], headroom: impl FnOnce(&mut Choices, &mut Keys)) {
+fn pauses_of(
+    c: &mut Choices,
+    keys: &mut Keys,
+    paused: &[u64],
+    headroom: impl FnOnce(&mut Choices, &mut Keys),
+) {
     let mut pfc = Keys::default();
     pfc.put("priorities", ints(paused));
     headroom(c, &mut pfc);
@@ -252,7 +292,12 @@ fn pauses_of(c: &mut Choices, keys: &mut Keys, paused: &[u64], headroom: impl Fn
         pfc.may(c, 30, "pause_time", |c| c.time(100, 500_000));
     }
     pfc.may(c, 30, "refresh", |c| c.of(&["half", "arrival"]));
-    pfc.may(c, 30, "response", |c| if c.chance(30) { "standard".into() } else { c.time(1, 20_000) });
+    pfc.may(
+        c,
+        30,
+        "response",
+        |c| if c.chance(30) { "standard".into() } else { c.time(1, 20_000) },
+    );
     pfc.may(c, 40, "deadlock_after", |c| c.time(10_000, 500_000));
     pfc.may(c, 25, "watchdog", |c| {
         let mut watchdog = Keys::default();
@@ -268,7 +313,9 @@ fn pauses_of(c: &mut Choices, keys: &mut Keys, paused: &[u64], headroom: impl Fn
 pub fn marking(c: &mut Choices, deep: bool) -> Keys {
     let mut ecn = Keys::default();
     let packets = c.chance(30);
-    let length = |c: &mut Choices, most: u64| if packets { c.range(1, (most / 1_500).max(1)) } else { c.range(1, most) };
+    let length = |c: &mut Choices, most: u64| {
+        if packets { c.range(1, (most / 1_500).max(1)) } else { c.range(1, most) }
+    };
     let unit = if packets { "packets" } else { "B" };
     if c.chance(40) {
         ecn.put("k", format!("{}{unit}", length(c, 60_000)));
@@ -285,7 +332,9 @@ pub fn marking(c: &mut Choices, deep: bool) -> Keys {
     ecn.may(c, 20, "compare", |c| c.of(&["above", "at_or_above"]));
     if c.chance(25) {
         ecn.put("average_weight", c.of(&[0.002, 0.05, 0.5, 1.0]));
-        ecn.may(c, 40, "idle_frame", |c| if c.chance(30) { "off".into() } else { c.time(100, 100_000) });
+        ecn.may(c, 40, "idle_frame", |c| {
+            if c.chance(30) { "off".into() } else { c.time(100, 100_000) }
+        });
     }
     ecn.may(c, 15, "gentle", |_| true);
     ecn.may(c, 15, "hard_drop", |_| true);
@@ -296,8 +345,16 @@ pub fn marking(c: &mut Choices, deep: bool) -> Keys {
 
 fn discipline(c: &mut Choices, keys: &mut Keys, family: Family, entropies: bool) -> &'static str {
     let mut aqm = Keys::default();
-    let kind =
-        if family == Family::Hull { "phantom" } else { c.weighted(&[(3, "codel"), (if entropies { 0 } else { 3 }, "fq_codel"), (3, "pie"), (1, "phantom")]) };
+    let kind = if family == Family::Hull {
+        "phantom"
+    } else {
+        c.weighted(&[
+            (3, "codel"),
+            (if entropies { 0 } else { 3 }, "fq_codel"),
+            (3, "pie"),
+            (1, "phantom"),
+        ])
+    };
     let kind = if c.1 && kind == "pie" && c.chance(50) { "pi2" } else { kind };
     aqm.put("kind", kind);
     match kind {
@@ -345,7 +402,15 @@ fn discipline(c: &mut Choices, keys: &mut Keys, family: Family, entropies: bool)
 }
 
 /// Sets the scheduling. Returns the number of queues.
-fn schedule(c: &mut Choices, keys: &mut Keys, fair: bool, voq: bool, shares: bool, limits: bool, disciplined: bool) -> u64 {
+fn schedule(
+    c: &mut Choices,
+    keys: &mut Keys,
+    fair: bool,
+    voq: bool,
+    shares: bool,
+    limits: bool,
+    disciplined: bool,
+) -> u64 {
     match c.weighted(&[(9, "fifo"), (5, "strict"), (6, "blocks")]) {
         "strict" if !fair => {
             keys.put("scheduling", "strict_priority");
@@ -363,7 +428,8 @@ fn schedule(c: &mut Choices, keys: &mut Keys, fair: bool, voq: bool, shares: boo
                     queue.may(c, 40, "buffer", |c| c.size(9_200, 100_000));
                 }
                 if !disciplined && c.chance(30) {
-                    let ecn = if c.chance(20) { Value::from("off") } else { marking(c, false).into() };
+                    let ecn =
+                        if c.chance(20) { Value::from("off") } else { marking(c, false).into() };
                     queue.put("ecn", ecn);
                 }
             });
@@ -400,13 +466,18 @@ pub fn queues(c: &mut Choices, mut more: impl FnMut(&mut Choices, &mut Keys)) ->
             queue.may(c, 20, "name", |_| format!("class{number}"));
             queue.may(c, 20, "index", |_| int(number));
             if explicit {
-                let own: Vec<u64> = (0..8).filter(|priority| owners[*priority as usize] == number).collect();
+                let own: Vec<u64> =
+                    (0..8).filter(|priority| owners[*priority as usize] == number).collect();
                 queue.put("priorities", ints(&own));
             }
             match service {
                 "weight" if number < shares => queue.put("weight", int(c.scale(1, 40))),
                 "bandwidth" if number < shares => {
-                    let part = if number + 1 == shares { left } else { c.range(1, left - (shares - number - 1)) };
+                    let part = if number + 1 == shares {
+                        left
+                    } else {
+                        c.range(1, left - (shares - number - 1))
+                    };
                     left -= part;
                     queue.put("bandwidth", format!("{part}%"));
                 }
@@ -432,14 +503,30 @@ pub fn processor(c: &mut Choices) -> Keys {
     processor
 }
 
-fn balance(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts, fabric: &Fabric, family: Family, entropies: bool, reorders: bool) {
-    let fair = keys.0.get("aqm").and_then(|aqm| aqm.get("kind")).and_then(Value::as_str) == Some("fq_codel");
+fn balance(
+    c: &mut Choices,
+    keys: &mut Keys,
+    facts: &mut SwitchFacts,
+    fabric: &Fabric,
+    family: Family,
+    entropies: bool,
+    reorders: bool,
+) {
+    let fair = keys.0.get("aqm").and_then(|aqm| aqm.get("kind")).and_then(Value::as_str)
+        == Some("fq_codel");
     let rated = matches!(family, Family::Pdq | Family::D3);
     let mut kinds = vec![(4, "ecmp")];
     if !rated {
         kinds.extend([(1, "resilient"), (2, "wcmp")]);
         if !entropies {
-            kinds.extend([(2, "spray"), (2, "round_robin"), (2, "drill"), (2, "dlb"), (1, "glb"), (1, "detail")]);
+            kinds.extend([
+                (2, "spray"),
+                (2, "round_robin"),
+                (2, "drill"),
+                (2, "dlb"),
+                (1, "glb"),
+                (1, "detail"),
+            ]);
             if fabric.pins && !fair {
                 kinds.extend([(2, "letflow"), (2, "conga"), (1, "presto")]);
                 kinds.extend(reorders.then_some((3, "conweave")));
@@ -473,7 +560,9 @@ fn balance(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts, fabric: &F
             balance.may(c, 50, "aging", |c| c.time(10_000, 10_000_000));
         }
         "dlb" | "glb" => {
-            balance.may(c, 60, "idle", |c| if c.chance(25) { "off".into() } else { c.time(100, 500_000) });
+            balance.may(c, 60, "idle", |c| {
+                if c.chance(25) { "off".into() } else { c.time(100, 500_000) }
+            });
             balance.may(c, 40, "bands", |c| int(c.scale(1, 256)));
             balance.may(c, 40, "sampling_interval", |c| c.time(1_000, 100_000));
             balance.may(c, 40, "future_load_range", |c| c.size(1_000, 300_000));
@@ -482,7 +571,10 @@ fn balance(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts, fabric: &F
         }
         "detail" => balance.may(c, 60, "thresholds", |c| {
             let low = c.scale(500, 20_000);
-            Value::Array(vec![format!("{low}B").into(), format!("{}B", low + c.scale(1, 60_000)).into()])
+            Value::Array(vec![
+                format!("{low}B").into(),
+                format!("{}B", low + c.scale(1, 60_000)).into(),
+            ])
         }),
         "presto" => balance.may(c, 80, "flowcell", |c| c.size(1_000, 100_000)),
         "conweave" => {
@@ -494,7 +586,9 @@ fn balance(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts, fabric: &F
             balance.may(c, 50, "flush_extra", |c| c.time(10, 100_000));
             balance.may(c, 50, "default_wait", |c| c.time(1_000, 500_000));
             balance.may(c, 40, "reorder_queues", |c| int(c.range(0, 30)));
-            balance.may(c, 40, "reorder_memory", |c| c.of(&["shared", "apart", "unbounded"]).to_string());
+            balance.may(c, 40, "reorder_memory", |c| {
+                c.of(&["shared", "apart", "unbounded"]).to_string()
+            });
         }
         _ => {}
     }
@@ -506,7 +600,11 @@ fn balance(c: &mut Choices, keys: &mut Keys, facts: &mut SwitchFacts, fabric: &F
     if family == Family::Pdq {
         keys.put("hash", "symmetric");
     } else {
-        let hashes: &[&str] = if entropies { &["own_seed", "same_seed", "symmetric"] } else { &["own_seed", "same_seed", "symmetric", "murmur3"] };
+        let hashes: &[&str] = if entropies {
+            &["own_seed", "same_seed", "symmetric"]
+        } else {
+            &["own_seed", "same_seed", "symmetric", "murmur3"]
+        };
         keys.may(c, 40, "hash", |c| c.of(hashes));
     }
 }

@@ -30,8 +30,10 @@ pub struct Fabric {
     pub cut: bool,
 }
 
-const RATES: &[(u64, u64)] = &[(2, 1_000), (6, 10_000), (3, 25_000), (2, 40_000), (4, 100_000), (1, 33_333), (1, 100)];
-const DELAYS_NS: &[(u64, u64)] = &[(2, 25), (2, 100), (3, 500), (6, 1_000), (2, 2_000), (1, 7_777), (2, 10_000), (1, 50_000)];
+const RATES: &[(u64, u64)] =
+    &[(2, 1_000), (6, 10_000), (3, 25_000), (2, 40_000), (4, 100_000), (1, 33_333), (1, 100)];
+const DELAYS_NS: &[(u64, u64)] =
+    &[(2, 25), (2, 100), (3, 500), (6, 1_000), (2, 2_000), (1, 7_777), (2, 10_000), (1, 50_000)];
 
 fn rate(mbps: u64) -> String {
     if mbps == 33_333 { "33333333333bps".into() } else { format!("{mbps}Mbps") }
@@ -110,7 +112,11 @@ pub fn topology(c: &mut Choices, data: &Path, packets: u64) -> (Keys, Fabric) {
             fabric.several = spines > 1 || parallel > 1;
             fabric.ports = (hosts + spines * parallel).max(leaves * parallel);
             fabric.switches = vec!["leaf*", "leaf0", "spine*", "spine0"];
-            fabric.links.extend(["leaf0-spine*".into(), "leaf*-spine0".into(), "leaf0-spine0".into()]);
+            fabric.links.extend([
+                "leaf0-spine*".into(),
+                "leaf*-spine0".into(),
+                "leaf0-spine0".into(),
+            ]);
         }
         "fat_tree" => {
             let k = c.weighted(&[(1, 2), (8, 4), (1, 6)]);
@@ -141,7 +147,11 @@ pub fn topology(c: &mut Choices, data: &Path, packets: u64) -> (Keys, Fabric) {
         }
         "vl2" => {
             let (aggregation, intermediate, hosts) = (c.of(&[2, 4]), c.of(&[2, 4]), c.range(1, 4));
-            let (aggregation, hosts) = if aggregation * intermediate / 4 * hosts < 2 { (4, 2) } else { (aggregation, hosts) };
+            let (aggregation, hosts) = if aggregation * intermediate / 4 * hosts < 2 {
+                (4, 2)
+            } else {
+                (aggregation, hosts)
+            };
             fabric.hosts = aggregation * intermediate / 4 * hosts;
             keys.put("aggregation_ports", int(aggregation));
             keys.put("intermediate_ports", int(intermediate));
@@ -186,7 +196,10 @@ fn custom(c: &mut Choices, keys: &mut Keys, fabric: &mut Fabric, mbps: u64, ns: 
     if c.chance(50) {
         keys.put("switches", int(switches));
     } else {
-        keys.put("switches", Value::Array((0..switches).map(|number| format!("switch{number}").into()).collect()));
+        keys.put(
+            "switches",
+            Value::Array((0..switches).map(|number| format!("switch{number}").into()).collect()),
+        );
     }
     let link = |c: &mut Choices, a: String, b: String| {
         let mut link = Keys::default();
@@ -204,7 +217,11 @@ fn custom(c: &mut Choices, keys: &mut Keys, fabric: &mut Fabric, mbps: u64, ns: 
     }
     let mesh = c.chance(30);
     for from in 0..switches {
-        let peers: Vec<u64> = if mesh { (from + 1..switches).collect() } else { (from + 1..switches.min(from + 2)).collect() };
+        let peers: Vec<u64> = if mesh {
+            (from + 1..switches).collect()
+        } else {
+            (from + 1..switches.min(from + 2)).collect()
+        };
         for to in peers {
             links.push(link(c, format!("switch{from}"), format!("switch{to}")));
         }

@@ -36,8 +36,16 @@ fn block(c: &mut Choices, around: &Drawn, number: u64, packets: u64) -> Keys {
     let chosen = c.range(0, around.transports.len() as u64 - 1) as usize;
     let Named { name, family, facts } = &around.transports[if number == 0 { 0 } else { chosen }];
     let tcp = matches!(family, Family::Tcp | Family::Hull | Family::Hadoop);
-    let mut kinds =
-        vec![(8, "random"), (6, "incast"), (4, "permutation"), (4, "pairs"), (3, "all_to_all"), (2, "partition_aggregate"), (2, "flows"), (2, "datagram")];
+    let mut kinds = vec![
+        (8, "random"),
+        (6, "incast"),
+        (4, "permutation"),
+        (4, "pairs"),
+        (3, "all_to_all"),
+        (2, "partition_aggregate"),
+        (2, "flows"),
+        (2, "datagram"),
+    ];
     if tcp && around.ends {
         kinds.push((2, "background"));
     }
@@ -71,11 +79,15 @@ fn block(c: &mut Choices, around: &Drawn, number: u64, packets: u64) -> Keys {
                 keys.put("senders", int(senders));
             } else {
                 let to = c.range(0, hosts - 1);
-                keys.put("to", if c.chance(20) { Value::from(format!("host{to}")) } else { int(to) });
+                keys.put(
+                    "to",
+                    if c.chance(20) { Value::from(format!("host{to}")) } else { int(to) },
+                );
                 if random || c.chance(60) {
                     keys.put("senders", int(senders));
                 } else {
-                    let these: Vec<u64> = (0..hosts).filter(|host| *host != to).take(senders as usize).collect();
+                    let these: Vec<u64> =
+                        (0..hosts).filter(|host| *host != to).take(senders as usize).collect();
                     keys.put("senders", ints(&these));
                 }
             }
@@ -199,7 +211,15 @@ fn pair(c: &mut Choices, hosts: u64) -> Value {
     ints(&[from, (from + c.range(1, hosts - 1)) % hosts])
 }
 
-fn common(c: &mut Choices, keys: &mut Keys, around: &Drawn, kind: &str, family: Family, facts: &TransportFacts, number: u64) {
+fn common(
+    c: &mut Choices,
+    keys: &mut Keys,
+    around: &Drawn,
+    kind: &str,
+    family: Family,
+    facts: &TransportFacts,
+    number: u64,
+) {
     keys.may(c, 40, "class", |c| c.of(&["default", "query", "bulk"]));
     keys.may(c, 20, "name", |_| format!("block {number}"));
     keys.may(c, 10, "seed", |c| int(c.range(0, 1_000)));
@@ -212,13 +232,15 @@ fn common(c: &mut Choices, keys: &mut Keys, around: &Drawn, kind: &str, family: 
     match paused {
         Some(true) => keys.put("priority", int(c.of(around.paused))),
         Some(false) => {
-            let free: Vec<u64> = (0..8).filter(|priority| !around.paused.contains(priority)).collect();
+            let free: Vec<u64> =
+                (0..8).filter(|priority| !around.paused.contains(priority)).collect();
             keys.put("priority", int(if free.is_empty() { 0 } else { c.of(&free) }));
         }
         None if c.chance(8) => keys.put("dscp", int(c.range(0, 63))),
         None => keys.may(c, 50, "priority", |c| int(c.range(0, 7))),
     }
-    let dated = matches!(family, Family::Pdq | Family::D3) || around.family == Family::Tcp && c.chance(25);
+    let dated =
+        matches!(family, Family::Pdq | Family::D3) || around.family == Family::Tcp && c.chance(25);
     if dated && c.chance(70) {
         if c.chance(50) {
             keys.put("deadline", c.time(5_000, 5_000_000));
@@ -230,7 +252,12 @@ fn common(c: &mut Choices, keys: &mut Keys, around: &Drawn, kind: &str, family: 
             keys.put("deadline", deadline);
         }
     }
-    if facts.persistent && kind != "datagram" && !kind.starts_with("hadoop") && kind != "background" && !keys.0.contains_key("stop") {
+    if facts.persistent
+        && kind != "datagram"
+        && !kind.starts_with("hadoop")
+        && kind != "background"
+        && !keys.0.contains_key("stop")
+    {
         keys.may(c, 20, "persistent", |_| true);
     }
 }
@@ -238,7 +265,8 @@ fn common(c: &mut Choices, keys: &mut Keys, around: &Drawn, kind: &str, family: 
 fn random(c: &mut Choices, keys: &mut Keys, around: &Drawn, bytes: u64) {
     let fabric = around.fabric;
     let named = c.chance(25);
-    let flows = if named { (bytes / 1_000_000).max(1) } else { c.scale(1, (bytes / 2_000).clamp(1, 300)) };
+    let flows =
+        if named { (bytes / 1_000_000).max(1) } else { c.scale(1, (bytes / 2_000).clamp(1, 300)) };
     keys.put("flows", int(flows));
     if named {
         let name = c.of(&["websearch", "alistorage", "solar", "fbhdp-20"]);
@@ -280,7 +308,9 @@ fn random(c: &mut Choices, keys: &mut Keys, around: &Drawn, bytes: u64) {
             spot.put("share", c.real(0.1, 0.9));
             keys.put("hotspot", spot);
         }
-        3 if fabric.kind == "dumbbell" && !some => keys.put("matrix", around.data.join("matrix.json").display().to_string()),
+        3 if fabric.kind == "dumbbell" && !some => {
+            keys.put("matrix", around.data.join("matrix.json").display().to_string())
+        }
         _ => {}
     }
 }
@@ -333,7 +363,14 @@ fn hadoop(c: &mut Choices, keys: &mut Keys, around: &Drawn, kind: &str) {
     for name in ["client_start", "container_start", "jvm_start", "master_init"] {
         let least = c.scale(1_000, 200_000);
         let time = format!("{least}ns");
-        cluster.put(name, if c.chance(50) { Value::from(time) } else { Value::Array(vec![time.into(), format!("{}ns", 2 * least).into()]) });
+        cluster.put(
+            name,
+            if c.chance(50) {
+                Value::from(time)
+            } else {
+                Value::Array(vec![time.into(), format!("{}ns", 2 * least).into()])
+            },
+        );
     }
     for name in ["client_poll", "event_poll", "master_heartbeat", "node_heartbeat"] {
         cluster.put(name, c.time(50_000, 2_000_000));
@@ -346,13 +383,20 @@ fn hadoop(c: &mut Choices, keys: &mut Keys, around: &Drawn, kind: &str) {
     cluster.may(c, 30, "cpu_share", |_| 0.5);
     cluster.may(c, 30, "parallel_copies", |c| int(c.range(1, 8)));
     cluster.may(c, 40, "containers_per_heartbeat", |c| int(c.range(1, 4)));
-    for (name, most) in
-        [("launch_rpcs", 6), ("master_rpcs", 30), ("submit_rpcs", 80), ("task_reads", 4), ("block_rpcs", 6), ("commit_rpcs", 10), ("history_rpcs", 10)]
-    {
+    for (name, most) in [
+        ("launch_rpcs", 6),
+        ("master_rpcs", 30),
+        ("submit_rpcs", 80),
+        ("task_reads", 4),
+        ("block_rpcs", 6),
+        ("commit_rpcs", 10),
+        ("history_rpcs", 10),
+    ] {
         cluster.may(c, 30, name, |c| int(c.range(0, most)));
     }
     for (name, most) in [("localized_files", 6), ("task_rpcs", 12), ("umbilical_rpcs", 10)] {
-        cluster.may(c, 30, name, |c| Value::Array(vec![int(c.range(0, most)), int(c.range(0, most))]));
+        cluster
+            .may(c, 30, name, |c| Value::Array(vec![int(c.range(0, most)), int(c.range(0, most))]));
     }
     cluster.may(c, 30, "committer", |c| c.of(&words("Committer")));
     if keys.0.get("framework").and_then(Value::as_str) != Some("tez") {

@@ -7,7 +7,13 @@ use crate::schema::words;
 use toml::Value;
 
 pub fn rdma_plan(c: &mut Choices) -> RdmaPlan {
-    let mode = c.weighted(&[(4, "lossless"), (3, "irn"), (2, "irn_pfc"), (2, "gbn_no_pfc"), (1, "semi_lossless")]);
+    let mode = c.weighted(&[
+        (4, "lossless"),
+        (3, "irn"),
+        (2, "irn_pfc"),
+        (2, "gbn_no_pfc"),
+        (1, "semi_lossless"),
+    ]);
     let pauses = match mode {
         "lossless" | "irn_pfc" => Pauses::Needed,
         "semi_lossless" => Pauses::Obeyed,
@@ -16,7 +22,12 @@ pub fn rdma_plan(c: &mut Choices) -> RdmaPlan {
     RdmaPlan { mode, pauses, entropies: c.chance(20) }
 }
 
-pub fn transport(c: &mut Choices, fabric: &Fabric, family: Family, rdma: RdmaPlan) -> (Keys, TransportFacts) {
+pub fn transport(
+    c: &mut Choices,
+    fabric: &Fabric,
+    family: Family,
+    rdma: RdmaPlan,
+) -> (Keys, TransportFacts) {
     let mut keys = Keys::default();
     let mut facts = TransportFacts::default();
     match family {
@@ -56,7 +67,14 @@ pub fn transport(c: &mut Choices, fabric: &Fabric, family: Family, rdma: RdmaPla
         }
         Family::Nack => {
             keys.put("kind", "nack");
-            keys.put("rate", if c.chance(10) { "unlimited".into() } else { format!("{}Mbps", (fabric.mbps * c.range(1, 11) / 10).max(1)) });
+            keys.put(
+                "rate",
+                if c.chance(10) {
+                    "unlimited".into()
+                } else {
+                    format!("{}Mbps", (fabric.mbps * c.range(1, 11) / 10).max(1))
+                },
+            );
             keys.may(c, 40, "report", |c| c.time(10_000, 2_000_000));
             keys.may(c, 40, "timeout", |c| c.time(100_000, 5_000_000));
         }
@@ -69,7 +87,9 @@ pub fn transport(c: &mut Choices, fabric: &Fabric, family: Family, rdma: RdmaPla
         }
         Family::Datagram => {
             keys.put("kind", "datagram");
-            keys.may(c, 70, "rate", |c| format!("{}Mbps", (fabric.mbps * c.range(1, 10) / 10).max(1)));
+            keys.may(c, 70, "rate", |c| {
+                format!("{}Mbps", (fabric.mbps * c.range(1, 10) / 10).max(1))
+            });
             keys.may(c, 50, "ecn_capable", |_| true);
         }
     }
@@ -83,7 +103,11 @@ pub fn transport(c: &mut Choices, fabric: &Fabric, family: Family, rdma: RdmaPla
 fn tcp(c: &mut Choices, keys: &mut Keys, family: Family, several: bool) {
     keys.may(c, 50, "kind", |_| "tcp");
     let stacks = words("Stack");
-    let stack = if several { c.of(&stacks.iter().filter(|stack| *stack != "ns3").collect::<Vec<_>>()).clone() } else { c.of(&stacks) };
+    let stack = if several {
+        c.of(&stacks.iter().filter(|stack| *stack != "ns3").collect::<Vec<_>>()).clone()
+    } else {
+        c.of(&stacks)
+    };
     keys.put("stack", stack.as_str());
     let ns3 = stack == "ns3";
     let mut coupled = false;
@@ -141,7 +165,9 @@ fn tcp(c: &mut Choices, keys: &mut Keys, family: Family, several: bool) {
     if sack {
         keys.may(c, 15, "tail_probe", |c| c.chance(60));
     }
-    keys.may(c, 15, "dupack_threshold", |c| if c.chance(30) { Value::from("off") } else { int(c.range(1, 20)) });
+    keys.may(c, 15, "dupack_threshold", |c| {
+        if c.chance(30) { Value::from("off") } else { int(c.range(1, 20)) }
+    });
     if c.chance(25) {
         if c.chance(30) {
             keys.put("delayed_ack", "off");
@@ -153,13 +179,20 @@ fn tcp(c: &mut Choices, keys: &mut Keys, family: Family, several: bool) {
             keys.put("delayed_ack", delayed);
         }
     }
-    for name in ["sack_compression", "prr", "undo", "idle_restart", "pacing", "small_queues", "handshake"] {
+    for name in
+        ["sack_compression", "prr", "undo", "idle_restart", "pacing", "small_queues", "handshake"]
+    {
         keys.may(c, 12, name, |c| c.chance(60));
     }
     if !several {
         keys.may(c, 8, "ssthresh_cache", |_| true);
     }
-    keys.may(c, 12, "burst", |c| if c.chance(40) { Value::from("auto") } else { int(c.range(1, 64)) });
+    keys.may(
+        c,
+        12,
+        "burst",
+        |c| if c.chance(40) { Value::from("auto") } else { int(c.range(1, 64)) },
+    );
     keys.may(c, 12, "tick", |c| c.of(&["10us", "1ms", "4ms"]));
     keys.may(c, 12, "rtt_estimator", |c| c.of(&words("Estimator")));
     keys.may(c, 10, "ack_priority", |c| int(c.range(0, 7)));
@@ -363,7 +396,9 @@ fn pfabric(c: &mut Choices, keys: &mut Keys) {
     let most = c.range(2, 40);
     keys.may(c, 60, "max_window", |_| int(most));
     keys.may(c, 50, "initial_window", |c| int(c.range(1, most.min(23))));
-    keys.may(c, 40, "probe_after", |c| if c.chance(30) { Value::from("off") } else { int(c.range(1, 8)) });
+    keys.may(c, 40, "probe_after", |c| {
+        if c.chance(30) { Value::from("off") } else { int(c.range(1, 8)) }
+    });
     keys.may(c, 20, "rank", |c| c.of(&words("Rank")));
     keys.may(c, 40, "connections", |c| c.of(&words("Connections")));
 }

@@ -10,8 +10,10 @@ fn corpus() -> PathBuf {
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {
-    let listed = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut found: Vec<PathBuf> = listed.map(|entry| entry.expect("a readable folder").path()).collect();
+    let listed =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut found: Vec<PathBuf> =
+        listed.map(|entry| entry.expect("a readable folder").path()).collect();
     found.sort();
     found
 }

@@ -33,14 +33,22 @@ fn random_scenarios_hold_in_both_engines() {
             Verdict::Sound(figures) => (hops, sound) = (hops + figures.hops, sound + 1),
             Verdict::Refused(_) => refused += 1,
             Verdict::TooLarge(_) => {}
-            Verdict::Broken(broken) => panic!("`afflux-fuzz replay {SEED}:{number}`: {}\n{}", broken.what, broken.detail),
+            Verdict::Broken(broken) => {
+                panic!("`afflux-fuzz replay {SEED}:{number}`: {}\n{}", broken.what, broken.detail)
+            }
         }
         if hops >= HOPS || (sound >= LEAST && began.elapsed() > WALL) {
             break;
         }
     }
-    println!("{sound} sound, {refused} refused, {hops} packet-hops, {:.1} s", began.elapsed().as_secs_f64());
-    assert!(sound >= LEAST && sound > 4 * refused, "{sound} scenarios were valid, {refused} were not");
+    println!(
+        "{sound} sound, {refused} refused, {hops} packet-hops, {:.1} s",
+        began.elapsed().as_secs_f64()
+    );
+    assert!(
+        sound >= LEAST && sound > 4 * refused,
+        "{sound} scenarios were valid, {refused} were not"
+    );
 }
 
 /// Checks that the first scenarios contain every feature of `NEWER`.
@@ -58,27 +66,45 @@ fn everything_newer_is_drawn() {
     }
     let mut drawn = BTreeSet::new();
     for number in 0..400 {
-        let document = Value::Table(toml::from_str(&generate::numbered(SEED, number, &data())).expect("a scenario"));
+        let document = Value::Table(
+            toml::from_str(&generate::numbered(SEED, number, &data())).expect("a scenario"),
+        );
         let mut found = Vec::new();
         tables(&document, "", &mut found);
         let switch = document.get("switch").and_then(Value::as_table).expect("a switch");
         let managed = switch.contains_key("mmu") || switch.contains_key("voq");
         for (name, table) in found {
             drawn.extend(table.keys().map(|key| format!("{name}.{key}")));
-            drawn.extend(table.iter().filter_map(|(key, value)| Some(format!("{key} = {}", value.as_str()?))));
+            drawn.extend(
+                table
+                    .iter()
+                    .filter_map(|(key, value)| Some(format!("{key} = {}", value.as_str()?))),
+            );
             if let Some(link) = table.get("link").and_then(Value::as_str) {
                 drawn.extend(link.contains('>').then(|| format!("{name} of one direction")));
             }
         }
         for discipline in ["codel", "fq_codel", "pie", "pi2"] {
-            let drawn_here = switch.get("aqm").and_then(|aqm| aqm.get("kind")).and_then(Value::as_str) == Some(discipline);
+            let drawn_here =
+                switch.get("aqm").and_then(|aqm| aqm.get("kind")).and_then(Value::as_str)
+                    == Some(discipline);
             drawn.extend((managed && drawn_here).then(|| format!("{discipline} on memory")));
         }
-        drawn.extend((switch.contains_key("voq") && switch.contains_key("pfc")).then(|| "PFC on virtual output queues".into()));
-        drawn.extend((switch.contains_key("voq") && switch.contains_key("queue")).then(|| "classes on virtual output queues".into()));
-        let shares = |queue: &Value| queue.get("alpha").is_some() || queue.get("reserved").is_some();
+        drawn.extend(
+            (switch.contains_key("voq") && switch.contains_key("pfc"))
+                .then(|| "PFC on virtual output queues".into()),
+        );
+        drawn.extend(
+            (switch.contains_key("voq") && switch.contains_key("queue"))
+                .then(|| "classes on virtual output queues".into()),
+        );
+        let shares =
+            |queue: &Value| queue.get("alpha").is_some() || queue.get("reserved").is_some();
         let queues = || switch.get("queue").and_then(Value::as_array).into_iter().flatten();
-        drawn.extend((switch.contains_key("mmu") && queues().any(shares)).then(|| "shares of queues beside a memory management unit".into()));
+        drawn.extend(
+            (switch.contains_key("mmu") && queues().any(shares))
+                .then(|| "shares of queues beside a memory management unit".into()),
+        );
     }
     for what in [
         "kind = pi2",
@@ -119,7 +145,8 @@ fn what_was_found_holds() {
     for entry in fs::read_dir(&folder).expect("the folder of found scenarios") {
         let path = entry.expect("a file").path();
         let text = fs::read_to_string(&path).expect("a scenario");
-        let verdict = examine(&text, &path, &Limits { wall: Duration::from_secs(60), ..Limits::default() });
+        let verdict =
+            examine(&text, &path, &Limits { wall: Duration::from_secs(60), ..Limits::default() });
         assert!(matches!(verdict, Verdict::Sound(_)), "{}: {verdict:?}", path.display());
         seen += 1;
     }

@@ -51,7 +51,10 @@ impl Case {
     /// and all that start before XOFF takes effect.
     pub fn closed_form(&self) -> u64 {
         let frame = self.time(self.frame as u64);
-        let effect = self.time(self.blocking as u64) + self.time(PAUSE_FRAME) + self.delay().0 + response_time(self.rate).0;
+        let effect = self.time(self.blocking as u64)
+            + self.time(PAUSE_FRAME)
+            + self.delay().0
+            + response_time(self.rate).0;
         1 + (effect + self.delay().0) / frame + 1
     }
 
@@ -59,11 +62,24 @@ impl Case {
     pub fn formula(&self, formula: Formula) -> u64 {
         // The published formulas consider only lossless frames, of at least 1,024 B. The worst case
         // considers all frames of the port.
-        let mtu = u64::from(if formula == Formula::WorstCase { self.frame.max(self.blocking) } else { self.frame.max(1_024) });
+        let mtu = u64::from(if formula == Formula::WorstCase {
+            self.frame.max(self.blocking)
+        } else {
+            self.frame.max(1_024)
+        });
         by_formula(
             formula,
             self.metres,
-            PortFacts { rate: self.rate, delay: self.delay().0, mtu, least: 64, gap: GAP, uncounted: Span::ZERO, cell: self.cell, response: None },
+            PortFacts {
+                rate: self.rate,
+                delay: self.delay().0,
+                mtu,
+                least: 64,
+                gap: GAP,
+                uncounted: Span::ZERO,
+                cell: self.cell,
+                response: None,
+            },
         )
     }
 
@@ -99,10 +115,20 @@ impl Case {
 
     fn plan(&self, headroom: u64, phase: u64) -> Plan {
         let (blocker, sender, switch) = (0, 1, 2);
-        let node = |name: &str, kind, config| Node { name: name.into(), kind, config, group: Some(0), tier: (kind == NodeKind::Switch) as u8 };
+        let node = |name: &str, kind, config| Node {
+            name: name.into(),
+            kind,
+            config,
+            group: Some(0),
+            tier: (kind == NodeKind::Switch) as u8,
+        };
         let link = |host| Link::new(host, switch, self.rate, self.delay());
         let topology = Topology {
-            nodes: vec![node("blocker", NodeKind::Host, 1), node("sender", NodeKind::Host, 0), node("switch", NodeKind::Switch, 0)],
+            nodes: vec![
+                node("blocker", NodeKind::Host, 1),
+                node("sender", NodeKind::Host, 0),
+                node("switch", NodeKind::Switch, 0),
+            ],
             links: vec![link(blocker), link(sender)],
             hosts: 2,
             ..Default::default()
@@ -121,7 +147,13 @@ impl Case {
             timing: None,
             qdisc: None,
         };
-        let storm = Storm { priority: 3, from: Time::ZERO, until: Some(Time(1)), period: Span::from_s(1), pause: PauseTime::Quanta(u16::MAX) };
+        let storm = Storm {
+            priority: 3,
+            from: Time::ZERO,
+            until: Some(Time(1)),
+            period: Span::from_s(1),
+            pause: PauseTime::Quanta(u16::MAX),
+        };
         let charge = self.charge();
         let rules = SonicRules {
             alpha: 1.0,
@@ -139,7 +171,12 @@ impl Case {
         // not counted.
         let pool = 2 * BEFORE_XOFF * charge;
         let settings = SwitchConfig {
-            buffer: Buffer::Mmu(Mmu { total: pool + headroom, cell: self.cell, bypass: 1, rules: Rules::Sonic(rules) }),
+            buffer: Buffer::Mmu(Mmu {
+                total: pool + headroom,
+                cell: self.cell,
+                bypass: 1,
+                rules: Rules::Sonic(rules),
+            }),
             marking: None,
             aqm: None,
             scheduling: Scheduling::Priorities { queues: 8 },
@@ -162,7 +199,13 @@ impl Case {
             }),
             honours_pause: true,
         };
-        let datagram = |frame: u16| TransportConfig::Datagram(Datagram { rate: None, payload: frame - HEADERS, ecn_capable: false });
+        let datagram = |frame: u16| {
+            TransportConfig::Datagram(Datagram {
+                rate: None,
+                payload: frame - HEADERS,
+                ecn_capable: false,
+            })
+        };
         let flow = |id, src, dst, frames: u64, frame: u16, start, transport, priority| Flow {
             id,
             src,
@@ -188,21 +231,43 @@ impl Case {
         // up to it. They start 1 ps early, so that the switch processes them before the sender's
         // frames.
         let cause = begin.0 + crossing * self.time(self.frame as u64);
-        let first = Time(cause + phase - 1 - blocking * (1 + cause.saturating_sub(begin.0) / blocking));
+        let first =
+            Time(cause + phase - 1 - blocking * (1 + cause.saturating_sub(begin.0) / blocking));
         let frames = crossing + 3 * self.closed_form() + 20;
         let mut flows = vec![
             flow(0, sender, blocker, frames, self.frame, begin, 0, 3),
-            flow(1, blocker, sender, (frames * self.frame as u64).div_ceil(self.blocking as u64), self.blocking, first, 1, 0),
+            flow(
+                1,
+                blocker,
+                sender,
+                (frames * self.frame as u64).div_ceil(self.blocking as u64),
+                self.blocking,
+                first,
+                1,
+                0,
+            ),
         ];
         flows.sort_by_key(|f| if let Start::At(at) = f.start { at } else { unreachable!() });
         flows.iter_mut().enumerate().for_each(|(id, f)| f.id = id as i64);
-        let end = cause + 4 * (self.closed_form() * self.time(self.frame as u64) + blocking) + 4 * self.delay().0;
+        let end = cause
+            + 4 * (self.closed_form() * self.time(self.frame as u64) + blocking)
+            + 4 * self.delay().0;
         Plan {
             topology,
             hosts: vec![host.clone(), HostConfig { storm: Some(storm), ..host }],
             switches: vec![settings],
             transports: vec![datagram(self.frame), datagram(self.blocking)],
-            wire: Wire { name: "test".into(), data_header: HEADERS, ack: 64, cnp: 64, syn: 64, sack_base: 0, sack_block: 0, min_frame: 64, gap: GAP as u16 },
+            wire: Wire {
+                name: "test".into(),
+                data_header: HEADERS,
+                ack: 64,
+                cnp: 64,
+                syn: 64,
+                sack_base: 0,
+                sack_block: 0,
+                min_frame: 64,
+                gap: GAP as u16,
+            },
             flows,
             undrawn: Vec::new(),
             applications: None,

@@ -55,7 +55,8 @@ impl Agenda {
     /// Removes the timers of an application with this token, so that a run does not continue only
     /// for a timer that is no longer needed.
     pub(super) fn cancel(&mut self, application: u16, token: u64) {
-        self.timers.retain(|Reverse(timer)| timer.application != application || timer.token != token);
+        self.timers
+            .retain(|Reverse(timer)| timer.application != application || timer.token != token);
     }
 
     pub(super) fn done(&mut self, application: u16) {

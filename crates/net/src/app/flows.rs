@@ -53,7 +53,12 @@ impl Flows {
     /// Returns an empty list. Its flows are numbered after the `planned` ones.
     pub fn behind(planned: &[Flow]) -> Self {
         let first_id = planned.iter().map(|flow| flow.id + 1).max().unwrap_or(0).max(0);
-        Flows { chunks: Default::default(), count: AtomicUsize::new(0), first: planned.len() as FlowId, first_id }
+        Flows {
+            chunks: Default::default(),
+            count: AtomicUsize::new(0),
+            first: planned.len() as FlowId,
+            first_id,
+        }
     }
 
     /// Adds a flow. Only one thread may call this.
@@ -77,7 +82,8 @@ impl Flows {
             priority,
         };
         let (chunk, place) = place(index);
-        let chunk = self.chunks[chunk].get_or_init(|| (0..FIRST << chunk).map(|_| OnceLock::new()).collect());
+        let chunk = self.chunks[chunk]
+            .get_or_init(|| (0..FIRST << chunk).map(|_| OnceLock::new()).collect());
         assert!(chunk[place].set(Started { flow, application }).is_ok(), "one thread appends");
         self.count.store(index + 1, Ordering::Release);
         self.first + index as FlowId
@@ -89,7 +95,10 @@ impl Flows {
 
     fn get(&self, flow: FlowId) -> &Started {
         let (chunk, place) = place((flow - self.first) as usize);
-        self.chunks[chunk].get().and_then(|chunk| chunk[place].get()).expect("a flow that has been started")
+        self.chunks[chunk]
+            .get()
+            .and_then(|chunk| chunk[place].get())
+            .expect("a flow that has been started")
     }
 
     #[cold]
@@ -117,13 +126,32 @@ mod tests {
     #[test]
     fn entries_are_found_again() {
         let flows = Flows::behind(&[]);
-        let new = |bytes| NewFlow { src: 0, dst: 1, bytes, transport: 0, class: 0, priority: 0, job: Flow::NO_JOB };
+        let new = |bytes| NewFlow {
+            src: 0,
+            dst: 1,
+            bytes,
+            transport: 0,
+            class: 0,
+            priority: 0,
+            job: Flow::NO_JOB,
+        };
         let kept = flows.flow(flows.push(new(1), Time::ZERO, 0)) as *const Flow;
         for bytes in 2..=10_000 {
             assert_eq!(flows.push(new(bytes), Time::ZERO, 3), bytes as u32 - 1);
         }
-        assert_eq!((flows.count(), flows.flow(7_000).bytes, flows.application(7_000), flows.flow(9_999).id), (10_000, 7_001, 3, 9_999));
+        assert_eq!(
+            (
+                flows.count(),
+                flows.flow(7_000).bytes,
+                flows.application(7_000),
+                flows.flow(9_999).id
+            ),
+            (10_000, 7_001, 3, 9_999)
+        );
         assert_eq!(flows.flow(0) as *const Flow, kept, "entries stay where they are");
-        assert_eq!(flows.take().iter().map(|flow| flow.bytes).collect::<Vec<_>>(), (1..=10_000).collect::<Vec<_>>());
+        assert_eq!(
+            flows.take().iter().map(|flow| flow.bytes).collect::<Vec<_>>(),
+            (1..=10_000).collect::<Vec<_>>()
+        );
     }
 }

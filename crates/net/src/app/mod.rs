@@ -89,7 +89,10 @@ impl Context<'_> {
     /// Starts a flow at `at`, but not earlier than after the latency.
     pub fn start_flow(&mut self, flow: NewFlow, at: Time) -> FlowId {
         let at = at.0.max(self.now + self.latency);
-        assert!(flow.src != flow.dst && flow.bytes > 0, "a flow goes from one host to another and has bytes");
+        assert!(
+            flow.src != flow.dst && flow.bytes > 0,
+            "a flow goes from one host to another and has bytes"
+        );
         let id = self.flows.push(flow, Time(at), self.index);
         self.agenda.started.push(id);
         id

@@ -34,15 +34,21 @@ impl Runtime {
     pub fn tell(&mut self, now: u64, due: Due, flows: &Flows) -> bool {
         let mut told = true;
         match due {
-            Due::Begin => (0..self.applications.len() as u16).for_each(|index| self.call(now, index, flows, |application, context| application.begin(context))),
+            Due::Begin => (0..self.applications.len() as u16).for_each(|index| {
+                self.call(now, index, flows, |application, context| application.begin(context))
+            }),
             Due::Received { flow, read } => {
-                self.call(now, flows.application(flow), flows, |application, context| application.on_received(context, flow, read));
+                self.call(now, flows.application(flow), flows, |application, context| {
+                    application.on_received(context, flow, read)
+                });
             }
             Due::Timers => {
                 told = false;
                 self.agenda.unfile(now);
                 while let Some((application, token)) = self.agenda.expired(now) {
-                    self.call(now, application, flows, |application, context| application.on_timer(context, token));
+                    self.call(now, application, flows, |application, context| {
+                        application.on_timer(context, token)
+                    });
                     told = true;
                 }
             }
@@ -50,7 +56,16 @@ impl Runtime {
         told
     }
 
-    fn call(&mut self, now: u64, index: u16, flows: &Flows, tell: impl FnOnce(&mut dyn Application, &mut Context)) {
-        tell(self.applications[index as usize].as_mut(), &mut Context { now, index, latency: self.latency, flows, agenda: &mut self.agenda });
+    fn call(
+        &mut self,
+        now: u64,
+        index: u16,
+        flows: &Flows,
+        tell: impl FnOnce(&mut dyn Application, &mut Context),
+    ) {
+        tell(
+            self.applications[index as usize].as_mut(),
+            &mut Context { now, index, latency: self.latency, flows, agenda: &mut self.agenda },
+        );
     }
 }

@@ -123,7 +123,13 @@ impl Policy for Conga {
         true
     }
 
-    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, _: &[u16]) -> Choice {
+    fn choose(
+        &mut self,
+        site: &mut impl Holding,
+        frame: &mut Frame,
+        role: Role,
+        _: &[u16],
+    ) -> Choice {
         self.estimators.run(site);
         if !frame.is_data() {
             // All frames from leaf to leaf carry reports; in the simulator only data frames do.
@@ -166,7 +172,9 @@ impl Conga {
                 for place in from..from + count {
                     let path = site.paths(rack)[place];
                     let own = metric(estimators.load(site, first_port(path)), bits, ns3);
-                    let remote = leaf.and_then(|leaf| leaf.reported_metric(path)).map_or(0, |metric| aged(metric, site.now(), aging, ns3));
+                    let remote = leaf
+                        .and_then(|leaf| leaf.reported_metric(path))
+                        .map_or(0, |metric| aged(metric, site.now(), aging, ns3));
                     costs.push((own.max(remote), path));
                 }
                 best(site, costs, before.filter(|_| !ns3))
@@ -226,18 +234,27 @@ impl Conga {
     fn report(&mut self, site: &mut impl Site, rack: u32) -> Option<(u32, u32)> {
         let leaf = self.leaves.get_mut(rack as usize)?;
         let (now, aging, ns3) = (site.now(), self.aging, self.ns3);
-        let is_fresh = |report: &Report| if ns3 { !swept(report.metric, now, aging) } else { now - report.metric.at <= aging };
+        let is_fresh = |report: &Report| {
+            if ns3 { !swept(report.metric, now, aging) } else { now - report.metric.at <= aging }
+        };
         if ns3 {
             let fresh = leaf.from.iter().filter(|report| is_fresh(report)).count() as u64;
             if fresh == 0 {
                 return None;
             }
             let draw = site.below(fresh) as usize;
-            return leaf.from.iter().filter(|report| is_fresh(report)).nth(draw).map(|report| (report.path, report.metric.value));
+            return leaf
+                .from
+                .iter()
+                .filter(|report| is_fresh(report))
+                .nth(draw)
+                .map(|report| (report.path, report.metric.value));
         }
         let count = leaf.from.len();
-        let in_turn = || (leaf.next..count).chain(0..leaf.next).filter(|&place| is_fresh(&leaf.from[place]));
-        let changed = if leaf.changed > 0 { in_turn().find(|&place| leaf.from[place].changed) } else { None };
+        let in_turn =
+            || (leaf.next..count).chain(0..leaf.next).filter(|&place| is_fresh(&leaf.from[place]));
+        let changed =
+            if leaf.changed > 0 { in_turn().find(|&place| leaf.from[place].changed) } else { None };
         let place = changed.or_else(|| in_turn().next())?;
         leaf.next = if place + 1 == count { 0 } else { place + 1 };
         let report = &mut leaf.from[place];
@@ -277,7 +294,11 @@ fn aged(metric: Metric, now: u64, aging: u64, ns3: bool) -> u32 {
 fn sampled(site: &mut impl Site, rack: u32, ns3: bool) -> (usize, usize) {
     const SAMPLES: usize = 4;
     let count = site.paths(rack).len();
-    if ns3 && count >= SAMPLES { (site.below((count - SAMPLES + 1) as u64) as usize, SAMPLES) } else { (0, count) }
+    if ns3 && count >= SAMPLES {
+        (site.below((count - SAMPLES + 1) as u64) as usize, SAMPLES)
+    } else {
+        (0, count)
+    }
 }
 
 /// Returns the previous path if none is better, otherwise one of the best, drawn at random.

@@ -19,7 +19,12 @@ keys! {
 
 fn ascending([Size(less), Size(avoid)]: [Size; 2], at: Key) -> Result<[u64; 2], Wrong> {
     if less.0 == 0 || avoid < less {
-        return Err(Wrong::at(at, format!("\"{less}\", \"{avoid}\": write two sizes above 0, the smaller first, as in [\"16kB\", \"64kB\"]")));
+        return Err(Wrong::at(
+            at,
+            format!(
+                "\"{less}\", \"{avoid}\": write two sizes above 0, the smaller first, as in [\"16kB\", \"64kB\"]"
+            ),
+        ));
     }
     Ok([less.0, avoid.0])
 }
@@ -39,7 +44,13 @@ impl Policy for Detail {
     fn selects_path(&self, _: &Frame) -> bool {
         true
     }
-    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, _: Role, hops: &[u16]) -> Choice {
+    fn choose(
+        &mut self,
+        site: &mut impl Holding,
+        frame: &mut Frame,
+        _: Role,
+        hops: &[u16],
+    ) -> Choice {
         if let [only] = hops {
             return Choice::Port(*only);
         }
@@ -47,7 +58,10 @@ impl Policy for Detail {
         classes.clear();
         for &port in hops {
             let ahead = site.bytes_before(port, frame.priority());
-            classes.push((thresholds.iter().filter(|threshold| ahead >= **threshold).count() as u8, port));
+            classes.push((
+                thresholds.iter().filter(|threshold| ahead >= **threshold).count() as u8,
+                port,
+            ));
         }
         let best = classes.iter().map(|(class, _)| *class).min().expect("a next hop");
         classes.retain(|(class, _)| *class == best);

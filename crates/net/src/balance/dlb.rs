@@ -58,7 +58,13 @@ impl Policy for Dlb {
     fn selects_path(&self, _: &Frame) -> bool {
         true
     }
-    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, _: Role, hops: &[u16]) -> Choice {
+    fn choose(
+        &mut self,
+        site: &mut impl Holding,
+        frame: &mut Frame,
+        _: Role,
+        hops: &[u16],
+    ) -> Choice {
         self.estimators.run(site);
         self.best_of(site, frame, hops, |_, _| 0)
     }
@@ -69,7 +75,13 @@ impl Policy for Dlb {
 
 impl Dlb {
     /// Selects one of the next hops. `behind` returns the band of the links behind a port.
-    pub(super) fn best_of<S: Site>(&mut self, site: &mut S, frame: &Frame, hops: &[u16], behind: impl Fn(&S, u16) -> u32) -> Choice {
+    pub(super) fn best_of<S: Site>(
+        &mut self,
+        site: &mut S,
+        frame: &Frame,
+        hops: &[u16],
+        behind: impl Fn(&S, u16) -> u32,
+    ) -> Choice {
         if !frame.is_data() {
             return Choice::Ecmp;
         }
@@ -83,7 +95,18 @@ impl Dlb {
                 site,
                 frame,
                 |_, port| hops.contains(&(port as u16)),
-                |site, before| best(site, config, estimators, bands, hops, behind, before.map(|port| port as u16)).into(),
+                |site, before| {
+                    best(
+                        site,
+                        config,
+                        estimators,
+                        bands,
+                        hops,
+                        behind,
+                        before.map(|port| port as u16),
+                    )
+                    .into()
+                },
             ) as u16,
         };
         Choice::Port(way)

@@ -37,7 +37,10 @@ impl Estimators {
     pub fn new((every, alpha): (Span, f64), routed: bool, ports: &[Option<u64>]) -> Self {
         // C·τ in bytes, from bit/s and ps.
         let full = |rate: u64| rate as f64 * (every.0 as f64 / alpha) / 8e12;
-        let meters = ports.iter().map(|rate| rate.map(|rate| Meter { x: 0, full: full(rate), seen: 0, tick: 0 })).collect();
+        let meters = ports
+            .iter()
+            .map(|rate| rate.map(|rate| Meter { x: 0, full: full(rate), seen: 0, tick: 0 }))
+            .collect();
         Estimators { every: every.0, alpha, routed, ticking: false, meters }
     }
 
@@ -55,7 +58,12 @@ impl Estimators {
     #[inline(never)]
     fn begin(&mut self, site: &mut impl Site) {
         self.ticking = true;
-        for (port, meter) in self.meters.iter_mut().enumerate().filter_map(|(port, meter)| Some((port as u16, meter.as_mut()?))) {
+        for (port, meter) in self
+            .meters
+            .iter_mut()
+            .enumerate()
+            .filter_map(|(port, meter)| Some((port as u16, meter.as_mut()?)))
+        {
             meter.seen = site.sent(port);
         }
         self.wake(site);
@@ -70,7 +78,12 @@ impl Estimators {
     /// Handles a tick. Returns true if another tick follows.
     pub fn on_tick(&mut self, site: &mut impl Site) -> bool {
         let mut busy = false;
-        for (port, meter) in self.meters.iter_mut().enumerate().filter_map(|(port, meter)| Some((port as u16, meter.as_mut()?))) {
+        for (port, meter) in self
+            .meters
+            .iter_mut()
+            .enumerate()
+            .filter_map(|(port, meter)| Some((port as u16, meter.as_mut()?)))
+        {
             meter.catch_up(site, port);
             meter.x = decayed(meter.x, self.alpha);
             busy |= meter.x > 0 || site.queued(port) > 0;
@@ -240,13 +253,17 @@ mod tests {
         for k in 1..60 {
             site.now = k as u64 * every.0;
             assert_eq!(site.wakes, [site.now]);
-            let x = bytes_per_tick as f64 / alpha * (1.0 - (0..k).fold(1.0, |left, _| left * (1.0 - alpha)));
+            let x = bytes_per_tick as f64 / alpha
+                * (1.0 - (0..k).fold(1.0, |left, _| left * (1.0 - alpha)));
             let full = 100e9 / 8.0 * 160e-6;
             assert!((estimators.load(&mut site, 0) - x / full).abs() < 5.0 / full, "tick {k}");
             site.wakes.clear();
             assert!(estimators.on_tick(&mut site));
         }
-        assert!((estimators.load(&mut site, 0) - 0.4).abs() < 1e-3, "half, of which a fifth has just gone");
+        assert!(
+            (estimators.load(&mut site, 0) - 0.4).abs() < 1e-3,
+            "half, of which a fifth has just gone"
+        );
         // The port stops sending, and X decays to 0. No further wake-ups are requested.
         site.bytes_per_tick = 0;
         estimators.meters[0].as_mut().unwrap().seen = 0;

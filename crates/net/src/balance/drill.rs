@@ -43,12 +43,21 @@ struct Components {
 
 impl Components {
     fn new(site: &impl Site, dst: u32, hops: &[u16]) -> Self {
-        let mut capacities: Vec<(u64, u16)> = hops.iter().map(|&port| (site.capacity(port, dst), port)).collect();
+        let mut capacities: Vec<(u64, u16)> =
+            hops.iter().map(|&port| (site.capacity(port, dst), port)).collect();
         capacities.sort_unstable();
         let groups: Vec<&[(u64, u16)]> = capacities.chunk_by(|a, b| a.0 == b.0).collect();
         let weight = |group: &[(u64, u16)]| group.iter().map(|(capacity, _)| capacity).sum();
-        let shares = Shares::new(groups.iter().enumerate().map(|(number, group)| (number as u16, weight(group))));
-        Components { groups: groups.iter().map(|group| group.iter().map(|(_, port)| *port).collect()).collect(), shares }
+        let shares = Shares::new(
+            groups.iter().enumerate().map(|(number, group)| (number as u16, weight(group))),
+        );
+        Components {
+            groups: groups
+                .iter()
+                .map(|group| group.iter().map(|(_, port)| *port).collect())
+                .collect(),
+            shares,
+        }
     }
 }
 
@@ -66,7 +75,13 @@ impl Policy for Drill {
         }
     }
 
-    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, _: Role, hops: &[u16]) -> Choice {
+    fn choose(
+        &mut self,
+        site: &mut impl Holding,
+        frame: &mut Frame,
+        _: Role,
+        hops: &[u16],
+    ) -> Choice {
         if let [only] = hops {
             return Choice::Port(*only);
         }
@@ -75,7 +90,10 @@ impl Policy for Drill {
         let (hops, place) = if self.ns3 {
             (hops, frame.dst)
         } else {
-            let components = self.components.entry((site.epoch(), rack)).or_insert_with(|| Components::new(site, frame.dst, hops));
+            let components = self
+                .components
+                .entry((site.epoch(), rack))
+                .or_insert_with(|| Components::new(site, frame.dst, hops));
             match components.groups.as_slice() {
                 [only] => (only.as_slice(), rack << 8),
                 groups => {

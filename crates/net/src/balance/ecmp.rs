@@ -77,7 +77,14 @@ impl FourTuple {
 
     /// Computes the hash of ConWeave's ns-3 simulator, which takes both ports as one word.
     pub fn hash(&self, seed: u32) -> u32 {
-        murmur3([self.source, self.destination, self.source_port as u32 | (self.destination_port as u32) << 16], seed)
+        murmur3(
+            [
+                self.source,
+                self.destination,
+                self.source_port as u32 | (self.destination_port as u32) << 16,
+            ],
+            seed,
+        )
     }
 }
 
@@ -120,7 +127,8 @@ mod tests {
     #[test]
     fn murmur3_of_a_published_vector() {
         let words = *b"hello, world";
-        let word = |i: usize| u32::from_le_bytes([words[i], words[i + 1], words[i + 2], words[i + 3]]);
+        let word =
+            |i: usize| u32::from_le_bytes([words[i], words[i + 1], words[i + 2], words[i + 3]]);
         assert_eq!(murmur3([word(0), word(4), word(8)], 0), 0x149b_bb7f);
     }
 

@@ -33,7 +33,13 @@ impl Policy for Glb {
     fn selects_path(&self, _: &Frame) -> bool {
         true
     }
-    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice {
+    fn choose(
+        &mut self,
+        site: &mut impl Holding,
+        frame: &mut Frame,
+        role: Role,
+        hops: &[u16],
+    ) -> Choice {
         let Glb { local, remote } = self;
         if local.estimators.run(site) {
             // A tick sends reports, so the run lasts until the last tick.
@@ -43,7 +49,9 @@ impl Policy for Glb {
             remote.note(site, frame, hops);
         }
         let rack = site.rack_of(frame.dst);
-        local.best_of(site, frame, hops, |site, port| if role == Role::Source { remote.band(site.peer(port), rack) } else { 0 })
+        local.best_of(site, frame, hops, |site, port| {
+            if role == Role::Source { remote.band(site.peer(port), rack) } else { 0 }
+        })
     }
     fn on_wake(&mut self, site: &mut impl Holding, _: u32) {
         let Glb { local, remote } = self;
@@ -86,7 +94,10 @@ impl Remote {
         if site.came_from(frame) != tor {
             return;
         }
-        let listener = self.listeners.entry((tor, site.rack_of(frame.dst))).or_insert_with(|| Listener { source, flow: 0, hops: Vec::new(), told: 0 });
+        let listener = self
+            .listeners
+            .entry((tor, site.rack_of(frame.dst)))
+            .or_insert_with(|| Listener { source, flow: 0, hops: Vec::new(), told: 0 });
         (listener.source, listener.flow) = (source, frame.flow);
         if listener.hops != hops {
             listener.hops = hops.to_vec();
@@ -96,11 +107,19 @@ impl Remote {
     /// Reports changed bands to the listeners. `band` returns the band of a port.
     fn tell<S: Site>(&mut self, site: &mut S, mut band: impl FnMut(&mut S, u16) -> u32) {
         for ((_, rack), listener) in &mut self.listeners {
-            let best = listener.hops.iter().map(|&port| band(site, port)).min().expect("a next hop");
+            let best =
+                listener.hops.iter().map(|&port| band(site, port)).min().expect("a next hop");
             if best != listener.told {
                 listener.told = best;
                 let quality = Quality { of: site.node(), rack: *rack, band: best };
-                site.send(listener.source, listener.flow, 0, CONTROL_SIZE, CONTROL_PRIORITY, Tag::Quality(quality));
+                site.send(
+                    listener.source,
+                    listener.flow,
+                    0,
+                    CONTROL_SIZE,
+                    CONTROL_PRIORITY,
+                    Tag::Quality(quality),
+                );
             }
         }
     }
@@ -111,8 +130,13 @@ impl Remote {
     }
 }
 
-pub const ABOUT: About =
-    About { overtakes: true, alike: Some("\"glb\": next hops report the state of their links to ToRs, so all switches need it"), ..About::of(MODEL) };
+pub const ABOUT: About = About {
+    overtakes: true,
+    alike: Some(
+        "\"glb\": next hops report the state of their links to ToRs, so all switches need it",
+    ),
+    ..About::of(MODEL)
+};
 
 pub const MODEL: Model = Model {
     kind: "balance",

@@ -29,10 +29,21 @@ impl Policy for Letflow {
         Letflow { flowlets: Flowlets::new(config.gap.0, REMEMBERED, config.ns3) }
     }
 
-    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, _: &[u16]) -> Choice {
+    fn choose(
+        &mut self,
+        site: &mut impl Holding,
+        frame: &mut Frame,
+        role: Role,
+        _: &[u16],
+    ) -> Choice {
         if role == Role::Source {
             let rack = site.rack_of(frame.dst);
-            let path = self.flowlets.path(site, frame, |site, path| path_is_open(site, rack, path), |site, _| draw_path(site, rack));
+            let path = self.flowlets.path(
+                site,
+                frame,
+                |site, path| path_is_open(site, rack, path),
+                |site, _| draw_path(site, rack),
+            );
             frame.pin(path);
         }
         Choice::Follow

@@ -192,7 +192,13 @@ impl Balancer {
         each!(self, b => b.selects_path(frame))
     }
     #[inline(always)]
-    pub fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice {
+    pub fn choose(
+        &mut self,
+        site: &mut impl Holding,
+        frame: &mut Frame,
+        role: Role,
+        hops: &[u16],
+    ) -> Choice {
         each!(self, b => b.choose(site, frame, role, hops))
     }
     pub fn on_control_frame(&mut self, site: &mut impl Holding, frame: &Frame, tag: Tag) {
@@ -226,7 +232,9 @@ impl Balancer {
 /// decisions in order, so equal paths have equal numbers.
 #[inline]
 pub fn path_step(number: u32, node: u32, port: u16) -> u32 {
-    let mut x = number.rotate_left(7) ^ node.wrapping_mul(0x9e37_79b1) ^ (port as u32 + 1).wrapping_mul(0x85eb_ca6b);
+    let mut x = number.rotate_left(7)
+        ^ node.wrapping_mul(0x9e37_79b1)
+        ^ (port as u32 + 1).wrapping_mul(0x85eb_ca6b);
     x = (x ^ (x >> 16)).wrapping_mul(0x7feb_352d);
     x ^ (x >> 15)
 }

@@ -43,7 +43,13 @@ pub trait Policy: Sized {
         frame.is_data()
     }
     /// Decides how a frame goes on. `hops`: its next hops in port order.
-    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice;
+    fn choose(
+        &mut self,
+        site: &mut impl Holding,
+        frame: &mut Frame,
+        role: Role,
+        hops: &[u16],
+    ) -> Choice;
     /// Handles a frame that another balancer has sent to this switch ([`super::Site::send`]).
     fn on_control_frame(&mut self, _site: &mut impl Holding, frame: &Frame, _tag: Tag) {
         unreachable!("frame {frame:?} to a switch that none sends to")
@@ -103,7 +109,9 @@ impl About {
         About { model, hashes: false, overtakes: false, pins: false, reorders: false, alike: None }
     }
     pub const fn pinning(model: Model) -> Self {
-        let alike = Some("the source's ToR chooses all of a path here, and the switches behind have to follow");
+        let alike = Some(
+            "the source's ToR chooses all of a path here, and the switches behind have to follow",
+        );
         About { pins: true, alike, ..About::of(model) }
     }
 }

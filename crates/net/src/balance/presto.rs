@@ -37,10 +37,19 @@ impl Policy for Presto {
         Presto { cell: config.flowcell, flows: FxHashMap::default() }
     }
 
-    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, _: &[u16]) -> Choice {
+    fn choose(
+        &mut self,
+        site: &mut impl Holding,
+        frame: &mut Frame,
+        role: Role,
+        _: &[u16],
+    ) -> Choice {
         if role == Role::Source {
             let rack = site.rack_of(frame.dst);
-            let cell = self.flows.entry(frame.flow).or_insert_with(|| Cell { bytes: 0, path: draw_path(site, rack) });
+            let cell = self
+                .flows
+                .entry(frame.flow)
+                .or_insert_with(|| Cell { bytes: 0, path: draw_path(site, rack) });
             if cell.bytes + frame.size as u64 > self.cell || !path_is_open(site, rack, cell.path) {
                 let next = next_path(site.paths(rack), cell.path);
                 site.counters().reroutes += (next != cell.path) as u64;

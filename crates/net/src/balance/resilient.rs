@@ -22,7 +22,13 @@ impl Policy for Resilient {
     }
     /// Tries the flow's hash, then hashes derived from it, until one selects a next hop that is up.
     /// A flow moves only when its own next hop fails, and returns to it later.
-    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, _: Role, hops: &[u16]) -> Choice {
+    fn choose(
+        &mut self,
+        site: &mut impl Holding,
+        frame: &mut Frame,
+        _: Role,
+        hops: &[u16],
+    ) -> Choice {
         if let [only] = hops {
             return Choice::Port(*only);
         }
@@ -33,8 +39,12 @@ impl Policy for Resilient {
             return Choice::Ecmp;
         }
         let first = ((hash as u64 * members.len() as u64) >> 32) as usize;
-        let others = (1..).map(|turn: u32| ecmp(hash, turn.wrapping_mul(0x9e37_79b9), members.len()));
-        let place = std::iter::once(first).chain(others).find(|&place| hops.contains(&members[place])).expect("a member that is up");
+        let others =
+            (1..).map(|turn: u32| ecmp(hash, turn.wrapping_mul(0x9e37_79b9), members.len()));
+        let place = std::iter::once(first)
+            .chain(others)
+            .find(|&place| hops.contains(&members[place]))
+            .expect("a member that is up");
         Choice::Port(members[place])
     }
 }

@@ -21,7 +21,13 @@ impl Policy for RoundRobin {
     fn selects_path(&self, _: &Frame) -> bool {
         true
     }
-    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice {
+    fn choose(
+        &mut self,
+        site: &mut impl Holding,
+        frame: &mut Frame,
+        role: Role,
+        hops: &[u16],
+    ) -> Choice {
         self.0.choose(site, frame, role, hops)
     }
     fn oblivious(&mut self) -> Option<&mut Oblivious> {

@@ -67,6 +67,9 @@ mod tests {
     fn hashes_find_their_port() {
         let shares = Shares::new([(3, 3), (5, 1)]);
         let quarter = 1 << 30;
-        assert_eq!([0, 3 * quarter - 1, 3 * quarter, u32::MAX].map(|hash| shares.of(hash)), [3, 3, 5, 5]);
+        assert_eq!(
+            [0, 3 * quarter - 1, 3 * quarter, u32::MAX].map(|hash| shares.of(hash)),
+            [3, 3, 5, 5]
+        );
     }
 }

@@ -20,7 +20,13 @@ impl Policy for Spray {
     fn selects_path(&self, _: &Frame) -> bool {
         true
     }
-    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, _: Role, hops: &[u16]) -> Choice {
+    fn choose(
+        &mut self,
+        site: &mut impl Holding,
+        frame: &mut Frame,
+        _: Role,
+        hops: &[u16],
+    ) -> Choice {
         Choice::Port(self.one_of(site.rack_of(frame.dst), hops, |n| site.below(n)))
     }
     fn oblivious(&mut self) -> Option<&mut Spray> {

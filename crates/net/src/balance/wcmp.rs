@@ -27,7 +27,11 @@ keys! {
 }
 
 /// Returns the weights of all nodes.
-fn by_node(given: &BTreeMap<String, u32>, context: &PathContext<'_>, key: &Key) -> Result<Vec<u32>, Wrong> {
+fn by_node(
+    given: &BTreeMap<String, u32>,
+    context: &PathContext<'_>,
+    key: &Key,
+) -> Result<Vec<u32>, Wrong> {
     let mut weights = vec![1; context.nodes];
     for (pattern, &weight) in given {
         let at = key.clone().name(pattern);
@@ -55,7 +59,13 @@ impl Policy for Wcmp {
     fn selects_path(&self, _: &Frame) -> bool {
         true
     }
-    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, _: Role, hops: &[u16]) -> Choice {
+    fn choose(
+        &mut self,
+        site: &mut impl Holding,
+        frame: &mut Frame,
+        _: Role,
+        hops: &[u16],
+    ) -> Choice {
         if let [only] = hops {
             return Choice::Port(*only);
         }

@@ -5,10 +5,12 @@
 //! from losses and marks while it does not.
 
 use super::bbr::{
-    Aggregation, FULL_GROWTH, FULL_ROUNDS, MILLISECOND, MIN_WINDOW, SECOND, UNIT, at_most, in_network, near, offload, paced, product, quantum, rate, recovering,
+    Aggregation, FULL_GROWTH, FULL_ROUNDS, MILLISECOND, MIN_WINDOW, SECOND, UNIT, at_most,
+    in_network, near, offload, paced, product, quantum, rate, recovering,
 };
 use super::{
-    About, Ack, Controller, Decrease, Echo, EcnMode, Flavour, IncreaseRule, Lost, Opening, Parameters, Sample, Sampler, Sender, SlowStart, State, Window,
+    About, Ack, Controller, Decrease, Echo, EcnMode, Flavour, IncreaseRule, Lost, Opening,
+    Parameters, Sample, Sampler, Sender, SlowStart, State, Window,
 };
 use crate::Model;
 
@@ -242,7 +244,8 @@ impl Bbr3 {
 
     fn start_pacing(&mut self, window: &Window, rtt: u64) {
         self.seen_rtt = true;
-        self.pacing_rate = paced(rate(window.cwnd, rtt.max(MICROSECOND)), STARTUP_GAIN, self.mss).max(1);
+        self.pacing_rate =
+            paced(rate(window.cwnd, rtt.max(MICROSECOND)), STARTUP_GAIN, self.mss).max(1);
     }
 
     fn bandwidth(&self) -> u64 {
@@ -254,11 +257,17 @@ impl Bbr3 {
 
     /// Returns the number of segments passed to the network at once: more on short round trips.
     fn quantum(&self) -> u32 {
-        self.config.send_quantum.unwrap_or_else(|| offload(self.pacing_rate, near(self.min_rtt), self.mss).max(2))
+        self.config
+            .send_quantum
+            .unwrap_or_else(|| offload(self.pacing_rate, near(self.min_rtt), self.mss).max(2))
     }
 
     fn target(&self, rate: u64, gain: u32) -> u32 {
-        if self.min_rtt == u64::MAX { self.initial_window } else { product(rate, self.min_rtt, gain) }
+        if self.min_rtt == u64::MAX {
+            self.initial_window
+        } else {
+            product(rate, self.min_rtt, gain)
+        }
     }
     fn with_budget(&self, window: u32) -> u32 {
         let window = window.max(3 * self.quantum()).max(MIN_WINDOW);
@@ -302,12 +311,14 @@ impl Bbr3 {
         if !self.ecn_eligible || acked == 0 {
             return;
         }
-        let share = (((self.marked - self.marked_at_alpha) as u64 * UNIT as u64) / acked as u64) as u32;
+        let share =
+            (((self.marked - self.marked_at_alpha) as u64 * UNIT as u64) / acked as u64) as u32;
         self.alpha = (scaled(self.alpha, UNIT - ECN_GAIN) + scaled(share, ECN_GAIN)).min(UNIT);
         self.delivered_at_alpha = delivered;
         self.marked_at_alpha = self.marked;
         if !self.full {
-            self.startup_ecn_rounds = if share >= ECN_THRESHOLD { self.startup_ecn_rounds + 1 } else { 0 };
+            self.startup_ecn_rounds =
+                if share >= ECN_THRESHOLD { self.startup_ecn_rounds + 1 } else { 0 };
             if self.startup_ecn_rounds >= FULL_ECN_ROUNDS {
                 self.queue_too_high_in_startup();
             }
@@ -351,7 +362,8 @@ impl Bbr3 {
             if self.in_flight_low == UNBOUNDED {
                 self.in_flight_low = window.cwnd;
             }
-            self.bandwidth_low = self.bandwidth_latest.max((self.bandwidth_low * (UNIT - BETA) as u64) >> 8);
+            self.bandwidth_low =
+                self.bandwidth_latest.max((self.bandwidth_low * (UNIT - BETA) as u64) >> 8);
             self.in_flight_low = self.in_flight_latest.max(scaled(self.in_flight_low, UNIT - BETA));
         }
         self.in_flight_low = self.in_flight_low.min(by_ecn);
@@ -388,7 +400,10 @@ impl Bbr3 {
         if !self.loss_round_start {
             return;
         }
-        if ack.state == State::Recovery && self.losses_in_round >= FULL_LOSSES && self.is_too_high(sample.lost, sample.tx_in_flight, sample) {
+        if ack.state == State::Recovery
+            && self.losses_in_round >= FULL_LOSSES
+            && self.is_too_high(sample.lost, sample.tx_in_flight, sample)
+        {
             self.queue_too_high_in_startup();
         } else {
             self.losses_in_round = 0;
@@ -414,7 +429,9 @@ impl Bbr3 {
             window.ssthresh = self.in_flight_at(self.bandwidth());
             self.reset_signals();
         }
-        if self.mode == Mode::Drain && self.in_network(sample.in_flight, sample, now) <= self.in_flight_at(self.bandwidth()) {
+        if self.mode == Mode::Drain
+            && self.in_network(sample.in_flight, sample, now) <= self.in_flight_at(self.bandwidth())
+        {
             self.mode = Mode::ProbeBandwidth;
             self.start_down(now, delivered);
         }
@@ -425,7 +442,10 @@ impl Bbr3 {
         if lost > 0 && tx_in_flight > 0 && lost > scaled(tx_in_flight, LOSS_THRESHOLD) {
             return true;
         }
-        self.ecn_eligible && sample.marked > 0 && sample.delivered > 0 && sample.marked > scaled(sample.delivered, ECN_THRESHOLD)
+        self.ecn_eligible
+            && sample.marked > 0
+            && sample.delivered > 0
+            && sample.marked > scaled(sample.delivered, ECN_THRESHOLD)
     }
 
     fn start_refill(&mut self, up_rounds: u32, delivered: u32) {
@@ -489,11 +509,19 @@ impl Bbr3 {
 
     /// Handles a probe that went too far: once per probe, the upper bound falls to the segments in
     /// flight at that point.
-    fn too_high(&mut self, window: &Window, now: u64, delivered: u32, tx_in_flight: u32, app_limited: bool) {
+    fn too_high(
+        &mut self,
+        window: &Window,
+        now: u64,
+        delivered: u32,
+        tx_in_flight: u32,
+        app_limited: bool,
+    ) {
         self.probed_too_high = true;
         self.probe_samples = false;
         if !app_limited {
-            self.in_flight_high = tx_in_flight.max(scaled(self.target_in_flight(window), UNIT - BETA));
+            self.in_flight_high =
+                tx_in_flight.max(scaled(self.target_in_flight(window), UNIT - BETA));
         }
         if self.is_in(Phase::Up) {
             self.start_down(now, delivered);
@@ -501,7 +529,13 @@ impl Bbr3 {
     }
 
     /// Adapts the upper bound. Returns true if the phase has changed.
-    fn adapt_upper_bound(&mut self, window: &Window, ack: &Ack, sample: &Sample, delivered: u32) -> bool {
+    fn adapt_upper_bound(
+        &mut self,
+        window: &Window,
+        ack: &Ack,
+        sample: &Sample,
+        delivered: u32,
+    ) -> bool {
         if self.acks == Acks::ProbeStarting && self.round_start {
             self.acks = Acks::ProbeFeedback;
         }
@@ -534,7 +568,8 @@ impl Bbr3 {
     }
 
     fn starts_to_probe(&mut self, window: &Window, ack: &Ack, delivered: u32) -> bool {
-        if self.ecn_eligible && self.ecn_in_cycle && !self.loss_in_cycle && ack.state == State::Open {
+        if self.ecn_eligible && self.ecn_in_cycle && !self.loss_in_cycle && ack.state == State::Open
+        {
             // The marks have ceased: probe soon, with a first step of half the bound.
             let step = scaled(self.in_flight_high, REPROBE_GAIN).max(1);
             self.start_refill(step.ilog2(), delivered);
@@ -550,8 +585,18 @@ impl Bbr3 {
         false
     }
 
-    fn update_phase(&mut self, window: &Window, ack: &Ack, sample: &Sample, found: u64, delivered: u32) {
-        if !self.full || self.adapt_upper_bound(window, ack, sample, delivered) || self.mode != Mode::ProbeBandwidth {
+    fn update_phase(
+        &mut self,
+        window: &Window,
+        ack: &Ack,
+        sample: &Sample,
+        found: u64,
+        delivered: u32,
+    ) {
+        if !self.full
+            || self.adapt_upper_bound(window, ack, sample, delivered)
+            || self.mode != Mode::ProbeBandwidth
+        {
             return;
         }
         let in_flight = self.in_network(sample.prior_in_flight, sample, ack.now);
@@ -585,7 +630,9 @@ impl Bbr3 {
                 if self.starts_to_probe(window, ack, delivered) {
                     return;
                 }
-                if in_flight <= self.with_headroom() && in_flight <= self.in_flight_at(self.bandwidth()) {
+                if in_flight <= self.with_headroom()
+                    && in_flight <= self.in_flight_at(self.bandwidth())
+                {
                     self.start_cruise();
                 }
             }
@@ -601,7 +648,13 @@ impl Bbr3 {
         self.in_flight_high.saturating_sub(headroom).max(MIN_WINDOW)
     }
 
-    fn update_min_rtt(&mut self, window: &mut Window, ack: &Ack, sample: &Sample, sampler: &mut Sampler) {
+    fn update_min_rtt(
+        &mut self,
+        window: &mut Window,
+        ack: &Ack,
+        sample: &Sample,
+        sampler: &mut Sampler,
+    ) {
         let expired = ack.now > self.probe_min_rtt_since + self.config.probe_rtt_interval.0;
         if ack.rtt > 0 && (ack.rtt < self.probe_min_rtt || expired) {
             self.probe_min_rtt = ack.rtt;
@@ -655,7 +708,8 @@ impl Bbr3 {
         let acked = sample.acked_sacked;
         if acked > 0 {
             let rate = self.rate();
-            let target = self.target(rate, self.window_gain).saturating_add(self.aggregation.window(rate));
+            let target =
+                self.target(rate, self.window_gain).saturating_add(self.aggregation.window(rate));
             let target = self.with_budget(target);
             if self.full {
                 window.cwnd = window.cwnd.saturating_add(acked).min(target);
@@ -726,7 +780,13 @@ impl Controller for Bbr3 {
     }
 
     /// Handles every acknowledgement after losses were marked and the sender's state changed.
-    fn on_sample(&mut self, window: &mut Window, ack: &Ack, sample: &Sample, sampler: &mut Sampler) {
+    fn on_sample(
+        &mut self,
+        window: &mut Window,
+        ack: &Ack,
+        sample: &Sample,
+        sampler: &mut Sampler,
+    ) {
         let delivered = sampler.delivered();
         self.round_start = sample.interval > 0 && sample.prior_delivered >= self.next_round;
         if self.round_start {
@@ -741,7 +801,8 @@ impl Controller for Bbr3 {
         }
         self.ecn_in_round |= self.ecn_eligible && ack.ece;
         // The rate is rounded up, so that small rates can grow.
-        let found = if sample.interval > 0 { rate(sample.delivered, sample.interval) + 1 } else { 0 };
+        let found =
+            if sample.interval > 0 { rate(sample.delivered, sample.interval) + 1 } else { 0 };
         let valid = sample.interval > 0 && sample.acked_sacked > 0;
         self.loss_round_start = false;
         if valid {
@@ -754,7 +815,14 @@ impl Controller for Bbr3 {
             self.update_signals(window, sample, found);
         }
         let forget = if self.full { Aggregation::ROUNDS } else { 1 };
-        self.aggregation.update(sample, self.rate(), sampler.delivered_time(), self.round_start, forget, window.cwnd);
+        self.aggregation.update(
+            sample,
+            self.rate(),
+            sampler.delivered_time(),
+            self.round_start,
+            forget,
+            window.cwnd,
+        );
         self.check_losses_in_startup(ack, sample);
         self.check_full(sample, found);
         self.check_drain(window, sample, ack.now, delivered);
@@ -791,7 +859,8 @@ impl Controller for Bbr3 {
         }
         self.loss_in_round = true;
         self.loss_in_cycle = true;
-        if self.probe_samples && self.is_too_high(lost.lost, lost.tx_in_flight, &Sample::default()) {
+        if self.probe_samples && self.is_too_high(lost.lost, lost.tx_in_flight, &Sample::default())
+        {
             let bound = bound_from_loss(lost);
             self.too_high(window, now, delivered, bound, lost.app_limited);
         }
@@ -839,13 +908,24 @@ impl Controller for Bbr3 {
 
     #[cfg(test)]
     fn details(&self) -> String {
-        let phase = if self.mode == Mode::ProbeBandwidth { format!(" {:?}", self.phase) } else { String::new() };
-        let bound = |bound: u32| if bound == u32::MAX { "-".to_string() } else { bound.to_string() };
-        format!(" {:?}{phase} {}/{}", self.mode, bound(self.in_flight_high), bound(self.in_flight_low))
+        let phase = if self.mode == Mode::ProbeBandwidth {
+            format!(" {:?}", self.phase)
+        } else {
+            String::new()
+        };
+        let bound =
+            |bound: u32| if bound == u32::MAX { "-".to_string() } else { bound.to_string() };
+        format!(
+            " {:?}{phase} {}/{}",
+            self.mode,
+            bound(self.in_flight_high),
+            bound(self.in_flight_low)
+        )
     }
 }
 
-pub const ABOUT: About = About { echo: Echo::Either, slow_start: SlowStart::None, ..About::of(MODEL) };
+pub const ABOUT: About =
+    About { echo: Echo::Either, slow_start: SlowStart::None, ..About::of(MODEL) };
 
 pub const MODEL: Model = Model {
     kind: "congestion control",
@@ -875,7 +955,13 @@ mod tests {
     const PROBE_RTT: u8 = 6;
 
     fn config() -> Bbr3Config {
-        Bbr3Config { flavour: None, probe_rtt_interval: Span::from_s(5), probe_rtt_time: Span::from_ms(200), send_quantum: Some(1), ecn: false }
+        Bbr3Config {
+            flavour: None,
+            probe_rtt_interval: Span::from_s(5),
+            probe_rtt_time: Span::from_ms(200),
+            send_quantum: Some(1),
+            ecn: false,
+        }
     }
 
     fn bbr(control: &Control) -> &Bbr3 {
@@ -906,9 +992,20 @@ mod tests {
         let (product, frame) = (path.product(), path.frame());
         let mut network = network(path, 1, 3);
         network.run(32_000 * MS, label);
-        let highest = |label: u8| network.seen.iter().filter(|seen| seen.label == label).map(|seen| seen.queue).fold(0.0, f64::max);
+        let highest = |label: u8| {
+            network
+                .seen
+                .iter()
+                .filter(|seen| seen.label == label)
+                .map(|seen| seen.queue)
+                .fold(0.0, f64::max)
+        };
         // Start-up keeps two products in flight, one of them in the queue.
-        assert!(highest(STARTUP) <= 1.0 * product + 24.0 && highest(STARTUP) > 0.8 * product, "{}", highest(STARTUP));
+        assert!(
+            highest(STARTUP) <= 1.0 * product + 24.0 && highest(STARTUP) > 0.8 * product,
+            "{}",
+            highest(STARTUP)
+        );
         assert!(network.stays(DRAIN)[0].1 < 900 * MS);
         assert!(highest(CRUISE) < 0.03 * product && highest(REFILL) < 0.03 * product);
         // The phases follow each other, with PROBE_RTT at times between them.
@@ -947,7 +1044,13 @@ mod tests {
             }
         }
         // The window in PROBE_RTT is half of the product.
-        let least = network.seen.iter().filter(|seen| seen.label == PROBE_RTT).map(|seen| seen.in_flight).min().unwrap();
+        let least = network
+            .seen
+            .iter()
+            .filter(|seen| seen.label == PROBE_RTT)
+            .map(|seen| seen.in_flight)
+            .min()
+            .unwrap();
         assert!((least as f64 / product - 0.5).abs() < 0.02, "{least}");
         let undisturbed = network.share(0, 1000 * MS, 4900 * MS);
         assert!(undisturbed > 0.985, "{undisturbed}");
@@ -970,19 +1073,27 @@ mod tests {
         });
         for buffer in [33, 100] {
             let lost = |control: &CongestionControl| {
-                let mut network = Network::new(Path::new(100_000_000, 40 * MS, buffer), control, 1, 3);
+                let mut network =
+                    Network::new(Path::new(100_000_000, 40 * MS, buffer), control, 1, 3);
                 network.run(3_000 * MS, |_| 0);
                 let (lost, delivered) = (network.flows[0].lost, network.flows[0].delivered);
                 network.run(23_000 * MS, |_| 0);
                 let flow = &network.flows[0];
                 assert_eq!(flow.timeouts, 0);
                 let share = network.share(0, 3000 * MS, 23_000 * MS);
-                ((flow.lost - lost) as f64 / (flow.delivered - delivered) as f64, share, flow.control.clone())
+                (
+                    (flow.lost - lost) as f64 / (flow.delivered - delivered) as f64,
+                    share,
+                    flow.control.clone(),
+                )
             };
             let (loss, share, control) = lost(&CongestionControl::Bbr3(config()));
             let bound = bbr(&control).in_flight_high;
             let room = Path::new(100_000_000, 40 * MS, buffer).product() + buffer as f64;
-            assert!(bound != UNBOUNDED && (bound as f64) < 1.1 * room, "{buffer}: {bound} of {room}");
+            assert!(
+                bound != UNBOUNDED && (bound as f64) < 1.1 * room,
+                "{buffer}: {bound} of {room}"
+            );
             assert!(share > 0.9, "{buffer}: {share}");
             let (loss_first, ..) = lost(&first);
             assert!(buffer > 33 || loss_first > 0.02, "{loss_first}");
@@ -1045,10 +1156,23 @@ mod tests {
     fn marks() {
         let mean = |ecn: bool| {
             let control = CongestionControl::Bbr3(Bbr3Config { ecn, ..config() });
-            let mut network = Network::new(Path { mark: Some(20), ..Path::new(1_000_000_000, MS, 500) }, &control, 2, 3);
+            let mut network = Network::new(
+                Path { mark: Some(20), ..Path::new(1_000_000_000, MS, 500) },
+                &control,
+                2,
+                3,
+            );
             network.run(3_000 * MS, label);
-            assert!(network.share(0, 500 * MS, 3_000 * MS) + network.share(1, 500 * MS, 3_000 * MS) > 0.97);
-            let queues: Vec<f64> = network.seen.iter().filter(|seen| seen.now > 500 * MS).map(|seen| seen.queue).collect();
+            assert!(
+                network.share(0, 500 * MS, 3_000 * MS) + network.share(1, 500 * MS, 3_000 * MS)
+                    > 0.97
+            );
+            let queues: Vec<f64> = network
+                .seen
+                .iter()
+                .filter(|seen| seen.now > 500 * MS)
+                .map(|seen| seen.queue)
+                .collect();
             queues.iter().sum::<f64>() / queues.len() as f64
         };
         let (with, without) = (mean(true), mean(false));

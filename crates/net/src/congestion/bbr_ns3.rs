@@ -193,7 +193,8 @@ impl Ns3Bbr {
             self.rounds += 1;
             self.conserving = false;
         }
-        let rate = (sample.delivered as f64 * self.mss as f64 * 8.0 / (sample.interval as f64 / SECOND as f64)) as u64;
+        let rate = (sample.delivered as f64 * self.mss as f64 * 8.0
+            / (sample.interval as f64 / SECOND as f64)) as u64;
         if rate >= self.bandwidth.get() || !sample.app_limited {
             self.bandwidth.update(self.rounds, rate);
         }
@@ -324,7 +325,11 @@ impl Ns3Bbr {
             if self.previous == State::Recovery && self.conserving {
                 self.cwnd = self.cwnd.max(in_flight.wrapping_add(acked));
             } else {
-                let extra = if self.full { self.extra[0].max(self.extra[1]).min((self.bandwidth.get() / 80) as u32) } else { 0 };
+                let extra = if self.full {
+                    self.extra[0].max(self.extra[1]).min((self.bandwidth.get() / 80) as u32)
+                } else {
+                    0
+                };
                 // Sums of ns-3's 32-bit numbers overflow.
                 let target = self.in_flight(self.window_gain).wrapping_add(extra);
                 if self.full {
@@ -369,8 +374,15 @@ impl Controller for Ns3Bbr {
     }
 
     /// Handles every acknowledgement after losses were marked and the sender's state changed.
-    fn on_sample(&mut self, window: &mut Window, ack: &Ack, sample: &Sample, sampler: &mut Sampler) {
-        let (acked, in_flight, delivered) = (sample.acked_sacked * self.mss, sample.in_flight * self.mss, sampler.delivered());
+    fn on_sample(
+        &mut self,
+        window: &mut Window,
+        ack: &Ack,
+        sample: &Sample,
+        sampler: &mut Sampler,
+    ) {
+        let (acked, in_flight, delivered) =
+            (sample.acked_sacked * self.mss, sample.in_flight * self.mss, sampler.delivered());
         if ack.state == State::Recovery && self.previous != State::Recovery {
             self.save_window();
             // The first retransmission is in flight by now, but was not yet in ns-3.
@@ -434,7 +446,11 @@ impl Controller for Ns3Bbr {
 
     #[cfg(test)]
     fn details(&self) -> String {
-        let phase = if self.mode == Mode::ProbeBandwidth { format!(" {}", self.phase) } else { String::new() };
+        let phase = if self.mode == Mode::ProbeBandwidth {
+            format!(" {}", self.phase)
+        } else {
+            String::new()
+        };
         format!(" {:?}{phase}", self.mode)
     }
 
@@ -445,7 +461,10 @@ impl Controller for Ns3Bbr {
 }
 
 impl BbrConfig {
-    pub fn start<C: From<Box<Bbr>> + From<Box<Ns3Bbr>>>(&self, Opening { mss, initial_window, random }: Opening) -> C {
+    pub fn start<C: From<Box<Bbr>> + From<Box<Ns3Bbr>>>(
+        &self,
+        Opening { mss, initial_window, random }: Opening,
+    ) -> C {
         match self.flavour {
             Flavour::Linux => Box::new(Bbr::new(self, mss, initial_window, random)).into(),
             Flavour::Ns3 => Box::new(Ns3Bbr::new(self, mss, initial_window, random)).into(),
@@ -474,7 +493,12 @@ mod tests {
     }
 
     fn bbr() -> Ns3Bbr {
-        let config = BbrConfig { flavour: Flavour::Ns3, probe_rtt_interval: Span::from_s(10), probe_rtt_time: Span::from_ms(200), send_quantum: Some(1) };
+        let config = BbrConfig {
+            flavour: Flavour::Ns3,
+            probe_rtt_interval: Span::from_s(10),
+            probe_rtt_time: Span::from_ms(200),
+            send_quantum: Some(1),
+        };
         Ns3Bbr::new(&config, 1460, 10, Stream::new(1, 1, 1))
     }
 
@@ -482,7 +506,9 @@ mod tests {
     /// with the same rate, and drops it for any sample.
     #[test]
     fn the_start() {
-        for (rtt, milliseconds) in [(100_000, 1), (MILLISECOND, 1), (2 * MILLISECOND - 1, 1), (300 * MILLISECOND + 5, 300)] {
+        for (rtt, milliseconds) in
+            [(100_000, 1), (MILLISECOND, 1), (2 * MILLISECOND - 1, 1), (300 * MILLISECOND + 5, 300)]
+        {
             let mut bbr = bbr();
             bbr.on_established(&window(), 0, rtt);
             let rate = 10 * 1460 * 8000 / milliseconds;
@@ -514,7 +540,8 @@ mod tests {
     fn extra_acknowledgements() {
         let mut bbr = bbr();
         bbr.on_established(&window(), 0, MILLISECOND);
-        let sample = Sample { delivered: 10, interval: MILLISECOND, acked_sacked: 1, ..Sample::default() };
+        let sample =
+            Sample { delivered: 10, interval: MILLISECOND, acked_sacked: 1, ..Sample::default() };
         for now in 1..100 {
             bbr.update_extra(&sample, 1460, now * MILLISECOND);
         }
@@ -535,7 +562,12 @@ mod tests {
         let mut window = window();
         let sample = Sample { acked_sacked: 1, in_flight: 20, ..Sample::default() };
         let mut step = |bbr: &mut Ns3Bbr, state| {
-            bbr.on_sample(&mut window, &Ack { now: 1, rtt: MILLISECOND, state, ..Ack::default() }, &sample, &mut sampler);
+            bbr.on_sample(
+                &mut window,
+                &Ack { now: 1, rtt: MILLISECOND, state, ..Ack::default() },
+                &sample,
+                &mut sampler,
+            );
             window.cwnd
         };
         // The data in flight with the first retransmission, plus as much as has arrived.

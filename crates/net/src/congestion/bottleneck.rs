@@ -180,7 +180,8 @@ impl Network {
             match event {
                 Event::Ack { seq, marked } => {
                     let next = &mut self.flows[flow];
-                    let in_order = seq == next.expected && next.una + next.held.is_some() as u32 == seq;
+                    let in_order =
+                        seq == next.expected && next.una + next.held.is_some() as u32 == seq;
                     next.expected = next.expected.max(seq + 1);
                     if let Some(timeout) = self.path.delayed
                         && in_order
@@ -196,7 +197,14 @@ impl Network {
                     }
                     let seen = &self.flows[flow];
                     let queue = self.free_at.saturating_sub(now) as f64 / self.path.frame() as f64;
-                    let seen = Seen { now, flow, label: label(&seen.control), queue, in_flight: seen.in_flight, delivered: seen.delivered };
+                    let seen = Seen {
+                        now,
+                        flow,
+                        label: label(&seen.control),
+                        queue,
+                        in_flight: seen.in_flight,
+                        delivered: seen.delivered,
+                    };
                     self.seen.push(seen);
                 }
                 Event::Held { seq } => {
@@ -260,7 +268,8 @@ impl Network {
                 flow.sampler.on_delivered(seq, segment.sent);
                 if !segment.again {
                     ack.rtt = now - segment.sent;
-                    flow.min_rtt = if flow.min_rtt == 0 { ack.rtt } else { flow.min_rtt.min(ack.rtt) };
+                    flow.min_rtt =
+                        if flow.min_rtt == 0 { ack.rtt } else { flow.min_rtt.min(ack.rtt) };
                 }
             }
         }
@@ -283,7 +292,9 @@ impl Network {
                 flow.control.on_segment_lost(&flow.window, now, &lost, &flow.sampler);
             }
         }
-        if flow.state != State::Open && (flow.una > flow.high || flow.una == flow.high && flow.state != State::Reduced) {
+        if flow.state != State::Open
+            && (flow.una > flow.high || flow.una == flow.high && flow.state != State::Reduced)
+        {
             flow.state = State::Open;
             flow.control.on_state(State::Open, &mut flow.window, now);
         }
@@ -298,8 +309,14 @@ impl Network {
         ack.state = flow.state;
         ack.una = flow.una;
         ack.next = flow.segments.len() as u32;
-        let context =
-            SampleContext { now, in_flight: flow.in_flight, min_rtt: flow.min_rtt, ece: marked, next_send: flow.next_send, window_limited: flow.limited };
+        let context = SampleContext {
+            now,
+            in_flight: flow.in_flight,
+            min_rtt: flow.min_rtt,
+            ece: marked,
+            next_send: flow.next_send,
+            window_limited: flow.limited,
+        };
         let sample = flow.sampler.end(&context);
         flow.control.on_sample(&mut flow.window, &ack, &sample, &mut flow.sampler);
     }
@@ -337,7 +354,8 @@ impl Network {
             if seq == next {
                 flow.segments.push(Segment::default());
             }
-            flow.segments[seq as usize] = Segment { sent: now, order: flow.sent, again: seq < next, ..Segment::default() };
+            flow.segments[seq as usize] =
+                Segment { sent: now, order: flow.sent, again: seq < next, ..Segment::default() };
             flow.order.push_back((flow.sent, seq));
             flow.sent += 1;
             flow.in_flight += 1;
@@ -372,7 +390,13 @@ impl Network {
     /// Returns the segments per second of a flow between two times, as a fraction of the link's
     /// capacity.
     pub fn share(&self, flow: usize, from: u64, to: u64) -> f64 {
-        let delivered = |time: u64| self.seen.iter().rev().find(|seen| seen.flow == flow && seen.now <= time).map_or(0, |seen| seen.delivered);
+        let delivered = |time: u64| {
+            self.seen
+                .iter()
+                .rev()
+                .find(|seen| seen.flow == flow && seen.now <= time)
+                .map_or(0, |seen| seen.delivered)
+        };
         (delivered(to) - delivered(from)) as f64 * self.path.frame() as f64 / (to - from) as f64
     }
 

@@ -151,7 +151,14 @@ pub trait Controller {
     fn on_established(&mut self, _window: &Window, _now: u64, _rtt: u64) {}
     /// Handles every acknowledgement after losses were marked and the state changed. `ack.state` is
     /// the new state.
-    fn on_sample(&mut self, _window: &mut Window, _ack: &Ack, _sample: &Sample, _sampler: &mut Sampler) {}
+    fn on_sample(
+        &mut self,
+        _window: &mut Window,
+        _ack: &Ack,
+        _sample: &Sample,
+        _sampler: &mut Sampler,
+    ) {
+    }
     /// Reports a segment after [`Sampler::on_lost`] has counted it as lost.
     fn on_segment_lost(&mut self, _window: &Window, _now: u64, _lost: &Lost, _sampler: &Sampler) {}
     /// Reports that a loss or a time-out was spurious. Returns the window to continue with, if the
@@ -256,7 +263,14 @@ pub struct About {
 impl About {
     /// Creates the properties of a congestion control with standard behaviour.
     pub const fn of(model: Model) -> Self {
-        About { model, echo: Echo::Classic, slow_start: SlowStart::Standard, initial_window: 10, ignores_marks: None, missing_deadline: None }
+        About {
+            model,
+            echo: Echo::Classic,
+            slow_start: SlowStart::Standard,
+            initial_window: 10,
+            ignores_marks: None,
+            missing_deadline: None,
+        }
     }
 }
 
@@ -281,8 +295,16 @@ pub const LINUX_TICK: Span = Span::from_ms(4);
 /// Checks a clock tick. Linux's HZ is 100, 250 or 1000. Any whole number of ticks per second is
 /// allowed.
 pub fn divides_a_second(Duration(tick): Duration, at: Key) -> Result<Span, Wrong> {
-    if tick < Span::from_us(100) || tick > Span::from_ms(10) || !Span::from_s(1).0.is_multiple_of(tick.0) {
-        return Err(Wrong::at(at, format!("\"{tick}\": write a time from 100us to 10ms of which a second is a multiple, as in \"4ms\"")));
+    if tick < Span::from_us(100)
+        || tick > Span::from_ms(10)
+        || !Span::from_s(1).0.is_multiple_of(tick.0)
+    {
+        return Err(Wrong::at(
+            at,
+            format!(
+                "\"{tick}\": write a time from 100us to 10ms of which a second is a multiple, as in \"4ms\""
+            ),
+        ));
     }
     Ok(tick)
 }

@@ -89,7 +89,11 @@ impl Coupled {
 
     /// Returns the number of segments of a window that wait in queues (Vegas's difference).
     pub fn queue(&self, cwnd: u32) -> f64 {
-        if self.newest == 0 { 0.0 } else { cwnd as f64 * (self.newest - self.base) as f64 / self.newest as f64 }
+        if self.newest == 0 {
+            0.0
+        } else {
+            cwnd as f64 * (self.newest - self.base) as f64 / self.newest as f64
+        }
     }
 
     /// Returns the growth of the window in segments per segment acknowledged in congestion
@@ -133,7 +137,10 @@ impl Coupled {
         let best = self.measured().map(quality).fold(0.0, f64::max);
         let largest = self.measured().map(|path| path.cwnd).max().unwrap_or(0);
         let is_collected = |path: &Path| quality(path) == best && path.cwnd < largest;
-        let (count, collected) = (self.measured().count() as f64, self.measured().filter(|path| is_collected(path)).count());
+        let (count, collected) = (
+            self.measured().count() as f64,
+            self.measured().filter(|path| is_collected(path)).count(),
+        );
         let me = &self.paths[self.me];
         if collected == 0 {
             0.0
@@ -173,7 +180,10 @@ impl Coupled {
         let queued = window.cwnd as f64 * wait as f64 / rtt as f64;
         if window.slow_start() {
             if queued > GAMMA {
-                window.cwnd = window.cwnd.min((window.cwnd as f64 * self.base as f64 / rtt as f64) as u32 + 1).max(2);
+                window.cwnd = window
+                    .cwnd
+                    .min((window.cwnd as f64 * self.base as f64 / rtt as f64) as u32 + 1)
+                    .max(2);
                 window.ssthresh = window.ssthresh.min(window.cwnd - 1).max(2);
             }
             return;
@@ -194,7 +204,8 @@ impl Coupled {
         // measured.
         self.least_wait = self.least_wait.min(wait);
         if wait >= 2 * self.least_wait && wait > 0 {
-            window.cwnd = ((window.cwnd as f64 * self.base as f64 / (2.0 * rtt as f64)) as u32).max(2);
+            window.cwnd =
+                ((window.cwnd as f64 * self.base as f64 / (2.0 * rtt as f64)) as u32).max(2);
             window.ssthresh = window.ssthresh.min(window.cwnd);
             self.least_wait = u64::MAX;
         }
@@ -216,7 +227,9 @@ impl Controller for Coupled {
         if !ack.may_grow || ack.acked == 0 {
             return;
         }
-        if self.paths.iter().filter(|path| path.rtt > 0).count() < 2 && !matches!(self.rule, Coupling::Wvegas) {
+        if self.paths.iter().filter(|path| path.rtt > 0).count() < 2
+            && !matches!(self.rule, Coupling::Wvegas)
+        {
             return window.reno_increase(ack.acked);
         }
         let left = window.slow_start_increase(ack.acked);
@@ -322,7 +335,9 @@ mod tests {
 
     #[test]
     fn one_path_is_newreno() {
-        for rule in [Coupling::Lia, Coupling::Olia, Coupling::Balia, Coupling::QueueAware { segments: 4 }] {
+        for rule in
+            [Coupling::Lia, Coupling::Olia, Coupling::Balia, Coupling::QueueAware { segments: 4 }]
+        {
             let (mut coupled, mut w) = (Coupled::new(rule), window(10));
             coupled.look(&[path(10, 50)], 0);
             for _ in 0..10 {
@@ -390,7 +405,10 @@ mod tests {
             let rtt = (w.cwnd.max(50) as u64) * MS / 5;
             coupled.look(&[Path { cwnd: w.cwnd, rtt, ..Path::default() }], 0);
             let acked = w.cwnd;
-            coupled.on_ack(&mut w, &Ack { rtt, una, next: una + acked, acked, may_grow: true, ..Ack::default() });
+            coupled.on_ack(
+                &mut w,
+                &Ack { rtt, una, next: una + acked, acked, may_grow: true, ..Ack::default() },
+            );
             una += acked + 1;
         }
         assert!((20..=62).contains(&w.cwnd), "{}", w.cwnd);

@@ -3,7 +3,10 @@
 
 use super::controller::{LINUX_TICK, divides_a_second};
 use super::hystart::{self, Rules};
-use super::{About, Ack, Controller, Decrease, Flavour, IncreaseRule, Opening, Parameters, PlusPlus, Sender, SlowStart, SlowStartExit, State, Window};
+use super::{
+    About, Ack, Controller, Decrease, Flavour, IncreaseRule, Opening, Parameters, PlusPlus, Sender,
+    SlowStart, SlowStartExit, State, Window,
+};
 use crate::Model;
 use afflux_config::keys::meaningless;
 use afflux_config::{Duration, keys, words};
@@ -53,7 +56,11 @@ keys! {
 impl CubicConfig {
     pub fn start<C: From<Box<Cubic>> + From<Box<PlusPlus<C>>>>(&self, _: Opening) -> C {
         let cubic = Box::new(Cubic::new(self)).into();
-        if self.hystart == HyStart::Plusplus { Box::new(PlusPlus::new(cubic)).into() } else { cubic }
+        if self.hystart == HyStart::Plusplus {
+            Box::new(PlusPlus::new(cubic)).into()
+        } else {
+            cubic
+        }
     }
 }
 
@@ -62,7 +69,10 @@ impl Parameters for CubicConfig {
         ABOUT
     }
     fn window_response(&self, _: f64) -> (Decrease, IncreaseRule) {
-        (Decrease { part: 1.0 - self.beta, ..Decrease::default() }, IncreaseRule::Cubic { c: self.c, beta: self.beta })
+        (
+            Decrease { part: 1.0 - self.beta, ..Decrease::default() },
+            IncreaseRule::Cubic { c: self.c, beta: self.beta },
+        )
     }
     fn early(&self) -> Option<SlowStartExit> {
         let train = match self.hystart {
@@ -170,14 +180,20 @@ impl Cubic {
             Arithmetic::Linux(linux) => {
                 // No samples within a second after the start of an epoch, because queues may not
                 // have drained.
-                let soon = linux.epoch.is_some_and(|epoch| (ack.now / linux.tick).saturating_sub(epoch) < linux.hz);
+                let soon = linux
+                    .epoch
+                    .is_some_and(|epoch| (ack.now / linux.tick).saturating_sub(epoch) < linux.hz);
                 if ack.rtt == 0 || soon { 0 } else { (ack.rtt / US).max(1) * US }
             }
             Arithmetic::Ns3(ns3) => {
                 if ack.smoothed > 0 {
                     self.smoothed = ack.smoothed;
                 } else if ack.rtt > 0 {
-                    self.smoothed = if self.smoothed == 0 { ack.rtt } else { (7 * self.smoothed + ack.rtt) / 8 };
+                    self.smoothed = if self.smoothed == 0 {
+                        ack.rtt
+                    } else {
+                        (7 * self.smoothed + ack.rtt) / 8
+                    };
                 }
                 let soon = ns3.epoch.is_some_and(|epoch| ack.now - epoch < 10_000 * US);
                 if soon { 0 } else { self.smoothed }
@@ -201,20 +217,33 @@ impl Cubic {
                 self.estimate = cwnd;
                 (linux.k, self.origin) = match self.last_max.checked_sub(cwnd) {
                     None | Some(0) => (0, cwnd),
-                    Some(below) => (cube_root((1 << 40) / linux.c * u64::from(below)), self.last_max),
+                    Some(below) => {
+                        (cube_root((1 << 40) / linux.c * u64::from(below)), self.last_max)
+                    }
                 };
                 ticks
             });
             // The target is the curve's value one round trip ahead.
-            let time = ((ticks - epoch + self.least_delay.div_ceil(linux.tick)) << TIME_SHIFT) / linux.hz;
+            let time =
+                ((ticks - epoch + self.least_delay.div_ceil(linux.tick)) << TIME_SHIFT) / linux.hz;
             let offset = time.abs_diff(linux.k);
             // Overflows as in Linux (345 s from the plateau).
-            let delta = (linux.c.wrapping_mul(offset).wrapping_mul(offset).wrapping_mul(offset) >> 40) as u32;
-            let target = if time < linux.k { self.origin.wrapping_sub(delta) } else { self.origin.wrapping_add(delta) };
+            let delta = (linux.c.wrapping_mul(offset).wrapping_mul(offset).wrapping_mul(offset)
+                >> 40) as u32;
+            let target = if time < linux.k {
+                self.origin.wrapping_sub(delta)
+            } else {
+                self.origin.wrapping_add(delta)
+            };
             self.count = count(target, cwnd, self.last_max);
         }
         if self.friendly {
-            self.count = self.count.min(friendly_count(&mut self.acked, &mut self.estimate, cwnd, linux.friendly_scale));
+            self.count = self.count.min(friendly_count(
+                &mut self.acked,
+                &mut self.estimate,
+                cwnd,
+                linux.friendly_scale,
+            ));
         }
         self.count = self.count.max(2);
     }
@@ -234,10 +263,19 @@ impl Cubic {
         let time = (now + self.least_delay - epoch) as f64 / SECOND as f64;
         // The difference is truncated to whole segments.
         let delta = (ns3.c * libm::pow((time - ns3.k).abs(), 3.0)) as u32;
-        let target = if time < ns3.k { self.origin.wrapping_sub(delta) } else { self.origin.wrapping_add(delta) };
+        let target = if time < ns3.k {
+            self.origin.wrapping_sub(delta)
+        } else {
+            self.origin.wrapping_add(delta)
+        };
         let mut count = count(target, cwnd, self.last_max);
         if self.friendly {
-            count = count.min(friendly_count(&mut self.acked, &mut self.estimate, cwnd, ns3.friendly_scale));
+            count = count.min(friendly_count(
+                &mut self.acked,
+                &mut self.estimate,
+                cwnd,
+                ns3.friendly_scale,
+            ));
         }
         count.max(2)
     }
@@ -250,7 +288,17 @@ impl Linux {
         let beta = (config.beta * 1024.0 + 0.5) as u64;
         let friendly_scale = (8 * (SCALE + beta) / 3 / (SCALE - beta)) as u32;
         let tick = config.tick.unwrap_or(LINUX_TICK).0;
-        Linux { tick, hz: SECOND / tick, c, beta, friendly_scale, last_cwnd: 0, last_time: 0, epoch: None, k: 0 }
+        Linux {
+            tick,
+            hz: SECOND / tick,
+            c,
+            beta,
+            friendly_scale,
+            last_cwnd: 0,
+            last_time: 0,
+            epoch: None,
+            k: 0,
+        }
     }
 }
 
@@ -313,7 +361,8 @@ impl Controller for Cubic {
         }
         match self.arithmetic {
             Arithmetic::Linux(_) => {
-                let left = if slow_start { window.slow_start_increase(ack.acked) } else { ack.acked };
+                let left =
+                    if slow_start { window.slow_start_increase(ack.acked) } else { ack.acked };
                 if left > 0 {
                     self.update_linux(window.cwnd, left, ack.now);
                     window.increase_per(self.count, left);
@@ -321,7 +370,9 @@ impl Controller for Cubic {
             }
             // Slow start goes beyond the threshold. After it, an acknowledgement adds at most one
             // segment.
-            Arithmetic::Ns3(_) if slow_start => window.cwnd = window.cwnd.saturating_add(ack.acked).min(window.limit),
+            Arithmetic::Ns3(_) if slow_start => {
+                window.cwnd = window.cwnd.saturating_add(ack.acked).min(window.limit)
+            }
             Arithmetic::Ns3(_) => {
                 self.counted = self.counted.saturating_add(ack.acked);
                 let count = self.update_ns3(window.cwnd, ack.acked, ack.now);
@@ -393,7 +444,10 @@ impl Controller for Cubic {
     }
 }
 
-pub const ABOUT: About = About { slow_start: SlowStart::Own("with congestion = \"cubic\" write cubic.hystart = \"plusplus\""), ..About::of(MODEL) };
+pub const ABOUT: About = About {
+    slow_start: SlowStart::Own("with congestion = \"cubic\" write cubic.hystart = \"plusplus\""),
+    ..About::of(MODEL)
+};
 
 pub const MODEL: Model = Model {
     kind: "congestion control",
@@ -441,7 +495,14 @@ mod tests {
         }
         fn ack(&mut self) {
             self.now += self.rtt / u64::from(self.window.cwnd);
-            let ack = Ack { now: self.now, rtt: self.rtt, acked: 1, delivered: 1, may_grow: true, ..Ack::default() };
+            let ack = Ack {
+                now: self.now,
+                rtt: self.rtt,
+                acked: 1,
+                delivered: 1,
+                may_grow: true,
+                ..Ack::default()
+            };
             self.cubic.on_ack(&mut self.window, &ack);
         }
         fn lose(&mut self) {
@@ -470,7 +531,8 @@ mod tests {
     fn the_curve_is_cubic() {
         for flavour in [Flavour::Linux, Flavour::Ns3] {
             for (w_max, expected) in [(100u32, 4.2), (1_000, 9.1), (10_000, 19.6)] {
-                let mut clock = Clock::new(&CubicConfig { flavour, ..config() }, w_max, Span::from_ms(100));
+                let mut clock =
+                    Clock::new(&CubicConfig { flavour, ..config() }, w_max, Span::from_ms(100));
                 clock.ack();
                 clock.window.cwnd = w_max;
                 clock.lose();
@@ -486,10 +548,15 @@ mod tests {
                     clock.until(start + (at * k * SECOND as f64) as u64);
                     // The target is a round trip ahead, and the window follows it within a round
                     // trip.
-                    let curve = |t: f64| f64::from(w_max) + (f64::from(w_max) - low) * libm::pow(t / k - 1.0, 3.0);
+                    let curve = |t: f64| {
+                        f64::from(w_max) + (f64::from(w_max) - low) * libm::pow(t / k - 1.0, 3.0)
+                    };
                     let (least, most) = (curve(at * k - 0.1) - 2.0, curve(at * k + 0.1) + 2.0);
                     let cwnd = f64::from(clock.window.cwnd);
-                    assert!(cwnd >= least.min(f64::from(w_max) - 2.0) && cwnd <= most, "{flavour:?} {w_max} at {at} K: {cwnd}, curve {least}..{most}");
+                    assert!(
+                        cwnd >= least.min(f64::from(w_max) - 2.0) && cwnd <= most,
+                        "{flavour:?} {w_max} at {at} K: {cwnd}, curve {least}..{most}"
+                    );
                 }
             }
         }
@@ -499,7 +566,8 @@ mod tests {
     #[test]
     fn as_reno_on_short_paths() {
         for (flavour, rtt) in [(Flavour::Linux, 40), (Flavour::Ns3, 1), (Flavour::Ns3, 40)] {
-            let mut clock = Clock::new(&CubicConfig { flavour, ..config() }, 60, Span::from_ms(rtt));
+            let mut clock =
+                Clock::new(&CubicConfig { flavour, ..config() }, 60, Span::from_ms(rtt));
             let period = 3_000;
             let (mut sum, mut time) = (0.0, 0u64);
             for cycle in 0..60 {
@@ -515,7 +583,10 @@ mod tests {
                 clock.lose();
             }
             let (mean, expected) = (sum / time as f64, libm::sqrt(1.5 * f64::from(period)));
-            assert!((mean / expected - 1.0).abs() < 0.05, "{flavour:?} {rtt} ms: {mean}, expected {expected}");
+            assert!(
+                (mean / expected - 1.0).abs() < 0.05,
+                "{flavour:?} {rtt} ms: {mean}, expected {expected}"
+            );
         }
     }
 

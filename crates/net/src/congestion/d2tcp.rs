@@ -1,7 +1,10 @@
 //! D2TCP: DCTCP with a reduction that depends on how near a flow's deadline is.
 
 use super::dctcp::{DctcpConfig, power_of_two};
-use super::{About, Ack, Controller, Dctcp, Decrease, Echo, IncreaseRule, Opening, Parameters, Sender, Window};
+use super::{
+    About, Ack, Controller, Dctcp, Decrease, Echo, IncreaseRule, Opening, Parameters, Sender,
+    Window,
+};
 use crate::Model;
 use afflux_config::{keys, words};
 
@@ -71,7 +74,16 @@ pub struct D2tcp {
 impl D2tcp {
     pub fn new(config: &D2tcpConfig) -> Self {
         let D2tcpConfig { least, most, without_deadline, .. } = *config;
-        D2tcp { dctcp: Dctcp::new(&config.dctcp()), least, most, without_deadline, to: 0, deadline: None, una: 0, round_trip: 0 }
+        D2tcp {
+            dctcp: Dctcp::new(&config.dctcp()),
+            least,
+            most,
+            without_deadline,
+            to: 0,
+            deadline: None,
+            una: 0,
+            round_trip: 0,
+        }
     }
 
     /// Returns d = Tc / D; `None` without a deadline. Tc is the time that the flow needs at three
@@ -79,7 +91,8 @@ impl D2tcp {
     /// time left.
     fn urgency(&self, window: &Window, now: u64) -> Option<f64> {
         let deadline = self.deadline?;
-        let needed = self.to.saturating_sub(self.una) as f64 / (0.75 * window.cwnd as f64) * self.round_trip as f64;
+        let needed = self.to.saturating_sub(self.una) as f64 / (0.75 * window.cwnd as f64)
+            * self.round_trip as f64;
         // The authors' ns-2: after the deadline, the time left counts as very long.
         let left = if deadline > now { (deadline - now) as f64 } else { f64::INFINITY };
         Some((needed / left).clamp(self.least, self.most))
@@ -121,7 +134,8 @@ impl Controller for D2tcp {
     }
 }
 
-pub const ABOUT: About = About { echo: Echo::Exact, missing_deadline: Some("D2TCP is DCTCP here"), ..About::of(MODEL) };
+pub const ABOUT: About =
+    About { echo: Echo::Exact, missing_deadline: Some("D2TCP is DCTCP here"), ..About::of(MODEL) };
 
 pub const MODEL: Model = Model {
     kind: "congestion control",
@@ -141,7 +155,13 @@ mod tests {
     }
 
     fn d2tcp(alpha: u32, without_deadline: WithoutDeadline) -> D2tcp {
-        D2tcp::new(&D2tcpConfig { gain: 0.0625, initial_alpha: f64::from(alpha) / 1024.0, least: 0.5, most: 2.0, without_deadline })
+        D2tcp::new(&D2tcpConfig {
+            gain: 0.0625,
+            initial_alpha: f64::from(alpha) / 1024.0,
+            least: 0.5,
+            most: 2.0,
+            without_deadline,
+        })
     }
 
     /// p = alpha^d with d = Tc/D, in closed form: 300 segments at 100 per window, of which three
@@ -172,7 +192,10 @@ mod tests {
     fn without_a_deadline() {
         let mut dctcp = Dctcp::new(&DctcpConfig { gain: 0.0625, initial_alpha: 300.0 / 1024.0 });
         for cwnd in 2..2_000 {
-            assert_eq!(d2tcp(300, WithoutDeadline::Dctcp).on_ecn(&window(cwnd), 5), dctcp.on_ecn(&window(cwnd), 5));
+            assert_eq!(
+                d2tcp(300, WithoutDeadline::Dctcp).on_ecn(&window(cwnd), 5),
+                dctcp.on_ecn(&window(cwnd), 5)
+            );
         }
         assert_eq!(d2tcp(300, WithoutDeadline::Halve).on_ecn(&window(100), 5), 50);
     }

@@ -1,6 +1,9 @@
 //! DCTCP (RFC 8257), in the integer arithmetic of Linux tcp_dctcp.c.
 
-use super::{About, Ack, Controller, Decrease, Echo, IncreaseRule, NewReno, Opening, Parameters, Sender, Window};
+use super::{
+    About, Ack, Controller, Decrease, Echo, IncreaseRule, NewReno, Opening, Parameters, Sender,
+    Window,
+};
 use crate::Model;
 use afflux_config::keys;
 use afflux_config::tree::{Key, Wrong};
@@ -17,7 +20,16 @@ keys! {
 
 pub(super) fn power_of_two(gain: f64, at: Key) -> Result<f64, Wrong> {
     let right = (0..=10u32).any(|shift| gain == 1.0 / f64::from(1u32 << shift));
-    if right { Ok(gain) } else { Err(Wrong::at(at, format!("found {gain}: write a power of two from 1 down to 1/1024, as in 0.0625 (1/16)"))) }
+    if right {
+        Ok(gain)
+    } else {
+        Err(Wrong::at(
+            at,
+            format!(
+                "found {gain}: write a power of two from 1 down to 1/1024, as in 0.0625 (1/16)"
+            ),
+        ))
+    }
 }
 
 impl DctcpConfig {
@@ -62,7 +74,13 @@ pub struct Dctcp {
 
 impl Dctcp {
     pub fn new(config: &DctcpConfig) -> Self {
-        Dctcp { gain_shift: ((1.0 / config.gain) as u32).trailing_zeros(), alpha: config.first_alpha(), end: 0, delivered: 0, marked: 0 }
+        Dctcp {
+            gain_shift: ((1.0 / config.gain) as u32).trailing_zeros(),
+            alpha: config.first_alpha(),
+            end: 0,
+            delivered: 0,
+            marked: 0,
+        }
     }
 
     /// Returns alpha, from 0 to 1.
@@ -85,7 +103,8 @@ impl Controller for Dctcp {
                 // at 2^shift - 1.
                 let decay = self.alpha >> self.gain_shift;
                 self.alpha -= if decay == 0 { self.alpha.min(1) } else { decay };
-                let gain = ((self.marked as u64 * (ONE >> self.gain_shift) as u64) / self.delivered as u64) as u32;
+                let gain = ((self.marked as u64 * (ONE >> self.gain_shift) as u64)
+                    / self.delivered as u64) as u32;
                 self.alpha = (self.alpha + gain).min(ONE);
             }
             self.end = ack.next;
@@ -139,7 +158,17 @@ mod tests {
         let mut w = window(10);
         let mut expected = 1.0;
         for n in 1..=40u32 {
-            dctcp.on_ack(&mut w, &Ack { acked: 10, delivered: 10, ece: true, una: n * 10, next: n * 10 + 10, ..Ack::default() });
+            dctcp.on_ack(
+                &mut w,
+                &Ack {
+                    acked: 10,
+                    delivered: 10,
+                    ece: true,
+                    una: n * 10,
+                    next: n * 10 + 10,
+                    ..Ack::default()
+                },
+            );
             expected *= 15.0 / 16.0;
             let alpha = dctcp.alpha as f64 / 1024.0;
             // Integer steps of 1/1024 that round the decay down: up to 15/1024 above.
@@ -158,11 +187,25 @@ mod tests {
                 // 25 segments at a time; the last `quarters` quarters of each window are marked.
                 for quarter in 0..4 {
                     let una = n * 100 + quarter * 25 + 25;
-                    dctcp.on_ack(&mut w, &Ack { acked: 25, delivered: 25, ece: quarter >= 4 - quarters, una, next: una + 100, ..Ack::default() });
+                    dctcp.on_ack(
+                        &mut w,
+                        &Ack {
+                            acked: 25,
+                            delivered: 25,
+                            ece: quarter >= 4 - quarters,
+                            una,
+                            next: una + 100,
+                            ..Ack::default()
+                        },
+                    );
                 }
-                let (alpha, expected) = (dctcp.alpha as f64 / 1024.0, quarters as f64 / 4.0 * (1.0 - left));
+                let (alpha, expected) =
+                    (dctcp.alpha as f64 / 1024.0, quarters as f64 / 4.0 * (1.0 - left));
                 // Tolerance for the rounding of alpha to 1/1024.
-                assert!((alpha - expected).abs() < 0.016, "{quarters}/4 after {n} windows: {alpha}, expected {expected}");
+                assert!(
+                    (alpha - expected).abs() < 0.016,
+                    "{quarters}/4 after {n} windows: {alpha}, expected {expected}"
+                );
                 left *= 15.0 / 16.0;
             }
         }
@@ -173,7 +216,17 @@ mod tests {
         let mut dctcp = Dctcp::new(&DctcpConfig { gain: 0.0625, initial_alpha: 1.0 });
         let mut w = window(10);
         for n in 1..=200u32 {
-            dctcp.on_ack(&mut w, &Ack { acked: 10, delivered: 10, ece: false, una: n * 10, next: n * 10 + 10, ..Ack::default() });
+            dctcp.on_ack(
+                &mut w,
+                &Ack {
+                    acked: 10,
+                    delivered: 10,
+                    ece: false,
+                    una: n * 10,
+                    next: n * 10 + 10,
+                    ..Ack::default()
+                },
+            );
         }
         assert_eq!(dctcp.alpha, 0);
         assert_eq!(dctcp.on_ecn(&window(100), 5), 100);

@@ -58,7 +58,12 @@ impl Controller for External {
         let mut wanted = *window;
         self.0.on_ack(&mut wanted, ack);
         if matches!(ack.state, State::Open | State::Loss) {
-            *window = Window { cwnd: wanted.cwnd.clamp(1, window.limit), ssthresh: wanted.ssthresh.max(2), limit: window.limit, ..wanted };
+            *window = Window {
+                cwnd: wanted.cwnd.clamp(1, window.limit),
+                ssthresh: wanted.ssthresh.max(2),
+                limit: window.limit,
+                ..wanted
+            };
         }
     }
 

@@ -259,7 +259,11 @@ mod tests {
     fn alpha_grows_with_the_time_since_congestion() {
         for hz in [100, 250, 1000] {
             let at = |seconds: f64| increase((seconds * hz as f64) as u64, hz);
-            assert_eq!([at(0.0), at(0.5), at(1.0), at(2.0), at(3.0), at(5.0)], [1, 1, 1, 11, 22, 45], "{hz}");
+            assert_eq!(
+                [at(0.0), at(0.5), at(1.0), at(2.0), at(3.0), at(5.0)],
+                [1, 1, 1, 11, 22, 45],
+                "{hz}"
+            );
         }
         // The fraction is truncated: 11.25 in units of 1/128 would be 1440.
         let mut htcp = htcp(4, false, false);
@@ -274,7 +278,9 @@ mod tests {
     fn alpha_is_scaled_by_the_round_trip() {
         // Ticks of 4 ms. The standard is 100 ms; 300 ms counts as 200 ms; a data centre's one tick
         // counts as a tenth of 100 ms.
-        for (rtt, since, expected) in [(25, 500, 11), (75, 500, 22), (50, 500, 22), (1, 500, 1), (1, 750, 2), (1, 100, 1)] {
+        for (rtt, since, expected) in
+            [(25, 500, 11), (75, 500, 22), (50, 500, 22), (1, 500, 1), (1, 750, 2), (1, 100, 1)]
+        {
             let mut htcp = htcp(4, true, false);
             htcp.min_rtt = rtt;
             htcp.update_alpha(since);
@@ -359,7 +365,10 @@ mod tests {
                 let x = seconds as f64 - 1.0;
                 let expected = 10.0 * (seconds as f64 + 5.0 * x * x + x * x * x / 12.0);
                 let grown = f64::from(w.cwnd) - from;
-                assert!((grown - expected).abs() <= tolerance + 0.07 * expected, "tick {tick}, {seconds} s: {grown}, expected {expected}");
+                assert!(
+                    (grown - expected).abs() <= tolerance + 0.07 * expected,
+                    "tick {tick}, {seconds} s: {grown}, expected {expected}"
+                );
             }
         }
     }

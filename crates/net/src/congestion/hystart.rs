@@ -55,12 +55,28 @@ pub struct HyStart {
 
 impl HyStart {
     pub fn new(rules: Rules) -> Self {
-        HyStart { rules, found: false, fresh: false, round_start: 0, last_ack: 0, end: 0, lowest: u64::MAX, samples: 0, smoothed: 0 }
+        HyStart {
+            rules,
+            found: false,
+            fresh: false,
+            round_start: 0,
+            last_ack: 0,
+            end: 0,
+            lowest: u64::MAX,
+            samples: 0,
+            smoothed: 0,
+        }
     }
 
     /// Resets both detectors after a time-out.
     pub fn restart(&mut self, now: u64) {
-        *self = HyStart { fresh: true, round_start: now, last_ack: now, smoothed: self.smoothed, ..HyStart::new(self.rules) };
+        *self = HyStart {
+            fresh: true,
+            round_start: now,
+            last_ack: now,
+            smoothed: self.smoothed,
+            ..HyStart::new(self.rules)
+        };
     }
 
     fn begin_round(&mut self, ack: &Ack) {
@@ -81,14 +97,22 @@ impl HyStart {
         }
         if delay > 0 && !self.found {
             match self.rules {
-                Rules::Linux { mss, paced } if window.slow_start() => self.linux(window, ack, delay, least, mss, paced),
-                Rules::Ns3 if window.cwnd <= window.ssthresh => self.ns3(window, ack.now, delay, least),
+                Rules::Linux { mss, paced } if window.slow_start() => {
+                    self.linux(window, ack, delay, least, mss, paced)
+                }
+                Rules::Ns3 if window.cwnd <= window.ssthresh => {
+                    self.ns3(window, ack.now, delay, least)
+                }
                 _ => {}
             }
         }
         if let (Rules::Linux { .. }, 1..) = (self.rules, ack.rtt) {
             let sample = ack.rtt / US;
-            self.smoothed = if self.smoothed == 0 { sample << 3 } else { self.smoothed + sample - (self.smoothed >> 3) };
+            self.smoothed = if self.smoothed == 0 {
+                sample << 3
+            } else {
+                self.smoothed + sample - (self.smoothed >> 3)
+            };
         }
     }
 
@@ -100,7 +124,15 @@ impl HyStart {
         }
     }
 
-    fn linux(&mut self, window: &mut Window, ack: &Ack, delay: u64, least: u64, mss: u16, paced: bool) {
+    fn linux(
+        &mut self,
+        window: &mut Window,
+        ack: &Ack,
+        delay: u64,
+        least: u64,
+        mss: u16,
+        paced: bool,
+    ) {
         if ack.una > self.end {
             self.begin_round(ack);
         }
@@ -131,7 +163,8 @@ impl HyStart {
     /// ms. Linux computes this rate even if it does not pace.
     fn cushion(&self, window: &Window, mss: u16) -> u64 {
         let percent = if window.cwnd < window.ssthresh / 2 { 200 } else { 120 };
-        let rate = u64::from(mss) * 80_000 * percent * u64::from(window.cwnd) / self.smoothed.max(1);
+        let rate =
+            u64::from(mss) * 80_000 * percent * u64::from(window.cwnd) / self.smoothed.max(1);
         (LARGEST_BURST * 4 * 1_000_000).checked_div(rate).map_or(0, |delay| delay.min(1_000))
     }
 
@@ -190,7 +223,16 @@ pub struct PlusPlus<C> {
 
 impl<C> PlusPlus<C> {
     pub fn new(control: C) -> Self {
-        PlusPlus { control, phase: Phase::SlowStart, end: 0, started: false, last_round: u64::MAX, this_round: u64::MAX, samples: 0, credit: 0 }
+        PlusPlus {
+            control,
+            phase: Phase::SlowStart,
+            end: 0,
+            started: false,
+            last_round: u64::MAX,
+            this_round: u64::MAX,
+            samples: 0,
+            credit: 0,
+        }
     }
 
     /// Ends HyStart++ for the rest of the connection, after a loss or an ECN echo.
@@ -210,7 +252,9 @@ impl<C> PlusPlus<C> {
                     self.phase = Phase::Conservative { rounds: 0, baseline: self.this_round };
                 }
             }
-            Phase::Conservative { baseline, .. } if self.this_round < baseline => self.phase = Phase::SlowStart,
+            Phase::Conservative { baseline, .. } if self.this_round < baseline => {
+                self.phase = Phase::SlowStart
+            }
             _ => {}
         }
     }
@@ -318,7 +362,13 @@ mod tests {
     /// Simulates rounds of `cwnd` acknowledgements `gap` apart. Round trips are `base`, plus `gap`
     /// for every segment above `pipe`. Returns the window at the exit, and the windows at which
     /// rounds began.
-    fn drive(mut on_ack: impl FnMut(&mut Window, &Ack), base: u64, gap: u64, pipe: u32, rounds: u32) -> (Window, Vec<u32>) {
+    fn drive(
+        mut on_ack: impl FnMut(&mut Window, &Ack),
+        base: u64,
+        gap: u64,
+        pipe: u32,
+        rounds: u32,
+    ) -> (Window, Vec<u32>) {
         let mut window = Window { cwnd: 10, credit: 0, ssthresh: u32::MAX, limit: u32::MAX };
         let (mut una, mut next, mut now) = (0u32, 10u32, base);
         let mut starts = Vec::new();
@@ -331,7 +381,19 @@ mod tests {
                 let queue = (flight.saturating_sub(pipe)).min(index) as u64 * gap;
                 let at = start + index as u64 * gap;
                 una += 1;
-                on_ack(&mut window, &Ack { now: at, rtt: base + queue, acked: 1, delivered: 1, una, next, may_grow: true, ..Ack::default() });
+                on_ack(
+                    &mut window,
+                    &Ack {
+                        now: at,
+                        rtt: base + queue,
+                        acked: 1,
+                        delivered: 1,
+                        una,
+                        next,
+                        may_grow: true,
+                        ..Ack::default()
+                    },
+                );
                 next = (una + window.cwnd).max(next);
             }
             now = (start + base).max(start + flight as u64 * gap);
@@ -353,13 +415,16 @@ mod tests {
         // exceeds 50 ms (plus half a cushion) with the 102nd acknowledgement of the first round
         // with so many, which is the one of 160. Each acknowledgement grows the window by one.
         let (mut hystart, mut least) = (HyStart::new(RULES), u64::MAX);
-        let (window, starts) = drive(|w, a| linux(&mut hystart, &mut least, w, a), 100 * MS, MS / 2, 200, 6);
+        let (window, starts) =
+            drive(|w, a| linux(&mut hystart, &mut least, w, a), 100 * MS, MS / 2, 200, 6);
         assert_eq!(starts, [10, 20, 40, 80, 160, window.ssthresh]);
         assert_eq!(window.ssthresh, 160 + 102);
         // With pacing, the whole round trip counts: 100.5 ms or more are reached after 203
         // acknowledgements.
-        let (mut hystart, mut least) = (HyStart::new(Rules::Linux { mss: 1448, paced: true }), u64::MAX);
-        let (window, _) = drive(|w, a| linux(&mut hystart, &mut least, w, a), 100 * MS, MS / 2, 10_000, 6);
+        let (mut hystart, mut least) =
+            (HyStart::new(Rules::Linux { mss: 1448, paced: true }), u64::MAX);
+        let (window, _) =
+            drive(|w, a| linux(&mut hystart, &mut least, w, a), 100 * MS, MS / 2, 10_000, 6);
         assert_eq!(window.ssthresh, 320 + 203);
     }
 
@@ -372,11 +437,21 @@ mod tests {
         let mut ack = Ack { acked: 1, delivered: 1, una: 0, next: 20, ..Ack::default() };
         for (round, excess) in [(0u32, 0), (1, 5_000), (2, 5_001)] {
             for index in 0..20 {
-                ack = Ack { now: ack.now + 3 * MS, rtt: 40 * MS + excess * US, una: ack.una + 1, next: (round + 1) * 20, ..ack };
+                ack = Ack {
+                    now: ack.now + 3 * MS,
+                    rtt: 40 * MS + excess * US,
+                    una: ack.una + 1,
+                    next: (round + 1) * 20,
+                    ..ack
+                };
                 hystart.on_ack(&mut window, &ack, ack.rtt, 40 * MS);
                 // The first acknowledgement of a round ends the previous one. It and the next seven
                 // are the samples, the ninth decides.
-                assert_eq!(window.ssthresh == 20, round == 2 && index >= 8, "round {round}, acknowledgement {index}");
+                assert_eq!(
+                    window.ssthresh == 20,
+                    round == 2 && index >= 8,
+                    "round {round}, acknowledgement {index}"
+                );
             }
             ack.next += 20;
         }
@@ -395,7 +470,8 @@ mod tests {
         // The 68th of a round of 80 arrives 80.4 us after the first. The cushion for 147 segments
         // is 260,860 B / (2 * 147 * 1448 B) of 100 us.
         let (mut hystart, mut least) = (HyStart::new(RULES), u64::MAX);
-        let (window, starts) = drive(|w, a| linux(&mut hystart, &mut least, w, a), base, gap, pipe, 5);
+        let (window, starts) =
+            drive(|w, a| linux(&mut hystart, &mut least, w, a), base, gap, pipe, 5);
         assert_eq!(starts, [10, 20, 40, 80, 148]);
         assert_eq!(window.ssthresh, 80 + 68);
     }
@@ -426,7 +502,19 @@ mod tests {
             let start = window.cwnd;
             while window.slow_start() && (una == 0 || plus.end == end) {
                 una += 1;
-                plus.on_ack(&mut window, &Ack { now: 1, rtt: rtt * MS, acked: 1, delivered: 1, una, next, may_grow: true, ..Ack::default() });
+                plus.on_ack(
+                    &mut window,
+                    &Ack {
+                        now: 1,
+                        rtt: rtt * MS,
+                        acked: 1,
+                        delivered: 1,
+                        una,
+                        next,
+                        may_grow: true,
+                        ..Ack::default()
+                    },
+                );
                 next = next.max(una + window.cwnd);
             }
             end = plus.end;
@@ -455,14 +543,20 @@ mod tests {
     #[test]
     fn hystart_plus_plus_returns_when_it_was_spurious() {
         let mut phases = Vec::new();
-        let window = rounds(&[80, 80, 90, 80, 80], |_, plus| phases.push(matches!(plus.phase, Phase::Conservative { .. })));
+        let window = rounds(&[80, 80, 90, 80, 80], |_, plus| {
+            phases.push(matches!(plus.phase, Phase::Conservative { .. }))
+        });
         assert_eq!(phases, [false, false, true, false, false]);
         assert_eq!(window.ssthresh, u32::MAX);
         // The delay stays below the threshold of an eighth, and then below the floor of 4 ms.
         rounds(&[80, 80, 89, 89], |_, plus| assert_eq!(plus.phase, Phase::SlowStart));
         rounds(&[1, 1, 4, 4], |_, plus| assert_eq!(plus.phase, Phase::SlowStart));
         let mut plus = PlusPlus::new(NewReno);
-        plus.on_state(State::Recovery, &mut Window { cwnd: 16, credit: 0, ssthresh: 8, limit: u32::MAX }, 1);
+        plus.on_state(
+            State::Recovery,
+            &mut Window { cwnd: 16, credit: 0, ssthresh: 8, limit: u32::MAX },
+            1,
+        );
         assert_eq!(plus.phase, Phase::Done);
     }
 }

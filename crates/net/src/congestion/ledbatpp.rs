@@ -3,7 +3,10 @@
 //! and aims for a queueing delay of `target`. It thus yields to senders that fill the queue
 //! further.
 
-use super::{About, Ack, Controller, Decrease, IncreaseRule, Opening, Parameters, Sender, SlowStart, State, Window};
+use super::{
+    About, Ack, Controller, Decrease, IncreaseRule, Opening, Parameters, Sender, SlowStart, State,
+    Window,
+};
 use crate::Model;
 use afflux_config::keys::{up_to_a_day, up_to_a_second};
 use afflux_config::tree::{Key, Wrong};
@@ -33,7 +36,11 @@ keys! {
 
 fn at_least_a_microsecond(time: Duration, at: Key) -> Result<Span, Wrong> {
     let least = Span::from_us(1);
-    if time.0 < least { Err(Wrong::at(at, format!("\"{}\": write a time from 1us to 1s", time.0))) } else { up_to_a_second(time, at) }
+    if time.0 < least {
+        Err(Wrong::at(at, format!("\"{}\": write a time from 1us to 1s", time.0)))
+    } else {
+        up_to_a_second(time, at)
+    }
 }
 
 impl LedbatppConfig {
@@ -48,7 +55,10 @@ impl Parameters for LedbatppConfig {
     }
     /// Assumes the growth on short paths, because the base delay is not known here.
     fn window_response(&self, payload: f64) -> (Decrease, IncreaseRule) {
-        (Decrease { part: 0.5, ..Decrease::default() }, IncreaseRule::PerRoundTrip(payload / f64::from(self.slowest)))
+        (
+            Decrease { part: 0.5, ..Decrease::default() },
+            IncreaseRule::PerRoundTrip(payload / f64::from(self.slowest)),
+        )
     }
 }
 
@@ -143,7 +153,9 @@ impl Ledbatpp {
             self.interval = interval;
             self.bases.copy_within(..self.base_history - 1, 1);
             self.bases[0] = rtt;
-            self.base = self.bases[..self.base_history].iter().fold(u64::MAX, |least, &base| least.min(base));
+            self.base = self.bases[..self.base_history]
+                .iter()
+                .fold(u64::MAX, |least, &base| least.min(base));
         }
         // Draft §4.2: GAIN = 1 / min(16, ceil(2 * TARGET / base)).
         self.slower = (2 * self.target).div_ceil(self.base).min(u64::from(self.slowest)) as u32;
@@ -255,7 +267,11 @@ impl Controller for Ledbatpp {
                 // Draft §4.1: the window grows by the arriving segments, "multiplied by the dynamic
                 // GAIN value".
                 let most = window.ssthresh.min(window.limit);
-                self.shift(window, i64::from(ack.acked) * part_of_one(u64::from(self.slower)), most);
+                self.shift(
+                    window,
+                    i64::from(ack.acked) * part_of_one(u64::from(self.slower)),
+                    most,
+                );
             }
             return;
         }
@@ -302,7 +318,9 @@ impl Controller for Ledbatpp {
 }
 
 pub const ABOUT: About = About {
-    slow_start: SlowStart::Own("congestion = \"ledbatpp\" ends slow start by its own rule: remove it"),
+    slow_start: SlowStart::Own(
+        "congestion = \"ledbatpp\" ends slow start by its own rule: remove it",
+    ),
     initial_window: LEAST_WINDOW,
     ..About::of(MODEL)
 };
@@ -328,7 +346,14 @@ mod tests {
 
     fn config() -> LedbatppConfig {
         let (target, base_interval) = (Span::from_ms(60), Span::from_s(60));
-        LedbatppConfig { target, slowest: 16, constant: 1.0, base_history: 10, base_interval, slowdown_interval: 9 }
+        LedbatppConfig {
+            target,
+            slowest: 16,
+            constant: 1.0,
+            base_history: 10,
+            base_interval,
+            slowdown_interval: 9,
+        }
     }
 
     /// A connection whose acknowledgements are made by a test.
@@ -342,8 +367,15 @@ mod tests {
 
     impl Connection {
         fn new(config: &LedbatppConfig) -> Self {
-            let window = Window { cwnd: LEAST_WINDOW, credit: 0, ssthresh: u32::MAX, limit: u32::MAX };
-            Connection { control: Ledbatpp::new(config), window, now: MS, state: State::Open, may_grow: true }
+            let window =
+                Window { cwnd: LEAST_WINDOW, credit: 0, ssthresh: u32::MAX, limit: u32::MAX };
+            Connection {
+                control: Ledbatpp::new(config),
+                window,
+                now: MS,
+                state: State::Open,
+                may_grow: true,
+            }
         }
         /// Creates a connection in congestion avoidance, without slowdowns, with this window and
         /// base delay.
@@ -361,7 +393,15 @@ mod tests {
             }
         }
         fn ack(&mut self, rtt: u64, segments: u32) {
-            let ack = Ack { now: self.now, rtt, state: self.state, acked: segments, delivered: segments, may_grow: self.may_grow, ..Ack::default() };
+            let ack = Ack {
+                now: self.now,
+                rtt,
+                state: self.state,
+                acked: segments,
+                delivered: segments,
+                may_grow: self.may_grow,
+                ..Ack::default()
+            };
             self.control.on_ack(&mut self.window, &ack);
         }
         /// Acknowledges `count` segments one by one.
@@ -392,7 +432,11 @@ mod tests {
         control.measure(100 * MINUTE, 70 * MS);
         assert_eq!(control.base, 45 * MS);
 
-        let mut short = Ledbatpp::new(&LedbatppConfig { base_history: 1, base_interval: Span::from_ms(5), ..config() });
+        let mut short = Ledbatpp::new(&LedbatppConfig {
+            base_history: 1,
+            base_interval: Span::from_ms(5),
+            ..config()
+        });
         short.measure(0, 2 * MS);
         short.measure(5 * MS, 3 * MS);
         assert_eq!(short.base, 3 * MS);
@@ -413,9 +457,18 @@ mod tests {
     /// GAIN = 1 / min(16, ceil(120 ms / base)).
     #[test]
     fn gain_depends_on_the_base_delay() {
-        for (base, slower) in
-            [(1_000, 16), (7_499, 16), (7_500, 16), (8_000, 15), (8_001, 15), (20_000, 6), (60_000, 2), (119_999, 2), (120_000, 1), (500_000, 1)]
-        {
+        for (base, slower) in [
+            (1_000, 16),
+            (7_499, 16),
+            (7_500, 16),
+            (8_000, 15),
+            (8_001, 15),
+            (20_000, 6),
+            (60_000, 2),
+            (119_999, 2),
+            (120_000, 1),
+            (500_000, 1),
+        ] {
             let mut control = Ledbatpp::new(&config());
             control.measure(MS, base * 1_000_000);
             assert_eq!(control.slower, slower, "{base} us");
@@ -445,13 +498,26 @@ mod tests {
     /// target.
     #[test]
     fn decrease_above_the_target() {
-        for (constant, queueing, expected) in [(1.0, 66, 90), (2.0, 66, 80), (0.5, 66, 95), (1.0, 75, 75), (1.0, 90, 50), (1.0, 600, 50), (10.0, 120, 50)] {
-            let mut connection = Connection::in_avoidance(&LedbatppConfig { constant, ..config() }, 100, 20);
+        for (constant, queueing, expected) in [
+            (1.0, 66, 90),
+            (2.0, 66, 80),
+            (0.5, 66, 95),
+            (1.0, 75, 75),
+            (1.0, 90, 50),
+            (1.0, 600, 50),
+            (10.0, 120, 50),
+        ] {
+            let mut connection =
+                Connection::in_avoidance(&LedbatppConfig { constant, ..config() }, 100, 20);
             connection.round_trip(20 + queueing);
             connection.may_grow = false;
             connection.acks(20 + queueing, 100);
             // GAIN is a sixth of a segment.
-            assert!(connection.window.cwnd.abs_diff(expected) <= 1, "{constant}, {queueing} ms: {}", connection.window.cwnd);
+            assert!(
+                connection.window.cwnd.abs_diff(expected) <= 1,
+                "{constant}, {queueing} ms: {}",
+                connection.window.cwnd
+            );
             assert_eq!(connection.window.ssthresh, connection.window.cwnd, "no slow start follows");
             if queueing == 600 {
                 connection.acks(20 + queueing, 5_000);
@@ -476,7 +542,11 @@ mod tests {
         assert_eq!((connection.window.cwnd, connection.window.ssthresh), (12, u32::MAX));
         connection.round_trip(65);
         connection.acks(65, 6);
-        assert_eq!((connection.window.cwnd, connection.control.phase), (13, Phase::First), "not above 45 ms");
+        assert_eq!(
+            (connection.window.cwnd, connection.control.phase),
+            (13, Phase::First),
+            "not above 45 ms"
+        );
         connection.round_trip(66);
         connection.acks(66, 1);
         assert_eq!((connection.window.cwnd, connection.window.ssthresh), (13, 13));
@@ -519,7 +589,10 @@ mod tests {
         connection.round_trip(20);
         connection.acks(20, 1);
         // The next slowdown is after nine times its duration: slowdowns take a tenth of the time.
-        assert_eq!(connection.control.phase, Phase::Normal { due: begin + 200 * MS + 9 * 200 * MS });
+        assert_eq!(
+            connection.control.phase,
+            Phase::Normal { due: begin + 200 * MS + 9 * 200 * MS }
+        );
         connection.now = begin + 2_000 * MS - 1;
         connection.acks(20, 1);
         assert_eq!(connection.window.cwnd, 50);
@@ -586,7 +659,8 @@ mod tests {
     /// The largest windows and the longest delays do not overflow.
     #[test]
     fn extremes() {
-        let config = LedbatppConfig { target: Span::from_us(1), slowest: 1024, constant: 10.0, ..config() };
+        let config =
+            LedbatppConfig { target: Span::from_us(1), slowest: 1024, constant: 10.0, ..config() };
         let mut connection = Connection::in_avoidance(&config, u32::MAX - 1, 1);
         connection.window.limit = u32::MAX - 1;
         connection.ack(MS, u32::MAX);

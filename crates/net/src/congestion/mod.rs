@@ -23,7 +23,10 @@ mod window_response;
 pub use bbr::Bbr;
 pub use bbr_ns3::Ns3Bbr;
 pub use bbr3::Bbr3;
-pub use controller::{About, Ack, Controller, Echo, EcnMode, Flavour, Opening, Parameters, Sender, SlowStart, State, Window};
+pub use controller::{
+    About, Ack, Controller, Echo, EcnMode, Flavour, Opening, Parameters, Sender, SlowStart, State,
+    Window,
+};
 pub use coupled::{Coupled, Coupling, Path};
 pub use cubic::Cubic;
 pub use d2tcp::D2tcp;
@@ -224,7 +227,13 @@ impl Controller for Control {
     fn on_established(&mut self, window: &Window, now: u64, rtt: u64) {
         each!(self, c => c.on_established(window, now, rtt));
     }
-    fn on_sample(&mut self, window: &mut Window, ack: &Ack, sample: &Sample, sampler: &mut Sampler) {
+    fn on_sample(
+        &mut self,
+        window: &mut Window,
+        ack: &Ack,
+        sample: &Sample,
+        sampler: &mut Sampler,
+    ) {
         each!(self, c => c.on_sample(window, ack, sample, sampler));
     }
     fn on_segment_lost(&mut self, window: &Window, now: u64, lost: &Lost, sampler: &Sampler) {

@@ -151,7 +151,9 @@ impl Held {
             return;
         }
         let (count, time) = self.rate;
-        if !self.app_limited || sample.delivered as u128 * time as u128 >= count as u128 * interval as u128 {
+        if !self.app_limited
+            || sample.delivered as u128 * time as u128 >= count as u128 * interval as u128
+        {
             self.rate = (sample.delivered, interval);
         }
         (sample.delivered, sample.interval) = self.rate;
@@ -202,7 +204,11 @@ impl Sampler {
 
     #[cold]
     fn grow(&mut self, una: u32, next: u32) {
-        let mut larger = vec![Sent::default(); ((next - una + 1) as usize).next_power_of_two().max(16).max(2 * self.ring.len())];
+        let mut larger =
+            vec![
+                Sent::default();
+                ((next - una + 1) as usize).next_power_of_two().max(16).max(2 * self.ring.len())
+            ];
         let mask = larger.len() - 1;
         if !self.ring.is_empty() {
             for seq in una..next {
@@ -247,7 +253,11 @@ impl Sampler {
     pub fn on_lost(&mut self, seq: u32) -> Lost {
         self.lost += 1;
         let sent = self.sent(seq);
-        Lost { tx_in_flight: sent.in_flight & !APP_LIMITED, lost: self.lost - sent.lost, app_limited: sent.in_flight & APP_LIMITED != 0 }
+        Lost {
+            tx_in_flight: sent.in_flight & !APP_LIMITED,
+            lost: self.lost - sent.lost,
+            app_limited: sent.in_flight & APP_LIMITED != 0,
+        }
     }
 
     /// Marks the sender as application-limited: it has nothing more to send although its window is
@@ -326,13 +336,22 @@ mod tests {
             assert_eq!(sample.acked_sacked, 1);
             if seq < 10 {
                 // The first flight: the interval starts at 0.
-                assert_eq!((sample.delivered, sample.interval, sample.prior_delivered), (seq + 1, now, 0));
+                assert_eq!(
+                    (sample.delivered, sample.interval, sample.prior_delivered),
+                    (seq + 1, now, 0)
+                );
             } else if seq < 20 {
                 // The interval since the acknowledgement that released the segment is 100, but the
                 // first flight was sent at once.
-                assert_eq!((sample.delivered, sample.interval, sample.prior_delivered), (10, 100 + 10 * (seq as u64 - 10), seq - 9));
+                assert_eq!(
+                    (sample.delivered, sample.interval, sample.prior_delivered),
+                    (10, 100 + 10 * (seq as u64 - 10), seq - 9)
+                );
             } else {
-                assert_eq!((sample.delivered, sample.interval, sample.prior_delivered), (10, 100, seq - 9));
+                assert_eq!(
+                    (sample.delivered, sample.interval, sample.prior_delivered),
+                    (10, 100, seq - 9)
+                );
             }
             let next = seq + 10;
             sent[next as usize] = now;
@@ -376,8 +395,12 @@ mod tests {
         sampler.begin(3);
         sampler.on_delivered(0, 102);
         sampler.on_delivered(2, 2);
-        let sample = sampler.end(&SampleContext { now: 103, min_rtt: 102, ..SampleContext::default() });
-        assert_eq!((sample.interval, sample.prior_delivered, sample.acked_sacked, sample.losses), (0, 1, 2, 0));
+        let sample =
+            sampler.end(&SampleContext { now: 103, min_rtt: 102, ..SampleContext::default() });
+        assert_eq!(
+            (sample.interval, sample.prior_delivered, sample.acked_sacked, sample.losses),
+            (0, 1, 2, 0)
+        );
     }
 
     #[test]

@@ -156,21 +156,30 @@ impl<'w, 'p> Fluid<'w, 'p> {
     pub fn new(world: &'w World<'p>, follows: bool) -> Self {
         let plan = world.plan;
         let directed = 2 * plan.topology.links.len();
-        let mut capacity: Vec<f64> = plan.topology.links.iter().flat_map(|link| [false, true].map(|back| link.rate_of(back).0 as f64 / 8.0)).collect();
+        let mut capacity: Vec<f64> = plan
+            .topology
+            .links
+            .iter()
+            .flat_map(|link| [false, true].map(|back| link.rate_of(back).0 as f64 / 8.0))
+            .collect();
         // Each node has two bundles: all links up from it, and all links down to it.
         let tier = |node: NodeId| plan.topology.nodes[node as usize].tier;
         capacity.resize(directed + 2 * plan.topology.nodes.len(), 0.0);
         for link in &plan.topology.links {
-            let (low, high) = if tier(link.a) <= tier(link.b) { (link.a, link.b) } else { (link.b, link.a) };
+            let (low, high) =
+                if tier(link.a) <= tier(link.b) { (link.a, link.b) } else { (link.b, link.a) };
             if tier(low) != tier(high) {
                 // The direction up from `low` is from `a` if `low` is `a`.
                 for bundle in [0, 1] {
-                    capacity[directed + 2 * low as usize + bundle] += link.rate_of((bundle == 1) == (link.a == low)).0 as f64 / 8.0;
+                    capacity[directed + 2 * low as usize + bundle] +=
+                        link.rate_of((bundle == 1) == (link.a == low)).0 as f64 / 8.0;
                 }
             }
         }
         let mut captured = vec![false; if plan.record.captures.is_empty() { 0 } else { directed }];
-        plan.record.captures.iter().for_each(|capture| captured[2 * capture.link as usize + usize::from(capture.reverse)] = true);
+        plan.record.captures.iter().for_each(|capture| {
+            captured[2 * capture.link as usize + usize::from(capture.reverse)] = true
+        });
         let mut groups: FxHashMap<GroupId, (u32, Vec<FlowId>)> = FxHashMap::default();
         for (id, flow) in plan.flows.iter().enumerate() {
             if let Some(group) = flow.group {
@@ -183,7 +192,11 @@ impl<'w, 'p> Fluid<'w, 'p> {
         Fluid {
             world,
             follows,
-            fluid_model: plan.transports.iter().map(|transport| transport.parameters().fluid_model(world)).collect(),
+            fluid_model: plan
+                .transports
+                .iter()
+                .map(|transport| transport.parameters().fluid_model(world))
+                .collect(),
             links: Links::new(capacity, directed),
             captured,
             paths: Vec::new(),
@@ -223,7 +236,10 @@ impl<'w, 'p> Fluid<'w, 'p> {
                 return self.finished();
             }
             let next = self.next_event();
-            let (event, tick) = (next.map_or(f64::INFINITY, |at| at as f64 * PS), self.tick.unwrap_or(f64::INFINITY));
+            let (event, tick) = (
+                next.map_or(f64::INFINITY, |at| at as f64 * PS),
+                self.tick.unwrap_or(f64::INFINITY),
+            );
             let at = event.min(tick);
             if at == f64::INFINITY {
                 break;
@@ -275,13 +291,19 @@ impl<'w, 'p> Fluid<'w, 'p> {
                 What::Heard => self.notified(at, flow),
             }
         }
-        while let Some(Start::At(time)) = self.world.plan.flows.get(self.planned).map(|flow| flow.start)
+        while let Some(Start::At(time)) =
+            self.world.plan.flows.get(self.planned).map(|flow| flow.start)
             && time.0 <= at
         {
             self.planned += 1;
             self.start(at, self.planned as FlowId - 1);
         }
-        if self.applications.as_ref().and_then(|runtime| runtime.agenda.next_timer()).is_some_and(|timer| timer <= at) {
+        if self
+            .applications
+            .as_ref()
+            .and_then(|runtime| runtime.agenda.next_timer())
+            .is_some_and(|timer| timer <= at)
+        {
             self.tell(at, Due::Timers);
         }
     }
@@ -289,7 +311,9 @@ impl<'w, 'p> Fluid<'w, 'p> {
     /// Notifies an application that a flow has arrived, and by when its data will have been read.
     fn notified(&mut self, at: u64, id: FlowId) {
         let flow = self.world.flow(id);
-        let Start::At(start) = flow.start else { unreachable!("applications start flows by the clock") };
+        let Start::At(start) = flow.start else {
+            unreachable!("applications start flows by the clock")
+        };
         let reads = self.fluid_model[flow.transport as usize].reads;
         let read = start.0 + (flow.bytes as f64 / reads / PS) as u64;
         self.tell(at, Due::Received { flow: id, read: Time(read.max(at - self.world.latency())) });
@@ -329,11 +353,14 @@ impl<'w, 'p> Fluid<'w, 'p> {
         if of_application && self.world.shape(flow).count <= CALL {
             return self.call(at, id);
         }
-        if fluid_model.opens && flow.connection.is_none_or(|connection| self.connected.insert(connection)) {
+        if fluid_model.opens
+            && flow.connection.is_none_or(|connection| self.connected.insert(connection))
+        {
             let route = Route::of(self.world, flow);
             let (idle, path) = self.idle(id, route);
-            self.found.packet_hops +=
-                (self.fluid_model[flow.transport as usize].control.0 + self.fluid_model[flow.transport as usize].control.1) * path.len() as u64;
+            self.found.packet_hops += (self.fluid_model[flow.transport as usize].control.0
+                + self.fluid_model[flow.transport as usize].control.1)
+                * path.len() as u64;
             self.waiting.push(Reverse((at + (2.0 * idle / PS) as u64, What::Ready, id)));
         } else {
             self.open(at, id);
@@ -341,12 +368,25 @@ impl<'w, 'p> Fluid<'w, 'p> {
     }
 
     /// Returns the one-way time of a full frame in seconds, and the path.
-    fn idle(&self, id: FlowId, Route { there: (via, hash), .. }: Route) -> (f64, Vec<(NodeId, u16)>) {
+    fn idle(
+        &self,
+        id: FlowId,
+        Route { there: (via, hash), .. }: Route,
+    ) -> (f64, Vec<(NodeId, u16)>) {
         let (world, flow) = (self.world, self.world.flow(id));
         let path = world.path_via(0, via, hash, flow.src, flow.dst);
         let full = world.shape(flow).full;
-        let time = |&(node, port): &(NodeId, u16)| world.delay(node, &world.ports.of(node)[port as usize]) + world.first_bits(node, port, full);
-        let hosts = if world.plan.transports[flow.transport as usize].parameters().timing() == HostTiming::Nic { 0 } else { self.hosts(flow, &path) };
+        let time = |&(node, port): &(NodeId, u16)| {
+            world.delay(node, &world.ports.of(node)[port as usize])
+                + world.first_bits(node, port, full)
+        };
+        let hosts = if world.plan.transports[flow.transport as usize].parameters().timing()
+            == HostTiming::Nic
+        {
+            0
+        } else {
+            self.hosts(flow, &path)
+        };
         ((path.iter().map(time).sum::<u64>() + hosts) as f64 * PS, path)
     }
 
@@ -354,8 +394,12 @@ impl<'w, 'p> Fluid<'w, 'p> {
     /// NIC and for the interrupt.
     fn hosts(&self, flow: &Flow, path: &[(NodeId, u16)]) -> u64 {
         let waits = |host: u32, place: Option<&(NodeId, u16)>| {
-            let rate = place.map(|&(node, port)| self.world.rate(&self.world.ports.of(node)[port as usize]).0);
-            self.world.timing(host).zip(rate).map_or((0, 0), |(timing, rate)| timing.mean_waits(rate))
+            let rate = place
+                .map(|&(node, port)| self.world.rate(&self.world.ports.of(node)[port as usize]).0);
+            self.world
+                .timing(host)
+                .zip(rate)
+                .map_or((0, 0), |(timing, rate)| timing.mean_waits(rate))
         };
         waits(flow.src, path.first()).0 + waits(flow.dst, path.last()).1
     }
@@ -366,10 +410,16 @@ impl<'w, 'p> Fluid<'w, 'p> {
         let fluid_model = self.fluid_model[flow.transport as usize].clone();
         let (idle, path) = self.idle(id, Route::of(self.world, flow));
         let (count, hops) = (self.world.shape(flow).count, path.len() as u64);
-        let slowest = path.iter().map(|&(node, port)| self.world.rate(&self.world.ports.of(node)[port as usize]).0).min().unwrap_or(1);
-        let rest = (count - 1) as f64 * fluid_model.payload * fluid_model.forth * 8.0 / slowest as f64;
+        let slowest = path
+            .iter()
+            .map(|&(node, port)| self.world.rate(&self.world.ports.of(node)[port as usize]).0)
+            .min()
+            .unwrap_or(1);
+        let rest =
+            (count - 1) as f64 * fluid_model.payload * fluid_model.forth * 8.0 / slowest as f64;
         let ways = if fluid_model.opens { 3.0 } else { 1.0 };
-        self.found.packet_hops += (count + fluid_model.acknowledgements(count as f64) as u64) * hops;
+        self.found.packet_hops +=
+            (count + fluid_model.acknowledgements(count as f64) as u64) * hops;
         self.found.visits += hops;
         self.found.paths += 1;
         self.found.packet_hops += (fluid_model.control.0 + fluid_model.control.1) * hops;
@@ -380,7 +430,9 @@ impl<'w, 'p> Fluid<'w, 'p> {
 
     /// Stops the sender of a flow that has not sent everything.
     fn stop(&mut self, at: u64, id: FlowId) {
-        while let Some(place) = self.streams.iter().position(|stream| self.flows[stream.flow as usize].id == id) {
+        while let Some(place) =
+            self.streams.iter().position(|stream| self.flows[stream.flow as usize].id == id)
+        {
             self.end_stream(place, false);
             self.found.end = self.found.end.max(at as f64 * PS);
         }
@@ -396,13 +448,23 @@ impl<'w, 'p> Fluid<'w, 'p> {
         }
         let fluid_model = self.fluid_model[flow.transport as usize].clone();
         let slot = self.free.pop().unwrap_or(self.flows.len() as u32);
-        let mut running = Running { id, transport: flow.transport, left: flow.bytes as f64, one_way: 0.0, subflows: 0, ahead: 0.0 };
+        let mut running = Running {
+            id,
+            transport: flow.transport,
+            left: flow.bytes as f64,
+            one_way: 0.0,
+            subflows: 0,
+            ahead: 0.0,
+        };
         let parameters = world.plan.transports[flow.transport as usize].parameters();
         let mut routes = parameters.routes(world, flow);
         // Other subflows join a round trip after the handshake of the first one. By then, a short
         // flow has sent so much that almost no data are left to copy.
         let joins_later = fluid_model.control.0 > 0 && flow.connection.is_none();
-        if fluid_model.copies > 1.0 && joins_later && flow.bytes as f64 <= SHORT * fluid_model.initial_window {
+        if fluid_model.copies > 1.0
+            && joins_later
+            && flow.bytes as f64 <= SHORT * fluid_model.initial_window
+        {
             routes.truncate(1);
         }
         for route in routes {
@@ -420,7 +482,10 @@ impl<'w, 'p> Fluid<'w, 'p> {
             // The initial window leaves at once, and the next one a round trip later. The fluid
             // model starts halfway between these steps, which is half a doubling ahead.
             let (ahead, window) = if slow {
-                ((SQRT_2 - 1.0) * fluid_model.initial_window.min(fluid_model.window), SQRT_2 * fluid_model.initial_window)
+                (
+                    (SQRT_2 - 1.0) * fluid_model.initial_window.min(fluid_model.window),
+                    SQRT_2 * fluid_model.initial_window,
+                )
             } else {
                 // A flow that starts at the rate of its NIC has as many outstanding bytes as this
                 // rate requires.
@@ -432,7 +497,13 @@ impl<'w, 'p> Fluid<'w, 'p> {
             } else {
                 running.left -= sent;
             }
-            self.demands.push(Demand { first, links, forth: fluid_model.forth, back: fluid_model.back, ..Demand::default() });
+            self.demands.push(Demand {
+                first,
+                links,
+                forth: fluid_model.forth,
+                back: fluid_model.back,
+                ..Demand::default()
+            });
             let since = self.now.max(at as f64 * PS);
             let paced = if self.follows { parameters.pace(nic) } else { None };
             self.streams.push(Stream {
@@ -454,7 +525,11 @@ impl<'w, 'p> Fluid<'w, 'p> {
             running.subflows += 1;
         }
         running.left -= std::mem::take(&mut running.ahead);
-        if fluid_model.copies > 1.0 || running.subflows > 1 && fluid_model.overtakes && self.waits_for_a_slow_one(slot, fluid_model.window) {
+        if fluid_model.copies > 1.0
+            || running.subflows > 1
+                && fluid_model.overtakes
+                && self.waits_for_a_slow_one(slot, fluid_model.window)
+        {
             self.found.unknowns = self.found.unknowns.or(Some(Unknowns::Copies));
         }
         match self.flows.get_mut(slot as usize) {
@@ -470,9 +545,19 @@ impl<'w, 'p> Fluid<'w, 'p> {
     /// ones retransmit their oldest segment. The round trip of the slower subflow must be more than
     /// four times that of the faster one (without queues), and the window must be small.
     fn waits_for_a_slow_one(&self, slot: u32, window: f64) -> bool {
-        let round_trips = || self.streams.iter().rev().take_while(|stream| stream.flow == slot).map(|stream| stream.round_trip);
-        let (least, most) = round_trips().fold((f64::INFINITY, 0.0f64), |(least, most), time| (least.min(time), most.max(time)));
-        let nic = self.demands.last().map_or(0.0, |demand| self.links.capacity[self.paths[demand.first as usize] as usize]);
+        let round_trips = || {
+            self.streams
+                .iter()
+                .rev()
+                .take_while(|stream| stream.flow == slot)
+                .map(|stream| stream.round_trip)
+        };
+        let (least, most) = round_trips()
+            .fold((f64::INFINITY, 0.0f64), |(least, most), time| (least.min(time), most.max(time)));
+        let nic = self
+            .demands
+            .last()
+            .map_or(0.0, |demand| self.links.capacity[self.paths[demand.first as usize] as usize]);
         most > SLOW_PATH * least && window < 2.0 * nic * most
     }
 
@@ -484,7 +569,8 @@ impl<'w, 'p> Fluid<'w, 'p> {
         let recycles = plan.transports[flow.transport as usize].parameters().spreads();
         let spreads = |node: NodeId| {
             let spec = &plan.topology.nodes[node as usize];
-            spec.kind == NodeKind::Switch && (recycles || !plan.switches[spec.config as usize].balance.about().hashes)
+            spec.kind == NodeKind::Switch
+                && (recycles || !plan.switches[spec.config as usize].balance.about().hashes)
         };
         let mut spread = false;
         for &(node, port) in path {
@@ -492,13 +578,18 @@ impl<'w, 'p> Fluid<'w, 'p> {
             let direct = 2 * info.link + u32::from(info.reverse);
             if info.peer == flow.dst || node == flow.src {
                 self.paths.push(direct);
-            } else if spreads(node) && matches!(world.routes(0).next_hops(node, flow.dst), NextHops::Many(_)) {
+            } else if spreads(node)
+                && matches!(world.routes(0).next_hops(node, flow.dst), NextHops::Many(_))
+            {
                 if !spread {
                     self.paths.push((directed + 2 * node as usize) as u32);
                 }
                 spread = true;
                 self.spreads = true;
-                self.overtakes |= plan.switches[plan.topology.nodes[node as usize].config as usize].balance.about().overtakes;
+                self.overtakes |= plan.switches[plan.topology.nodes[node as usize].config as usize]
+                    .balance
+                    .about()
+                    .overtakes;
             } else if !spread {
                 self.paths.push(direct);
             } else if world.routes(0).anchor(world.routes(0).rack_of(flow.dst)) == info.peer {
@@ -515,7 +606,8 @@ impl<'w, 'p> Fluid<'w, 'p> {
         if left > 1e5 {
             return of_passed.max(1e-9);
         }
-        let steps = WORK.saturating_sub(self.work) as f64 / (24.0 * self.demands.len() as f64 + 1.0);
+        let steps =
+            WORK.saturating_sub(self.work) as f64 / (24.0 * self.demands.len() as f64 + 1.0);
         (left / steps.clamp(20.0, 5_000.0)).max(1e-9)
     }
 
@@ -542,7 +634,12 @@ impl<'w, 'p> Fluid<'w, 'p> {
             if stream.slow {
                 stream.window += moved;
             } else if demand.limit.is_none() {
-                stream.window += step * fluid_model.growth.per_second(fluid_model.payload, stream.round_trip + stream.queued, stream.before);
+                stream.window += step
+                    * fluid_model.growth.per_second(
+                        fluid_model.payload,
+                        stream.round_trip + stream.queued,
+                        stream.before,
+                    );
             }
             stream.window = stream.window.min(fluid_model.window);
             let path = &self.paths[demand.first as usize..(demand.first + demand.links) as usize];
@@ -553,16 +650,24 @@ impl<'w, 'p> Fluid<'w, 'p> {
             if let Some(paced) = &mut stream.paced {
                 let met = |link: &u32| {
                     let pile = self.piles.get(link)?;
-                    Some((pile.queue.marks(pile.bytes), pile.bytes / self.links.capacity[*link as usize]))
+                    Some((
+                        pile.queue.marks(pile.bytes),
+                        pile.bytes / self.links.capacity[*link as usize],
+                    ))
                 };
-                let (chance, queued) = path.iter().filter_map(met).fold((0.0f64, 0.0), |(a, b), (chance, queued)| (a.max(chance), b + queued));
+                let (chance, queued) = path
+                    .iter()
+                    .filter_map(met)
+                    .fold((0.0f64, 0.0), |(a, b), (chance, queued)| (a.max(chance), b + queued));
                 stream.queued = queued;
                 paced.advance(to, moved, chance);
             }
             if rate > demand.rate {
                 // The lost bytes do not use the links from the limiting one on.
                 let passed = path.iter().position(|link| Some(*link) == demand.limit).unwrap_or(0);
-                stream.lost += moved * (1.0 - demand.rate / rate) * (stream.hops as usize).saturating_sub(passed) as f64;
+                stream.lost += moved
+                    * (1.0 - demand.rate / rate)
+                    * (stream.hops as usize).saturating_sub(passed) as f64;
             }
         }
         // The fastest of the subflows with the same data determines the progress of the flow. The
@@ -587,7 +692,9 @@ impl<'w, 'p> Fluid<'w, 'p> {
             }
             self.end_stream(place, true);
         }
-        if self.paths.len() > 1_000 + 2 * self.demands.iter().map(|demand| demand.links as usize).sum::<usize>() {
+        if self.paths.len()
+            > 1_000 + 2 * self.demands.iter().map(|demand| demand.links as usize).sum::<usize>()
+        {
             self.compact();
         }
         if self.streams.is_empty() {
@@ -601,17 +708,30 @@ impl<'w, 'p> Fluid<'w, 'p> {
         let flow = &mut self.flows[stream.flow as usize];
         flow.subflows -= 1;
         let (id, one_way, over) = (flow.id, flow.one_way, flow.subflows == 0);
-        let (spec, fluid_model) = (self.world.flow(id), &self.fluid_model[self.flows[stream.flow as usize].transport as usize]);
+        let (spec, fluid_model) = (
+            self.world.flow(id),
+            &self.fluid_model[self.flows[stream.flow as usize].transport as usize],
+        );
         let alone = fluid_model.subflows == 1;
         // Data in flight at the end of the run have not passed all links. On average, data are
         // there half a path later, and acknowledgements one and a half.
-        let rate = if whole { stream.sent / (self.now - stream.since).max(PS) } else { demand.rate };
-        let behind = |lag: f64, time: f64| (rate * (self.now + lag * time - self.until).max(0.0)).min(stream.sent);
+        let rate =
+            if whole { stream.sent / (self.now - stream.since).max(PS) } else { demand.rate };
+        let behind = |lag: f64, time: f64| {
+            (rate * (self.now + lag * time - self.until).max(0.0)).min(stream.sent)
+        };
         let late = |lag: f64| behind(lag, one_way + stream.queued);
-        self.standing += (late(0.5) - behind(0.5, one_way) + late(1.5) - behind(1.5, one_way)) / fluid_model.payload * f64::from(stream.hops);
-        let all = if whole && alone { self.world.shape(spec).count as f64 } else { stream.sent / fluid_model.payload };
+        self.standing += (late(0.5) - behind(0.5, one_way) + late(1.5) - behind(1.5, one_way))
+            / fluid_model.payload
+            * f64::from(stream.hops);
+        let all = if whole && alone {
+            self.world.shape(spec).count as f64
+        } else {
+            stream.sent / fluid_model.payload
+        };
         let frames = (all - late(0.5) / fluid_model.payload).max(0.0);
-        let answers = fluid_model.acknowledgements((all - late(1.5) / fluid_model.payload).max(0.0));
+        let answers =
+            fluid_model.acknowledgements((all - late(1.5) / fluid_model.payload).max(0.0));
         let answers = answers + (self.now - stream.since) / fluid_model.reports;
         let lost = (stream.lost / fluid_model.payload) as u64;
         self.found.packet_hops += ((frames + answers) * f64::from(stream.hops)).round() as u64;
@@ -620,9 +740,13 @@ impl<'w, 'p> Fluid<'w, 'p> {
         self.found.paths += self.spread_over(id);
         if !self.captured.is_empty() {
             let path = demand.first as usize..(demand.first + demand.links) as usize;
-            for &link in self.paths[path].iter().filter(|link| (**link as usize) < self.captured.len()) {
-                self.found.captured += if self.captured[link as usize] { frames.ceil() as u64 } else { 0 };
-                self.found.captured += if self.captured[link as usize ^ 1] { answers.ceil() as u64 } else { 0 };
+            for &link in
+                self.paths[path].iter().filter(|link| (**link as usize) < self.captured.len())
+            {
+                self.found.captured +=
+                    if self.captured[link as usize] { frames.ceil() as u64 } else { 0 };
+                self.found.captured +=
+                    if self.captured[link as usize ^ 1] { answers.ceil() as u64 } else { 0 };
             }
         }
         if !over {
@@ -647,8 +771,15 @@ impl<'w, 'p> Fluid<'w, 'p> {
         }
         let routes = self.world.routes(0);
         let tor = routes.anchor(routes.rack_of(flow.src));
-        let choices = |node: NodeId| routes.next_hops(node, flow.dst).as_slice().len().max(1) as u64;
-        let above = self.world.ports.of(tor).iter().map(|port| port.peer).find(|peer| self.world.plan.topology.nodes[*peer as usize].tier > 1);
+        let choices =
+            |node: NodeId| routes.next_hops(node, flow.dst).as_slice().len().max(1) as u64;
+        let above = self
+            .world
+            .ports
+            .of(tor)
+            .iter()
+            .map(|port| port.peer)
+            .find(|peer| self.world.plan.topology.nodes[*peer as usize].tier > 1);
         (choices(tor) * above.map_or(1, choices)).min(self.world.shape(flow).count)
     }
 
@@ -684,7 +815,9 @@ impl<'w, 'p> Fluid<'w, 'p> {
         let old = std::mem::take(&mut self.paths);
         for demand in &mut self.demands {
             let first = self.paths.len() as u32;
-            self.paths.extend_from_slice(&old[demand.first as usize..(demand.first + demand.links) as usize]);
+            self.paths.extend_from_slice(
+                &old[demand.first as usize..(demand.first + demand.links) as usize],
+            );
             demand.first = first;
         }
     }
@@ -693,7 +826,12 @@ impl<'w, 'p> Fluid<'w, 'p> {
     fn share(&mut self) {
         let least = self.least_step();
         let next = self.next_event().map_or(f64::INFINITY, |at| at as f64 * PS);
-        let growing = self.streams.iter().filter(|stream| stream.slow).map(|stream| stream.round_trip).fold(f64::INFINITY, f64::min);
+        let growing = self
+            .streams
+            .iter()
+            .filter(|stream| stream.slow)
+            .map(|stream| stream.round_trip)
+            .fold(f64::INFINITY, f64::min);
         let longest = (next - self.now).min(growing).min(self.patience()).max(least);
         for (stream, demand) in self.streams.iter_mut().zip(&mut self.demands) {
             let flow = &self.flows[stream.flow as usize];
@@ -705,21 +843,33 @@ impl<'w, 'p> Fluid<'w, 'p> {
             } else {
                 stream.window / stream.round_trip
             };
-            let nic = self.links.capacity[self.paths[demand.first as usize] as usize] / fluid_model.forth;
-            let paced = stream.paced.as_mut().map_or(f64::INFINITY, |paced| paced.rate(self.now) / fluid_model.forth);
-            demand.most = by_window.min(fluid_model.rate).min(flow.left / least).min(nic).min(paced);
+            let nic =
+                self.links.capacity[self.paths[demand.first as usize] as usize] / fluid_model.forth;
+            let paced = stream
+                .paced
+                .as_mut()
+                .map_or(f64::INFINITY, |paced| paced.rate(self.now) / fluid_model.forth);
+            demand.most =
+                by_window.min(fluid_model.rate).min(flow.left / least).min(nic).min(paced);
         }
-        self.work += self.links.share(&mut self.demands, &self.paths) + 4 * self.streams.len() as u64;
+        self.work +=
+            self.links.share(&mut self.demands, &self.paths) + 4 * self.streams.len() as u64;
         for (stream, demand) in self.streams.iter().zip(&mut self.demands) {
             let nic = self.paths[demand.first as usize];
             if demand.limit.is_some_and(|link| link != nic) {
-                demand.rate *= self.fluid_model[self.flows[stream.flow as usize].transport as usize].efficiency;
+                demand.rate *= self.fluid_model
+                    [self.flows[stream.flow as usize].transport as usize]
+                    .efficiency;
             }
         }
         self.look();
         let ends = self.streams.iter().zip(&self.demands).map(|(stream, demand)| {
             let flow = &self.flows[stream.flow as usize];
-            let rate = if self.fluid_model[flow.transport as usize].yields { demand.rate } else { demand.most };
+            let rate = if self.fluid_model[flow.transport as usize].yields {
+                demand.rate
+            } else {
+                demand.most
+            };
             flow.left / rate.max(1e-9)
         });
         let first_end = ends.fold(f64::INFINITY, f64::min);
@@ -729,7 +879,11 @@ impl<'w, 'p> Fluid<'w, 'p> {
     /// Returns the longest time in seconds for which rates may stay constant, considering the flows
     /// that react to queues.
     fn patience(&self) -> f64 {
-        self.streams.iter().filter_map(|stream| stream.paced.as_ref()).map(|paced| paced.patience()).fold(f64::INFINITY, f64::min)
+        self.streams
+            .iter()
+            .filter_map(|stream| stream.paced.as_ref())
+            .map(|paced| paced.patience())
+            .fold(f64::INFINITY, f64::min)
     }
 
     /// Updates windows and queues according to the rates.
@@ -739,14 +893,20 @@ impl<'w, 'p> Fluid<'w, 'p> {
         // included.
         let mut limiting: FxHashMap<u32, Limiting> = FxHashMap::default();
         for (stream, demand) in self.streams.iter().zip(&self.demands) {
-            let Some(link) = demand.limit.filter(|link| *link != self.paths[demand.first as usize]) else { continue };
+            let Some(link) = demand.limit.filter(|link| *link != self.paths[demand.first as usize])
+            else {
+                continue;
+            };
             let flow = &self.flows[stream.flow as usize];
             let fluid_model = &self.fluid_model[flow.transport as usize];
-            let entry = limiting.entry(link).or_insert_with(|| Limiting::of(self.world.flow(flow.id).priority));
+            let entry = limiting
+                .entry(link)
+                .or_insert_with(|| Limiting::of(self.world.flow(flow.id).priority));
             entry.flows += 1.0;
             // With fewer than four frames in flight, three duplicate acknowledgements never
             // indicate a loss.
-            entry.least += (if fluid_model.marked { 2.0 } else { 4.0 } * fluid_model.payload).min(flow.left);
+            entry.least +=
+                (if fluid_model.marked { 2.0 } else { 4.0 } * fluid_model.payload).min(flow.left);
             // A window has grown by at most the bytes sent, and the bytes that wait cannot exceed
             // those left to send.
             entry.sent += (stream.sent + fluid_model.initial_window).min(flow.left);
@@ -761,7 +921,8 @@ impl<'w, 'p> Fluid<'w, 'p> {
             entry.marked &= fluid_model.marked;
             entry.erratic |= fluid_model.erratic;
             let follows = !fluid_model.yields || stream.paced.is_some();
-            entry.excess += if follows { (demand.most - demand.rate) * fluid_model.forth } else { 0.0 };
+            entry.excess +=
+                if follows { (demand.most - demand.rate) * fluid_model.forth } else { 0.0 };
             if self.now - stream.since <= stream.round_trip && !fluid_model.granted {
                 entry.burst += stream.window.min(flow.left);
             }
@@ -785,12 +946,17 @@ impl<'w, 'p> Fluid<'w, 'p> {
             limiting.cuts = limiting.early >= most;
             limiting.standing = standing / limiting.flows;
             if limiting.excess > 0.0 {
-                self.piles.entry(link).or_insert(Pile { bytes: 0.0, change: 0.0, queue }).change = limiting.excess;
+                self.piles.entry(link).or_insert(Pile { bytes: 0.0, change: 0.0, queue }).change =
+                    limiting.excess;
             }
             let room = queue.limit + self.links.capacity[link as usize] * limiting.round_trip;
             let full = self.piles.get(&link).is_some_and(|pile| pile.bytes >= queue.limit);
             let lost = limiting.least > room || limiting.burst > room || full;
-            let unknowns = if lost && !queue.lossless { Some(Unknowns::Losses { from, to }) } else { limiting.erratic.then_some(Unknowns::Rates) };
+            let unknowns = if lost && !queue.lossless {
+                Some(Unknowns::Losses { from, to })
+            } else {
+                limiting.erratic.then_some(Unknowns::Rates)
+            };
             self.found.unknowns = self.found.unknowns.or(unknowns);
         }
         for (stream, demand) in self.streams.iter_mut().zip(&self.demands) {
@@ -812,13 +978,16 @@ impl<'w, 'p> Fluid<'w, 'p> {
             match limiting {
                 Some((link, limiting)) if adapts => {
                     stream.slow = false;
-                    stream.queued = limiting.standing * limiting.flows / self.links.capacity[link as usize];
+                    stream.queued =
+                        limiting.standing * limiting.flows / self.links.capacity[link as usize];
                     let Decrease { part, fades } = fluid_model.cut;
                     let period = stream.round_trip + stream.queued;
                     let part = match stream.cut {
                         None if !limiting.cuts => 0.0,
                         None => part,
-                        Some((first, last)) if fades > 0.0 && self.now - last >= period => part * libm::exp(-fades * (self.now - first) / period),
+                        Some((first, last)) if fades > 0.0 && self.now - last >= period => {
+                            part * libm::exp(-fades * (self.now - first) / period)
+                        }
                         Some(_) => 0.0,
                     };
                     let full = demand.rate * stream.round_trip + limiting.standing;

@@ -67,7 +67,10 @@ impl FluidModel {
         let wire = &world.plan.wire;
         let on_link = |bytes: u16| f64::from(bytes.max(wire.min_frame)) + f64::from(wire.gap);
         let payload = f64::from(frames.payload.max(1));
-        let back = frames.answer.filter(|_| frames_per_ack > 0.0).map_or(0.0, |answer| on_link(wire.ack + answer) / frames_per_ack / payload);
+        let back = frames
+            .answer
+            .filter(|_| frames_per_ack > 0.0)
+            .map_or(0.0, |answer| on_link(wire.ack + answer) / frames_per_ack / payload);
         FluidModel {
             payload,
             forth: on_link(frames.payload + frames.data + wire.data_header) / payload,

@@ -29,9 +29,18 @@ const AGREE: f64 = 1.1;
 pub fn expected(plan: &Plan) -> Result<Expected, RunError> {
     if plan.run.engine == EngineKind::Ideal {
         let bytes: u64 = plan.flows.iter().map(|flow| flow.bytes).sum();
-        let (undrawn, more) = plan.undrawn.iter().fold((0.0, 0.0), |(flows, bytes), part| (flows + part.flows, bytes + part.bytes));
+        let (undrawn, more) = plan
+            .undrawn
+            .iter()
+            .fold((0.0, 0.0), |(flows, bytes), part| (flows + part.flows, bytes + part.bytes));
         let flows = plan.flows.len() as u64 + undrawn as u64;
-        return Ok(Expected { bytes: bytes + more as u64, flows, started: flows, complete: true, ..Expected::default() });
+        return Ok(Expected {
+            bytes: bytes + more as u64,
+            flows,
+            started: flows,
+            complete: true,
+            ..Expected::default()
+        });
     }
     let world = World::new(plan, 1)?;
     let mut found = followed(&world);
@@ -51,9 +60,15 @@ fn followed(world: &World) -> Expected {
         let steady = Fluid::new(world, false).run();
         if !(found.complete && steady.complete) {
             // The two estimates were given up at different times.
-            return doubted(Expected { unknowns: found.unknowns.or(Some(Unknowns::Rates)), ..found });
+            return doubted(Expected {
+                unknowns: found.unknowns.or(Some(Unknowns::Rates)),
+                ..found
+            });
         }
-        let (few, many) = (found.packet_hops.min(steady.packet_hops) as f64, found.packet_hops.max(steady.packet_hops) as f64);
+        let (few, many) = (
+            found.packet_hops.min(steady.packet_hops) as f64,
+            found.packet_hops.max(steady.packet_hops) as f64,
+        );
         found.end = (found.end * steady.end).sqrt();
         if many > AGREE * few {
             found.unknowns = found.unknowns.or(Some(Unknowns::Rates));
@@ -69,7 +84,8 @@ fn followed(world: &World) -> Expected {
 fn doubted(mut found: Expected) -> Expected {
     if let Some(unknowns) = found.unknowns {
         let (least, most) = unknowns.range(found.cut);
-        (found.least_hops, found.most_hops) = ((found.packet_hops as f64 * least) as u64, (found.packet_hops as f64 * most) as u64);
+        (found.least_hops, found.most_hops) =
+            ((found.packet_hops as f64 * least) as u64, (found.packet_hops as f64 * most) as u64);
     }
     found
 }
@@ -84,12 +100,20 @@ mod tests {
 
     #[test]
     fn without_losses_it_is_what_a_run_takes() {
-        let flows = vec![flow(0, 0, 1, 100_000, Time::ZERO), flow(1, 0, 3, 1, Time::ZERO), flow(2, 2, 1, 50_001, Time::ZERO), flow(3, 3, 3, 9, Time::ZERO)];
+        let flows = vec![
+            flow(0, 0, 1, 100_000, Time::ZERO),
+            flow(1, 0, 3, 1, Time::ZERO),
+            flow(2, 2, 1, 50_001, Time::ZERO),
+            flow(3, 3, 3, 9, Time::ZERO),
+        ];
         let plan = plan(leaf_spine(2, 2, 2), flows);
         let output = crate::run(&plan, &Progress::default()).unwrap();
         assert_eq!(output.counters.dropped_packets, 0);
         let found = expected(&plan).unwrap();
-        assert_eq!((found.bytes, found.packet_hops, found.unknowns), (150_002, output.counters.packet_hops, None));
+        assert_eq!(
+            (found.bytes, found.packet_hops, found.unknowns),
+            (150_002, output.counters.packet_hops, None)
+        );
         let end = output.end.0 as f64 * 1e-12;
         assert!((found.end / end - 1.0).abs() < 0.1, "{} of {end}", found.end);
     }
@@ -98,7 +122,10 @@ mod tests {
     /// would be sent. A flow that is done before its stop ends when it is done.
     #[test]
     fn the_last_stop_is_the_end() {
-        let stopping = |id: i64, stop: u64| Flow { stop: Time::from_ns(stop), ..flow(id, id as u32, 0, 1 << 40, Time::ZERO) };
+        let stopping = |id: i64, stop: u64| Flow {
+            stop: Time::from_ns(stop),
+            ..flow(id, id as u32, 0, 1 << 40, Time::ZERO)
+        };
         let mut plan = plan(star(4), vec![stopping(1, 1_000_000), stopping(2, 2_000_000)]);
         let found = expected(&plan).unwrap();
         assert!((found.end, found.cut, found.complete) == (2e-3, false, true), "{found:?}");
@@ -111,14 +138,28 @@ mod tests {
     /// Every subflow carries all data, and skips segments that another subflow has delivered.
     #[test]
     fn copies_of_redundant_subflows_count() {
-        for (subflows, bytes) in [(2, 2_000_000), (4, 2_000_000), (8, 300_000), (32, 300_000), (8, 20_000)] {
-            let config = MptcpConfig { manager: PathManager::DiffPorts(subflows), scheduler: PathScheduler::Redundant, ..mptcp() };
-            let flows = (0..4).map(|source| flow(i64::from(source), source, 7 - source, bytes, Time::ZERO)).collect();
-            let plan = Plan { transports: vec![TransportConfig::Mptcp(config)], ..plan(leaf_spine(2, 2, 4), flows) };
+        for (subflows, bytes) in
+            [(2, 2_000_000), (4, 2_000_000), (8, 300_000), (32, 300_000), (8, 20_000)]
+        {
+            let config = MptcpConfig {
+                manager: PathManager::DiffPorts(subflows),
+                scheduler: PathScheduler::Redundant,
+                ..mptcp()
+            };
+            let flows = (0..4)
+                .map(|source| flow(i64::from(source), source, 7 - source, bytes, Time::ZERO))
+                .collect();
+            let plan = Plan {
+                transports: vec![TransportConfig::Mptcp(config)],
+                ..plan(leaf_spine(2, 2, 4), flows)
+            };
             let hops = crate::run(&plan, &Progress::default()).unwrap().counters.packet_hops;
             let found = expected(&plan).unwrap();
             assert_eq!(found.unknowns, Some(Unknowns::Copies));
-            assert!((found.least_hops..=found.most_hops).contains(&hops), "{subflows} subflows, {bytes} B: {hops} {found:?}");
+            assert!(
+                (found.least_hops..=found.most_hops).contains(&hops),
+                "{subflows} subflows, {bytes} B: {hops} {found:?}"
+            );
         }
     }
 
@@ -126,11 +167,28 @@ mod tests {
     /// flows as were drawn, of the same mean size.
     #[test]
     fn undrawn_flows_count() {
-        let all: Vec<Flow> = (0..3_000u32).map(|n| flow(n.into(), n % 4, (n + 1 + n / 4 % 3) % 4, 5_000, Time::from_ns(10_000 * u64::from(n)))).collect();
+        let all: Vec<Flow> = (0..3_000u32)
+            .map(|n| {
+                flow(
+                    n.into(),
+                    n % 4,
+                    (n + 1 + n / 4 % 3) % 4,
+                    5_000,
+                    Time::from_ns(10_000 * u64::from(n)),
+                )
+            })
+            .collect();
         let whole = plan(star(4), all.clone());
         let drawn = all[..1_000].to_vec();
         let (start, at, end) = (Time::ZERO, Time::from_ns(10_000_000), Time::from_ns(30_000_000));
-        let rest = Undrawn { flows: 2_000.0, bytes: 10_000_000.0, start, drawn: at, end, sample: sample(&drawn).cloned().collect() };
+        let rest = Undrawn {
+            flows: 2_000.0,
+            bytes: 10_000_000.0,
+            start,
+            drawn: at,
+            end,
+            sample: sample(&drawn).cloned().collect(),
+        };
         let mut part = Plan { undrawn: vec![rest], ..plan(star(4), drawn) };
         for until in [None, Some(Time::from_ns(20_000_000)), Some(Time::from_ns(5_000_000))] {
             part.run.until = until;
@@ -140,8 +198,14 @@ mod tests {
             let hops = output.counters.packet_hops;
             // There is no range if all flows that start were followed.
             let bounded = found.least_hops < found.most_hops;
-            assert!(!bounded || (found.least_hops..=found.most_hops).contains(&hops), "{until:?} {hops} {found:?}");
-            assert!((found.packet_hops as f64 / hops as f64 - 1.0).abs() < 0.01, "{until:?} {hops} {found:?}");
+            assert!(
+                !bounded || (found.least_hops..=found.most_hops).contains(&hops),
+                "{until:?} {hops} {found:?}"
+            );
+            assert!(
+                (found.packet_hops as f64 / hops as f64 - 1.0).abs() < 0.01,
+                "{until:?} {hops} {found:?}"
+            );
             let end = output.end.0 as f64 * 1e-12;
             assert!((found.end / end - 1.0).abs() < 0.01, "{until:?} {} of {end}", found.end);
         }
@@ -149,11 +213,19 @@ mod tests {
 
     #[test]
     fn a_link_carries_what_it_can_until_the_end() {
-        let flows = (1..4).map(|source| flow(i64::from(source), source, 0, 1 << 40, Time::from_ns(100_000))).collect();
+        let flows = (1..4)
+            .map(|source| flow(i64::from(source), source, 0, 1 << 40, Time::from_ns(100_000)))
+            .collect();
         let mut plan = plan(star(4), flows);
         plan.run.until = Some(Time::from_ns(1_100_000));
         let output = crate::run(&plan, &Progress::default()).unwrap();
         let found = expected(&plan).unwrap();
-        assert!(found.cut && found.packet_hops.abs_diff(output.counters.packet_hops) < output.counters.packet_hops / 20, "{found:?} {:?}", output.counters);
+        assert!(
+            found.cut
+                && found.packet_hops.abs_diff(output.counters.packet_hops)
+                    < output.counters.packet_hops / 20,
+            "{found:?} {:?}",
+            output.counters
+        );
     }
 }

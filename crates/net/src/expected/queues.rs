@@ -34,12 +34,15 @@ impl Queue {
             Buffer::Static { per_queue, .. } => bytes(per_queue),
             // Choudhury and Hahne 1998: the limit is alpha times the memory that one queue leaves
             // free.
-            Buffer::Shared { total, alpha, reserved_per_queue } => *total as f64 * alpha / (1.0 + alpha) + *reserved_per_queue as f64,
+            Buffer::Shared { total, alpha, reserved_per_queue } => {
+                *total as f64 * alpha / (1.0 + alpha) + *reserved_per_queue as f64
+            }
             Buffer::Mmu(mmu) => {
                 let alpha = match &mmu.rules {
-                    Rules::Sonic(rules) => {
-                        rules.own.queues[usize::from(switch.scheduling.of_priority()[usize::from(priority & 7)])].alpha.unwrap_or(rules.lossy_alpha)
-                    }
+                    Rules::Sonic(rules) => rules.own.queues
+                        [usize::from(switch.scheduling.of_priority()[usize::from(priority & 7)])]
+                    .alpha
+                    .unwrap_or(rules.lossy_alpha),
                     Rules::Conweave(rules) => rules.egress_alpha,
                     Rules::Hpcc(rules) => 1.0 / f64::from(1u32 << rules.shift.min(31)),
                 };
@@ -50,12 +53,18 @@ impl Queue {
         let aqm = switch.aqm.as_ref().map(|aqm| aqm.about());
         let limit = aqm.and_then(|aqm| aqm.limit).map_or(limit, |most| bytes(&most));
         let threshold = aqm.map_or(f64::INFINITY, |aqm| aqm.threshold);
-        let capped = own.and_then(|own| own.limit.as_ref()).map_or(limit, |most| limit.min(bytes(most)));
+        let capped =
+            own.and_then(|own| own.limit.as_ref()).map_or(limit, |most| limit.min(bytes(most)));
         Queue {
             limit: capped,
-            marks: marking.map_or((threshold, threshold), |marking| (bytes(&marking.kmin), bytes(&marking.kmax))),
+            marks: marking.map_or((threshold, threshold), |marking| {
+                (bytes(&marking.kmin), bytes(&marking.kmax))
+            }),
             part: marking.map_or(1.0, |marking| marking.pmax.get()),
-            lossless: switch.pfc.as_ref().is_some_and(|pfc| pfc.priorities & 1 << (priority & 7) != 0),
+            lossless: switch
+                .pfc
+                .as_ref()
+                .is_some_and(|pfc| pfc.priorities & 1 << (priority & 7) != 0),
         }
     }
 

@@ -45,7 +45,8 @@ struct Part {
 
 /// Adds the rest of the plan's traffic to `found`, the estimate for the followed flows.
 pub fn add(world: &World, found: &mut Expected) {
-    let mut parts: Vec<Part> = world.plan.undrawn.iter().filter_map(|undrawn| of_undrawn(world, found, undrawn)).collect();
+    let mut parts: Vec<Part> =
+        world.plan.undrawn.iter().filter_map(|undrawn| of_undrawn(world, found, undrawn)).collect();
     if !found.complete && world.plan.applications.is_none() {
         parts.extend(of_list(world, found));
         found.complete = true;
@@ -85,7 +86,12 @@ pub fn add(world: &World, found: &mut Expected) {
 /// the mean size.
 fn of_undrawn(world: &World, found: &Expected, undrawn: &Undrawn) -> Option<Part> {
     let seconds = |time: Time| time.0 as f64 * PS;
-    let (start, drawn, end, until) = (seconds(undrawn.start), seconds(undrawn.drawn), seconds(undrawn.end), world.until() as f64 * PS);
+    let (start, drawn, end, until) = (
+        seconds(undrawn.start),
+        seconds(undrawn.drawn),
+        seconds(undrawn.end),
+        world.until() as f64 * PS,
+    );
     if end.min(until) <= drawn {
         return None;
     }
@@ -121,8 +127,16 @@ fn of_list(world: &World, found: &Expected) -> Option<Part> {
         world.plan.flows.iter().filter(|flow| flow.src != flow.dst).filter(begins)
     };
     let offered: f64 = flows().map(|flow| flow.bytes as f64).sum();
-    let last = flows().filter_map(|flow| if let Start::At(start) = flow.start { Some(start.0 as f64 * PS) } else { None }).fold(0.0, f64::max);
-    let first = flows().find_map(|flow| if let Start::At(start) = flow.start { Some(start.0 as f64 * PS) } else { None }).unwrap_or(0.0);
+    let last = flows()
+        .filter_map(|flow| {
+            if let Start::At(start) = flow.start { Some(start.0 as f64 * PS) } else { None }
+        })
+        .fold(0.0, f64::max);
+    let first = flows()
+        .find_map(
+            |flow| if let Start::At(start) = flow.start { Some(start.0 as f64 * PS) } else { None },
+        )
+        .unwrap_or(0.0);
     let rest = offered - found.bytes as f64;
     if rest <= 0.0 {
         return None;
@@ -130,22 +144,40 @@ fn of_list(world: &World, found: &Expected) -> Option<Part> {
     let rate = found.bytes as f64 / (found.end - first).max(PS);
     let left = until as f64 * PS - found.end;
     let end = last.max(found.end + rest / rate.max(PS));
-    let by_rate = |times: f64| if end <= until as f64 * PS { rest } else { rest.min(times * rate * left) };
+    let by_rate =
+        |times: f64| if end <= until as f64 * PS { rest } else { rest.min(times * rate * left) };
     let hops_per_byte = ratio(world, sample(&world.plan.flows));
-    Some(Part { flows: 0.0, bytes: [by_rate(SLOWER), by_rate(1.0), by_rate(FASTER)], hops_per_byte, end, grows: true })
+    Some(Part {
+        flows: 0.0,
+        bytes: [by_rate(SLOWER), by_rate(1.0), by_rate(FASTER)],
+        hops_per_byte,
+        end,
+        grows: true,
+    })
 }
 
 /// Returns the packet-hops per byte of payload of these flows, without losses.
 fn ratio<'f>(world: &World, flows: impl Iterator<Item = &'f Flow>) -> f64 {
-    let fluid_model: Vec<FluidModel> = world.plan.transports.iter().map(|transport| transport.parameters().fluid_model(world)).collect();
+    let fluid_model: Vec<FluidModel> = world
+        .plan
+        .transports
+        .iter()
+        .map(|transport| transport.parameters().fluid_model(world))
+        .collect();
     let (mut hops, mut bytes) = (0.0, 0.0);
     for flow in flows.filter(|flow| flow.src != flow.dst) {
         let fluid_model = &fluid_model[flow.transport as usize];
         let (via, hash) = Route::of(world, flow).there;
         let links = world.path_via(0, via, hash, flow.src, flow.dst).len() as f64;
         let frames = world.shape(flow).count as f64;
-        let control = if flow.connection.is_some() { 0 } else { fluid_model.control.0 + fluid_model.control.1 };
-        hops += (fluid_model.copies * (frames + fluid_model.acknowledgements(frames)) + control as f64) * links;
+        let control = if flow.connection.is_some() {
+            0
+        } else {
+            fluid_model.control.0 + fluid_model.control.1
+        };
+        hops += (fluid_model.copies * (frames + fluid_model.acknowledgements(frames))
+            + control as f64)
+            * links;
         bytes += flow.bytes as f64;
     }
     if bytes > 0.0 { hops / bytes } else { 0.0 }

@@ -64,12 +64,17 @@ impl Links {
     /// Returns the bytes per second that a link had left when rates were last set. It is the full
     /// capacity of an unused link.
     pub fn spare(&self, link: u32) -> f64 {
-        if self.used[link as usize] == self.round { self.left[link as usize] } else { self.capacity[link as usize] }
+        if self.used[link as usize] == self.round {
+            self.left[link as usize]
+        } else {
+            self.capacity[link as usize]
+        }
     }
 
     /// Sets the rates of `demands`. Returns the number of link visits.
     pub fn share(&mut self, demands: &mut [Demand], paths: &[u32]) -> u64 {
-        let links_of = |demand: &Demand| &paths[demand.first as usize..(demand.first + demand.links) as usize];
+        let links_of =
+            |demand: &Demand| &paths[demand.first as usize..(demand.first + demand.links) as usize];
         let mut used: Vec<u32> = Vec::new();
         self.round = self.round.wrapping_add(1);
         for demand in demands.iter_mut() {
@@ -80,7 +85,8 @@ impl Links {
                     used.push(link);
                     self.used[l] = self.round;
                     self.weight[l] = 0.0;
-                    self.left[l] = (self.capacity[l] - self.answers[l]).max(LEAST_PART * self.capacity[l]);
+                    self.left[l] =
+                        (self.capacity[l] - self.answers[l]).max(LEAST_PART * self.capacity[l]);
                 }
                 self.open[l] += 1;
                 self.weight[l] += demand.forth;
@@ -100,7 +106,8 @@ impl Links {
                     }
                 }
                 looks += u64::from(demand.links);
-                (demand.rate, demand.limit) = if demand.most <= share { (demand.most, None) } else { (share, tight) };
+                (demand.rate, demand.limit) =
+                    if demand.most <= share { (demand.most, None) } else { (share, tight) };
                 if let Some(link) = demand.limit {
                     self.tightest[link as usize] += 1;
                 }
@@ -130,7 +137,11 @@ impl Links {
         }
         self.answered.drain(..).for_each(|link| self.answers[link as usize] = 0.0);
         for demand in demands.iter().filter(|demand| demand.back > 0.0) {
-            for link in links_of(demand).iter().filter(|link| (**link as usize) < self.directed).map(|link| link ^ 1) {
+            for link in links_of(demand)
+                .iter()
+                .filter(|link| (**link as usize) < self.directed)
+                .map(|link| link ^ 1)
+            {
                 if self.answers[link as usize] == 0.0 {
                     self.answered.push(link);
                 }
@@ -152,7 +163,13 @@ mod tests {
             .map(|(links, most)| {
                 let first = paths.len() as u32;
                 paths.extend_from_slice(links);
-                Demand { first, links: links.len() as u32, forth: 1.0, most: *most, ..Demand::default() }
+                Demand {
+                    first,
+                    links: links.len() as u32,
+                    forth: 1.0,
+                    most: *most,
+                    ..Demand::default()
+                }
             })
             .collect();
         Links::new(capacity.to_vec(), 0).share(&mut demands, &paths);
@@ -166,7 +183,13 @@ mod tests {
         // of another link goes to the other flows.
         let third = 1.0 / 3.0;
         let found = rates(&[1.0, 1.0], &[(&[0], all), (&[0, 1], all), (&[1], all), (&[1], all)]);
-        assert!(found.iter().zip([2.0 * third, third, third, third]).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?}");
+        assert!(
+            found
+                .iter()
+                .zip([2.0 * third, third, third, third])
+                .all(|(a, b)| (a - b).abs() < 1e-12),
+            "{found:?}"
+        );
         assert_eq!(rates(&[3.0], &[(&[0], 0.5), (&[0], all), (&[0], all)]), [0.5, 1.25, 1.25]);
         assert_eq!(rates(&[3.0], &[(&[0], 0.5), (&[], 7.0)]), [0.5, 7.0]);
     }
@@ -174,7 +197,14 @@ mod tests {
     #[test]
     fn acknowledgements_take_their_part() {
         let mut links = Links::new(vec![10.0, 10.0], 2);
-        let there = Demand { first: 0, links: 1, forth: 1.0, back: 0.1, most: f64::INFINITY, ..Demand::default() };
+        let there = Demand {
+            first: 0,
+            links: 1,
+            forth: 1.0,
+            back: 0.1,
+            most: f64::INFINITY,
+            ..Demand::default()
+        };
         let mut demands = [there, Demand { first: 1, ..there }];
         for _ in 0..60 {
             links.share(&mut demands, &[0, 1]);

@@ -26,7 +26,13 @@ pub enum Fate {
 }
 
 impl Fault {
-    pub fn new(loss: Probability, stream: Stream, down: Vec<Down>, longest: Option<u16>, (delay, wire): (u64, u64)) -> Self {
+    pub fn new(
+        loss: Probability,
+        stream: Stream,
+        down: Vec<Down>,
+        longest: Option<u16>,
+        (delay, wire): (u64, u64),
+    ) -> Self {
         Fault { loss, stream, down, longest: longest.unwrap_or(u16::MAX), delay, wire }
     }
 

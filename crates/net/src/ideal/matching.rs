@@ -32,7 +32,13 @@ pub struct Matching {
 
 impl Matching {
     pub fn new(hosts: usize) -> Self {
-        Matching { active: Vec::new(), now: 0, next_end: u64::MAX, sources: vec![false; hosts], destinations: vec![false; hosts] }
+        Matching {
+            active: Vec::new(),
+            now: 0,
+            next_end: u64::MAX,
+            sources: vec![false; hosts],
+            destinations: vec![false; hosts],
+        }
     }
 
     /// Returns the time in ps at which the first sending flow ends; `u64::MAX` if none sends.
@@ -68,7 +74,10 @@ impl Matching {
         self.destinations.fill(false);
         self.next_end = u64::MAX;
         for active in &mut self.active {
-            let (source, destination) = (&mut self.sources[active.src as usize], &mut self.destinations[active.dst as usize]);
+            let (source, destination) = (
+                &mut self.sources[active.src as usize],
+                &mut self.destinations[active.dst as usize],
+            );
             active.sends = !*source && !*destination;
             if active.sends {
                 (*source, *destination) = (true, true);
@@ -106,9 +115,15 @@ mod tests {
     #[test]
     fn least_first_and_only_where_both_ends_are_free() {
         // One bottleneck: in the order of size, equal sizes in the order of number.
-        assert_eq!(ends(&[(0, 9 % 8, 30, G), (2, 1, 10, G), (3, 1, 20, G), (4, 1, 10, G)]), [(1, 10), (3, 20), (2, 40), (0, 70)]);
+        assert_eq!(
+            ends(&[(0, 9 % 8, 30, G), (2, 1, 10, G), (3, 1, 20, G), (4, 1, 10, G)]),
+            [(1, 10), (3, 20), (2, 40), (0, 70)]
+        );
         // 0→1 blocks 0→2 and 3→1, which then both send at once.
-        assert_eq!(ends(&[(0, 1, 10, G), (0, 2, 15, G), (3, 1, 16, G), (4, 5, 40, G)]), [(0, 10), (1, 25), (2, 26), (3, 40)]);
+        assert_eq!(
+            ends(&[(0, 1, 10, G), (0, 2, 15, G), (3, 1, 16, G), (4, 5, 40, G)]),
+            [(0, 10), (1, 25), (2, 26), (3, 40)]
+        );
     }
 
     #[test]

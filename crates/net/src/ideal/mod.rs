@@ -46,7 +46,8 @@ fn demand(world: &World, now: u64, flow: &Flow, shape: Shape) -> Demand {
         world.ports.of(node)[port as usize]
     });
     let slower = ends.iter().min_by_key(|info| world.rate(info).0).expect("two ends");
-    let time = (shape.count - 1) * world.serialize(slower, shape.full) + world.serialize(slower, shape.last);
+    let time = (shape.count - 1) * world.serialize(slower, shape.full)
+        + world.serialize(slower, shape.last);
     Demand { time, rate: world.rate(slower).0, ideal: idle.total, propagation: idle.propagation }
 }
 
@@ -80,7 +81,8 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
             next += 1;
             events += 1;
             if flow.src == flow.dst {
-                (demands[id as usize], served[id as usize]) = (Some(Demand { time: 0, rate: 1, ideal: 0, propagation: 0 }), Some(now));
+                (demands[id as usize], served[id as usize]) =
+                    (Some(Demand { time: 0, rate: 1, ideal: 0, propagation: 0 }), Some(now));
                 continue;
             }
             let demand = demand(&world, now, flow, world.shape(flow));
@@ -94,9 +96,13 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
         let demand = demands[id].as_ref();
         let begun = demand.map(|_| start(flow));
         // Latency of the flow: the time on the idle path beyond the frames' time on the link.
-        let finish = served[id].zip(demand).map(|(at, demand)| at + demand.ideal.saturating_sub(demand.time)).filter(|&finish| finish <= until);
+        let finish = served[id]
+            .zip(demand)
+            .map(|(at, demand)| at + demand.ideal.saturating_sub(demand.time))
+            .filter(|&finish| finish <= until);
         end = end.max(finish.or(begun).unwrap_or(0));
-        let waited = finish.zip(demand).map_or(0, |(finish, demand)| finish - start(flow) - demand.ideal);
+        let waited =
+            finish.zip(demand).map_or(0, |(finish, demand)| finish - start(flow) - demand.ideal);
         FlowRecord {
             start: begun.map(Time),
             finish: finish.map(Time),
@@ -104,8 +110,16 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
             status: if finish.is_some() { Status::Finished } else { Status::Running },
             ideal: Span(demand.map_or(0, |demand| demand.ideal)),
             propagation: Span(demand.map_or(0, |demand| demand.propagation)),
-            split: if plan.record.explain { Split { queueing: waited, ..Split::default() } } else { Split::default() },
-            packets_sent: if finish.is_some() && flow.src != flow.dst { world.shape(flow).count } else { 0 },
+            split: if plan.record.explain {
+                Split { queueing: waited, ..Split::default() }
+            } else {
+                Split::default()
+            },
+            packets_sent: if finish.is_some() && flow.src != flow.dst {
+                world.shape(flow).count
+            } else {
+                0
+            },
             packets_retransmitted: 0,
             timeouts: 0,
             ecn_marked: 0,
@@ -121,7 +135,12 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
         links: vec![LinkRecord::default(); 2 * plan.topology.links.len()],
         end: Time(if cut { until } else { end }),
         ended: if cut { Ended::Until } else { Ended::Done },
-        engine: Engine { events, thread_cpu_s: vec![crate::clock::thread_cpu_s() - cpu], wall_s: wall.elapsed().as_secs_f64(), window_ps: 0 },
+        engine: Engine {
+            events,
+            thread_cpu_s: vec![crate::clock::thread_cpu_s() - cpu],
+            wall_s: wall.elapsed().as_secs_f64(),
+            window_ps: 0,
+        },
         ..Output::default()
     })
 }

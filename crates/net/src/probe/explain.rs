@@ -78,7 +78,15 @@ const KEPT: usize = 32;
 
 impl Attribution {
     pub fn new(start: u64) -> Self {
-        Attribution { paced: start, split: Split::default(), recent: VecDeque::new(), last: Label::Window, stood: 0, at_host: 0, open: 0 }
+        Attribution {
+            paced: start,
+            split: Split::default(),
+            recent: VecDeque::new(),
+            last: Label::Window,
+            stood: 0,
+            at_host: 0,
+            open: 0,
+        }
     }
 
     /// Returns the account of a flow that started at `start` behind other flows of its connection.
@@ -88,12 +96,24 @@ impl Attribution {
     /// at the flow's first frame, if that frame has been sent.
     pub fn handed_over(&self, start: u64, first: Option<u64>) -> Self {
         let until = first.unwrap_or(self.paced).max(start);
-        let since: Vec<Wait> = self.recent.iter().filter(|wait| wait.at > start).map(|wait| wait.since(start)).collect();
+        let since: Vec<Wait> = self
+            .recent
+            .iter()
+            .filter(|wait| wait.at > start)
+            .map(|wait| wait.since(start))
+            .collect();
         let waited: u64 = since.iter().filter(|wait| wait.at <= until).map(Wait::length).sum();
         let mut own = Attribution::new(start);
         let others = (until - start).saturating_sub(waited);
         if others > 0 {
-            own.charge(Wait { at: start, label: Label::Application, amount: others, queueing: 0, paused: 0, host: 0 });
+            own.charge(Wait {
+                at: start,
+                label: Label::Application,
+                amount: others,
+                queueing: 0,
+                paused: 0,
+                host: 0,
+            });
         }
         since.into_iter().for_each(|wait| own.charge(wait));
         own.paced = self.paced.max(start);
@@ -126,7 +146,14 @@ impl Attribution {
         if now > self.paced {
             let wait = now - self.paced;
             let paused = paused.min(wait);
-            self.charge(Wait { at: now, label: Label::Pacing, amount: 0, queueing: wait - paused, paused, host: wait - paused });
+            self.charge(Wait {
+                at: now,
+                label: Label::Pacing,
+                amount: 0,
+                queueing: wait - paused,
+                paused,
+                host: wait - paused,
+            });
             self.paced = now;
         }
     }
@@ -162,12 +189,26 @@ impl Attribution {
             let queueing = wait.min(excess);
             let paused = queueing.min(self.stood);
             let host = self.at_host.min(queueing - paused);
-            self.charge(Wait { at: now, label, amount: wait - queueing, queueing: queueing - paused, paused, host });
+            self.charge(Wait {
+                at: now,
+                label,
+                amount: wait - queueing,
+                queueing: queueing - paused,
+                paused,
+                host,
+            });
             self.paced = now;
         }
         let at = self.paced;
         if extra {
-            self.charge(Wait { at: now, label: Label::Recovery, amount: time, queueing: 0, paused: 0, host: 0 });
+            self.charge(Wait {
+                at: now,
+                label: Label::Recovery,
+                amount: time,
+                queueing: 0,
+                paused: 0,
+                host: 0,
+            });
         }
         self.paced += time;
         at

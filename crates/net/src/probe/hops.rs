@@ -32,7 +32,15 @@ pub struct Gap {
 
 impl Gaps {
     pub fn note(&mut self, whose: (FlowId, u8), start: u64, size: u16) {
-        let gap = self.of.entry(whose).or_insert(Gap { last: u64::MAX, frames: 0, bytes: 0, sum: 0, least: u64::MAX, most: 0, squares: 0 });
+        let gap = self.of.entry(whose).or_insert(Gap {
+            last: u64::MAX,
+            frames: 0,
+            bytes: 0,
+            sum: 0,
+            least: u64::MAX,
+            most: 0,
+            squares: 0,
+        });
         gap.frames += 1;
         gap.bytes += size as u64;
         if gap.last != u64::MAX {
@@ -95,7 +103,9 @@ impl Waits {
         if self.sent.len() >= self.room.max(Self::LEAST_CAPACITY) {
             match oldest() {
                 None => self.sent.clear(),
-                Some(oldest) => drop(self.sent.drain(..self.sent.partition_point(|sent| sent.end <= oldest))),
+                Some(oldest) => {
+                    drop(self.sent.drain(..self.sent.partition_point(|sent| sent.end <= oldest)))
+                }
             }
             self.room = 2 * self.sent.len();
         }
@@ -107,7 +117,8 @@ impl Waits {
         let first = self.sent.partition_point(|sent| sent.end <= ready);
         let mut by: Vec<(Behind, u64)> = Vec::new();
         for sent in self.sent.range(first..) {
-            let behind = if sent.flow == next.flow { Behind::Own } else { Behind::Class(sent.class) };
+            let behind =
+                if sent.flow == next.flow { Behind::Own } else { Behind::Class(sent.class) };
             let time = sent.end.min(next.start) - sent.start.max(ready);
             left -= time;
             match by.iter_mut().find(|(whom, _)| *whom == behind) {
@@ -165,7 +176,10 @@ mod tests {
         waits.note(sent(160, 200, 7, 1), 50, || None);
         let of = |flow, behind| waits.of.get(&(flow, behind)).map(|wait| (wait.frames, wait.time));
         assert_eq!(of(8, Behind::Class(1)), Some((1, 80)));
-        assert_eq!((of(7, Behind::Own), of(7, Behind::Class(2)), of(7, Behind::Nobody)), (Some((1, 50)), Some((1, 50)), Some((1, 10))));
+        assert_eq!(
+            (of(7, Behind::Own), of(7, Behind::Class(2)), of(7, Behind::Nobody)),
+            (Some((1, 50)), Some((1, 50)), Some((1, 10)))
+        );
     }
 
     /// Transmissions that a waiting frame has seen are kept, no matter how many there are.
@@ -174,7 +188,9 @@ mod tests {
         let mut waits = Waits::default();
         for n in 0..1_000 {
             // A frame has waited since 300.
-            waits.note(Sent { start: n, end: n + 1, flow: 1, class: 0 }, n, || (n > 300).then_some(300));
+            waits.note(Sent { start: n, end: n + 1, flow: 1, class: 0 }, n, || {
+                (n > 300).then_some(300)
+            });
         }
         waits.note(Sent { start: 1_000, end: 1_001, flow: 2, class: 0 }, 300, || None);
         assert_eq!(waits.of[&(2, Behind::Class(0))].time, 700);
@@ -188,6 +204,9 @@ mod tests {
         }
         gaps.note((3, 1), 46, 100);
         let gap = gaps.of[&(3, 0)];
-        assert_eq!((gap.frames, gap.bytes, gap.sum, gap.least, gap.most, gap.squares), (3, 300, 40, 10, 30, 1_000));
+        assert_eq!(
+            (gap.frames, gap.bytes, gap.sum, gap.least, gap.most, gap.squares),
+            (3, 300, 40, 10, 30, 1_000)
+        );
     }
 }

@@ -45,7 +45,11 @@ impl<T> Pieces<T> {
     /// Returns the items from number `from` on.
     pub fn since(&self, from: usize) -> impl Iterator<Item = &T> {
         let (whole, rest) = (from / Self::LENGTH, from % Self::LENGTH);
-        self.pieces.iter().enumerate().skip(whole).flat_map(move |(number, piece)| &piece[if number == whole { rest } else { 0 }..])
+        self.pieces
+            .iter()
+            .enumerate()
+            .skip(whole)
+            .flat_map(move |(number, piece)| &piece[if number == whole { rest } else { 0 }..])
     }
 
     /// Returns the pieces in order.
@@ -80,7 +84,10 @@ mod tests {
         for from in [0, 5, most / 3, most / 3 + 1, most - 1, most] {
             assert!(lists[0].since(from as usize).map(|item| item[0]).eq(from..most));
         }
-        assert_eq!((lists[0].len() as u64, lists[1].len(), lists[1].since(0).count()), (most, 1, 1));
+        assert_eq!(
+            (lists[0].len() as u64, lists[1].len(), lists[1].since(0).count()),
+            (most, 1, 1)
+        );
         let all = Pieces::join(lists);
         assert!(all.iter().map(|item| item[0]).eq(0..=most));
         assert!(Pieces::<u8>::join([]).is_empty());

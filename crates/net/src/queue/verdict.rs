@@ -54,10 +54,15 @@ pub struct FastPathLimits {
 }
 
 impl FastPathLimits {
-    pub const ALWAYS: FastPathLimits = FastPathLimits { used: u64::MAX, queue: u64::MAX, frames: u32::MAX };
+    pub const ALWAYS: FastPathLimits =
+        FastPathLimits { used: u64::MAX, queue: u64::MAX, frames: u32::MAX };
     pub const NEVER: FastPathLimits = FastPathLimits { used: 0, queue: 0, frames: 0 };
 
     pub fn and(self, other: FastPathLimits) -> FastPathLimits {
-        FastPathLimits { used: self.used.min(other.used), queue: self.queue.min(other.queue), frames: self.frames.min(other.frames) }
+        FastPathLimits {
+            used: self.used.min(other.used),
+            queue: self.queue.min(other.queue),
+            frames: self.frames.min(other.frames),
+        }
     }
 }

@@ -78,7 +78,12 @@ impl Later {
     /// Completes the transmissions that end at `end`, the last instant of the run, at nodes that
     /// handle arrivals first. The events of these transmissions lie 1 ps later.
     fn end_transmissions(&mut self, shard: &mut Shard, end: u64) {
-        while let Some(key) = self.heap.peek().map(Key).filter(|key| key.rank() == 0 && key.at() == end.saturating_add(1)) {
+        while let Some(key) = self
+            .heap
+            .peek()
+            .map(Key)
+            .filter(|key| key.rank() == 0 && key.at() == end.saturating_add(1))
+        {
             self.heap.pop();
             let (port, node) = (key.slot(), shard.ports[key.slot() as usize].node);
             if shard.nodes[node as usize].arrivals_first {
@@ -89,8 +94,15 @@ impl Later {
 
     /// Returns the number of frames on links, and their bytes.
     pub fn in_flight(&self) -> (u64, u64) {
-        let frames = self.heap.iter().map(Key).filter(|key| key.rank() != 0).map(|key| &self.frames[key.slot()]);
-        frames.filter(|frame| frame.is_traffic()).fold((0, 0), |(count, bytes), frame| (count + 1, bytes + frame.size as u64))
+        let frames = self
+            .heap
+            .iter()
+            .map(Key)
+            .filter(|key| key.rank() != 0)
+            .map(|key| &self.frames[key.slot()]);
+        frames
+            .filter(|frame| frame.is_traffic())
+            .fold((0, 0), |(count, bytes), frame| (count + 1, bytes + frame.size as u64))
     }
 
     #[inline(always)]
@@ -106,7 +118,14 @@ impl Outlet for Later {
     const CLASSICAL: bool = true;
 
     #[inline(always)]
-    fn frame(&mut self, at: u64, _shard: u16, frame: &Frame, change: Change, _extras: &mut Slab<Extra>) {
+    fn frame(
+        &mut self,
+        at: u64,
+        _shard: u16,
+        frame: &Frame,
+        change: Change,
+        _extras: &mut Slab<Extra>,
+    ) {
         let mut frame = *frame;
         frame.leave(change);
         self.push(at, self.ties.rank(&frame), frame);
@@ -130,7 +149,14 @@ impl Outlet for Later {
 pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
     let cpu = crate::clock::thread_cpu_s();
     let mut later = Later::new(shard.world.ties);
-    let mut done = super::window::Done { events: 0, cpu_s: 0.0, in_flight: (0, 0), reached_until: false, limited: None, cancelled: false };
+    let mut done = super::window::Done {
+        events: 0,
+        cpu_s: 0.0,
+        in_flight: (0, 0),
+        reached_until: false,
+        limited: None,
+        cancelled: false,
+    };
     let windows = super::window::windows(shard.world);
     let mut limit = Limit::new(shard.world, true);
     let mut viewer = Viewer::default();
@@ -151,7 +177,12 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
                 limit.check(kept, end);
             }
             if let Some(stall) = &mut stall {
-                stall.check(shard.world, end, windows.start(windows.of(at)), (shard.counters.sent_packets, shard.counters.absorbed()));
+                stall.check(
+                    shard.world,
+                    end,
+                    windows.start(windows.of(at)),
+                    (shard.counters.sent_packets, shard.counters.absorbed()),
+                );
             }
             end = windows.start(windows.of(at) + 1);
         }
@@ -163,7 +194,11 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
         done.events += 1;
         later.step(shard);
         if done.events.is_multiple_of(65_536) {
-            progress.advance(at, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
+            progress.advance(
+                at,
+                shard.counters.packet_hops - reported_hops,
+                shard.flows_done - reported_flows,
+            );
             (reported_hops, reported_flows) = (shard.counters.packet_hops, shard.flows_done);
             viewer.look(shard, at, progress);
             if progress.cancelled() {
@@ -174,7 +209,11 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
     }
     viewer.close(shard, shard.last, progress);
     done.limited = limit.and_then(|limit| limit.ended()).or(stall.and_then(|stall| stall.ended()));
-    progress.advance(0, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
+    progress.advance(
+        0,
+        shard.counters.packet_hops - reported_hops,
+        shard.flows_done - reported_flows,
+    );
     done.in_flight = later.in_flight();
     done.cpu_s = crate::clock::thread_cpu_s() - cpu;
     done

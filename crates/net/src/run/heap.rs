@@ -79,7 +79,10 @@ impl Heap {
 
     /// Returns all keys, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = u128> + '_ {
-        self.groups.iter().flat_map(|group| (0..4).map(|place| group.get(place))).filter(|&key| key != NONE)
+        self.groups
+            .iter()
+            .flat_map(|group| (0..4).map(|place| group.get(place)))
+            .filter(|&key| key != NONE)
     }
 
     /// Inserts `key` from the top, where the hole is, and lets it sink.

@@ -34,14 +34,22 @@ impl<'w, 'p> Limit<'w, 'p> {
     /// the process on behalf of all workers.
     pub fn new(world: &'w World<'p>, looks: bool) -> Option<Self> {
         let max = world.plan.run.max_memory?;
-        Some(Limit { world, max, meter: if looks { Meter::new() } else { None }, seen: (0, 0), near: false, ended: None })
+        Some(Limit {
+            world,
+            max,
+            meter: if looks { Meter::new() } else { None },
+            seen: (0, 0),
+            near: false,
+            ended: None,
+        })
     }
 
     /// Returns the bytes of records that this worker keeps, plus `PROCESS` if the process is close
     /// to its limit. `total` is the sum over all workers at their latest meeting.
     #[inline]
     pub fn report(&mut self, shard: &Shard, total: u64, events: u64) -> u64 {
-        if self.meter.is_some() && (events >= self.seen.0 + EVENTS || total >= self.seen.1 + BYTES) {
+        if self.meter.is_some() && (events >= self.seen.0 + EVENTS || total >= self.seen.1 + BYTES)
+        {
             self.look(shard, total, events);
         }
         if self.near { shard.kept + PROCESS } else { shard.kept }
@@ -55,7 +63,11 @@ impl<'w, 'p> Limit<'w, 'p> {
         let taken = resident + memory::finishing(flows, total & (PROCESS - 1));
         // Frames and flows are estimated only above half of the limit, because they cannot double
         // the memory at once. The estimate assumes that the other shards are like this one.
-        let growing = if taken > self.max.bytes / 2 { shard.growing() * self.world.shards.len() as u64 } else { 0 };
+        let growing = if taken > self.max.bytes / 2 {
+            shard.growing() * self.world.shards.len() as u64
+        } else {
+            0
+        };
         self.near |= taken + growing > self.max.bytes;
     }
 

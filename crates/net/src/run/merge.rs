@@ -11,7 +11,13 @@ use crate::spec::{Flow, FlowId, NodeId};
 use crate::world::World;
 use afflux_units::{Span, Time};
 
-pub fn merge(world: &World, mut shards: Vec<Shard>, done: &[Done], end: u64, classical: bool) -> Output {
+pub fn merge(
+    world: &World,
+    mut shards: Vec<Shard>,
+    done: &[Done],
+    end: u64,
+    classical: bool,
+) -> Output {
     let plan = world.plan;
     let mut output = Output {
         links: vec![LinkRecord::default(); 2 * plan.topology.links.len()],
@@ -22,10 +28,12 @@ pub fn merge(world: &World, mut shards: Vec<Shard>, done: &[Done], end: u64, cla
     let mut sent: Vec<Option<SentRecord>> = vec![None; plan.flows.len() + world.started.count()];
     let mut received: Vec<Option<ReceivedRecord>> = vec![None; sent.len()];
     let (mut paths, mut waits, mut held) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut ports, mut uplinks, mut reordering, mut senders) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut ports, mut uplinks, mut reordering, mut senders) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut decisive = Vec::new();
     for (shard, done) in shards.iter_mut().zip(done) {
-        let (harvest, links) = if classical { shard.finish::<true>(end) } else { shard.finish::<false>(end) };
+        let (harvest, links) =
+            if classical { shard.finish::<true>(end) } else { shard.finish::<false>(end) };
         output.counters.add(&shard.counters);
         output.counters.in_flight_packets += done.in_flight.0;
         output.counters.in_flight_bytes += done.in_flight.1;
@@ -61,7 +69,8 @@ pub fn merge(world: &World, mut shards: Vec<Shard>, done: &[Done], end: u64, cla
     for (flow, decisive) in decisive {
         // The flow is complete at the receiver, but the last acknowledgement had not reached the
         // sender.
-        if let Some(record) = sent[flow as usize].as_mut().filter(|record| record.finish.is_none()) {
+        if let Some(record) = sent[flow as usize].as_mut().filter(|record| record.finish.is_none())
+        {
             let shard = world.place[world.flow(flow).src as usize].shard;
             record.why = shards[shard as usize].account_of(flow, decisive);
         }
@@ -92,7 +101,11 @@ pub fn merge(world: &World, mut shards: Vec<Shard>, done: &[Done], end: u64, cla
         held.sort_unstable();
         output.stuck.sort_unstable();
         for stuck in &mut output.stuck {
-            stuck.waits_for = held.iter().filter(|(link, priority, _)| (*link, *priority) == (stuck.link, stuck.priority)).map(|(.., to)| *to).collect();
+            stuck.waits_for = held
+                .iter()
+                .filter(|(link, priority, _)| (*link, *priority) == (stuck.link, stuck.priority))
+                .map(|(.., to)| *to)
+                .collect();
             stuck.waits_for.dedup();
         }
     } else {
@@ -110,14 +123,31 @@ pub fn merge(world: &World, mut shards: Vec<Shard>, done: &[Done], end: u64, cla
     paths.sort_unstable();
     output.paths = paths
         .into_iter()
-        .map(|(flow, subflow, number, frames, bytes)| PathRecord { flow, subflow: subflow as u32, nodes: path_nodes(world, flow, number), frames, bytes })
+        .map(|(flow, subflow, number, frames, bytes)| PathRecord {
+            flow,
+            subflow: subflow as u32,
+            nodes: path_nodes(world, flow, number),
+            frames,
+            bytes,
+        })
         .collect();
     let complete = !done.iter().any(|d| d.reached_until);
-    output.flows = sent.into_iter().zip(received).enumerate().map(|(id, (s, r))| flow_record(world, world.flow(id as FlowId), s, r, complete)).collect();
+    output.flows = sent
+        .into_iter()
+        .zip(received)
+        .enumerate()
+        .map(|(id, (s, r))| flow_record(world, world.flow(id as FlowId), s, r, complete))
+        .collect();
     output
 }
 
-fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: Option<ReceivedRecord>, complete: bool) -> FlowRecord {
+fn flow_record(
+    world: &World,
+    flow: &Flow,
+    sent: Option<SentRecord>,
+    received: Option<ReceivedRecord>,
+    complete: bool,
+) -> FlowRecord {
     let shape = world.shape(flow);
     let received_bytes = received.map_or(0, |r| match (r.frames, r.has_last) {
         (0, _) => 0,
@@ -164,7 +194,8 @@ fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: O
     }
     // No event is left: a datagram source that has sent all its data and lost some will never
     // finish.
-    let hopeless = complete && shape.ack.is_none() && finish.is_none() && sent.packets == shape.count;
+    let hopeless =
+        complete && shape.ack.is_none() && finish.is_none() && sent.packets == shape.count;
     FlowRecord {
         start: Some(Time(sent.start)),
         finish: finish.map(Time),
@@ -190,7 +221,15 @@ fn flow_record(world: &World, flow: &Flow, sent: Option<SentRecord>, received: O
 /// Returns the nodes of a path, given its number (see `balance::path_step`). A path may combine
 /// routes of different times.
 fn path_nodes(world: &World, flow: FlowId, number: u32) -> Vec<NodeId> {
-    fn search(world: &World, times: &[u64], node: NodeId, dst: u32, so_far: u32, number: u32, path: &mut Vec<NodeId>) -> bool {
+    fn search(
+        world: &World,
+        times: &[u64],
+        node: NodeId,
+        dst: u32,
+        so_far: u32,
+        number: u32,
+        path: &mut Vec<NodeId>,
+    ) -> bool {
         if path.contains(&node) {
             return false;
         }
@@ -212,8 +251,17 @@ fn path_nodes(world: &World, flow: FlowId, number: u32) -> Vec<NodeId> {
                 };
                 for &port in ports {
                     // The path number does not include the output port of the host.
-                    let number_here = if node == path[0] { so_far } else { path_step(so_far, node, port) };
-                    if search(world, times, world.ports.of(node)[port as usize].peer, dst, number_here, number, path) {
+                    let number_here =
+                        if node == path[0] { so_far } else { path_step(so_far, node, port) };
+                    if search(
+                        world,
+                        times,
+                        world.ports.of(node)[port as usize].peer,
+                        dst,
+                        number_here,
+                        number,
+                        path,
+                    ) {
                         return true;
                     }
                 }

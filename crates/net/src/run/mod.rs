@@ -35,7 +35,8 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
     let classical = plan.run.engine == EngineKind::Classical;
     let workers = if classical { 1 } else { plan.run.threads.max(1) as usize };
     let world = World::new(plan, workers)?;
-    let mut shards: Vec<Shard> = (0..workers).map(|i| Shard::new(&world, i as u16, classical)).collect();
+    let mut shards: Vec<Shard> =
+        (0..workers).map(|i| Shard::new(&world, i as u16, classical)).collect();
     let done: Vec<window::Done> = if classical {
         vec![classical::work(&mut shards[0], progress)]
     } else if workers == 1 {
@@ -43,8 +44,16 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
     } else {
         let exchange = Exchange::new(workers);
         std::thread::scope(|scope| {
-            let handles: Vec<_> = shards.iter_mut().map(|shard| scope.spawn(|| window::work(shard, &exchange, workers, progress))).collect();
-            handles.into_iter().map(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+            let handles: Vec<_> = shards
+                .iter_mut()
+                .map(|shard| scope.spawn(|| window::work(shard, &exchange, workers, progress)))
+                .collect();
+            handles
+                .into_iter()
+                .map(|handle| {
+                    handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                })
+                .collect()
         })
     };
     if done.iter().any(|d| d.cancelled) {
@@ -58,7 +67,8 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
         wall_s: wall.elapsed().as_secs_f64(),
         window_ps: window::windows(&world).length(),
     };
-    let stopped = plan.run.until_done && world.until() < plan.run.until.map_or(u64::MAX, |until| until.0);
+    let stopped =
+        plan.run.until_done && world.until() < plan.run.until.map_or(u64::MAX, |until| until.0);
     let mut output = merge::merge(&world, shards, &done, end, classical);
     output.started = world.started.take();
     output.end = Time(end);
@@ -70,6 +80,10 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
     };
     output.engine = engine;
     #[cfg(test)]
-    assert!(crate::checks::failed_checks(plan, &output).is_empty(), "{:?}", crate::checks::failed_checks(plan, &output));
+    assert!(
+        crate::checks::failed_checks(plan, &output).is_empty(),
+        "{:?}",
+        crate::checks::failed_checks(plan, &output)
+    );
     Ok(output)
 }

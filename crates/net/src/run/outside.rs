@@ -66,27 +66,53 @@ pub struct Driven<'w, 'p> {
 /// Panics if the plan has applications, or captures or paths to record: they need flows that are
 /// known in advance.
 pub fn drive<R>(plan: &Plan, work: impl FnOnce(&mut Driven) -> R) -> Result<(Output, R), RunError> {
-    assert!(plan.applications.is_none() && plan.record.captures.is_empty() && !plan.record.paths, "not with packets from outside");
+    assert!(
+        plan.applications.is_none() && plan.record.captures.is_empty() && !plan.record.paths,
+        "not with packets from outside"
+    );
     let wall = Instant::now();
     let mut plan = plan.clone();
     plan.run.until = None;
     let transport = plan.transports.len() as u16;
     let mtu = (plan.largest_frame() as u16).saturating_sub(plan.wire.data_header).max(1);
-    plan.transports.push(TransportConfig::Datagram(Datagram { rate: None, payload: mtu, ecn_capable: true }));
+    plan.transports.push(TransportConfig::Datagram(Datagram {
+        rate: None,
+        payload: mtu,
+        ecn_capable: true,
+    }));
     let world = World::new(&plan, 1)?;
     let mut shard = Shard::new(&world, 0, true);
     shard.outside = Some(Box::new(Outside { transport, ..Outside::default() }));
-    let mut driven = Driven { world: &world, shard, later: Later::new(world.ties), events: 0, now: 0, flows: FxHashMap::default() };
+    let mut driven = Driven {
+        world: &world,
+        shard,
+        later: Later::new(world.ties),
+        events: 0,
+        now: 0,
+        flows: FxHashMap::default(),
+    };
     driven.shard.begin(&mut driven.later);
     let cpu = crate::clock::thread_cpu_s();
     let result = work(&mut driven);
     let Driven { shard, later, events, now, .. } = driven;
     let cpu_s = crate::clock::thread_cpu_s() - cpu;
-    let done = Done { events, cpu_s, in_flight: later.in_flight(), reached_until: true, limited: None, cancelled: false };
+    let done = Done {
+        events,
+        cpu_s,
+        in_flight: later.in_flight(),
+        reached_until: true,
+        limited: None,
+        cancelled: false,
+    };
     let mut output = merge::merge(&world, vec![shard], &[done], now, true);
     // Flows of packets from outside have no results.
     output.flows.truncate(plan.flows.len());
-    output.engine = Engine { events, thread_cpu_s: vec![cpu_s], wall_s: wall.elapsed().as_secs_f64(), window_ps: 0 };
+    output.engine = Engine {
+        events,
+        thread_cpu_s: vec![cpu_s],
+        wall_s: wall.elapsed().as_secs_f64(),
+        window_ps: 0,
+    };
     Ok((output, result))
 }
 
@@ -118,9 +144,22 @@ impl Driven<'_, '_> {
             flags |= Frame::ECT | Frame::CE;
         }
         let hash = self.world.route_of(self.hash(packet.ends), packet.host, packet.dst);
-        let frame =
-            Frame { seq: number, aux: packet.token, dst: packet.dst, hash, size: packet.size.max(self.world.plan.wire.min_frame), flags, ..Frame::default() };
-        self.shard.enter_from_outside(&mut self.later, self.now, (packet.host, packet.nic), flow, frame);
+        let frame = Frame {
+            seq: number,
+            aux: packet.token,
+            dst: packet.dst,
+            hash,
+            size: packet.size.max(self.world.plan.wire.min_frame),
+            flags,
+            ..Frame::default()
+        };
+        self.shard.enter_from_outside(
+            &mut self.later,
+            self.now,
+            (packet.host, packet.nic),
+            flow,
+            frame,
+        );
     }
 
     /// Returns the number of hosts in the network.
@@ -132,7 +171,9 @@ impl Driven<'_, '_> {
     /// including the delays of hosts and switches; `None` if there is no path.
     pub fn propagation(&self, a: u32, b: u32) -> Option<Span> {
         let path = self.world.path(0, self.world.pair_hash(a, b), a, b);
-        let delays = path.iter().map(|&(node, port)| self.world.delay(node, &self.world.ports.of(node)[port as usize]));
+        let delays = path
+            .iter()
+            .map(|&(node, port)| self.world.delay(node, &self.world.ports.of(node)[port as usize]));
         (!path.is_empty()).then(|| Span(delays.sum()))
     }
 
@@ -158,7 +199,15 @@ impl Driven<'_, '_> {
         let world = self.world;
         let entry = self.flows.entry((host, dst, apart)).or_insert_with(|| {
             let transport = self.shard.outside.as_ref().expect("set at the beginning").transport;
-            let new = NewFlow { src: host, dst, bytes: 1, transport, class: 0, priority, job: Flow::NO_JOB };
+            let new = NewFlow {
+                src: host,
+                dst,
+                bytes: 1,
+                transport,
+                class: 0,
+                priority,
+                job: Flow::NO_JOB,
+            };
             (world.started.push(new, Time(self.now), 0), 0)
         });
         let number = entry.1;

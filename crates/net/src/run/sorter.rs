@@ -75,7 +75,9 @@ impl Sorter {
     /// Takes all entries from the log of the current window.
     pub fn collect(&mut self, log: &mut WindowLog<Frame>) {
         self.taken = log.pieces().map(|(_, piece)| piece.len()).sum();
-        let cells = (self.taken / self.active.len().max(1) * CELLS_PER_ENTRY).next_power_of_two().min(CELLS);
+        let cells = (self.taken / self.active.len().max(1) * CELLS_PER_ENTRY)
+            .next_power_of_two()
+            .min(CELLS);
         for &node in &self.active {
             self.count[node as usize] = 0;
         }
@@ -145,7 +147,10 @@ impl Sorter {
             entries.iter().for_each(|frame| shard.prefetch_half(frame));
         }
         if self.tagged {
-            entries.iter().filter(|frame| frame.has(Frame::EXTRA)).for_each(|frame| shard.prefetch_extra(frame));
+            entries
+                .iter()
+                .filter(|frame| frame.has(Frame::EXTRA))
+                .for_each(|frame| shard.prefetch_extra(frame));
         }
         let mut left = entries;
         while let Some(place) = left.windows(2).position(|pair| pair[1].offset <= pair[0].offset) {
@@ -166,8 +171,14 @@ impl Sorter {
 #[inline(never)]
 fn order_cell(entries: &mut [Frame], i: usize, shift: u32, ties: Ties) -> usize {
     let cell = entries[i].offset >> shift;
-    let first = entries[..i].iter().rposition(|frame| frame.offset >> shift != cell).map_or(0, |before| before + 1);
-    let end = entries[i..].iter().position(|frame| frame.offset >> shift != cell).map_or(entries.len(), |beyond| i + beyond);
+    let first = entries[..i]
+        .iter()
+        .rposition(|frame| frame.offset >> shift != cell)
+        .map_or(0, |before| before + 1);
+    let end = entries[i..]
+        .iter()
+        .position(|frame| frame.offset >> shift != cell)
+        .map_or(entries.len(), |beyond| i + beyond);
     order_entries(&mut entries[first..end], ties);
     end
 }
@@ -179,7 +190,9 @@ const PLACE_BITS: u32 = KEYS.ilog2();
 
 /// Sorts entries of one cell by time, and entries of the same time by rank.
 fn order_entries(entries: &mut [Frame], ties: Ties) {
-    let order = |a: &Frame, b: &Frame| a.offset.cmp(&b.offset).then_with(|| Rank::of(a, ties).cmp(&Rank::of(b, ties)));
+    let order = |a: &Frame, b: &Frame| {
+        a.offset.cmp(&b.offset).then_with(|| Rank::of(a, ties).cmp(&Rank::of(b, ties)))
+    };
     if let [one, other] = entries {
         if order(one, other).is_gt() {
             std::mem::swap(one, other);
@@ -197,7 +210,10 @@ fn order_entries(entries: &mut [Frame], ties: Ties) {
     keys.sort_unstable();
     // Computing a rank costs a hash, so it is computed once per entry and only for entries of equal
     // time.
-    for moment in keys.chunk_by_mut(|one, next| one >> PLACE_BITS == next >> PLACE_BITS).filter(|moment| moment.len() > 1) {
+    for moment in keys
+        .chunk_by_mut(|one, next| one >> PLACE_BITS == next >> PLACE_BITS)
+        .filter(|moment| moment.len() > 1)
+    {
         for key in moment.iter_mut() {
             let place = *key % KEYS as u64;
             *key = Rank::of(&entries[place as usize], ties).number() << PLACE_BITS | place;
@@ -230,15 +246,26 @@ mod tests {
             let (count, cell) = (1 + stream.below(40) as usize, stream.below(3) as u32);
             let mut entries: Vec<Frame> = (0..count as u32)
                 .map(|port| {
-                    let kind = [Frame::DATA, Frame::CONTROL, Frame::PAUSE, Frame::EVENT][stream.below(4) as usize];
-                    let offset = (cell << shift) + stream.below(if case % 3 == 0 { 1 } else { 1 << shift }) as u32;
-                    Frame { port, offset, flow: stream.below(4) as u32, seq: stream.below(16) as u32, flags: kind, ..Frame::default() }
+                    let kind = [Frame::DATA, Frame::CONTROL, Frame::PAUSE, Frame::EVENT]
+                        [stream.below(4) as usize];
+                    let offset = (cell << shift)
+                        + stream.below(if case % 3 == 0 { 1 } else { 1 << shift }) as u32;
+                    Frame {
+                        port,
+                        offset,
+                        flow: stream.below(4) as u32,
+                        seq: stream.below(16) as u32,
+                        flags: kind,
+                        ..Frame::default()
+                    }
                 })
                 .collect();
             let mut expected = entries.clone();
             expected.sort_by_key(|frame| (frame.offset, Rank::of(frame, ties), frame.port));
             order_entries(&mut entries, ties);
-            let shown = |frames: &[Frame]| frames.iter().map(|frame| (frame.offset, Rank::of(frame, ties))).collect::<Vec<_>>();
+            let shown = |frames: &[Frame]| {
+                frames.iter().map(|frame| (frame.offset, Rank::of(frame, ties))).collect::<Vec<_>>()
+            };
             assert_eq!(shown(&entries), shown(&expected));
         }
     }

@@ -25,8 +25,16 @@ pub struct Stall {
 impl Stall {
     pub fn new(world: &World, windows: Windows) -> Option<Stall> {
         let patience = world.plan.run.stall?.0;
-        let pauses = (0..world.plan.topology.nodes.len() as u32).any(|node| Party::of(world.plan, node).pauses());
-        pauses.then_some(Stall { windows, patience, absorbed: 0, empty: true, deadline: u64::MAX, ended: false })
+        let pauses = (0..world.plan.topology.nodes.len() as u32)
+            .any(|node| Party::of(world.plan, node).pauses());
+        pauses.then_some(Stall {
+            windows,
+            patience,
+            absorbed: 0,
+            empty: true,
+            deadline: u64::MAX,
+            ended: false,
+        })
     }
 
     /// Checks for progress after a window that ended at `end`. `sent` and `absorbed` count the
@@ -35,7 +43,8 @@ impl Stall {
     #[inline]
     pub fn check(&mut self, world: &World, end: u64, next: u64, (sent, absorbed): (u64, u64)) {
         if absorbed != self.absorbed || self.empty {
-            self.deadline = self.windows.start(self.windows.of(end.saturating_add(self.patience)) + 1);
+            self.deadline =
+                self.windows.start(self.windows.of(end.saturating_add(self.patience)) + 1);
         }
         self.absorbed = absorbed;
         self.empty = sent == absorbed;

@@ -49,7 +49,12 @@ impl Viewer {
             let finish = record.finish.filter(|_| !by_last_ack(record.flow))?;
             Some(End::Destination { flow: record.flow, finish })
         });
-        progress.show(shard.index as usize, world.shards.len(), shard.look(now), at_source.chain(at_destination));
+        progress.show(
+            shard.index as usize,
+            world.shards.len(),
+            shard.look(now),
+            at_source.chain(at_destination),
+        );
         (self.sent, self.received) = (shard.harvest.sent.len(), shard.harvest.received.len());
     }
 }

@@ -70,10 +70,21 @@ impl Outlet for Later {
     const CLASSICAL: bool = false;
 
     #[inline(always)]
-    fn frame(&mut self, at: u64, shard: u16, frame: &Frame, change: Change, extras: &mut Slab<Extra>) {
+    fn frame(
+        &mut self,
+        at: u64,
+        shard: u16,
+        frame: &Frame,
+        change: Change,
+        extras: &mut Slab<Extra>,
+    ) {
         self.pending += 1;
         debug_assert!(at >= self.window_end, "a frame arrives in the window in which it was sent");
-        if shard == self.me { self.log.push_changed(at, frame, |frame| frame.leave(change)) } else { self.post(at, shard, frame, change, extras) }
+        if shard == self.me {
+            self.log.push_changed(at, frame, |frame| frame.leave(change))
+        } else {
+            self.post(at, shard, frame, change, extras)
+        }
     }
 
     #[inline(always)]
@@ -131,7 +142,14 @@ impl Outlet for Later {
 
 impl Later {
     #[inline(never)]
-    fn post(&mut self, at: u64, shard: u16, frame: &Frame, change: Change, extras: &mut Slab<Extra>) {
+    fn post(
+        &mut self,
+        at: u64,
+        shard: u16,
+        frame: &Frame,
+        change: Change,
+        extras: &mut Slab<Extra>,
+    ) {
         let mut frame = *frame;
         frame.leave(change);
         let mail = &mut self.mail[shard as usize];
@@ -163,7 +181,12 @@ pub fn windows(world: &World) -> Windows {
 }
 
 /// Runs `shard` from the first window to the last.
-pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progress: &Progress) -> Done {
+pub fn work(
+    shard: &mut Shard,
+    exchange: &Exchange<Mail>,
+    workers: usize,
+    progress: &Progress,
+) -> Done {
     let _abort = exchange.abort_on_panic();
     let cpu = crate::clock::thread_cpu_s();
     let world = shard.world;
@@ -182,7 +205,14 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
         until: world.until(),
     };
     let mut sorter = Sorter::new(shard, windows);
-    let mut done = Done { events: 0, cpu_s: 0.0, in_flight: (0, 0), reached_until: false, limited: None, cancelled: false };
+    let mut done = Done {
+        events: 0,
+        cpu_s: 0.0,
+        in_flight: (0, 0),
+        reached_until: false,
+        limited: None,
+        cancelled: false,
+    };
     let mut limit = Limit::new(world, me == 0);
     let mut stall = Stall::new(world, windows);
     let mut viewer = Viewer::default();
@@ -201,15 +231,23 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
             later.mail_next = u64::MAX;
         }
         // A cancelled worker makes the sum of pending entries so small that all workers notice.
-        let pending = if round % 64 == 0 && progress.cancelled() { i64::MIN / 1024 } else { later.pending };
+        let pending =
+            if round % 64 == 0 && progress.cancelled() { i64::MIN / 1024 } else { later.pending };
         let own = limit.as_mut().map_or(0, |limit| limit.report(shard, kept, done.events));
-        let turn = exchange.meet(round, me, next, (shard.live, pending, [own, shard.counters.sent_packets, shard.counters.absorbed()]));
+        let turn = exchange.meet(
+            round,
+            me,
+            next,
+            (shard.live, pending, [own, shard.counters.sent_packets, shard.counters.absorbed()]),
+        );
         kept = turn.counts[0];
         for from in (0..workers).filter(|&from| from != me) {
             exchange.open(round, from, me, |mail| {
                 for (at, mut frame) in mail.frames.drain(..) {
                     if frame.has(Frame::EXTRA) {
-                        frame.aux = shard.extras.insert(std::mem::take(&mut mail.extras[frame.aux as usize]));
+                        frame.aux = shard
+                            .extras
+                            .insert(std::mem::take(&mut mail.extras[frame.aux as usize]));
                     }
                     later.log.push(at, frame);
                 }
@@ -258,14 +296,22 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
             }
         }
         if round % 256 == 255 {
-            progress.advance(start, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
+            progress.advance(
+                start,
+                shard.counters.packet_hops - reported_hops,
+                shard.flows_done - reported_flows,
+            );
             (reported_hops, reported_flows) = (shard.counters.packet_hops, shard.flows_done);
             viewer.look(shard, end - 1, progress);
         }
     }
     viewer.close(shard, end.saturating_sub(1), progress);
     done.limited = limit.and_then(|limit| limit.ended()).or(stall.and_then(|stall| stall.ended()));
-    progress.advance(0, shard.counters.packet_hops - reported_hops, shard.flows_done - reported_flows);
+    progress.advance(
+        0,
+        shard.counters.packet_hops - reported_hops,
+        shard.flows_done - reported_flows,
+    );
     later.log.for_each_left(|frame| {
         if frame.is_traffic() {
             done.in_flight.0 += 1;
@@ -278,7 +324,14 @@ pub fn work(shard: &mut Shard, exchange: &Exchange<Mail>, workers: usize, progre
 
 /// Handles the events of one node in one window, in order.
 #[inline(always)]
-fn run_node(shard: &mut Shard, later: &mut Later, entries: &[Frame], node: u32, start: u64, done: &mut Done) {
+fn run_node(
+    shard: &mut Shard,
+    later: &mut Later,
+    entries: &[Frame],
+    node: u32,
+    start: u64,
+    done: &mut Done,
+) {
     if shard.nodes[node as usize].eager && later.window_end <= later.until {
         return shard.pass_eagerly(later, start, node, entries);
     }
@@ -295,11 +348,22 @@ fn run_node(shard: &mut Shard, later: &mut Later, entries: &[Frame], node: u32, 
 
 /// Handles the events of a switch in one window, if the switch passes runs of frames in a loop.
 #[inline(never)]
-fn run_loop(shard: &mut Shard, later: &mut Later, mut entries: &[Frame], node: u32, start: u64, done: &mut Done) {
+fn run_loop(
+    shard: &mut Shard,
+    later: &mut Later,
+    mut entries: &[Frame],
+    node: u32,
+    start: u64,
+    done: &mut Done,
+) {
     loop {
         if later.soon.is_empty() {
             let pfabric_order = shard.nodes[node as usize].pfabric_order;
-            let passed = if pfabric_order { shard.pass_pfabric(later, start, node, entries) } else { shard.pass(later, start, node, entries) };
+            let passed = if pfabric_order {
+                shard.pass_pfabric(later, start, node, entries)
+            } else {
+                shard.pass(later, start, node, entries)
+            };
             entries = &entries[passed..];
         }
         let Some((frame, rest)) = entries.split_first() else { break };
@@ -313,7 +377,14 @@ fn run_loop(shard: &mut Shard, later: &mut Later, mut entries: &[Frame], node: u
 }
 
 #[inline(always)]
-fn run_entry(shard: &mut Shard, later: &mut Later, frame: &Frame, node: u32, start: u64, done: &mut Done) {
+fn run_entry(
+    shard: &mut Shard,
+    later: &mut Later,
+    frame: &Frame,
+    node: u32,
+    start: u64,
+    done: &mut Done,
+) {
     let now = start + frame.offset as u64;
     if !later.soon.is_empty() || later.nic_at <= now {
         run_before(shard, later, node, (now, Rank::of(frame, shard.world.ties)), done);
@@ -353,7 +424,13 @@ fn run_before(shard: &mut Shard, later: &mut Later, node: u32, end: (u64, Rank),
     }
 }
 
-fn run_in_window(shard: &mut Shard, later: &mut Later, soon: InWindowEvent, node: u32, done: &mut Done) {
+fn run_in_window(
+    shard: &mut Shard,
+    later: &mut Later,
+    soon: InWindowEvent,
+    node: u32,
+    done: &mut Done,
+) {
     done.events += 1;
     shard.handle(later, soon.at, node, &soon.event);
 }

@@ -38,19 +38,30 @@ impl<'a> Shard<'a> {
 
     fn tell_applications<O: Outlet>(&mut self, out: &mut O, now: u64, due: Due) {
         let world = self.world;
-        let Some(mut runtime) = self.applications.take() else { unreachable!("events of applications come to their home") };
+        let Some(mut runtime) = self.applications.take() else {
+            unreachable!("events of applications come to their home")
+        };
         let (before, tasks) = (runtime.agenda.timers() as i64, runtime.agenda.tasks.len());
         if runtime.tell(now, due, &world.started) {
             self.last = self.last.max(now);
         }
-        let (timers, started) = (runtime.agenda.timers() as i64 - before, std::mem::take(&mut runtime.agenda.started));
-        self.kept += Kept::FLOW * started.len() as u64 + Kept::TASK * (runtime.agenda.tasks.len() - tasks) as u64;
+        let (timers, started) =
+            (runtime.agenda.timers() as i64 - before, std::mem::take(&mut runtime.agenda.started));
+        self.kept += Kept::FLOW * started.len() as u64
+            + Kept::TASK * (runtime.agenda.tasks.len() - tasks) as u64;
         // A run goes on while an application has timers or flows.
         self.live += timers + started.len() as i64;
         for flow in started {
             let spec = world.flow(flow);
-            let Start::At(at) = spec.start else { unreachable!("applications start flows by the clock") };
-            self.post(out, at.0, spec.src, Frame { flow, seq: Event::Start as u32, ..Frame::default() });
+            let Start::At(at) = spec.start else {
+                unreachable!("applications start flows by the clock")
+            };
+            self.post(
+                out,
+                at.0,
+                spec.src,
+                Frame { flow, seq: Event::Start as u32, ..Frame::default() },
+            );
         }
         if let Some(at) = runtime.agenda.next_to_file() {
             let home = world.place[self.home() as usize].local;
@@ -71,9 +82,21 @@ impl<'a> Shard<'a> {
     /// host will have read all of it by `read`.
     #[cold]
     #[inline(never)]
-    pub(super) fn tell_received<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId, read: u64) {
+    pub(super) fn tell_received<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        flow: FlowId,
+        read: u64,
+    ) {
         self.live += 1;
-        let event = Frame { flow, seq: Event::Application as u32, dst: (read >> 32) as u32, hash: read as u32, ..Frame::default() };
+        let event = Frame {
+            flow,
+            seq: Event::Application as u32,
+            dst: (read >> 32) as u32,
+            hash: read as u32,
+            ..Frame::default()
+        };
         self.post(out, now + self.world.latency(), self.home(), event);
     }
 

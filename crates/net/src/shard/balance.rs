@@ -2,7 +2,9 @@
 //! switch.
 
 use super::{Node, Outlet, Shard};
-use crate::balance::{BalanceCounters, Balancer, Choice, End, FourTuple, Holding, Role, Site, Tag, avalanche};
+use crate::balance::{
+    BalanceCounters, Balancer, Choice, End, FourTuple, Holding, Role, Site, Tag, avalanche,
+};
 use crate::frame::{Event, Frame};
 use crate::queue::Reason;
 use crate::routing::NextHops;
@@ -12,7 +14,13 @@ use crate::world::World;
 impl<'a> Shard<'a> {
     /// Forwards a frame that arrives at a switch with a balancer.
     #[inline(never)]
-    pub(super) fn arrive_balanced<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &Frame) {
+    pub(super) fn arrive_balanced<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        frame: &Frame,
+    ) {
         let mut frame = *frame;
         let hops = self.world.routes(now).next_hops(self.nodes[node as usize].id, frame.dst);
         if let Some(port) = self.chosen_port(out, now, node, &mut frame, hops) {
@@ -23,7 +31,14 @@ impl<'a> Shard<'a> {
     /// Chooses the port among `hops` by which a frame leaves a switch with a balancer. Returns
     /// `None` if the frame was dropped, is held by the balancer, or was addressed to this switch.
     #[inline(always)]
-    pub(super) fn chosen_port<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &mut Frame, hops: NextHops<'a>) -> Option<u16> {
+    pub(super) fn chosen_port<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        frame: &mut Frame,
+        hops: NextHops<'a>,
+    ) -> Option<u16> {
         let sprayed = self.sprayed(now, node, frame, hops);
         if sprayed.is_some() { sprayed } else { self.balanced_port(out, now, node, frame, hops) }
     }
@@ -40,13 +55,25 @@ impl<'a> Shard<'a> {
         match hops {
             NextHops::None => None,
             NextHops::One(port) => Some(port),
-            NextHops::Many(hops) => balanced.oblivious_choice(self.world.routes(now).rack_of(frame.dst), frame.port - *first_port, hops, stream),
+            NextHops::Many(hops) => balanced.oblivious_choice(
+                self.world.routes(now).rack_of(frame.dst),
+                frame.port - *first_port,
+                hops,
+                stream,
+            ),
         }
     }
 
     /// Slow path: consults the balancer if it selects the path of this frame.
     #[inline(never)]
-    fn balanced_port<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &mut Frame, set: NextHops<'a>) -> Option<u16> {
+    fn balanced_port<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        frame: &mut Frame,
+        set: NextHops<'a>,
+    ) -> Option<u16> {
         let Node { first_port, balanced, .. } = &self.nodes[node as usize];
         let balanced = balanced.as_deref().expect("a switch that does not simply hash");
         let minds = balanced.selects_path(frame);
@@ -71,7 +98,9 @@ impl<'a> Shard<'a> {
             None => Choice::Ecmp,
             Some(role) => {
                 let input = frame.port;
-                self.ask(out, now, node, input, |balancer, here| balancer.choose(here, frame, role, hops))
+                self.ask(out, now, node, input, |balancer, here| {
+                    balancer.choose(here, frame, role, hops)
+                })
             }
         };
         match choice {
@@ -90,7 +119,14 @@ impl<'a> Shard<'a> {
 
     /// Sends a frame out of a switch by the chosen port.
     #[inline(always)]
-    pub fn forward<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u16, frame: &mut Frame) {
+    pub fn forward<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u16,
+        frame: &mut Frame,
+    ) {
         let (id, first_port) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port);
         self.note_path(id, port, frame);
         self.offer(out, now, node, first_port + port as u32, frame);
@@ -98,7 +134,14 @@ impl<'a> Shard<'a> {
 
     /// Sends a frame by the chosen port out of a switch whose balancer has held it. The frame is
     /// already charged to the memory.
-    fn forward_held<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u16, mut frame: Frame) {
+    fn forward_held<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u16,
+        mut frame: Frame,
+    ) {
         let (id, first_port) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port);
         self.note_path(id, port, &mut frame);
         self.join_held(out, now, node, first_port + port as u32, frame);
@@ -107,7 +150,11 @@ impl<'a> Shard<'a> {
     #[inline(always)]
     fn note_path(&mut self, id: NodeId, port: u16, frame: &mut Frame) {
         if self.record_paths && frame.is_data() {
-            let number = if frame.has(Frame::EXTRA) { &mut self.extras[frame.aux].trigger } else { &mut frame.aux };
+            let number = if frame.has(Frame::EXTRA) {
+                &mut self.extras[frame.aux].trigger
+            } else {
+                &mut frame.aux
+            };
             *number = crate::balance::path_step(*number, id, port);
         }
     }
@@ -115,8 +162,16 @@ impl<'a> Shard<'a> {
     /// Calls the balancer with the switch as its site. `input`: ingress port to which the frames
     /// that the balancer sends are charged.
     #[inline(always)]
-    fn ask<O: Outlet, R>(&mut self, out: &mut O, now: u64, node: u32, input: u32, what: impl FnOnce(&mut Balancer, &mut Here<'_, 'a, O>) -> R) -> R {
-        let mut balancer = self.nodes[node as usize].balanced().balancer.take().expect("not being asked");
+    fn ask<O: Outlet, R>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        input: u32,
+        what: impl FnOnce(&mut Balancer, &mut Here<'_, 'a, O>) -> R,
+    ) -> R {
+        let mut balancer =
+            self.nodes[node as usize].balanced().balancer.take().expect("not being asked");
         let result = what(&mut balancer, &mut Here { shard: self, out, now, node, input });
         self.nodes[node as usize].balanced().balancer = Some(balancer);
         result
@@ -145,7 +200,9 @@ impl<'a> Shard<'a> {
         if frame.has(Frame::EXTRA) {
             self.extras.remove(frame.aux);
         }
-        self.ask(out, now, node, frame.port, |balancer, here| balancer.on_control_frame(here, &frame, tag));
+        self.ask(out, now, node, frame.port, |balancer, here| {
+            balancer.on_control_frame(here, &frame, tag)
+        });
     }
 
     /// Wakes the balancer at the time that it has requested.
@@ -160,11 +217,19 @@ impl<'a> Shard<'a> {
 /// Returns the next hop of a frame that does not concern the switch's balancer, and the frame's
 /// hash beyond this switch. Returns `None` if the balancer may have to be consulted.
 #[inline(always)]
-pub(super) fn hashed_port(world: &World, state: &Node, frame: &Frame, hops: NextHops) -> Option<(u16, u32)> {
+pub(super) fn hashed_port(
+    world: &World,
+    state: &Node,
+    frame: &Frame,
+    hops: NextHops,
+) -> Option<(u16, u32)> {
     let balanced = state.balanced.as_deref()?;
     if frame.is_bound() {
         let port = frame.pinned_port();
-        let follows = balanced.leaves_transit && frame.has(Frame::PINNED) && frame.is_data() && hops.leads(port);
+        let follows = balanced.leaves_transit
+            && frame.has(Frame::PINNED)
+            && frame.is_data()
+            && hops.leads(port);
         return follows.then(|| (port, frame.hash_beyond()));
     }
     match hops {
@@ -183,7 +248,11 @@ fn by_hash(world: &World, state: &Node, frame: &Frame, hops: &[u16]) -> u16 {
     let hash = hash(world, state, frame);
     // With four-tuple hashes use the lowest bits, as ConWeave's ns-3 simulator does; otherwise the
     // highest bits.
-    let place = if hashes_tuples(state) { hash as usize % hops.len() } else { ((hash as u64 * hops.len() as u64) >> 32) as usize };
+    let place = if hashes_tuples(state) {
+        hash as usize % hops.len()
+    } else {
+        ((hash as u64 * hops.len() as u64) >> 32) as usize
+    };
     hops[place]
 }
 
@@ -193,7 +262,11 @@ fn hashes_tuples(state: &Node) -> bool {
 
 /// Returns the hash of a frame at a switch.
 fn hash(world: &World, state: &Node, frame: &Frame) -> u32 {
-    if hashes_tuples(state) { four_tuple(world, frame).hash(state.hash_seed) } else { avalanche(frame.hash, state.hash_seed) }
+    if hashes_tuples(state) {
+        four_tuple(world, frame).hash(state.hash_seed)
+    } else {
+        avalanche(frame.hash, state.hash_seed)
+    }
 }
 
 fn four_tuple(world: &World, frame: &Frame) -> FourTuple {
@@ -285,8 +358,12 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
         let world = self.shard.world;
         let (source_port, destination_port) = world.flow_ports(flow);
         let flow = world.flow(flow);
-        let FourTuple { destination, .. } = FourTuple::new((flow.src, flow.dst), (source_port, destination_port));
-        (destination as u64) << 32 | (source_port as u64) << 16 | flow.priority as u64 | destination_port as u64
+        let FourTuple { destination, .. } =
+            FourTuple::new((flow.src, flow.dst), (source_port, destination_port));
+        (destination as u64) << 32
+            | (source_port as u64) << 16
+            | flow.priority as u64
+            | destination_port as u64
     }
     fn paths(&self, rack: u32) -> &[u32] {
         match self.rack() {
@@ -317,8 +394,11 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
         let state = self.state();
         if p.open {
             let lane = &self.shard.lanes[port as usize];
-            let just = self.shard.world.tick() > 1 && lane.sent.size > 0 && p.free_at - p.transmission(lane.sent.size) == self.now;
-            return lane.holds(p, state.until_start, self.now) + if just { lane.sent.size as u64 } else { 0 };
+            let just = self.shard.world.tick() > 1
+                && lane.sent.size > 0
+                && p.free_at - p.transmission(lane.sent.size) == self.now;
+            return lane.holds(p, state.until_start, self.now)
+                + if just { lane.sent.size as u64 } else { 0 };
         }
         let just = if self.shard.world.tick() > 1 { p.just_begun(self.now) } else { 0 };
         p.queued + just
@@ -331,9 +411,12 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
             let from = p.automaton.as_ref().expect("not plain").first_queue_of(priority);
             let counts = !self.state().until_start && lane.sent.queue as usize >= from;
             let sent = if counts { lane.in_transmission(p, None, self.now) } else { 0 };
-            return lane.queues[from..].iter().map(|queue| queue.waits.bytes() as u64).sum::<u64>() + sent;
+            return lane.queues[from..].iter().map(|queue| queue.waits.bytes() as u64).sum::<u64>()
+                + sent;
         }
-        p.automaton.as_ref().map_or(p.queued, |a| a.queues[a.first_queue_of(priority)..].iter().map(|queue| queue.bytes).sum())
+        p.automaton.as_ref().map_or(p.queued, |a| {
+            a.queues[a.first_queue_of(priority)..].iter().map(|queue| queue.bytes).sum()
+        })
     }
     fn sent(&mut self, port: u16) -> u64 {
         let port = self.advanced_port(port);
@@ -359,7 +442,8 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
         let size = size.max(world.plan.wire.min_frame);
         // Make the frame ECN-capable, so that queues mark it instead of dropping it.
         let flags = Frame::TO_SWITCH | Frame::ECT | priority as u16;
-        let mut frame = Frame { port: self.input, flow, seq, dst: to, hash, size, flags, ..Frame::default() };
+        let mut frame =
+            Frame { port: self.input, flow, seq, dst: to, hash, size, flags, ..Frame::default() };
         if tag != Tag::None {
             *self.tag(&mut frame) = tag;
         }

@@ -41,7 +41,8 @@ impl<'a> Shard<'a> {
     pub fn new(world: &'a World<'a>, index: u16, classical: bool) -> Self {
         let plan = world.plan;
         let seed = plan.run.seed;
-        let sampled: FxHashSet<NodeId> = plan.record.ports.iter().flat_map(|p| p.nodes.iter().copied()).collect();
+        let sampled: FxHashSet<NodeId> =
+            plan.record.ports.iter().flat_map(|p| p.nodes.iter().copied()).collect();
         let mut shard = Shard {
             world,
             index,
@@ -80,7 +81,11 @@ impl<'a> Shard<'a> {
         for (local, &id) in world.shards[index as usize].iter().enumerate() {
             shard.add_node(id, local as u32, sampled.contains(&id), classical, seed);
         }
-        if plan.transports.iter().any(|transport| transport.parameters().fluid_model(world).small_queues) {
+        if plan
+            .transports
+            .iter()
+            .any(|transport| transport.parameters().fluid_model(world).small_queues)
+        {
             shard.cleared = vec![0; shard.ports.len()];
         }
         shard.set_up_links();
@@ -98,7 +103,8 @@ impl<'a> Shard<'a> {
             if let Some(group) = flow.group
                 && world.place[flow.dst as usize].shard == index
             {
-                shard.groups.entry(group).or_insert(Group { left: 0, starts: Vec::new() }).left += 1;
+                shard.groups.entry(group).or_insert(Group { left: 0, starts: Vec::new() }).left +=
+                    1;
             }
         }
         // A flow that starts after others is announced by the shard in which those others end.
@@ -123,9 +129,16 @@ impl<'a> Shard<'a> {
         let (buffer, marking, scheduling, until_start, header) = match spec.kind {
             NodeKind::Host => {
                 let host = &plan.hosts[spec.config as usize];
-                let buffer = host
-                    .queue
-                    .map_or(Buffer::Unlimited, |limit| Buffer::new(&crate::spec::Buffer::Static { per_queue: limit, drop_when: Compare::Above }, &[], 1));
+                let buffer = host.queue.map_or(Buffer::Unlimited, |limit| {
+                    Buffer::new(
+                        &crate::spec::Buffer::Static {
+                            per_queue: limit,
+                            drop_when: Compare::Above,
+                        },
+                        &[],
+                        1,
+                    )
+                });
                 (buffer, host.marking.as_ref().map(Red::new), &host.scheduling, false, None)
             }
             NodeKind::Switch => {
@@ -135,13 +148,16 @@ impl<'a> Shard<'a> {
                     Forwarding::CutThrough { header } => Some(header),
                 };
                 let marking = switch.marking.as_ref().map(Red::new);
-                let until_start = switch.queue_length != QueueLength::ThroughTransmission || switch.device_queue > 0;
-                let rates: Vec<Rate> = world.ports.of(id).iter().map(|info| world.rate(info)).collect();
+                let until_start = switch.queue_length != QueueLength::ThroughTransmission
+                    || switch.device_queue > 0;
+                let rates: Vec<Rate> =
+                    world.ports.of(id).iter().map(|info| world.rate(info)).collect();
                 let buffer = Buffer::new(&switch.buffer, &rates, switch.queues(rates.len()));
                 (buffer, marking, &switch.scheduling, until_start, header)
             }
         };
-        let arrivals_first = spec.kind == NodeKind::Switch && plan.switches[spec.config as usize].queue_length == QueueLength::ThroughStart;
+        let arrivals_first = spec.kind == NodeKind::Switch
+            && plan.switches[spec.config as usize].queue_length == QueueLength::ThroughStart;
         let queues = scheduling.queues();
         let (aqm, memory, own) = match spec.kind {
             NodeKind::Host => (plan.hosts[spec.config as usize].aqm.as_ref(), 0, &[][..]),
@@ -154,31 +170,62 @@ impl<'a> Shard<'a> {
             NodeKind::Host => plan.hosts[spec.config as usize].qdisc.as_ref(),
             NodeKind::Switch => None,
         };
-        assert!(qdisc.is_none() || queues == 1 && aqm.is_none() && marking.is_none() && matches!(buffer, Buffer::Unlimited), "validated");
-        assert!(own.is_empty() || own.len() == queues as usize && queues > 1, "validated: what differs is said for every queue");
+        assert!(
+            qdisc.is_none()
+                || queues == 1
+                    && aqm.is_none()
+                    && marking.is_none()
+                    && matches!(buffer, Buffer::Unlimited),
+            "validated"
+        );
+        assert!(
+            own.is_empty() || own.len() == queues as usize && queues > 1,
+            "validated: what differs is said for every queue"
+        );
         let per_class = queues;
         let (queues, turns) = match spec.kind {
-            NodeKind::Switch => voq_queues(&plan.switches[spec.config as usize], world.ports.of(id).len()),
+            NodeKind::Switch => {
+                voq_queues(&plan.switches[spec.config as usize], world.ports.of(id).len())
+            }
             NodeKind::Host => (queues, Turns::of(scheduling)),
         };
         // Every virtual output queue of a class has the policy of that class.
-        let policies = |own: &QueueConfig| (0..queues / per_class).map(|_| Policy::new(own)).collect::<Vec<_>>();
-        let own: Option<Box<[Policy]>> = (!own.is_empty()).then(|| own.iter().flat_map(policies).collect());
-        let marks_at_start = std::iter::once(&marking).chain(own.iter().flatten().map(|own| &own.marking)).flatten().any(|red| red.at == MarkAt::Dequeue);
+        let policies = |own: &QueueConfig| {
+            (0..queues / per_class).map(|_| Policy::new(own)).collect::<Vec<_>>()
+        };
+        let own: Option<Box<[Policy]>> =
+            (!own.is_empty()).then(|| own.iter().flat_map(policies).collect());
+        let marks_at_start = std::iter::once(&marking)
+            .chain(own.iter().flatten().map(|own| &own.marking))
+            .flatten()
+            .any(|red| red.at == MarkAt::Dequeue);
         let managed = match spec.kind {
             NodeKind::Switch => managed(world, id),
             NodeKind::Host => None,
         };
         let party = Party::of(plan, id);
         // Frames that a balancer has held join their queue without a further admission check.
-        let holds = spec.kind == NodeKind::Switch && plan.switches[spec.config as usize].balance.holds_charged();
+        let holds = spec.kind == NodeKind::Switch
+            && plan.switches[spec.config as usize].balance.holds_charged();
         assert!(!holds || header.is_none(), "validated: what waits is stored");
-        let alone = queues == 1 && turns.is_none() && own.is_none() && memory == 0 && !arrivals_first && managed.is_none() && !holds;
-        let recorded = sampled || [&plan.record.gaps, &plan.record.waits].iter().any(|nodes| nodes.contains(&id)) || plan.record.imbalance.is_some();
-        let captured = |info: &PortInfo| plan.record.captures.iter().any(|c| c.link == info.link && c.reverse == info.reverse);
-        let paused = |info: &PortInfo| party.port(&Party::of(plan, info.peer), world.link(info)).is_some();
+        let alone = queues == 1
+            && turns.is_none()
+            && own.is_none()
+            && memory == 0
+            && !arrivals_first
+            && managed.is_none()
+            && !holds;
+        let recorded = sampled
+            || [&plan.record.gaps, &plan.record.waits].iter().any(|nodes| nodes.contains(&id))
+            || plan.record.imbalance.is_some();
+        let captured = |info: &PortInfo| {
+            plan.record.captures.iter().any(|c| c.link == info.link && c.reverse == info.reverse)
+        };
+        let paused =
+            |info: &PortInfo| party.port(&Party::of(plan, info.peer), world.link(info)).is_some();
         let balanced = Balanced::of(world, id);
-        let ring_limit = aqm.map(|aqm| aqm.about()).filter(|about| about.pfabric_order).map(|about| about.limit);
+        let ring_limit =
+            aqm.map(|aqm| aqm.about()).filter(|about| about.pfabric_order).map(|about| about.limit);
         let pfabric_order = !classical
             && ring_limit.is_some()
             && alone
@@ -204,41 +251,92 @@ impl<'a> Shard<'a> {
         let mut common = true;
         for (number, info) in world.ports.of(id).iter().enumerate() {
             let link = world.link(info);
-            let capture = plan.record.captures.iter().position(|c| c.link == info.link && c.reverse == info.reverse);
-            let uplink = plan.record.imbalance.is_some() && spec.kind == NodeKind::Switch && spec.tier < plan.topology.nodes[info.peer as usize].tier;
+            let capture = plan
+                .record
+                .captures
+                .iter()
+                .position(|c| c.link == info.link && c.reverse == info.reverse);
+            let uplink = plan.record.imbalance.is_some()
+                && spec.kind == NodeKind::Switch
+                && spec.tier < plan.topology.nodes[info.peer as usize].tier;
             let pause = party.port(&Party::of(plan, info.peer), link);
-            let fifo = queues == 1 && turns.is_none() && !until_start && aqm.is_none() && !marks_at_start && header.is_none();
+            let fifo = queues == 1
+                && turns.is_none()
+                && !until_start
+                && aqm.is_none()
+                && !marks_at_start
+                && header.is_none();
             let gaps = plan.record.gaps.contains(&id).then(Gaps::default);
             let waits = plan.record.waits.contains(&id).then(Waits::default);
-            let watch = (gaps.is_some() || waits.is_some()).then(|| Box::new(Watch { gaps, waits }));
+            let watch =
+                (gaps.is_some() || waits.is_some()).then(|| Box::new(Watch { gaps, waits }));
             let counted = !sampled && capture.is_none() && watch.is_none();
             let unrecorded = counted && !uplink;
-            let deep = spec.kind == NodeKind::Switch && matches!(plan.switches[spec.config as usize].buffer, crate::spec::Buffer::Voq(_));
+            let deep = spec.kind == NodeKind::Switch
+                && matches!(
+                    plan.switches[spec.config as usize].buffer,
+                    crate::spec::Buffer::Voq(_)
+                );
             let written = world.tick() > 1 || !world.rates.is_empty();
             let (own_timing, peer_timing) = (world.timing(id), world.timing(info.peer));
-            let simple = fifo && qdisc.is_none() && managed.is_none() && pause.is_none() && unrecorded && !written && !holds;
+            let simple = fifo
+                && qdisc.is_none()
+                && managed.is_none()
+                && pause.is_none()
+                && unrecorded
+                && !written
+                && !holds;
             let plain = simple && !classical;
             // Marking must depend on the instantaneous queue length. At the start of transmission
             // it must drop only frames that are not ECN-capable.
-            let marks = marking.as_ref().is_none_or(|red| red.weight.is_none() && (red.at == MarkAt::Enqueue || !red.hard_drop));
-            let fifo_classes = turns.is_none() && own.is_none() && aqm.is_none() && memory == 0 && !arrivals_first;
+            let marks = marking.as_ref().is_none_or(|red| {
+                red.weight.is_none() && (red.at == MarkAt::Enqueue || !red.hard_drop)
+            });
+            let fifo_classes =
+                turns.is_none() && own.is_none() && aqm.is_none() && memory == 0 && !arrivals_first;
             // With flow control, frames for virtual output queues pass two admission checks, which
             // only `shard::voq` implements.
-            common &= !plain && fifo_classes && !(deep && managed.is_some()) && world.rates.is_empty() && counted && marks && header.is_none();
+            common &= !plain
+                && fifo_classes
+                && !(deep && managed.is_some())
+                && world.rates.is_empty()
+                && counted
+                && marks
+                && header.is_none();
             let peer = world.place[info.peer as usize];
             let global = 2 * info.link as u64 + info.reverse as u64;
             let mut stream = Stream::new(seed, purpose::MARKING, global);
-            assert!(pause.is_none() || aqm.is_none_or(|aqm| !aqm.about().unpausable) && memory == 0, "validated: they cannot be paused");
+            assert!(
+                pause.is_none() || aqm.is_none_or(|aqm| !aqm.about().unpausable) && memory == 0,
+                "validated: they cannot be paused"
+            );
             let automaton = (!plain && !pfabric_order).then(|| {
-                let site = Site { line: world.rate(info).0, frame: largest, least: plan.wire.min_frame };
+                let site =
+                    Site { line: world.rate(info).0, frame: largest, least: plan.wire.min_frame };
                 let discipline = (aqm.is_some() || memory > 0).then(|| Discipline {
-                    aqm: aqm.iter().flat_map(|config| (0..queues).map(|_| policy(config, site, &mut stream)).collect::<Vec<_>>()).collect(),
+                    aqm: aqm
+                        .iter()
+                        .flat_map(|config| {
+                            (0..queues)
+                                .map(|_| policy(config, site, &mut stream))
+                                .collect::<Vec<_>>()
+                        })
+                        .collect(),
                     device: VecDeque::new(),
                     capacity: memory as usize,
                 });
-                let mut automaton = Automaton::new(queues, scheduling.of_priority(), discipline, pause, sampled, capture.map(|c| c as u32), uplink);
+                let mut automaton = Automaton::new(
+                    queues,
+                    scheduling.of_priority(),
+                    discipline,
+                    pause,
+                    sampled,
+                    capture.map(|c| c as u32),
+                    uplink,
+                );
                 automaton.turns = limited(&turns, switch, link.rate);
-                automaton.qdisc = qdisc.map(|config| Box::new(Qdisc::new(config, site, &mut stream)));
+                automaton.qdisc =
+                    qdisc.map(|config| Box::new(Qdisc::new(config, site, &mut stream)));
                 automaton.watch = watch;
                 automaton
             });
@@ -248,9 +346,19 @@ impl<'a> Shard<'a> {
                 // The fault belongs to the direction towards this port, because the arrival port
                 // applies it.
                 let peer_info = world.ports.of(info.peer)[info.peer_port as usize];
-                let stream = Stream::new(seed, purpose::LOSS, 2 * info.link as u64 + !info.reverse as u64);
+                let stream =
+                    Stream::new(seed, purpose::LOSS, 2 * info.link as u64 + !info.reverse as u64);
                 let delay = world.delay(info.peer, &peer_info);
-                self.faults.insert(first_port + number as u32, Fault::new(loss, stream, link.down.clone(), link.longest, (delay, link.delay.0)));
+                self.faults.insert(
+                    first_port + number as u32,
+                    Fault::new(
+                        loss,
+                        stream,
+                        link.down.clone(),
+                        link.longest,
+                        (delay, link.delay.0),
+                    ),
+                );
             }
             let rate = world.rate(info).0;
             let delayed = peer_timing.filter(|_| !faulty);
@@ -259,7 +367,8 @@ impl<'a> Shard<'a> {
                 rate,
                 incoming: world.rate(&world.ports.of(info.peer)[info.peer_port as usize]).0,
                 clocked: own_timing.map_or(rate, |timing| timing.clocked(rate, seed, global)),
-                noise: (own_timing.is_some() || delayed.is_some()).then(|| Noise::new(own_timing, delayed, rate, seed, global)),
+                noise: (own_timing.is_some() || delayed.is_some())
+                    .then(|| Noise::new(own_timing, delayed, rate, seed, global)),
                 delays: delayed.is_some(),
                 delay: world.delay(id, info),
                 gap: plan.wire.gap,
@@ -279,13 +388,26 @@ impl<'a> Shard<'a> {
         // have been started, so nothing may be deferred.
         let defers = pfabric_order && plan.applications.is_none();
         let watched = sampled || ports.iter().any(|p| p.faulty) || world.processor(id).is_some();
-        let uniform = !classical && spec.kind == NodeKind::Switch && !watched && !plan.has_rates() && !plan.record.paths && world.epoch_starts().count() == 1;
+        let uniform = !classical
+            && spec.kind == NodeKind::Switch
+            && !watched
+            && !plan.has_rates()
+            && !plan.record.paths
+            && world.epoch_starts().count() == 1;
         let eager = uniform && balanced.is_none() && ports.iter().all(|p| p.plain);
-        let shared = matches!(&buffer, Buffer::Shared(shared) if shared.total() < Limits::MOST as u64);
+        let shared =
+            matches!(&buffer, Buffer::Shared(shared) if shared.total() < Limits::MOST as u64);
         let ordinary = matches!(buffer, Buffer::Unlimited | Buffer::Static(_)) || shared;
-        let stormy = spec.kind == NodeKind::Host && plan.hosts[spec.config as usize].storm.is_some();
-        let opens = ordinary && !stormy && (managed.is_some() || !holds) && !ports.is_empty() && common;
-        let ring = ports.iter().filter_map(|p| p.automaton.as_ref()?.qdisc.as_ref()).map(|qdisc| qdisc.limit() - 1).min().unwrap_or(u64::MAX);
+        let stormy =
+            spec.kind == NodeKind::Host && plan.hosts[spec.config as usize].storm.is_some();
+        let opens =
+            ordinary && !stormy && (managed.is_some() || !holds) && !ports.is_empty() && common;
+        let ring = ports
+            .iter()
+            .filter_map(|p| p.automaton.as_ref()?.qdisc.as_ref())
+            .map(|qdisc| qdisc.limit() - 1)
+            .min()
+            .unwrap_or(u64::MAX);
         let loops = uniform && (pfabric_order || opens);
         // In the classical engine a node that may be open starts open and in exact mode.
         let exact = opens && classical;
@@ -295,15 +417,22 @@ impl<'a> Shard<'a> {
         if opens {
             self.lanes.resize(self.ports.len(), Lane::new(scheduling.of_priority()));
         }
-        let memory = NodeMemory { exact, ..NodeMemory::new(managed.as_deref(), &buffer, self.ports.len() - first_port as usize) };
+        let memory = NodeMemory {
+            exact,
+            ..NodeMemory::new(managed.as_deref(), &buffer, self.ports.len() - first_port as usize)
+        };
         let marks_from = marking.as_ref().map_or(u32::MAX, Red::marks_from);
-        let fast_path = marking.iter().fold(buffer.fast_path(), |fast_path, red| fast_path.and(red.fast_path()));
+        let fast_path = marking
+            .iter()
+            .fold(buffer.fast_path(), |fast_path, red| fast_path.and(red.fast_path()));
         self.nodes.push(Node {
             id,
             first_port,
             ports: self.ports.len() as u32 - first_port,
             host: spec.kind == NodeKind::Host,
-            needs_slow_path: balanced.is_some() || plan.has_rates() && spec.kind == NodeKind::Switch || plan.topology.relays && spec.kind == NodeKind::Host,
+            needs_slow_path: balanced.is_some()
+                || plan.has_rates() && spec.kind == NodeKind::Switch
+                || plan.topology.relays && spec.kind == NodeKind::Host,
             watched,
             header: header.unwrap_or(u16::MAX),
             until_start,
@@ -346,7 +475,8 @@ impl<'a> Shard<'a> {
         for node in 0..self.nodes.len() as u32 {
             let id = self.nodes[node as usize].id;
             if self.nodes[node as usize].host
-                && let Some(storm) = plan.hosts[plan.topology.nodes[id as usize].config as usize].storm
+                && let Some(storm) =
+                    plan.hosts[plan.topology.nodes[id as usize].config as usize].storm
             {
                 // A storm keeps the run going until it ends.
                 self.live += 1;
@@ -406,19 +536,28 @@ impl<'a> Shard<'a> {
     fn looks(&self, node: u32) -> Vec<(Event, u64)> {
         let Some(pfc) = self.pfc(node) else { return Vec::new() };
         let watchdog = pfc.watchdog.map(|watchdog| (Event::Watchdog, watchdog.poll.0));
-        watchdog.into_iter().chain(pfc.deadlock_after.map(|after| (Event::Deadlock, after.0))).collect()
+        watchdog
+            .into_iter()
+            .chain(pfc.deadlock_after.map(|after| (Event::Deadlock, after.0)))
+            .collect()
     }
 
     /// Returns the flow-control settings of a switch, if it has any.
     pub(super) fn pfc(&self, node: u32) -> Option<&'a Pfc> {
         let plan = self.world.plan;
         let spec = &plan.topology.nodes[self.nodes[node as usize].id as usize];
-        if spec.kind == NodeKind::Host { None } else { plan.switches[spec.config as usize].pfc.as_ref() }
+        if spec.kind == NodeKind::Host {
+            None
+        } else {
+            plan.switches[spec.config as usize].pfc.as_ref()
+        }
     }
 
     pub(super) fn has_uplinks(&self, node: u32) -> bool {
         let n = &self.nodes[node as usize];
-        self.ports[n.first_port as usize..(n.first_port + n.ports) as usize].iter().any(|p| p.automaton.as_ref().is_some_and(|a| a.uplink.is_some()))
+        self.ports[n.first_port as usize..(n.first_port + n.ports) as usize]
+            .iter()
+            .any(|p| p.automaton.as_ref().is_some_and(|a| a.uplink.is_some()))
     }
 }
 
@@ -428,18 +567,35 @@ fn managed(world: &World, id: NodeId) -> Option<Box<Managed>> {
     let switch = &plan.switches[plan.topology.nodes[id as usize].config as usize];
     let (ports, pfc) = (world.ports.of(id), switch.pfc.as_ref());
     let rates: Vec<u64> = ports.iter().map(|info| world.rate(info).0).collect();
-    let headroom = || ports.iter().map(|info| pfc.map_or(0, |pfc| headroom(&pfc.headroom, PortFacts::of(plan, world.link(info), switch, pfc)))).collect();
+    let headroom = || {
+        ports
+            .iter()
+            .map(|info| {
+                pfc.map_or(0, |pfc| {
+                    headroom(&pfc.headroom, PortFacts::of(plan, world.link(info), switch, pfc))
+                })
+            })
+            .collect()
+    };
     let mmu = match (&switch.buffer, pfc) {
-        (crate::spec::Buffer::Mmu(config), _) => Mmu::new(config, pfc.map_or(0, |pfc| pfc.priorities), headroom(), &rates),
-        (crate::spec::Buffer::Voq(voq), Some(pfc)) => {
-            Mmu::with_thresholds(voq.xoff.expect("with flow control"), voq.xon.expect("with flow control"), pfc.priorities, headroom())
+        (crate::spec::Buffer::Mmu(config), _) => {
+            Mmu::new(config, pfc.map_or(0, |pfc| pfc.priorities), headroom(), &rates)
         }
+        (crate::spec::Buffer::Voq(voq), Some(pfc)) => Mmu::with_thresholds(
+            voq.xoff.expect("with flow control"),
+            voq.xon.expect("with flow control"),
+            pfc.priorities,
+            headroom(),
+        ),
         _ => {
             assert!(pfc.is_none(), "validated: flow control needs ingress accounting");
             return None;
         }
     };
-    assert!(switch.device_queue == 0 && switch.queue_length != QueueLength::ThroughStart, "validated");
+    assert!(
+        switch.device_queue == 0 && switch.queue_length != QueueLength::ThroughStart,
+        "validated"
+    );
     Some(Box::new(Managed::new(mmu, ports.len() as u32)))
 }
 
@@ -447,19 +603,33 @@ fn managed(world: &World, id: NodeId) -> Option<Box<Managed>> {
 /// several ingress cores take turns, and so do queues that may have to wait for credits.
 fn voq_queues(switch: &SwitchConfig, ports: usize) -> (u8, Option<Turns>) {
     let priorities = switch.scheduling.queues();
-    let crate::spec::Buffer::Voq(voq) = &switch.buffer else { return (priorities, Turns::of(&switch.scheduling)) };
+    let crate::spec::Buffer::Voq(voq) = &switch.buffer else {
+        return (priorities, Turns::of(&switch.scheduling));
+    };
     let cores = voq.cores(ports);
     let queues = u8::try_from(switch.queues(ports)).expect("validated");
-    let turns = || Turns::Cores(Cores::new(&switch.scheduling, cores, voq.per_core().unwrap_or(u32::MAX), voq.credit.expect("several cores, or limits")));
+    let turns = || {
+        Turns::Cores(Cores::new(
+            &switch.scheduling,
+            cores,
+            voq.per_core().unwrap_or(u32::MAX),
+            voq.credit.expect("several cores, or limits"),
+        ))
+    };
     // With one core and unlimited credits there is one queue per class.
-    (queues, if cores > 1 || voq.is_limited() { Some(turns()) } else { Turns::of(&switch.scheduling) })
+    (
+        queues,
+        if cores > 1 || voq.is_limited() { Some(turns()) } else { Turns::of(&switch.scheduling) },
+    )
 }
 
 /// Returns the scheduler of a port whose link has this rate, including the limits on credits.
 fn limited(turns: &Option<Turns>, switch: Option<&SwitchConfig>, rate: Rate) -> Option<Box<Turns>> {
     let turns = turns.clone()?;
     Some(Box::new(match (turns, switch.map(|switch| (&switch.buffer, &switch.scheduling))) {
-        (Turns::Cores(cores), Some((crate::spec::Buffer::Voq(voq), scheduling))) => Turns::Cores(cores.limited(scheduling, voq.limits(rate))),
+        (Turns::Cores(cores), Some((crate::spec::Buffer::Voq(voq), scheduling))) => {
+            Turns::Cores(cores.limited(scheduling, voq.limits(rate)))
+        }
         (turns, _) => turns,
     }))
 }

@@ -21,7 +21,8 @@ impl Content {
     /// Describes a segment of a flow.
     pub fn data(shard: &Shard, flow: &Flow, frame: &Frame, kind: CaptureKind) -> Content {
         let shape = shard.world.shape(flow);
-        let payload = if frame.seq as u64 + 1 == shape.count { shape.last_payload } else { shape.payload };
+        let payload =
+            if frame.seq as u64 + 1 == shape.count { shape.last_payload } else { shape.payload };
         Content::bare(kind, frame.seq as u64 * shape.payload as u64, payload)
     }
 
@@ -41,7 +42,11 @@ impl<'a> Shard<'a> {
     pub(super) fn capture(&mut self, capture: u32, start: u64, frame: Frame) {
         let flow = self.world.flow(frame.flow);
         let Content { kind, sequence, payload, last, again, options } =
-            if frame.kind() == Frame::TO_SWITCH { Content::bare(CaptureKind::Switch, 0, 0) } else { self.captured(flow, &frame) };
+            if frame.kind() == Frame::TO_SWITCH {
+                Content::bare(CaptureKind::Switch, 0, 0)
+            } else {
+                self.captured(flow, &frame)
+            };
         let ecn = if frame.has(Frame::CE) { 3 } else { 2 * frame.has(Frame::ECT) as u8 };
         let answer = flow.dst != frame.dst;
         let (src, dst) = if answer { (flow.dst, flow.src) } else { (flow.src, flow.dst) };

@@ -14,7 +14,13 @@ impl<'a> Shard<'a> {
     /// Applies a verdict on `frame`, which is at `queue` of `port`. Returns whether the frame
     /// continues.
     #[inline(always)]
-    pub(super) fn passes(&mut self, port: u32, queue: usize, frame: &mut Frame, verdict: Verdict) -> bool {
+    pub(super) fn passes(
+        &mut self,
+        port: u32,
+        queue: usize,
+        frame: &mut Frame,
+        verdict: Verdict,
+    ) -> bool {
         match verdict {
             Verdict::Admit => true,
             Verdict::Mark => {
@@ -41,7 +47,10 @@ impl<'a> Shard<'a> {
     pub(super) fn drop_at(&mut self, port: u32, queue: usize, frame: Frame, reason: Reason) {
         if reason == Reason::Ingress {
             let input = frame.port - self.nodes[self.ports[port as usize].node as usize].first_port;
-            let a = self.ports[frame.port as usize].automaton.as_mut().expect("ports of switches with a memory management unit are automata");
+            let a = self.ports[frame.port as usize]
+                .automaton
+                .as_mut()
+                .expect("ports of switches with a memory management unit are automata");
             let queue = a.queue_from(&frame, input);
             a.note(queue, |i| i.in_discards += 1);
         } else {
@@ -88,14 +97,32 @@ pub(super) fn mark(counters: &mut Counters, p: &mut Port, queue: usize, flags: &
 /// Returns the marking verdict on `frame`, which arrives at `now` and finds `length` in `queue` of
 /// `p`.
 #[inline(always)]
-pub(super) fn mark_at_arrival(red: Option<&Red>, now: u64, length: QueueView, p: &mut Port, queue: usize, frame: &Frame) -> Verdict {
+pub(super) fn mark_at_arrival(
+    red: Option<&Red>,
+    now: u64,
+    length: QueueView,
+    p: &mut Port,
+    queue: usize,
+    frame: &Frame,
+) -> Verdict {
     let Some(red) = red else { return Verdict::Admit };
     let length = red.length(length);
-    if red.below_threshold(length) { Verdict::Admit } else { judge_arrival(red, now, length, p, queue, frame.has(Frame::ECT)) }
+    if red.below_threshold(length) {
+        Verdict::Admit
+    } else {
+        judge_arrival(red, now, length, p, queue, frame.has(Frame::ECT))
+    }
 }
 
 #[inline(never)]
-fn judge_arrival(red: &Red, now: u64, length: u64, p: &mut Port, queue: usize, capable: bool) -> Verdict {
+fn judge_arrival(
+    red: &Red,
+    now: u64,
+    length: u64,
+    p: &mut Port,
+    queue: usize,
+    capable: bool,
+) -> Verdict {
     let frame_time = red.weight.map_or(0, |_| p.serialize(1500));
     let (free_at, memory) = match &mut p.automaton {
         None => (p.free_at, &mut p.memory),
@@ -103,7 +130,9 @@ fn judge_arrival(red: &Red, now: u64, length: u64, p: &mut Port, queue: usize, c
     };
     let seen = match red.weight {
         None => length as f64,
-        Some(weight) => red.average_after(weight, length, now.saturating_sub(free_at), frame_time, memory),
+        Some(weight) => {
+            red.average_after(weight, length, now.saturating_sub(free_at), frame_time, memory)
+        }
     };
     match red.at {
         MarkAt::Enqueue => red.verdict(seen, length, capable, memory, &mut p.stream),
@@ -115,7 +144,13 @@ fn judge_arrival(red: &Red, now: u64, length: u64, p: &mut Port, queue: usize, c
 /// Returns the verdict of marking at dequeue on a frame that leaves `behind` in `q`, in bytes or
 /// packets as configured. `capable`: the frame is ECN-capable.
 #[inline(always)]
-pub(super) fn mark_at_start(red: &Red, q: &mut Queue, stream: &mut Stream, behind: u64, capable: bool) -> Verdict {
+pub(super) fn mark_at_start(
+    red: &Red,
+    q: &mut Queue,
+    stream: &mut Stream,
+    behind: u64,
+    capable: bool,
+) -> Verdict {
     if red.below_threshold(behind) {
         return Verdict::Admit;
     }

@@ -18,7 +18,13 @@ use std::collections::VecDeque;
 impl Discipline {
     /// Enqueues a frame. Returns the frames that the discipline drops, trims or marks as a result,
     /// each with its verdict.
-    fn push(&mut self, queue: usize, frames: &mut VecDeque<Waiting>, waiting: Waiting, stream: &mut Stream) -> Vec<(Frame, Verdict)> {
+    fn push(
+        &mut self,
+        queue: usize,
+        frames: &mut VecDeque<Waiting>,
+        waiting: Waiting,
+        stream: &mut Stream,
+    ) -> Vec<(Frame, Verdict)> {
         match self.aqm.get_mut(queue) {
             Some(aqm) => aqm.push(frames, waiting, stream),
             None => {
@@ -48,11 +54,16 @@ impl<'a> Shard<'a> {
     ) {
         let p = &mut self.ports[port as usize];
         let a = p.automaton.as_mut().expect("not plain");
-        waiting.clock = a.pause.as_ref().map_or_else(|| rank(&self.extras, &waiting.frame), |pause| pause.clock(waiting.frame.priority(), now));
+        waiting.clock = a.pause.as_ref().map_or_else(
+            || rank(&self.extras, &waiting.frame),
+            |pause| pause.clock(waiting.frame.priority(), now),
+        );
         a.catch_up(now);
         let d = a.discipline.as_mut().expect("only ports with one come here");
         let q = &mut a.queues[queue];
-        let verdict = d.aqm.get_mut(queue).map_or(Verdict::Admit, |aqm| aqm.on_enqueue(now, q.bytes, waiting.frame.has(Frame::ECT), &mut p.stream));
+        let verdict = d.aqm.get_mut(queue).map_or(Verdict::Admit, |aqm| {
+            aqm.on_enqueue(now, q.bytes, waiting.frame.has(Frame::ECT), &mut p.stream)
+        });
         if HELD && matches!(verdict, Verdict::Drop(_)) {
             self.uncharge_held(out, now, node, port, &waiting.frame);
         }
@@ -89,7 +100,15 @@ impl<'a> Shard<'a> {
     }
 
     /// Adds a frame to `queue` and counts it.
-    fn take_in<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, queue: usize, waiting: Waiting) {
+    fn take_in<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        queue: usize,
+        waiting: Waiting,
+    ) {
         let size = waiting.frame.size as u64;
         self.nodes[node as usize].used += size;
         let p = &mut self.ports[port as usize];
@@ -102,13 +121,26 @@ impl<'a> Shard<'a> {
         q.bytes += size;
         q.count += 1;
         a.waiting += 1;
-        let back = a.discipline.as_mut().expect("only ports with one come here").push(queue, &mut q.frames, waiting, &mut p.stream);
+        let back = a.discipline.as_mut().expect("only ports with one come here").push(
+            queue,
+            &mut q.frames,
+            waiting,
+            &mut p.stream,
+        );
         self.give_back(out, now, node, port, queue, back);
     }
 
     /// Processes the frames that a discipline has returned. A frame that is not dropped (for
     /// example, a trimmed one) joins its queue again.
-    fn give_back<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, queue: usize, back: Vec<(Frame, Verdict)>) {
+    fn give_back<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        queue: usize,
+        back: Vec<(Frame, Verdict)>,
+    ) {
         for (mut frame, verdict) in back {
             let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
             a.waiting -= 1;
@@ -124,10 +156,19 @@ impl<'a> Shard<'a> {
 
     /// Releases the memory of a frame that leaves `queue` without having been sent. This may resume
     /// a paused priority group.
-    pub(super) fn forget<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32, queue: usize, frame: &Frame) {
+    pub(super) fn forget<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        at: u64,
+        node: u32,
+        port: u32,
+        queue: usize,
+        frame: &Frame,
+    ) {
         self.leave(node, port, queue, frame.size as u64);
         if self.nodes[node as usize].managed.is_some() {
-            let charge = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
+            let charge =
+                self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
             self.release(out, at, node, &charge);
         }
     }
@@ -142,18 +183,31 @@ impl<'a> Shard<'a> {
     /// device queue, or else of the discipline. Then refills the device queue.
     #[cold]
     #[inline(never)]
-    pub(super) fn start_disciplined<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
+    pub(super) fn start_disciplined<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        at: u64,
+        node: u32,
+        port: u32,
+    ) {
         let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
         let waits = a.discipline.as_mut().and_then(|d| d.device.pop_front());
-        let Some((Waiting { mut frame, ready, clock }, queue)) = waits.or_else(|| self.pull(out, at, node, port)) else {
-            if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_none() && a.waiting > 0) {
+        let Some((Waiting { mut frame, ready, clock }, queue)) =
+            waits.or_else(|| self.pull(out, at, node, port))
+        else {
+            if self.ports[port as usize]
+                .automaton
+                .as_ref()
+                .is_some_and(|a| a.sending.is_none() && a.waiting > 0)
+            {
                 self.await_expiry(out, port);
             }
             return self.file_due(node, port);
         };
         let explains = self.world.plan.record.explain;
         let (state, p) = (&self.nodes[node as usize], &mut self.ports[port as usize]);
-        let (bytes, until_start, late) = (frame.size as u64, state.until_start, state.arrivals_first as u64);
+        let (bytes, until_start, late) =
+            (frame.size as u64, state.until_start, state.arrivals_first as u64);
         if frame.has(Frame::EXTRA) && !self.world.rates.is_empty() && !state.host {
             let beside = if until_start { 0 } else { bytes };
             stamp(&mut self.extras[frame.aux], &frame, p, (at, beside), &self.world.rates);
@@ -171,7 +225,8 @@ impl<'a> Shard<'a> {
         self.carry_out(out, port, frame, departure, late);
         if managed {
             if until_start {
-                let charge = self.charge_of(node, port, queue, (frame.port, frame.priority(), frame.size));
+                let charge =
+                    self.charge_of(node, port, queue, (frame.port, frame.priority(), frame.size));
                 self.release(out, at, node, &charge);
             }
             if !O::CLASSICAL {
@@ -196,7 +251,13 @@ impl<'a> Shard<'a> {
 
     /// Removes the next frame that the discipline releases at `at`. Returns it with its queue. The
     /// frame still counts as waiting.
-    fn pull<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) -> Option<(Waiting, u8)> {
+    fn pull<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        at: u64,
+        node: u32,
+        port: u32,
+    ) -> Option<(Waiting, u8)> {
         loop {
             let p = &mut self.ports[port as usize];
             let a = p.automaton.as_mut().expect("not plain");
@@ -206,7 +267,8 @@ impl<'a> Shard<'a> {
             if let Some(red) = state.marking(queue).filter(|red| red.at == MarkAt::Dequeue) {
                 let q = &mut a.queues[queue];
                 let behind = red.length(q.behind(waiting.frame.size));
-                verdict = mark_at_start(red, q, &mut p.stream, behind, waiting.frame.has(Frame::ECT));
+                verdict =
+                    mark_at_start(red, q, &mut p.stream, behind, waiting.frame.has(Frame::ECT));
             }
             if matches!(verdict, Verdict::Drop(_)) {
                 a.waiting -= 1;
@@ -218,7 +280,11 @@ impl<'a> Shard<'a> {
             if self.passes(port, queue, &mut waiting.frame, verdict) {
                 return Some((waiting, queue as u8));
             }
-            if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.pause.is_some() && a.sending.is_some()) {
+            if self.ports[port as usize]
+                .automaton
+                .as_ref()
+                .is_some_and(|a| a.pause.is_some() && a.sending.is_some())
+            {
                 // The memory of the dropped frame has resumed a priority group, and the PAUSE frame
                 // that says so is now in transmission here.
                 return None;
@@ -236,8 +302,12 @@ fn next_of(a: &mut Automaton, at: u64) -> Option<(usize, Waiting, Verdict)> {
     let may = |class: u8| pause.is_none_or(|pause| pause.may_send(class, at));
     let aqm = &mut discipline.as_mut().expect("only ports with one come here").aqm;
     let mut ask = |queue: usize, q: &mut Queue| match aqm.get_mut(queue) {
-        Some(aqm) if pause.is_none() => aqm.pull(&mut q.frames, at, q.bytes).map(|(waiting, verdict)| (queue, waiting, verdict)),
-        Some(aqm) => aqm.pull_of(&mut q.frames, at, q.bytes, &may).map(|(waiting, verdict)| (queue, waiting, verdict)),
+        Some(aqm) if pause.is_none() => {
+            aqm.pull(&mut q.frames, at, q.bytes).map(|(waiting, verdict)| (queue, waiting, verdict))
+        }
+        Some(aqm) => aqm
+            .pull_of(&mut q.frames, at, q.bytes, &may)
+            .map(|(waiting, verdict)| (queue, waiting, verdict)),
         None => q.frames.pop_front().map(|waiting| (queue, waiting, Verdict::Admit)),
     };
     // Empty queues are polled too, because a discipline updates its state when it finds its queue
@@ -246,7 +316,11 @@ fn next_of(a: &mut Automaton, at: u64) -> Option<(usize, Waiting, Verdict)> {
         // Strict priority: the highest queue comes first.
         return queues.iter_mut().enumerate().rev().find_map(|(queue, q)| ask(queue, q));
     };
-    queues.iter_mut().enumerate().filter(|(_, q)| q.count == 0).for_each(|(queue, q)| assert!(ask(queue, q).is_none(), "it is empty"));
+    queues
+        .iter_mut()
+        .enumerate()
+        .filter(|(_, q)| q.count == 0)
+        .for_each(|(queue, q)| assert!(ask(queue, q).is_none(), "it is empty"));
     match turns {
         Turns::Weighted(weighted) => {
             let next = weighted.next(queues, |q| q.may_send(pause, at))?;
@@ -254,7 +328,10 @@ fn next_of(a: &mut Automaton, at: u64) -> Option<(usize, Waiting, Verdict)> {
         }
         Turns::Cores(cores) => {
             let from = |class: u8| if may(class) { 0 } else { u64::MAX };
-            let free = |queue: usize| queues[queue].count > 0 && (pause.is_none() || aqm[queue].earliest(&queues[queue].frames, &from) == 0);
+            let free = |queue: usize| {
+                queues[queue].count > 0
+                    && (pause.is_none() || aqm[queue].earliest(&queues[queue].frames, &from) == 0)
+            };
             let next = cores.select(queues, at, free)?;
             let q = &mut queues[next];
             let (waiting, verdict) = aqm[next].pull_of(&mut q.frames, at, q.bytes, &may)?;

@@ -11,13 +11,29 @@ use crate::queue::Reason;
 impl<'a> Shard<'a> {
     /// Forwards all frames that arrive at the switch in one window, in order.
     #[inline(always)]
-    pub fn pass_eagerly<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) {
-        if self.world.route_bits != 0 { self.pass_all::<O, true>(out, start, node, frames) } else { self.pass_all::<O, false>(out, start, node, frames) }
+    pub fn pass_eagerly<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        start: u64,
+        node: u32,
+        frames: &[Frame],
+    ) {
+        if self.world.route_bits != 0 {
+            self.pass_all::<O, true>(out, start, node, frames)
+        } else {
+            self.pass_all::<O, false>(out, start, node, frames)
+        }
     }
 
     /// Forwards all frames of a window. `ROUTED`: frames carry their route in `Frame::hash`.
     #[inline(always)]
-    fn pass_all<O: Outlet, const ROUTED: bool>(&mut self, out: &mut O, start: u64, node: u32, mut frames: &[Frame]) {
+    fn pass_all<O: Outlet, const ROUTED: bool>(
+        &mut self,
+        out: &mut O,
+        start: u64,
+        node: u32,
+        mut frames: &[Frame],
+    ) {
         if let Some(last) = frames.last() {
             self.last = self.last.max(start + last.offset as u64);
         }
@@ -31,7 +47,13 @@ impl<'a> Shard<'a> {
             let first_port = self.nodes[node as usize].first_port;
             match port {
                 None => self.drop_frame(frame, Reason::Down),
-                Some(port) => self.offer_plain(out, start + frame.offset as u64, node, first_port + port as u32, &frame),
+                Some(port) => self.offer_plain(
+                    out,
+                    start + frame.offset as u64,
+                    node,
+                    first_port + port as u32,
+                    &frame,
+                ),
             }
             frames = &frames[passed + 1..];
         }
@@ -41,7 +63,13 @@ impl<'a> Shard<'a> {
     /// frames, and the output port of the frame that has to leave the loop; `None` if it has no
     /// next hop.
     #[inline(always)]
-    fn pass_eager<O: Outlet, const ROUTED: bool>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> (usize, Option<u16>) {
+    fn pass_eager<O: Outlet, const ROUTED: bool>(
+        &mut self,
+        out: &mut O,
+        start: u64,
+        node: u32,
+        frames: &[Frame],
+    ) -> (usize, Option<u16>) {
         let Shard { nodes, ports, extras, world, counters, .. } = self;
         let state = &mut nodes[node as usize];
         let row = world.routes(0).row(state.id);
@@ -52,7 +80,11 @@ impl<'a> Shard<'a> {
         for (number, frame) in frames.iter().enumerate() {
             debug_assert!(frame.is_traffic());
             let now = start + frame.offset as u64;
-            let port = if ROUTED { Some(frame.routed_port(bits)) } else { row.next_hop(frame.dst, frame.hash, seed) };
+            let port = if ROUTED {
+                Some(frame.routed_port(bits))
+            } else {
+                row.next_hop(frame.dst, frame.hash, seed)
+            };
             let Some(p) = port.and_then(|port| own.get_mut(port as usize)) else {
                 ended = (number, None);
                 break;

@@ -61,7 +61,8 @@ impl<'a> Shard<'a> {
             let pause = p.pause();
             // A pause that has just ended may have held a frame back. That frame starts at the end
             // of the pause, not when the transmitter became idle.
-            lane.held = pause.is_some_and(|pause| pause.holds_any(start)) || !lane.sending && lane.occupied != 0;
+            lane.held = pause.is_some_and(|pause| pause.holds_any(start))
+                || !lane.sending && lane.occupied != 0;
             lane.rare = lane.held || lane.clocked;
             lane.listed = lane.occupied != 0;
             if lane.listed {
@@ -74,7 +75,14 @@ impl<'a> Shard<'a> {
     /// Offers a frame to an open port of an exact node. `HELD`: a balancer has held the frame, and
     /// the unit is already charged with it.
     #[inline(never)]
-    pub(super) fn offer_exact<O: Outlet, const HELD: bool>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
+    pub(super) fn offer_exact<O: Outlet, const HELD: bool>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        mut frame: Frame,
+    ) {
         if !O::CLASSICAL {
             self.bring_up(out, now, node, port);
         }
@@ -83,14 +91,24 @@ impl<'a> Shard<'a> {
         let queue = lane.queue_of(&frame);
         let counts = lane.sending && !state.until_start && lane.sent.queue as usize == queue;
         let length = lane.length(queue, if counts { lane.sent.size as u64 } else { 0 });
-        let (managed, mut charge, mut taken) = (state.managed.is_some(), Charge::default(), Take::default());
+        let (managed, mut charge, mut taken) =
+            (state.managed.is_some(), Charge::default(), Take::default());
         if !HELD {
-            let verdict = state.buffer.admit(length, size, state.used, true).expect("exact figures settle it");
-            if !matches!(verdict, Verdict::Admit) && !self.passes(port, queue, &mut frame, verdict) {
+            let verdict = state
+                .buffer
+                .admit(length, size, state.used, true)
+                .expect("exact figures settle it");
+            if !matches!(verdict, Verdict::Admit) && !self.passes(port, queue, &mut frame, verdict)
+            {
                 return;
             }
             if managed {
-                charge = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
+                charge = self.charge_of(
+                    node,
+                    port,
+                    queue as u8,
+                    (frame.port, frame.priority(), frame.size),
+                );
                 match self.ask_managed(out, now, node, port, &frame, &charge) {
                     Ok(take) => taken = take,
                     Err(reason) => return self.drop_at(port, queue, frame, reason),
@@ -107,7 +125,9 @@ impl<'a> Shard<'a> {
                 return;
             }
         }
-        if O::CLASSICAL && self.lanes[port as usize].fills_ring(&self.ports[port as usize], &frame, now) {
+        if O::CLASSICAL
+            && self.lanes[port as usize].fills_ring(&self.ports[port as usize], &frame, now)
+        {
             return self.hold_back_open(out, now, node, port, frame);
         }
         let (mut hop, ports, lanes) = self.hop::<O, false>(out, node);
@@ -172,7 +192,8 @@ impl<'a> Shard<'a> {
     fn release_exact<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32, sent: Sent) {
         self.nodes[node as usize].used -= sent.size as u64;
         if self.nodes[node as usize].managed.is_some() {
-            let charge = self.charge_of(node, port, sent.queue, (sent.input, sent.class, sent.size));
+            let charge =
+                self.charge_of(node, port, sent.queue, (sent.input, sent.class, sent.size));
             self.release(out, at, node, &charge);
         }
     }
@@ -239,10 +260,22 @@ impl<'a> Shard<'a> {
     /// Forwards frames that arrive at the switch in one window, in order, until the switch has
     /// scheduled an event for itself in this window. Returns the number of forwarded frames.
     #[inline(never)]
-    pub(super) fn pass_exact<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
+    pub(super) fn pass_exact<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        start: u64,
+        node: u32,
+        frames: &[Frame],
+    ) -> usize {
         let world = self.world;
         let state = &self.nodes[node as usize];
-        let (first, ports, bits, seed, row) = (state.first_port, state.ports, world.route_bits, state.hash_seed, world.routes(0).row(state.id));
+        let (first, ports, bits, seed, row) = (
+            state.first_port,
+            state.ports,
+            world.route_bits,
+            state.hash_seed,
+            world.routes(0).row(state.id),
+        );
         let mut passed = 0;
         for frame in frames {
             if !frame.is_traffic() || out.has_pending_event() {
@@ -254,7 +287,13 @@ impl<'a> Shard<'a> {
             };
             let Some(port) = port.map(u32::from).filter(|port| *port < ports) else { break };
             passed += 1;
-            self.offer_exact::<O, false>(out, start + frame.offset as u64, node, first + port, Frame { hash, ..*frame });
+            self.offer_exact::<O, false>(
+                out,
+                start + frame.offset as u64,
+                node,
+                first + port,
+                Frame { hash, ..*frame },
+            );
         }
         if passed > 0 {
             self.last = self.last.max(start + frames[passed - 1].offset as u64);

@@ -12,7 +12,14 @@ pub struct Nothing<const CLASSICAL: bool>;
 
 impl<const C: bool> Outlet for Nothing<C> {
     const CLASSICAL: bool = C;
-    fn frame(&mut self, _: u64, _: u16, _: &crate::frame::Frame, _: crate::frame::Change, _: &mut super::Slab<crate::frame::Extra>) {
+    fn frame(
+        &mut self,
+        _: u64,
+        _: u16,
+        _: &crate::frame::Frame,
+        _: crate::frame::Change,
+        _: &mut super::Slab<crate::frame::Extra>,
+    ) {
         unreachable!("everything up to the end has been started")
     }
     fn pause(&mut self, _: u64, _: u16, _: crate::frame::Frame) {
@@ -26,11 +33,18 @@ impl<'a> Shard<'a> {
     /// Ends the run at `end`, after the events of that instant. Returns the records, and what each
     /// port of this shard has sent, with the port's global direction `2 * link + reverse`. Frames
     /// that still wait in queues count as in flight; the engine adds the frames in its logs.
-    pub fn finish<const CLASSICAL: bool>(&mut self, end: u64) -> (Harvest, Vec<(usize, LinkRecord)>) {
+    pub fn finish<const CLASSICAL: bool>(
+        &mut self,
+        end: u64,
+    ) -> (Harvest, Vec<(usize, LinkRecord)>) {
         let mut links = Vec::with_capacity(self.ports.len());
         for node in 0..self.nodes.len() as u32 {
             self.close(&mut Nothing::<CLASSICAL>, end, node);
-            let (id, first, ports) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
+            let (id, first, ports) = (
+                self.nodes[node as usize].id,
+                self.nodes[node as usize].first_port,
+                self.nodes[node as usize].ports,
+            );
             for number in 0..ports {
                 let port = first + number;
                 self.release_departed(&mut Nothing::<CLASSICAL>, end, node, port);
@@ -40,13 +54,25 @@ impl<'a> Shard<'a> {
                 let p = &self.ports[port as usize];
                 let (frames, bytes, busy) = p.ended(end);
                 let info = self.world.ports.of(id)[number as usize];
-                links.push((2 * info.link as usize + info.reverse as usize, LinkRecord { frames, bytes, busy }));
-                let watch = self.ports[port as usize].automaton.as_mut().and_then(|a| a.watch.take());
+                links.push((
+                    2 * info.link as usize + info.reverse as usize,
+                    LinkRecord { frames, bytes, busy },
+                ));
+                let watch =
+                    self.ports[port as usize].automaton.as_mut().and_then(|a| a.watch.take());
                 if let Some(watch) = watch {
                     let gaps = watch.gaps.into_iter().flat_map(|gaps| gaps.of);
-                    self.harvest.gaps.extend(gaps.map(|((flow, subflow), gap)| GapRecord { node: id, port: number, flow, subflow, gap }));
+                    self.harvest.gaps.extend(gaps.map(|((flow, subflow), gap)| GapRecord {
+                        node: id,
+                        port: number,
+                        flow,
+                        subflow,
+                        gap,
+                    }));
                     let waits = watch.waits.into_iter().flat_map(|waits| waits.of);
-                    self.harvest.waits_behind.extend(waits.map(|((flow, behind), wait)| WaitRecord { flow, node: id, port: number, behind, wait }));
+                    self.harvest.waits_behind.extend(waits.map(|((flow, behind), wait)| {
+                        WaitRecord { flow, node: id, port: number, behind, wait }
+                    }));
                 }
                 if let Some(a) = &self.ports[port as usize].automaton {
                     for frame in a.frames() {
@@ -59,7 +85,8 @@ impl<'a> Shard<'a> {
         if self.world.plan.run.stall.is_some() {
             (0..self.nodes.len() as u32).for_each(|node| self.note_stuck(end, node));
         }
-        self.harvest.memory_faults = (0..self.nodes.len() as u32).filter_map(|node| self.memory_fault(node)).collect();
+        self.harvest.memory_faults =
+            (0..self.nodes.len() as u32).filter_map(|node| self.memory_fault(node)).collect();
         for balanced in self.nodes.iter().filter_map(|node| node.balanced.as_ref()) {
             let (packets, bytes) = balanced.held();
             self.counters.in_flight_packets += packets;
@@ -76,7 +103,10 @@ impl<'a> Shard<'a> {
         let flows = self.sending.len().max(self.receiving.len());
         for flow in 0..flows as FlowId {
             let slot = self.sending.get(flow as usize).copied().unwrap_or(NOT_YET);
-            if slot != NOT_YET && slot != OVER && self.world.place[self.world.flow(flow).src as usize].shard == self.index {
+            if slot != NOT_YET
+                && slot != OVER
+                && self.world.place[self.world.flow(flow).src as usize].shard == self.index
+            {
                 let record = self.unfinished(flow, slot);
                 record.into_iter().for_each(|record| self.harvest.leave(record));
             }
@@ -86,8 +116,13 @@ impl<'a> Shard<'a> {
                 self.harvest.received.push(record);
             }
         }
-        self.harvest.tasks = self.applications.take().map(|runtime| runtime.agenda.tasks).unwrap_or_default();
-        self.harvest.paths = self.path_counts.drain().map(|((flow, subflow, path), (frames, bytes))| (flow, subflow, path, frames, bytes)).collect();
+        self.harvest.tasks =
+            self.applications.take().map(|runtime| runtime.agenda.tasks).unwrap_or_default();
+        self.harvest.paths = self
+            .path_counts
+            .drain()
+            .map(|((flow, subflow, path), (frames, bytes))| (flow, subflow, path, frames, bytes))
+            .collect();
         (std::mem::take(&mut self.harvest), links)
     }
 }
@@ -98,19 +133,29 @@ impl Shard<'_> {
     fn memory_fault(&self, node: u32) -> Option<MemoryFault> {
         let state = &self.nodes[node as usize];
         let mmu = state.managed.as_ref().map(|managed| &managed.mmu);
-        let size_of = |size: u16, class: u8| mmu.map_or(size as u64, |mmu| mmu.size_of(size as u64, class));
+        let size_of =
+            |size: u16, class: u8| mmu.map_or(size as u64, |mmu| mmu.size_of(size as u64, class));
         let of_frame = |frame: &Frame| size_of(frame.size, frame.priority());
         let of_port = |port: &Port| match &port.automaton {
             None => port.plain_bytes(),
             Some(a) => {
                 // Frames in a device queue have left the buffer.
-                let device: u64 = a.discipline.iter().flat_map(|d| &d.device).map(|(waiting, _)| of_frame(&waiting.frame)).sum();
-                let sending = a.sending.filter(|sent| sent.queue != PAUSE_QUEUE && !state.until_start);
-                a.frames().map(of_frame).sum::<u64>() - device + sending.map_or(0, |sent| size_of(sent.size, sent.class))
+                let device: u64 = a
+                    .discipline
+                    .iter()
+                    .flat_map(|d| &d.device)
+                    .map(|(waiting, _)| of_frame(&waiting.frame))
+                    .sum();
+                let sending =
+                    a.sending.filter(|sent| sent.queue != PAUSE_QUEUE && !state.until_start);
+                a.frames().map(of_frame).sum::<u64>() - device
+                    + sending.map_or(0, |sent| size_of(sent.size, sent.class))
             }
         };
-        let ports = &self.ports[state.first_port as usize..(state.first_port + state.ports) as usize];
-        let reordering: u64 = state.balanced.iter().flat_map(|balanced| balanced.charged()).map(of_frame).sum();
+        let ports =
+            &self.ports[state.first_port as usize..(state.first_port + state.ports) as usize];
+        let reordering: u64 =
+            state.balanced.iter().flat_map(|balanced| balanced.charged()).map(of_frame).sum();
         let held = ports.iter().map(of_port).sum::<u64>() + reordering;
         let used = mmu.map_or(state.used, |mmu| mmu.used());
         (used != held).then_some(MemoryFault { node: state.id, used, held })
@@ -120,5 +165,10 @@ impl Shard<'_> {
 /// Returns the round-trip times that a sender has measured, if they are recorded.
 pub fn round_trips(s: &Sender, subflow: usize) -> Option<RoundTripRecord> {
     let measured = *s.round_trips.as_deref()?;
-    Some(RoundTripRecord { flow: s.flow, subflow: subflow as u8, measured, smoothed: s.smoothed_round_trip() })
+    Some(RoundTripRecord {
+        flow: s.flow,
+        subflow: subflow as u8,
+        measured,
+        smoothed: s.smoothed_round_trip(),
+    })
 }

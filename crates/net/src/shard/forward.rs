@@ -19,7 +19,10 @@ impl<'a> Shard<'a> {
     pub fn arrive<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: &Frame) {
         let state = &mut self.nodes[node as usize];
         self.last = self.last.max(now);
-        if state.watched && !(self.passes_link(now, node, *frame) && self.passes_processor(out, now, node, *frame)) {
+        if state.watched
+            && !(self.passes_link(now, node, *frame)
+                && self.passes_processor(out, now, node, *frame))
+        {
             return;
         }
         self.arrived(out, now, node, frame);
@@ -40,13 +43,25 @@ impl<'a> Shard<'a> {
             return;
         }
         if state.needs_slow_path {
-            return if state.balanced.is_some() { self.arrive_balanced(out, now, node, frame) } else { self.arrive_rated(out, now, node, *frame) };
+            return if state.balanced.is_some() {
+                self.arrive_balanced(out, now, node, frame)
+            } else {
+                self.arrive_rated(out, now, node, *frame)
+            };
         }
         let bits = self.world.route_bits;
         if bits != 0 {
-            return self.forward(out, now, node, frame.routed_port(bits), &mut Frame { hash: frame.hash >> bits, ..*frame });
+            return self.forward(
+                out,
+                now,
+                node,
+                frame.routed_port(bits),
+                &mut Frame { hash: frame.hash >> bits, ..*frame },
+            );
         }
-        let Some(port) = self.world.routes(now).next_hop(state.id, frame.dst, frame.hash, state.hash_seed) else {
+        let Some(port) =
+            self.world.routes(now).next_hop(state.id, frame.dst, frame.hash, state.hash_seed)
+        else {
             return self.drop_frame(*frame, Reason::Down);
         };
         self.forward(out, now, node, port, &mut frame.clone());
@@ -73,7 +88,12 @@ impl<'a> Shard<'a> {
         let header = self.nodes[node as usize].header;
         let input = &mut self.ports[frame.port as usize];
         if let Some(fault) = self.faults.get_mut(&frame.port) {
-            match fault.fate(now, frame.size, input.arrival(frame.size.min(header)), input.arrival(frame.size)) {
+            match fault.fate(
+                now,
+                frame.size,
+                input.arrival(frame.size.min(header)),
+                input.arrival(frame.size),
+            ) {
                 Fate::Delivered => {}
                 Fate::Lost => {
                     self.drop_frame(frame, Reason::Loss);
@@ -128,7 +148,14 @@ impl<'a> Shard<'a> {
     /// Takes a frame for a plain port beyond the limits of the fast path: the buffer and marking judge it
     /// by the exact occupancy of the port.
     #[inline(never)]
-    pub(super) fn offer_plain<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
+    pub(super) fn offer_plain<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        frame: &Frame,
+    ) {
         let mut frame = *frame;
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         let size = frame.size as u64;
@@ -154,7 +181,8 @@ impl<'a> Shard<'a> {
     fn append<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
         let p = &mut self.ports[port as usize];
         self.nodes[node as usize].used += frame.size as u64;
-        let (start, time) = if p.is_late() { p.append_late(now, frame) } else { p.append(now, frame.size) };
+        let (start, time) =
+            if p.is_late() { p.append_late(now, frame) } else { p.append(now, frame.size) };
         send(out, &mut self.extras, p, start, time, frame, frame.to(p.peer_port));
     }
 
@@ -162,7 +190,15 @@ impl<'a> Shard<'a> {
     /// ports to `now`, so that the memory in use is exact, and asks the buffer again.
     #[cold]
     #[inline(never)]
-    fn admit_exactly<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, queue: usize, size: u64) -> Verdict {
+    fn admit_exactly<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        queue: usize,
+        size: u64,
+    ) -> Verdict {
         self.release_all(out, now, node);
         let length = self.ports[port as usize].length(queue);
         self.nodes[node as usize].admit(queue, length, size, true).expect("exact figures settle it")
@@ -170,7 +206,8 @@ impl<'a> Shard<'a> {
 
     /// Advances all ports of a node to `now`.
     pub(super) fn release_all<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
-        let (first, ports) = (self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
+        let (first, ports) =
+            (self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
         (first..first + ports).for_each(|port| self.release_departed(out, now, node, port));
     }
 
@@ -188,14 +225,28 @@ impl<'a> Shard<'a> {
     /// Offers a frame to a port that is an automaton. Out of line, so that automata do not slow
     /// down plain ports.
     #[inline(never)]
-    pub(super) fn offer_long<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
+    pub(super) fn offer_long<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        frame: &Frame,
+    ) {
         self.join::<O, false>(out, now, node, port, *frame);
     }
 
     /// Offers a frame that a balancer has held to its output port. The frame is already charged to
     /// the memory, so that it needs no admission.
     #[inline(never)]
-    pub(super) fn join_held<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
+    pub(super) fn join_held<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        frame: Frame,
+    ) {
         if self.ports[port as usize].open {
             if !self.is_exact(node) {
                 if self.join_open(out, now, node, port, &frame) {
@@ -212,7 +263,14 @@ impl<'a> Shard<'a> {
     /// Lets a frame join its queue if admission and marking allow it. `HELD`: memory is already
     /// reserved for the frame.
     #[inline(always)]
-    fn join<O: Outlet, const HELD: bool>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame) {
+    fn join<O: Outlet, const HELD: bool>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        mut frame: Frame,
+    ) {
         if !O::CLASSICAL {
             let late = self.nodes[node as usize].arrivals_first as u64;
             self.bring_up(out, now.saturating_sub(late), node, port);
@@ -229,13 +287,23 @@ impl<'a> Shard<'a> {
         // than the input. Otherwise the node stores the whole frame first.
         let ready = if state.header < frame.size {
             let input = &self.ports[frame.port as usize];
-            if idle && p.rate <= input.incoming { now } else { now + input.arrival(frame.size) - input.arrival(state.header) }
+            if idle && p.rate <= input.incoming {
+                now
+            } else {
+                now + input.arrival(frame.size) - input.arrival(state.header)
+            }
         } else {
             now
         };
-        let verdict = match if HELD { Some(Verdict::Admit) } else { state.admit(queue, length, size, O::CLASSICAL) } {
+        let verdict = match if HELD {
+            Some(Verdict::Admit)
+        } else {
+            state.admit(queue, length, size, O::CLASSICAL)
+        } {
             Some(verdict) => verdict,
-            None if state.buffer.is_voq() => return self.queue_voq(out, now, node, port, frame, ready),
+            None if state.buffer.is_voq() => {
+                return self.queue_voq(out, now, node, port, frame, ready);
+            }
             None => self.admit_exactly(out, now, node, port, queue, size),
         };
         if !self.passes(port, queue, &mut frame, verdict) {
@@ -244,7 +312,8 @@ impl<'a> Shard<'a> {
         let managed = self.nodes[node as usize].managed.is_some() && !HELD;
         let (mut charge, mut taken) = (Charge::default(), Take::default());
         if managed {
-            charge = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
+            charge =
+                self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
             match self.ask_managed(out, now, node, port, &frame, &charge) {
                 Ok(take) => taken = take,
                 Err(reason) => return self.drop_at(port, queue, frame, reason),
@@ -258,7 +327,15 @@ impl<'a> Shard<'a> {
         if !self.passes(port, queue, &mut frame, verdict) {
             return;
         }
-        self.enter::<O, HELD>(out, now, node, port, queue, Waiting { frame, ready, clock: 0 }, (managed.then_some((charge, taken)), None));
+        self.enter::<O, HELD>(
+            out,
+            now,
+            node,
+            port,
+            queue,
+            Waiting { frame, ready, clock: 0 },
+            (managed.then_some((charge, taken)), None),
+        );
     }
 
     /// Lets an admitted frame join its queue. `account`: the charge to the memory management unit,
@@ -281,7 +358,8 @@ impl<'a> Shard<'a> {
         // An idle transmitter implies empty queues, unless pauses or missing credits block them.
         let idle = a.sending.is_none();
         if a.discipline.is_some() {
-            return self.offer_disciplined::<O, HELD>(out, now, node, port, queue, waiting, account);
+            return self
+                .offer_disciplined::<O, HELD>(out, now, node, port, queue, waiting, account);
         }
         if let Some(qdisc) = &a.qdisc
             && qdisc.takes(p.queued)
@@ -382,14 +460,22 @@ impl<'a> Shard<'a> {
     /// for open ports of exact nodes.
     pub(super) fn is_sending(&self, port: u32) -> bool {
         let p = &self.ports[port as usize];
-        if p.open { self.lanes[port as usize].sending } else { p.automaton.as_ref().expect("not plain").sending.is_some() }
+        if p.open {
+            self.lanes[port as usize].sending
+        } else {
+            p.automaton.as_ref().expect("not plain").sending.is_some()
+        }
     }
 
     /// Returns the time in ps at which the port next ends a transmission, or starts one without a
     /// new arrival; `u64::MAX` for never. For automata, and for open ports of exact nodes.
     #[inline(always)]
     pub(super) fn next_step(&self, port: u32) -> u64 {
-        if self.ports[port as usize].open { self.next_exact(port) } else { self.ports[port as usize].next_action() }
+        if self.ports[port as usize].open {
+            self.next_exact(port)
+        } else {
+            self.ports[port as usize].next_action()
+        }
     }
 
     /// Ends the transmission that ends at `at`, if there is one, and starts the next. For automata,
@@ -477,7 +563,15 @@ impl<'a> Shard<'a> {
     /// Automaton: starts the transmission of a frame of `queue` at `at`, when the transmitter is
     /// idle. Returns `false` if marking drops the frame instead.
     #[inline(always)]
-    pub(super) fn transmit<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32, queue: usize, waiting: Waiting) -> bool {
+    pub(super) fn transmit<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        at: u64,
+        node: u32,
+        port: u32,
+        queue: usize,
+        waiting: Waiting,
+    ) -> bool {
         let Waiting { mut frame, ready, clock } = waiting;
         let explains = self.world.plan.record.explain;
         let bytes = frame.size as u64;
@@ -494,7 +588,12 @@ impl<'a> Shard<'a> {
                 a.unsent(queue, bytes);
                 self.leave(node, port, queue, bytes);
                 if self.nodes[node as usize].managed.is_some() {
-                    let charge = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
+                    let charge = self.charge_of(
+                        node,
+                        port,
+                        queue as u8,
+                        (frame.port, frame.priority(), frame.size),
+                    );
                     self.release(out, at, node, &charge);
                 }
             }
@@ -519,12 +618,17 @@ impl<'a> Shard<'a> {
                 frame = carry_pause(&mut self.extras, frame, paused);
             }
         }
-        let (departure, late, input) = (p.depart(at, queue, Waiting { frame, ready, clock }), state.arrivals_first as u64, frame.port);
+        let (departure, late, input) = (
+            p.depart(at, queue, Waiting { frame, ready, clock }),
+            state.arrivals_first as u64,
+            frame.port,
+        );
         let (managed, until_start) = (state.managed.is_some(), state.until_start);
         self.carry_out(out, port, frame, departure, late);
         if managed {
             if until_start {
-                let charge = self.charge_of(node, port, queue as u8, (input, frame.priority(), frame.size));
+                let charge =
+                    self.charge_of(node, port, queue as u8, (input, frame.priority(), frame.size));
                 self.release(out, at, node, &charge);
             }
             if !O::CLASSICAL {
@@ -536,7 +640,14 @@ impl<'a> Shard<'a> {
 
     /// Sends a departing frame to the peer, and records the departure if that is requested.
     #[inline(always)]
-    pub(super) fn carry_out<O: Outlet>(&mut self, out: &mut O, port: u32, frame: Frame, departure: Departure, late: u64) {
+    pub(super) fn carry_out<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        port: u32,
+        frame: Frame,
+        departure: Departure,
+        late: u64,
+    ) {
         if let Some(capture) = departure.capture {
             self.capture(capture, departure.start, frame);
         }
@@ -548,7 +659,13 @@ impl<'a> Shard<'a> {
             // arrivals come first, the end of the transmission is processed 1 ps later.
             out.sent(departure.ends + late, port);
         }
-        out.frame(departure.arrives, departure.peer_shard, &frame, frame.to(departure.peer_port), &mut self.extras);
+        out.frame(
+            departure.arrives,
+            departure.peer_shard,
+            &frame,
+            frame.to(departure.peer_port),
+            &mut self.extras,
+        );
     }
 
     /// Window engine: ends a window of a node, after the node's events. Starts all transmissions
@@ -616,11 +733,20 @@ impl<'a> Shard<'a> {
 /// Appends in-band telemetry of the departing port to RDMA data that carries telemetry.
 #[cold]
 #[inline(never)]
-pub(super) fn stamp(extra: &mut Extra, frame: &Frame, p: &Port, (at, beside): (u64, u64), rates: &[u64]) {
+pub(super) fn stamp(
+    extra: &mut Extra,
+    frame: &Frame,
+    p: &Port,
+    (at, beside): (u64, u64),
+    rates: &[u64],
+) {
     if frame.kind() == Frame::RDMA_DATA
         && let Some(telemetry) = &mut extra.telemetry
     {
-        telemetry.push(Reading { time: at, bytes: p.bytes, queue: p.queued - beside, rate: p.rate }, rates);
+        telemetry.push(
+            Reading { time: at, bytes: p.bytes, queue: p.queued - beside, rate: p.rate },
+            rates,
+        );
     }
 }
 

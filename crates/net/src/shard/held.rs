@@ -14,7 +14,14 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     /// which a discipline holds frames. No transmission was due before `from`.
     #[cold]
     #[inline(never)]
-    pub(super) fn advance_rarely(&mut self, p: &mut Port, lane: &mut Lane, port: u32, from: u64, now: u64) {
+    pub(super) fn advance_rarely(
+        &mut self,
+        p: &mut Port,
+        lane: &mut Lane,
+        port: u32,
+        from: u64,
+        now: u64,
+    ) {
         while p.free_at <= now {
             if lane.backlog {
                 self.fill_ring(p, lane, port, p.free_at.max(from));
@@ -22,7 +29,8 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
             if lane.occupied == 0 {
                 break;
             }
-            let at = if lane.held { next_start(&self.store.arena, p, lane) } else { p.free_at }.max(from);
+            let at = if lane.held { next_start(&self.store.arena, p, lane) } else { p.free_at }
+                .max(from);
             if at > now {
                 break;
             }
@@ -35,7 +43,12 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     /// Moves frames from the host's queueing discipline to the ring of the card while the ring has
     /// space.
     pub(super) fn fill_ring(&mut self, p: &mut Port, lane: &mut Lane, port: u32, at: u64) {
-        let discipline = |p: &mut Port| p.automaton.as_mut().and_then(|a| a.qdisc.take()).expect("a discipline that holds frames");
+        let discipline = |p: &mut Port| {
+            p.automaton
+                .as_mut()
+                .and_then(|a| a.qdisc.take())
+                .expect("a discipline that holds frames")
+        };
         let mut qdisc = discipline(p);
         while qdisc.may_give(lane.ring(p, at) + qdisc.bytes())
             && let Some((Waiting { mut frame, clock, .. }, verdict)) = qdisc.pull(at)
@@ -70,7 +83,15 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     /// frame at once if its own class is not paused.
     #[cold]
     #[inline(never)]
-    pub(super) fn wait_rarely(&mut self, p: &mut Port, lane: &mut Lane, port: u32, now: u64, queue: usize, class: u8) {
+    pub(super) fn wait_rarely(
+        &mut self,
+        p: &mut Port,
+        lane: &mut Lane,
+        port: u32,
+        now: u64,
+        queue: usize,
+        class: u8,
+    ) {
         self.note_clock(p, lane, now, queue, class);
         if lane.held {
             self.advance_rarely(p, lane, port, now, now);

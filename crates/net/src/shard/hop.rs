@@ -48,14 +48,27 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
             return self.advance_rarely(p, lane, port, 0, now);
         }
         while p.free_at <= now && lane.occupied != 0 {
-            self.start_first::<false>(p, lane, port, 7 - lane.occupied.leading_zeros() as usize, p.free_at);
+            self.start_first::<false>(
+                p,
+                lane,
+                port,
+                7 - lane.occupied.leading_zeros() as usize,
+                p.free_at,
+            );
         }
     }
 
     /// Starts the first frame of this queue at `at`, when the transmitter is idle. Returns the
     /// frame, and `false` if marking has dropped it. `RARE`: the port may have pause clocks.
     #[inline(always)]
-    pub(super) fn start_first<const RARE: bool>(&mut self, p: &mut Port, lane: &mut Lane, port: u32, queue: usize, at: u64) -> (Sent, bool) {
+    pub(super) fn start_first<const RARE: bool>(
+        &mut self,
+        p: &mut Port,
+        lane: &mut Lane,
+        port: u32,
+        queue: usize,
+        at: u64,
+    ) -> (Sent, bool) {
         let q = &mut lane.queues[queue];
         let clock = if RARE && lane.clocked { self.store.arena.clock(&q.chain) } else { 0 };
         let (mut frame, empty) = self.store.arena.pop(&mut q.chain);
@@ -82,13 +95,25 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     /// suffice to judge the frame, which the port then has not accepted.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    pub(super) fn offer(&mut self, p: &mut Port, lane: &mut Lane, port: u32, now: u64, frame: &Frame, hash: u32, used: Option<u64>) -> bool {
+    pub(super) fn offer(
+        &mut self,
+        p: &mut Port,
+        lane: &mut Lane,
+        port: u32,
+        now: u64,
+        frame: &Frame,
+        hash: u32,
+        used: Option<u64>,
+    ) -> bool {
         self.advance(p, lane, port, now);
         let class = frame.priority();
         let queue = lane.queue_of(frame);
         let limits = self.state.memory.limits_of(class);
         let mut flags = frame.flags;
-        if lane.queues[queue].waits.bytes() + frame.size as u32 > limits.queue || self.exceeds(limits, frame) || used.is_some() {
+        if lane.queues[queue].waits.bytes() + frame.size as u32 > limits.queue
+            || self.exceeds(limits, frame)
+            || used.is_some()
+        {
             match self.judge_closer(p, lane, port, queue, now, frame, used) {
                 Closer::Goes(marked) => flags = marked,
                 Closer::Dropped => return true,
@@ -107,7 +132,16 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     /// Starts the transmission of a frame at `at`, when the transmitter is idle.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    pub(super) fn start(&mut self, p: &mut Port, lane: &mut Lane, port: u32, at: u64, queue: usize, frame: &Frame, change: Change) {
+    pub(super) fn start(
+        &mut self,
+        p: &mut Port,
+        lane: &mut Lane,
+        port: u32,
+        at: u64,
+        queue: usize,
+        frame: &Frame,
+        change: Change,
+    ) {
         let (at, time) = p.begin(at, frame);
         p.count_sent(frame.size, time);
         lane.sent = Sent::of(frame, queue as u8);
@@ -119,7 +153,15 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     }
 
     #[inline(always)]
-    pub(super) fn wait(&mut self, p: &mut Port, lane: &mut Lane, port: u32, now: u64, queue: usize, frame: Frame) {
+    pub(super) fn wait(
+        &mut self,
+        p: &mut Port,
+        lane: &mut Lane,
+        port: u32,
+        now: u64,
+        queue: usize,
+        frame: Frame,
+    ) {
         self.push(p, lane, port, queue, frame);
         if lane.rare {
             self.wait_rarely(p, lane, port, now, queue, frame.priority());
@@ -128,7 +170,14 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
 
     /// Appends a frame to its queue.
     #[inline(always)]
-    pub(super) fn push(&mut self, p: &mut Port, lane: &mut Lane, port: u32, queue: usize, frame: Frame) {
+    pub(super) fn push(
+        &mut self,
+        p: &mut Port,
+        lane: &mut Lane,
+        port: u32,
+        queue: usize,
+        frame: Frame,
+    ) {
         let (bit, q) = (1 << queue, &mut lane.queues[queue]);
         q.waits.add(frame.size);
         p.queued += frame.size as u64;
@@ -145,7 +194,9 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     #[inline(always)]
     fn exceeds(&self, limits: &Limits, frame: &Frame) -> bool {
         let cost = frame.size as u32 + self.state.memory.overhead;
-        COUNTS && (self.state.memory.used + cost as u64 > limits.used || self.state.memory.groups[self.state.group_of(frame)] + cost > limits.group)
+        COUNTS
+            && (self.state.memory.used + cost as u64 > limits.used
+                || self.state.memory.groups[self.state.group_of(frame)] + cost > limits.group)
     }
 
     #[inline(always)]
@@ -173,18 +224,35 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     #[cold]
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
-    fn judge_closer(&mut self, p: &mut Port, lane: &Lane, port: u32, queue: usize, now: u64, frame: &Frame, used: Option<u64>) -> Closer {
+    fn judge_closer(
+        &mut self,
+        p: &mut Port,
+        lane: &Lane,
+        port: u32,
+        queue: usize,
+        now: u64,
+        frame: &Frame,
+        used: Option<u64>,
+    ) -> Closer {
         let limits = self.state.memory.limits_of(frame.priority());
         let waits = lane.queues[queue].waits.bytes();
-        if used.is_none() && (self.exceeds(limits, frame) || waits + frame.size as u32 > limits.memory) || waits > Limits::MOST {
+        if used.is_none()
+            && (self.exceeds(limits, frame) || waits + frame.size as u32 > limits.memory)
+            || waits > Limits::MOST
+        {
             return Closer::Unknown;
         }
         if lane.fills_ring(p, frame, now) {
             return Closer::Unknown;
         }
-        let sending = if self.state.until_start { 0 } else { lane.in_transmission(p, Some(queue), now) };
+        let sending =
+            if self.state.until_start { 0 } else { lane.in_transmission(p, Some(queue), now) };
         let length = lane.length(queue, sending);
-        let mut verdict = self.state.buffer.admit(length, frame.size as u64, used.unwrap_or(0), true).expect("exact figures settle it");
+        let mut verdict = self
+            .state
+            .buffer
+            .admit(length, frame.size as u64, used.unwrap_or(0), true)
+            .expect("exact figures settle it");
         if matches!(verdict, Verdict::Admit) {
             verdict = mark_at_arrival(self.state.marking.as_ref(), now, length, p, queue, frame);
         }
@@ -205,11 +273,21 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     /// the flags of the frame, or `None` if it is dropped.
     #[cold]
     #[inline(never)]
-    fn judge_start(&mut self, p: &mut Port, port: u32, queue: usize, behind: Length, frame: &Frame) -> Option<u16> {
-        let red = self.state.marking.as_ref().expect("where there is no marking everything is quiet");
+    fn judge_start(
+        &mut self,
+        p: &mut Port,
+        port: u32,
+        queue: usize,
+        behind: Length,
+        frame: &Frame,
+    ) -> Option<u16> {
+        let red =
+            self.state.marking.as_ref().expect("where there is no marking everything is quiet");
         let a = p.automaton.as_deref_mut().expect("not plain");
-        let behind = red.length(QueueView { bytes: behind.bytes() as u64, frames: behind.frames() });
-        match mark_at_start(red, &mut a.queues[queue], &mut p.stream, behind, frame.has(Frame::ECT)) {
+        let behind =
+            red.length(QueueView { bytes: behind.bytes() as u64, frames: behind.frames() });
+        match mark_at_start(red, &mut a.queues[queue], &mut p.stream, behind, frame.has(Frame::ECT))
+        {
             Verdict::Mark => Some(frame.flags | self.store.mark()),
             Verdict::Drop(reason) => {
                 self.store.lose(Lost { port, queue: queue as u8, frame: *frame, reason });

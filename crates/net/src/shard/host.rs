@@ -55,7 +55,11 @@ impl Shard<'_> {
         let with_return = self.world.ends_with_ack(shape);
         let idle = idle(self.world, now, flow, shape, with_return);
         let hash = self.world.route_of(self.world.flow_hash(flow, false), flow.src, flow.dst);
-        self.start_transport(out, now, Opening { id, node, hash, idle, deadline: flow.deadline.map(|span| now + span.0) });
+        self.start_transport(
+            out,
+            now,
+            Opening { id, node, hash, idle, deadline: flow.deadline.map(|span| now + span.0) },
+        );
     }
 
     /// Notes that a flow's sending half is in `slot` of its transport.
@@ -103,13 +107,22 @@ impl Shard<'_> {
     /// Sends a frame from a host by this port. Returns the estimated departure as [`Self::send`]
     /// does.
     #[inline(always)]
-    pub fn send_by<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) -> u64 {
+    pub fn send_by<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        frame: Frame,
+    ) -> u64 {
         if self.cleared.is_empty() {
             self.offer(out, now, node, port, &frame);
             return 0;
         }
         let drops = |a: &Automaton| a.discipline.is_some() || a.is_held_back();
-        if self.nodes[node as usize].marks_at_start || self.ports[port as usize].automaton.as_deref().is_some_and(drops) {
+        if self.nodes[node as usize].marks_at_start
+            || self.ports[port as usize].automaton.as_deref().is_some_and(drops)
+        {
             // Advance the port first: an earlier frame that is dropped at the start of its
             // transmission must not be taken for this one.
             self.release_departed(out, now, node, port);
@@ -125,8 +138,13 @@ impl Shard<'_> {
         self.cleared[port as usize] = until;
         let until = match p.qdisc().filter(|qdisc| qdisc.holds()) {
             Some(qdisc) => {
-                let queued = if p.open { self.lanes[port as usize].ring(p, now) + qdisc.bytes() } else { p.queued };
-                now + qdisc.bytes_before(queued, &frame, self.hash_at_host(node, &frame)) * pitch / frame.size as u64
+                let queued = if p.open {
+                    self.lanes[port as usize].ring(p, now) + qdisc.bytes()
+                } else {
+                    p.queued
+                };
+                now + qdisc.bytes_before(queued, &frame, self.hash_at_host(node, &frame)) * pitch
+                    / frame.size as u64
             }
             None => until,
         };
@@ -165,7 +183,9 @@ impl Shard<'_> {
 
     pub fn arm_next_start<O: Outlet>(&mut self, out: &mut O, node: u32) {
         if let Some(flow) = self.starts[node as usize].pop() {
-            let crate::spec::Start::At(at) = self.world.plan.flows[flow as usize].start else { unreachable!("only timed starts are listed") };
+            let crate::spec::Start::At(at) = self.world.plan.flows[flow as usize].start else {
+                unreachable!("only timed starts are listed")
+            };
             let mut event = self.event(node, flow, Event::Start);
             event.aux = Event::BY_TIME;
             out.event(at.0, event);
@@ -182,7 +202,9 @@ impl Shard<'_> {
                 self.stops[source.local as usize].push(id as FlowId);
             }
         }
-        self.stops.iter_mut().for_each(|list| list.sort_by_key(|&id| std::cmp::Reverse((flows[id as usize].stop, id))));
+        self.stops.iter_mut().for_each(|list| {
+            list.sort_by_key(|&id| std::cmp::Reverse((flows[id as usize].stop, id)))
+        });
     }
 
     pub(super) fn arm_stops<O: Outlet>(&mut self, out: &mut O) {
@@ -219,9 +241,19 @@ impl Shard<'_> {
     #[cold]
     fn finish_local<O: Outlet>(&mut self, out: &mut O, now: u64, id: FlowId) {
         let frames = self.world.shape(self.world.flow(id)).count;
-        let nothing_sent = SentRecord { finish: Some(now), ..SentRecord::new(id, now, Idle::default()) };
+        let nothing_sent =
+            SentRecord { finish: Some(now), ..SentRecord::new(id, now, Idle::default()) };
         self.harvest.leave(nothing_sent);
-        self.harvest.received.push(ReceivedRecord { flow: id, finish: Some(now), frames, has_last: true, marked: 0, reordered: 0, paused: 0, last: now });
+        self.harvest.received.push(ReceivedRecord {
+            flow: id,
+            finish: Some(now),
+            frames,
+            has_last: true,
+            marked: 0,
+            reordered: 0,
+            paused: 0,
+            last: now,
+        });
         set_slot(&mut self.sending, id, OVER);
         self.live -= 1;
         self.flows_done += 1;
@@ -232,7 +264,9 @@ impl Shard<'_> {
     /// informs the applications, or starts the flows that wait for this one.
     pub fn flow_received<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId, read: u64) {
         let plan = self.world.plan;
-        let Some(planned) = plan.flows.get(flow as usize) else { return self.tell_received(out, now, flow, read) };
+        let Some(planned) = plan.flows.get(flow as usize) else {
+            return self.tell_received(out, now, flow, read);
+        };
         let Some(group) = planned.group else { return };
         let g = self.groups.get_mut(&group).expect("groups live where their flows end");
         g.left -= 1;
@@ -241,7 +275,9 @@ impl Shard<'_> {
         }
         for flow in std::mem::take(&mut g.starts) {
             let spec = &plan.flows[flow as usize];
-            let crate::spec::Start::After { delay, .. } = spec.start else { unreachable!("listed as a follower") };
+            let crate::spec::Start::After { delay, .. } = spec.start else {
+                unreachable!("listed as a follower")
+            };
             let place = self.world.place[spec.src as usize];
             let event = Frame {
                 port: self.world.shard_ports[place.shard as usize] + place.local,

@@ -140,7 +140,9 @@ impl Lane {
 
     /// Calls `see` for each waiting frame, with its queue.
     pub fn each(&self, arena: &Arena, mut see: impl FnMut(u8, &Frame)) {
-        for (queue, q) in self.queues.iter().enumerate().filter(|(queue, _)| self.occupied >> queue & 1 != 0) {
+        for (queue, q) in
+            self.queues.iter().enumerate().filter(|(queue, _)| self.occupied >> queue & 1 != 0)
+        {
             arena.each(&q.chain, |frame| see(queue as u8, frame));
         }
     }
@@ -152,7 +154,8 @@ impl Lane {
             return (self.occupied != 0).then(|| 7 - self.occupied.leading_zeros() as usize);
         }
         let pause = p.pause().expect("a port that has been paused");
-        let free = |queue: usize| pause.until(arena.first(&self.queues[queue].chain).priority()) <= at;
+        let free =
+            |queue: usize| pause.until(arena.first(&self.queues[queue].chain).priority()) <= at;
         (0..CLASSES).rev().find(|&queue| self.occupied >> queue & 1 != 0 && free(queue))
     }
 
@@ -182,13 +185,17 @@ impl Lane {
     /// frame. The port has been advanced to `now`.
     pub fn fills_ring(&self, p: &Port, frame: &Frame, now: u64) -> bool {
         let qdisc = p.qdisc();
-        qdisc.is_some_and(|qdisc| !frame.is_of_nic() && qdisc.takes(self.ring(p, now) + qdisc.bytes()))
+        qdisc.is_some_and(|qdisc| {
+            !frame.is_of_nic() && qdisc.takes(self.ring(p, now) + qdisc.bytes())
+        })
     }
 
     /// Returns the bytes of `queue` that are in transmission at `now`; of any queue if `queue` is
     /// `None`.
     pub fn in_transmission(&self, p: &Port, queue: Option<usize>, now: u64) -> u64 {
-        let counts = p.free_at > now && self.sent.queue != PAUSE_QUEUE && queue.is_none_or(|queue| queue == self.sent.queue as usize);
+        let counts = p.free_at > now
+            && self.sent.queue != PAUSE_QUEUE
+            && queue.is_none_or(|queue| queue == self.sent.queue as usize);
         if counts { self.sent.size as u64 } else { 0 }
     }
 
@@ -196,7 +203,10 @@ impl Lane {
     /// it does not count).
     pub fn length(&self, queue: usize, sending: u64) -> QueueView {
         let waits = self.queues[queue].waits;
-        QueueView { bytes: waits.bytes() as u64 + sending, frames: waits.frames() + (sending > 0) as u32 }
+        QueueView {
+            bytes: waits.bytes() as u64 + sending,
+            frames: waits.frames() + (sending > 0) as u32,
+        }
     }
 }
 
@@ -236,7 +246,11 @@ pub struct Lost {
 #[cold]
 pub fn next_start(arena: &Arena, p: &Port, lane: &Lane) -> u64 {
     let pause = p.pause().expect("a port that is paused");
-    let queues = lane.queues.iter().enumerate().filter(|(queue, _)| lane.occupied >> queue & 1 != 0);
-    let free = queues.map(|(_, queue)| pause.until(arena.first(&queue.chain).priority())).min().expect("something waits");
+    let queues =
+        lane.queues.iter().enumerate().filter(|(queue, _)| lane.occupied >> queue & 1 != 0);
+    let free = queues
+        .map(|(_, queue)| pause.until(arena.first(&queue.chain).priority()))
+        .min()
+        .expect("something waits");
     p.free_at.max(free)
 }

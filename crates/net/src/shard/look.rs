@@ -10,7 +10,8 @@ impl Shard<'_> {
     /// old.
     pub fn look(&self, now: u64) -> Snapshot {
         let c = &self.counters;
-        let switches = self.world.plan.topology.nodes.iter().any(|node| node.kind == NodeKind::Switch);
+        let switches =
+            self.world.plan.topology.nodes.iter().any(|node| node.kind == NodeKind::Switch);
         let mut snapshot = Snapshot {
             now,
             drops: c.dropped_packets - c.in_discards,
@@ -26,7 +27,8 @@ impl Shard<'_> {
                 let bytes = if node.pfabric_order {
                     self.rings[(node.first_ring + number) as usize].waits(p, now)
                 } else if p.open {
-                    self.lanes[(node.first_port + number) as usize].holds(p, node.until_start, now) + p.qdisc().map_or(0, |qdisc| qdisc.bytes())
+                    self.lanes[(node.first_port + number) as usize].holds(p, node.until_start, now)
+                        + p.qdisc().map_or(0, |qdisc| qdisc.bytes())
                 } else {
                     p.holds(node.until_start, now)
                 };

@@ -9,18 +9,38 @@ use crate::queue::buffer::mmu::{Answer, CLASSES, Charge, Mmu, is_safe};
 impl<'a> Shard<'a> {
     /// Returns the charge for a frame that arrived by `input` and joins a queue of `port`.
     #[inline(always)]
-    pub(super) fn charge_of(&self, node: u32, port: u32, queue: u8, (input, class, bytes): (u32, u8, u16)) -> Charge {
+    pub(super) fn charge_of(
+        &self,
+        node: u32,
+        port: u32,
+        queue: u8,
+        (input, class, bytes): (u32, u8, u16),
+    ) -> Charge {
         let state = &self.nodes[node as usize];
         let mmu = &state.managed.as_ref().expect("managed").mmu;
         // A port may have more virtual output queues than the unit counts, but the unit's rules for
         // them do not read queue lengths.
-        Charge::new(mmu.size_of(bytes as u64, class), input - state.first_port, port - state.first_port, class, queue % CLASSES as u8)
+        Charge::new(
+            mmu.size_of(bytes as u64, class),
+            input - state.first_port,
+            port - state.first_port,
+            class,
+            queue % CLASSES as u8,
+        )
     }
 
     /// Decides whether the frame, with this charge, may occupy memory and wait at `port`. Asks the
     /// unit under upper bounds first, and with exact counters if these do not decide.
     #[inline(always)]
-    pub(super) fn ask_managed<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, charge: &Charge) -> Answer {
+    pub(super) fn ask_managed<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        frame: &Frame,
+        charge: &Charge,
+    ) -> Answer {
         let mut answer = self.mmu(node).answer(charge);
         if !O::CLASSICAL && !is_safe(answer) {
             answer = self.ask_exactly(out, now, node, charge, answer);
@@ -30,7 +50,14 @@ impl<'a> Shard<'a> {
 
     #[cold]
     #[inline(never)]
-    fn ask_exactly<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, charge: &Charge, bounded: Answer) -> Answer {
+    fn ask_exactly<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        charge: &Charge,
+        bounded: Answer,
+    ) -> Answer {
         if self.mmu(node).paused > 0 {
             // While a group is paused, the counters are exact: all ports have been advanced to
             // `now`.
@@ -104,7 +131,8 @@ impl<'a> Shard<'a> {
     /// Window engine: advances the port to `now`; while a group is paused, the whole node.
     #[inline(always)]
     pub fn bring_up<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
-        if self.nodes[node as usize].managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0) {
+        if self.nodes[node as usize].managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0)
+        {
             self.drain(out, now, node);
         } else {
             self.advance(out, now, node, port);
@@ -114,7 +142,8 @@ impl<'a> Shard<'a> {
     /// Window engine: notes when the port acts next, while a group is paused.
     #[inline(always)]
     pub(super) fn file_due(&mut self, node: u32, port: u32) {
-        if self.nodes[node as usize].managed.as_ref().is_none_or(|managed| managed.mmu.paused == 0) {
+        if self.nodes[node as usize].managed.as_ref().is_none_or(|managed| managed.mmu.paused == 0)
+        {
             return;
         }
         let at = self.next_step(port);
@@ -125,7 +154,8 @@ impl<'a> Shard<'a> {
     /// Window engine: notes when each port acts next, because a first group is paused. From now on
     /// the ports of the node act in order of time.
     pub(super) fn file_all(&mut self, node: u32) {
-        let (first, ports) = (self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
+        let (first, ports) =
+            (self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
         (first..first + ports).for_each(|port| self.file_due(node, port));
     }
 

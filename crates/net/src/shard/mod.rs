@@ -67,7 +67,14 @@ pub trait Outlet {
     const CLASSICAL: bool;
     /// Schedules a frame: the node of `change.port` in `shard` processes `frame`, with `change`
     /// applied, at `at`.
-    fn frame(&mut self, at: u64, shard: u16, frame: &Frame, change: Change, extras: &mut Slab<Extra>);
+    fn frame(
+        &mut self,
+        at: u64,
+        shard: u16,
+        frame: &Frame,
+        change: Change,
+        extras: &mut Slab<Extra>,
+    );
     /// Schedules an event of a node of this shard.
     fn event(&mut self, at: u64, event: Frame);
     /// Schedules an event of a node of any shard: a flow start, or a message that a flow of an
@@ -94,7 +101,13 @@ pub trait Outlet {
 /// Returns an event that `node` schedules for itself, in a shard with `ports` ports.
 #[inline(always)]
 pub fn own_event(ports: usize, node: u32, flow: u32, event: Event) -> Frame {
-    Frame { port: ports as u32 + node, flow, seq: event as u32, flags: Frame::EVENT, ..Frame::default() }
+    Frame {
+        port: ports as u32 + node,
+        flow,
+        seq: event as u32,
+        flags: Frame::EVENT,
+        ..Frame::default()
+    }
 }
 /// State of one shard. The alignment ensures that two workers' counters never share a cache line
 /// (or a pair of lines that the processor fetches together).
@@ -173,8 +186,15 @@ impl<'a> Shard<'a> {
     /// Returns the additional memory in bytes that the lists of frames will take temporarily when
     /// they grow next.
     pub fn growing(&self) -> u64 {
-        let queues = self.ports.iter().filter_map(|port| port.automaton.as_ref()).flat_map(|automaton| &automaton.queues);
-        let frames = queues.map(|queue| growing(queue.frames.len(), queue.frames.capacity(), size_of::<Waiting>())).max().unwrap_or(0);
+        let queues = self
+            .ports
+            .iter()
+            .filter_map(|port| port.automaton.as_ref())
+            .flat_map(|automaton| &automaton.queues);
+        let frames = queues
+            .map(|queue| growing(queue.frames.len(), queue.frames.capacity(), size_of::<Waiting>()))
+            .max()
+            .unwrap_or(0);
         let rings = self.rings.iter().map(Ring::growing).max().unwrap_or(0);
         self.extras.growing() + frames.max(rings).max(self.store.arena.growing())
     }
@@ -194,7 +214,12 @@ impl<'a> Shard<'a> {
         if event.kind() == Frame::PAUSE {
             return self.on_pause(out, now, node, event);
         }
-        if !O::CLASSICAL && self.nodes[node as usize].managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0) {
+        if !O::CLASSICAL
+            && self.nodes[node as usize]
+                .managed
+                .as_ref()
+                .is_some_and(|managed| managed.mmu.paused > 0)
+        {
             self.drain(out, now, node);
         }
         match Event::of(&event) {
@@ -255,10 +280,15 @@ impl<'a> Shard<'a> {
         if !state.host {
             let bits = self.world.route_bits;
             if bits != 0 {
-                return prefetch::<2, _>(&self.ports, state.first_port as usize + frame.routed_port(bits) as usize);
+                return prefetch::<2, _>(
+                    &self.ports,
+                    state.first_port as usize + frame.routed_port(bits) as usize,
+                );
             }
             // This is only a guess if the switch sprays or the routes have changed.
-            if let Some(port) = self.world.routes(0).next_hop(state.id, frame.dst, frame.hash, state.hash_seed) {
+            if let Some(port) =
+                self.world.routes(0).next_hop(state.id, frame.dst, frame.hash, state.hash_seed)
+            {
                 prefetch::<2, _>(&self.ports, state.first_port as usize + port as usize);
             }
             return;

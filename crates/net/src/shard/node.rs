@@ -99,7 +99,14 @@ impl Node {
 
     #[cold]
     #[inline(never)]
-    fn admit_by(&self, own: &[Policy], queue: usize, view: QueueView, size: u64, exact: bool) -> Option<Verdict> {
+    fn admit_by(
+        &self,
+        own: &[Policy],
+        queue: usize,
+        view: QueueView,
+        size: u64,
+        exact: bool,
+    ) -> Option<Verdict> {
         // Virtual output queues have their own rules, and check the queue's limit themselves: see
         // `shard::voq`.
         if self.buffer.is_voq() { None } else { own[queue].admit(view, size, self.used, exact) }
@@ -107,7 +114,9 @@ impl Node {
 
     /// Charges a frame to its place in the memory of virtual output queues.
     pub(super) fn join_voq(&mut self, now: u64, port: u32, queue: usize, size: u16, place: Place) {
-        let Buffer::Voq(voq) = &mut self.buffer else { unreachable!("only such memories have places") };
+        let Buffer::Voq(voq) = &mut self.buffer else {
+            unreachable!("only such memories have places")
+        };
         voq.join(now, port - self.first_port, queue, size, place);
     }
 

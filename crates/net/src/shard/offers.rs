@@ -10,7 +10,11 @@ use crate::port::Port;
 impl<'a> Shard<'a> {
     /// Borrows the state around the ports of a node, and all ports with their lanes.
     #[inline(always)]
-    pub(super) fn hop<'s, O: Outlet, const COUNTS: bool>(&'s mut self, out: &'s mut O, node: u32) -> (Hop<'s, O, COUNTS>, &'s mut [Port], &'s mut [Lane]) {
+    pub(super) fn hop<'s, O: Outlet, const COUNTS: bool>(
+        &'s mut self,
+        out: &'s mut O,
+        node: u32,
+    ) -> (Hop<'s, O, COUNTS>, &'s mut [Port], &'s mut [Lane]) {
         let Shard { nodes, ports, lanes, store, extras, .. } = self;
         (Hop { out, extras, store, state: &mut nodes[node as usize] }, ports, lanes)
     }
@@ -22,7 +26,15 @@ impl<'a> Shard<'a> {
 
     /// Offers a frame to a port of an open node.
     #[inline(never)]
-    pub(super) fn offer_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, hash: u32) {
+    pub(super) fn offer_open<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        frame: &Frame,
+        hash: u32,
+    ) {
         if self.is_exact(node) {
             return self.offer_exact::<O, false>(out, now, node, port, Frame { hash, ..*frame });
         }
@@ -38,9 +50,26 @@ impl<'a> Shard<'a> {
 
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    fn offer_hop<O: Outlet, const COUNTS: bool>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, hash: u32, used: Option<u64>) -> bool {
+    fn offer_hop<O: Outlet, const COUNTS: bool>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        frame: &Frame,
+        hash: u32,
+        used: Option<u64>,
+    ) -> bool {
         let (mut hop, ports, lanes) = self.hop::<O, COUNTS>(out, node);
-        let done = hop.offer(&mut ports[port as usize], &mut lanes[port as usize], port, now, frame, hash, used);
+        let done = hop.offer(
+            &mut ports[port as usize],
+            &mut lanes[port as usize],
+            port,
+            now,
+            frame,
+            hash,
+            used,
+        );
         self.see_to_losses();
         done
     }
@@ -51,7 +80,15 @@ impl<'a> Shard<'a> {
     /// discipline takes the frame.
     #[cold]
     #[inline(never)]
-    pub(super) fn offer_beyond<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame, hash: u32) {
+    pub(super) fn offer_beyond<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        frame: &Frame,
+        hash: u32,
+    ) {
         if self.lanes[port as usize].fills_ring(&self.ports[port as usize], frame, now) {
             return self.hold_back_open(out, now, node, port, Frame { hash, ..*frame });
         }
@@ -84,12 +121,19 @@ impl<'a> Shard<'a> {
     }
 
     pub(super) fn advance_all<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
-        let (first, ports) = (self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
+        let (first, ports) =
+            (self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
         (first..first + ports).for_each(|port| self.advance_open(out, now, node, port));
     }
 
     #[inline(always)]
-    fn advance_port<O: Outlet, const COUNTS: bool>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+    fn advance_port<O: Outlet, const COUNTS: bool>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+    ) {
         let (mut hop, ports, lanes) = self.hop::<O, COUNTS>(out, node);
         hop.advance(&mut ports[port as usize], &mut lanes[port as usize], port, now);
         self.see_to_losses();
@@ -99,19 +143,33 @@ impl<'a> Shard<'a> {
     /// to `now`.
     fn memory_used(&self, now: u64, node: u32) -> u64 {
         let state = &self.nodes[node as usize];
-        let sent = |port: u32| self.lanes[port as usize].in_transmission(&self.ports[port as usize], None, now);
-        let sending = if state.until_start { 0 } else { (state.first_port..state.first_port + state.ports).map(sent).sum() };
+        let sent = |port: u32| {
+            self.lanes[port as usize].in_transmission(&self.ports[port as usize], None, now)
+        };
+        let sending = if state.until_start {
+            0
+        } else {
+            (state.first_port..state.first_port + state.ports).map(sent).sum()
+        };
         state.memory.used + sending
     }
 
     /// Offers a frame that a balancer has held, and that is already charged, to its open port.
     /// Returns `false` if the frame may have to be marked, and then leaves it to the caller.
-    pub(super) fn join_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) -> bool {
+    pub(super) fn join_open<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        frame: &Frame,
+    ) -> bool {
         let (mut hop, ports, lanes) = self.hop::<O, true>(out, node);
         let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
         hop.advance(p, lane, port, now);
         let queue = lane.queue_of(frame);
-        let fits = lane.queues[queue].waits.bytes() + frame.size as u32 <= hop.state.memory.limits_of(frame.priority()).queue;
+        let fits = lane.queues[queue].waits.bytes() + frame.size as u32
+            <= hop.state.memory.limits_of(frame.priority()).queue;
         if fits && p.free_at <= now && !lane.held {
             hop.give_back(frame);
             hop.start(p, lane, port, now, queue, frame, frame.to(p.peer_port));
@@ -131,14 +189,23 @@ impl<'a> Shard<'a> {
         if self.is_exact(node) {
             return self.finish_exact(out, end, node);
         }
-        let earliest = if self.counts(node) { self.finish_hops::<O, true>(out, end, node) } else { self.finish_hops::<O, false>(out, end, node) };
+        let earliest = if self.counts(node) {
+            self.finish_hops::<O, true>(out, end, node)
+        } else {
+            self.finish_hops::<O, false>(out, end, node)
+        };
         self.see_to_losses();
         self.wake_by(out, node, earliest);
     }
 
     /// Starts all transmissions that are due before `end`. Returns the start in ps of the next one.
     #[inline(never)]
-    fn finish_hops<O: Outlet, const COUNTS: bool>(&mut self, out: &mut O, end: u64, node: u32) -> u64 {
+    fn finish_hops<O: Outlet, const COUNTS: bool>(
+        &mut self,
+        out: &mut O,
+        end: u64,
+        node: u32,
+    ) -> u64 {
         let mut active = std::mem::take(&mut self.nodes[node as usize].active);
         let (mut hop, ports, lanes) = self.hop::<O, COUNTS>(out, node);
         let mut earliest = u64::MAX;
@@ -147,7 +214,11 @@ impl<'a> Shard<'a> {
             hop.advance(p, lane, port, end - 1);
             lane.listed = lane.occupied != 0 || lane.backlog;
             if lane.listed {
-                earliest = earliest.min(if lane.held && lane.occupied != 0 { next_start(&hop.store.arena, p, lane) } else { p.free_at });
+                earliest = earliest.min(if lane.held && lane.occupied != 0 {
+                    next_start(&hop.store.arena, p, lane)
+                } else {
+                    p.free_at
+                });
             }
             lane.listed
         });

@@ -16,9 +16,19 @@ use crate::spec::MarkAt;
 impl NodeMemory {
     pub(super) fn new(managed: Option<&Managed>, buffer: &Buffer, ports: usize) -> Self {
         let counts = managed.is_some() || matches!(buffer, Buffer::Shared(_));
-        let (lossless, overhead) = managed.map_or((0, 0), |managed| (managed.mmu.lossless, managed.mmu.overhead() as u32));
+        let (lossless, overhead) =
+            managed.map_or((0, 0), |managed| (managed.mmu.lossless, managed.mmu.overhead() as u32));
         let groups = vec![0; if counts { ports * CLASSES } else { 0 }].into();
-        NodeMemory { limits: [Limits::NEVER; 2], lossless, counts, overhead, used: 0, groups, closed_until: 0, exact: false }
+        NodeMemory {
+            limits: [Limits::NEVER; 2],
+            lossless,
+            counts,
+            overhead,
+            used: 0,
+            groups,
+            closed_until: 0,
+            exact: false,
+        }
     }
 }
 
@@ -41,7 +51,8 @@ impl Node {
             // Where a queue is charged more than its waiting bytes (memory in cells, or frames held
             // by a balancer), the bound of the queue applies to all memory in use.
             let by_used = self.holds || managed.mmu.overhead() > 0;
-            used = if by_used { bounds.used.min(bounds.queue) } else { bounds.used }.checked_sub(uncounted)?;
+            used = if by_used { bounds.used.min(bounds.queue) } else { bounds.used }
+                .checked_sub(uncounted)?;
             group = bounds.group.checked_sub(uncounted)?;
             memory = if by_used { u64::MAX } else { bounds.queue.checked_sub(sent)? };
         }
@@ -50,12 +61,24 @@ impl Node {
             used = bounds.used.checked_sub(ports * sent)?;
             memory = bounds.queue.checked_sub(sent)?;
         }
-        let marking = self.marking.as_ref().filter(|red| red.at == MarkAt::Enqueue).map_or(FastPathLimits::ALWAYS, |red| red.fast_path());
-        let buffer = if matches!(self.buffer, Buffer::Static(_)) { self.buffer.fast_path() } else { FastPathLimits::ALWAYS };
+        let marking = self
+            .marking
+            .as_ref()
+            .filter(|red| red.at == MarkAt::Enqueue)
+            .map_or(FastPathLimits::ALWAYS, |red| red.fast_path());
+        let buffer = if matches!(self.buffer, Buffer::Static(_)) {
+            self.buffer.fast_path()
+        } else {
+            FastPathLimits::ALWAYS
+        };
         let fast_path = buffer.and(marking);
         // Frames ahead of the arriving one have at least `least` bytes each, and one of them may be
         // in transmission.
-        let frames = if fast_path.frames == u32::MAX { u64::MAX } else { fast_path.frames.saturating_sub((sent > 0) as u32) as u64 * least };
+        let frames = if fast_path.frames == u32::MAX {
+            u64::MAX
+        } else {
+            fast_path.frames.saturating_sub((sent > 0) as u32) as u64 * least
+        };
         let queue = memory.min(frames).min(fast_path.queue.min(self.ring).saturating_sub(sent));
         Some(Limits { used, group: clamp(group), queue: clamp(queue), memory: clamp(memory) })
     }
@@ -72,9 +95,15 @@ impl<'a> Shard<'a> {
             (None, Buffer::Shared(shared)) => shared.total(),
             (None, _) => 0,
         };
-        let used = state.memory.used.max(state.managed.as_ref().map_or(state.used, |managed| managed.mmu.used()));
+        let used = state
+            .memory
+            .used
+            .max(state.managed.as_ref().map_or(state.used, |managed| managed.mmu.used()));
         let uncounted = state.ports as u64 * (largest + state.memory.overhead as u64);
-        let level = ((used + used / 4 + uncounted + shared / (2 * LEVELS)) * LEVELS / shared.max(1) + 1) * shared / LEVELS;
+        let level =
+            ((used + used / 4 + uncounted + shared / (2 * LEVELS)) * LEVELS / shared.max(1) + 1)
+                * shared
+                / LEVELS;
         let limits = [false, true].map(|lossless| state.limits(level, lossless, sizes));
         let [Some(lossy), Some(lossless)] = limits else {
             state.memory.limits = [Limits::NEVER; 2];
@@ -97,7 +126,9 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     fn try_open<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32) {
         let state = &mut self.nodes[node as usize];
-        if start < state.memory.closed_until || state.managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0) {
+        if start < state.memory.closed_until
+            || state.managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0)
+        {
             return;
         }
         state.memory.closed_until = start + CLOSED * self.world.lookahead;
@@ -144,7 +175,8 @@ impl<'a> Shard<'a> {
             lane.clocked = explains && p.pause_seen && a.pause.is_some();
             // A pause that has just ended may have held a frame back. That frame starts at the end
             // of the pause, not when the transmitter became idle.
-            lane.held = a.pause.as_ref().is_some_and(|pause| pause.holds_any(start)) || a.sending.is_none() && a.waiting > 0;
+            lane.held = a.pause.as_ref().is_some_and(|pause| pause.holds_any(start))
+                || a.sending.is_none() && a.waiting > 0;
             let held = a.qdisc.as_ref().map_or(0, |qdisc| qdisc.bytes());
             lane.backlog = held > 0;
             lane.rare = lane.held || lane.clocked || lane.backlog;
@@ -152,7 +184,12 @@ impl<'a> Shard<'a> {
             let mut left = held;
             state.used -= held;
             if let Some(sent) = sending {
-                lane.sent = Sent { input: sent.input, size: sent.size, queue: sent.queue, class: sent.class };
+                lane.sent = Sent {
+                    input: sent.input,
+                    size: sent.size,
+                    queue: sent.queue,
+                    class: sent.class,
+                };
                 if sent.queue != PAUSE_QUEUE && !until_start {
                     left += sent.size as u64;
                     state.give_back(port, lane.sent);
@@ -246,7 +283,9 @@ impl<'a> Shard<'a> {
                     q.bytes += frame.size as u64;
                     q.count += 1;
                     // If no clock was noted, nothing has been paused since the frame arrived.
-                    let clock = noted.unwrap_or_else(|| a.pause.as_ref().map_or(0, |pause| pause.clock(class, now)));
+                    let clock = noted.unwrap_or_else(|| {
+                        a.pause.as_ref().map_or(0, |pause| pause.clock(class, now))
+                    });
                     a.push(queue, Waiting { frame, ready: 0, clock });
                 }
                 lane_queue.waits = Length::default();
@@ -293,7 +332,13 @@ impl Node {
     pub(super) fn reset_memory(&mut self) {
         self.memory.used = 0;
         self.memory.groups.fill(0);
-        let held: Vec<Frame> = self.balanced.iter().filter(|_| self.holds).flat_map(|balanced| balanced.charged()).copied().collect();
+        let held: Vec<Frame> = self
+            .balanced
+            .iter()
+            .filter(|_| self.holds)
+            .flat_map(|balanced| balanced.charged())
+            .copied()
+            .collect();
         held.iter().for_each(|frame| self.take_memory(frame));
     }
 

@@ -21,7 +21,14 @@ impl<'a> Shard<'a> {
 
     /// Sends a packet of a real host by port `nic` of `host`. Drops the packet if its next hop is
     /// another host, which could not forward it.
-    pub fn enter_from_outside<O: Outlet>(&mut self, out: &mut O, now: u64, (host, nic): (u32, u32), flow: FlowId, frame: Frame) {
+    pub fn enter_from_outside<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        (host, nic): (u32, u32),
+        flow: FlowId,
+        frame: Frame,
+    ) {
         let frame = Frame { flow, flags: frame.flags | Frame::DATAGRAM, ..frame };
         let info = self.world.ports.of(host)[nic as usize];
         self.last = self.last.max(now);
@@ -36,12 +43,19 @@ impl<'a> Shard<'a> {
     /// Hands over a packet that has arrived at its destination host.
     pub fn leave_outside(&mut self, now: u64, frame: &Frame) {
         let nic = frame.port - self.world.place[frame.dst as usize].first_port;
-        let departure = Departure { at: now, token: frame.aux, host: frame.dst, nic, marked: frame.has(Frame::CE) };
+        let departure = Departure {
+            at: now,
+            token: frame.aux,
+            host: frame.dst,
+            nic,
+            marked: frame.has(Frame::CE),
+        };
         self.outside.as_mut().expect("packets from outside").arrived.push(departure);
     }
 
     pub(super) fn lose_outside(&mut self, frame: &Frame) {
-        let token = if frame.has(Frame::EXTRA) { self.extras[frame.aux].trigger } else { frame.aux };
+        let token =
+            if frame.has(Frame::EXTRA) { self.extras[frame.aux].trigger } else { frame.aux };
         self.outside.as_mut().expect("packets from outside").lost.push(token);
     }
 }

@@ -19,7 +19,8 @@ pub(super) fn pacers(world: &World, nodes: &[Node], ports: &[Port]) -> Vec<Optio
         return Vec::new();
     }
     let pacer = |node: &Node| {
-        let config = plan.hosts[plan.topology.nodes[node.id as usize].config as usize].pacer.as_ref()?;
+        let config =
+            plan.hosts[plan.topology.nodes[node.id as usize].config as usize].pacer.as_ref()?;
         let line = ports[node.first_port as usize].rate;
         Some(Box::new(Pacer::new(config, line, Stream::new(plan.run.seed, PACER, node.id as u64))))
     };
@@ -60,7 +61,9 @@ impl<'a> Shard<'a> {
 
     /// Sends all frames that have their tokens to the NIC, and arms the timer for the next one.
     fn run_pacer<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
-        while let Some(frame) = self.pacers[node as usize].as_mut().expect("asked before").release(now) {
+        while let Some(frame) =
+            self.pacers[node as usize].as_mut().expect("asked before").release(now)
+        {
             self.last = self.last.max(now);
             match self.outgoing(now, node, frame.dst, frame.hash) {
                 Some(port) => self.offer(out, now, node, port, &frame),

@@ -8,7 +8,13 @@ impl<'a> Shard<'a> {
     /// Forwards frames that arrive at a switch in one window, in order, up to the first entry that
     /// the loop cannot process. Returns the number of processed frames.
     #[inline(always)]
-    pub fn pass<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
+    pub fn pass<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        start: u64,
+        node: u32,
+        frames: &[Frame],
+    ) -> usize {
         let state = &self.nodes[node as usize];
         if state.balanced.is_some() {
             self.pass_balanced(out, start, node, frames)
@@ -25,7 +31,13 @@ impl<'a> Shard<'a> {
     /// itself in this window, which the balancer may do when it is consulted. Returns the number of
     /// processed frames.
     #[inline(never)]
-    fn pass_balanced<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
+    fn pass_balanced<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        start: u64,
+        node: u32,
+        frames: &[Frame],
+    ) -> usize {
         let world = self.world;
         let (id, first) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port);
         let row = world.routes(0).row(id);
@@ -38,14 +50,18 @@ impl<'a> Shard<'a> {
             passed += 1;
             let mut balancer_of;
             let hops = row.next_hops(frame.dst);
-            let (port, frame, hash) = match hashed_port(world, &self.nodes[node as usize], frame, hops) {
-                Some((port, hash)) => (port, frame, hash),
-                None => {
-                    balancer_of = *frame;
-                    let Some(port) = self.chosen_port(out, now, node, &mut balancer_of, hops) else { continue };
-                    (port, &balancer_of, balancer_of.hash)
-                }
-            };
+            let (port, frame, hash) =
+                match hashed_port(world, &self.nodes[node as usize], frame, hops) {
+                    Some((port, hash)) => (port, frame, hash),
+                    None => {
+                        balancer_of = *frame;
+                        let Some(port) = self.chosen_port(out, now, node, &mut balancer_of, hops)
+                        else {
+                            continue;
+                        };
+                        (port, &balancer_of, balancer_of.hash)
+                    }
+                };
             if self.nodes[node as usize].open {
                 self.offer_open(out, now, node, first + port as u32, frame, hash);
             } else {
@@ -62,7 +78,13 @@ impl<'a> Shard<'a> {
     /// Forwards frames that arrive at an open switch in one window, up to the first that is beyond
     /// the bounds (and including it) or that is not traffic. Returns the number of processed
     /// frames.
-    fn pass_open<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
+    fn pass_open<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        start: u64,
+        node: u32,
+        frames: &[Frame],
+    ) -> usize {
         let (passed, stuck) = match (self.counts(node), self.world.route_bits != 0) {
             (false, true) => self.pass_hops::<O, false, true>(out, start, node, frames),
             (false, false) => self.pass_hops::<O, false, false>(out, start, node, frames),
@@ -94,7 +116,10 @@ impl<'a> Shard<'a> {
     ) -> (usize, Option<(u32, u32)>) {
         let (world, state) = (self.world, &self.nodes[node as usize]);
         let (bits, seed, row) = (world.route_bits, state.hash_seed, world.routes(0).row(state.id));
-        let (first, own) = (state.first_port, state.first_port as usize..(state.first_port + state.ports) as usize);
+        let (first, own) = (
+            state.first_port,
+            state.first_port as usize..(state.first_port + state.ports) as usize,
+        );
         let (mut hop, ports, lanes) = self.hop::<O, COUNTS>(out, node);
         let (ports, lanes) = (&mut ports[own.clone()], &mut lanes[own]);
         for (passed, frame) in frames.iter().enumerate() {
@@ -103,9 +128,22 @@ impl<'a> Shard<'a> {
                 true => (Some(frame.routed_port(bits)), frame.hash >> bits),
                 false => (row.next_hop(frame.dst, frame.hash, seed), frame.hash),
             };
-            let Some(number) = port.map(|port| port as usize).filter(|&port| port < ports.len() && port < lanes.len()) else { return (passed, None) };
+            let Some(number) = port
+                .map(|port| port as usize)
+                .filter(|&port| port < ports.len() && port < lanes.len())
+            else {
+                return (passed, None);
+            };
             let port = first + number as u32;
-            if !hop.offer(&mut ports[number], &mut lanes[number], port, start + frame.offset as u64, frame, hash, None) {
+            if !hop.offer(
+                &mut ports[number],
+                &mut lanes[number],
+                port,
+                start + frame.offset as u64,
+                frame,
+                hash,
+                None,
+            ) {
                 return (passed + 1, Some((number as u32, hash)));
             }
         }

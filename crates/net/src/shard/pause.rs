@@ -9,7 +9,14 @@ impl<'a> Shard<'a> {
     /// Pauses a priority group, or announces its pause again.
     #[cold]
     #[inline(never)]
-    pub(super) fn pause_group<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, input: u32, class: u8) {
+    pub(super) fn pause_group<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        input: u32,
+        class: u8,
+    ) {
         let port = self.nodes[node as usize].first_port + input;
         let mmu = self.mmu(node);
         if !mmu.is_paused(input, class) {
@@ -28,7 +35,14 @@ impl<'a> Shard<'a> {
     }
 
     #[cold]
-    pub(super) fn resume_group<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, input: u32, class: u8) {
+    pub(super) fn resume_group<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        input: u32,
+        class: u8,
+    ) {
         let port = self.nodes[node as usize].first_port + input;
         self.mmu(node).set_paused(input, class, false);
         self.pause_of(port).asserted &= !(1 << class);
@@ -37,14 +51,24 @@ impl<'a> Shard<'a> {
     }
 
     pub(super) fn pause_of(&mut self, port: u32) -> &mut crate::queue::flowcontrol::Pause {
-        self.ports[port as usize].automaton.as_mut().and_then(|a| a.pause.as_mut()).expect("a port with flow control")
+        self.ports[port as usize]
+            .automaton
+            .as_mut()
+            .and_then(|a| a.pause.as_mut())
+            .expect("a port with flow control")
     }
 
     /// Classical engine: processes an event of a port at which frames can be blocked. Either a
     /// transmission ends, or the blocked frames may be free to go.
     #[cold]
     #[inline(never)]
-    pub(super) fn paused_port_due<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+    pub(super) fn paused_port_due<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+    ) {
         let p = &mut self.ports[port as usize];
         let (free_at, a) = (p.free_at, p.automaton.as_mut().expect("not plain"));
         if a.wake_at == now {
@@ -96,7 +120,8 @@ impl<'a> Shard<'a> {
     pub(super) fn send_pause<O: Outlet>(&mut self, out: &mut O, at: u64, port: u32) {
         let p = &mut self.ports[port as usize];
         let (peer_port, peer_shard) = (p.peer_port, p.peer_shard);
-        let pause = p.automaton.as_mut().and_then(|a| a.pause.as_mut()).expect("a port with flow control");
+        let pause =
+            p.automaton.as_mut().and_then(|a| a.pause.as_mut()).expect("a port with flow control");
         let classes = std::mem::take(&mut pause.pending);
         pause.sent += 1;
         let delay = pause.delay;
@@ -133,11 +158,16 @@ impl<'a> Shard<'a> {
         }
         let (classes, xoff, quanta) = frame.pause_parts();
         self.ports[port as usize].pause_seen = true;
-        self.ports[port as usize].automaton.as_mut().expect("a port with flow control").catch_up(now);
+        self.ports[port as usize]
+            .automaton
+            .as_mut()
+            .expect("a port with flow control")
+            .catch_up(now);
         self.pause_of(port).receive(now, classes, xoff, quanta);
         if self.ports[port as usize].open {
             self.hold_open(out, now, node, port);
-        } else if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_none()) {
+        } else if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_none())
+        {
             self.start_next(out, now, node, port);
         }
         if self.nodes[node as usize].host {
@@ -162,7 +192,9 @@ impl<'a> Shard<'a> {
     pub(super) fn on_refresh<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, which: u32) {
         let (input, class) = (which >> 3, (which & 7) as u8);
         let port = self.nodes[node as usize].first_port + input;
-        if self.mmu(node).is_paused(input, class) && self.pause_of(port).refresh_at[class as usize] == now {
+        if self.mmu(node).is_paused(input, class)
+            && self.pause_of(port).refresh_at[class as usize] == now
+        {
             if self.mmu(node).may_resume(input, class) {
                 // Rules that check a group only when one of its own frames leaves may miss memory
                 // that other groups have released.
@@ -176,7 +208,10 @@ impl<'a> Shard<'a> {
     /// Sends the next PAUSE frame of a host's pause storm, whatever the host receives.
     pub(super) fn on_storm<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
         let state = &self.nodes[node as usize];
-        let storm = self.world.plan.hosts[self.world.plan.topology.nodes[state.id as usize].config as usize].storm.expect("a stormy host");
+        let storm = self.world.plan.hosts
+            [self.world.plan.topology.nodes[state.id as usize].config as usize]
+            .storm
+            .expect("a stormy host");
         self.last = self.last.max(now);
         for port in state.first_port..state.first_port + state.ports {
             if !O::CLASSICAL {

@@ -41,7 +41,14 @@ impl<O: Outlet> Lanes<'_, O> {
 
     /// Offers a frame to this port. Returns the frame that is dropped as a result, if any.
     #[inline(always)]
-    fn offer(&mut self, p: &mut Port, ring: &mut Ring, port: u32, now: u64, frame: &Frame) -> Option<Frame> {
+    fn offer(
+        &mut self,
+        p: &mut Port,
+        ring: &mut Ring,
+        port: u32,
+        now: u64,
+        frame: &Frame,
+    ) -> Option<Frame> {
         self.advance(p, ring, now);
         if p.free_at <= now && (frame.size as u64) < ring.passes_below {
             self.start(p, ring, now, frame);
@@ -70,7 +77,13 @@ impl<O: Outlet> Lanes<'_, O> {
 impl<'a> Shard<'a> {
     /// Fast path for frames that arrive at a switch in one window, in order, up to the first that
     /// needs the slow path. Returns the number of processed frames.
-    pub fn pass_pfabric<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> usize {
+    pub fn pass_pfabric<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        start: u64,
+        node: u32,
+        frames: &[Frame],
+    ) -> usize {
         let mut passed = 0;
         loop {
             let (more, dropped) = self.pass_lanes(out, start, node, &frames[passed..]);
@@ -88,12 +101,23 @@ impl<'a> Shard<'a> {
     /// Forwards frames up to the first that causes a drop (and including it). Returns the number of
     /// processed frames, and the dropped frame with its port.
     #[inline(always)]
-    fn pass_lanes<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32, frames: &[Frame]) -> (usize, Option<(u32, Frame)>) {
+    fn pass_lanes<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        start: u64,
+        node: u32,
+        frames: &[Frame],
+    ) -> (usize, Option<(u32, Frame)>) {
         let Shard { nodes, ports, rings, extras, world, .. } = self;
         let state = &mut nodes[node as usize];
-        let (first, first_ring, count) = (state.first_port, state.first_ring as usize, state.ports as usize);
-        let (own, rings) = (&mut ports[first as usize..first as usize + count], &mut rings[first_ring..first_ring + count]);
-        let (row, seed, slack) = (world.routes(0).row(state.id), state.hash_seed, slack(state, world.lookahead));
+        let (first, first_ring, count) =
+            (state.first_port, state.first_ring as usize, state.ports as usize);
+        let (own, rings) = (
+            &mut ports[first as usize..first as usize + count],
+            &mut rings[first_ring..first_ring + count],
+        );
+        let (row, seed, slack) =
+            (world.routes(0).row(state.id), state.hash_seed, slack(state, world.lookahead));
         let Node { active, due, balanced, stream, .. } = state;
         let mut lanes = Lanes { out, extras, active, due, slack };
         for (passed, frame) in frames.iter().enumerate() {
@@ -103,13 +127,26 @@ impl<'a> Shard<'a> {
                 None => hops.by_hash(frame.hash, seed),
                 Some(_) if frame.is_bound() => None,
                 Some(balanced) => match hops {
-                    NextHops::Many(several) => balanced.oblivious_choice(row.rack_of(frame.dst), frame.port - first, several, stream),
+                    NextHops::Many(several) => balanced.oblivious_choice(
+                        row.rack_of(frame.dst),
+                        frame.port - first,
+                        several,
+                        stream,
+                    ),
                     _ => hops.by_hash(frame.hash, seed),
                 },
             };
-            let Some(number) = port.map(|port| port as usize).filter(|&port| port < count) else { return (passed, None) };
+            let Some(number) = port.map(|port| port as usize).filter(|&port| port < count) else {
+                return (passed, None);
+            };
             let port = first + number as u32;
-            if let Some(dropped) = lanes.offer(&mut own[number], &mut rings[number], port, start + frame.offset as u64, frame) {
+            if let Some(dropped) = lanes.offer(
+                &mut own[number],
+                &mut rings[number],
+                port,
+                start + frame.offset as u64,
+                frame,
+            ) {
                 return (passed + 1, Some((port, dropped)));
             }
         }
@@ -118,23 +155,45 @@ impl<'a> Shard<'a> {
 
     /// Borrows the shared state of a node, and a port with its ring.
     #[inline(always)]
-    fn lane<'s, O>(&'s mut self, out: &'s mut O, node: u32, port: u32) -> (Lanes<'s, O>, &'s mut Port, &'s mut Ring) {
+    fn lane<'s, O>(
+        &'s mut self,
+        out: &'s mut O,
+        node: u32,
+        port: u32,
+    ) -> (Lanes<'s, O>, &'s mut Port, &'s mut Ring) {
         let Shard { nodes, ports, rings, extras, world, .. } = self;
         let state = &mut nodes[node as usize];
         let ring = &mut rings[(state.first_ring + port - state.first_port) as usize];
         let slack = slack(state, world.lookahead);
-        (Lanes { out, extras, active: &mut state.active, due: &mut state.due, slack }, &mut ports[port as usize], ring)
+        (
+            Lanes { out, extras, active: &mut state.active, due: &mut state.due, slack },
+            &mut ports[port as usize],
+            ring,
+        )
     }
 
     /// Starts all transmissions of a port that are due by `now`.
-    pub(super) fn advance_pfabric<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+    pub(super) fn advance_pfabric<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+    ) {
         let (mut lanes, p, ring) = self.lane(out, node, port);
         lanes.advance(p, ring, now);
     }
 
     /// Offers a frame to a port, and counts the frame that is dropped as a result, if any.
     #[inline(never)]
-    pub(super) fn offer_pfabric<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
+    pub(super) fn offer_pfabric<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        frame: &Frame,
+    ) {
         let (mut lanes, p, ring) = self.lane(out, node, port);
         if let Some(mut dropped) = lanes.offer(p, ring, port, now, frame) {
             self.passes(port, 0, &mut dropped, Verdict::Drop(Reason::Buffer));
@@ -173,7 +232,8 @@ impl<'a> Shard<'a> {
         let mut kept = 0;
         for place in 0..active.len() {
             let port = active[place];
-            let (p, ring) = (&mut ports[port as usize], &mut rings[(first_ring + port - first_port) as usize]);
+            let (p, ring) =
+                (&mut ports[port as usize], &mut rings[(first_ring + port - first_port) as usize]);
             lanes.advance(p, ring, end - 1);
             ring.listed = !ring.order.is_empty();
             if ring.listed {
@@ -191,13 +251,18 @@ impl<'a> Shard<'a> {
     /// to `end` has been processed.
     pub(super) fn close_pfabric(&mut self, end: u64, node: u32, port: u32) {
         let state = &mut self.nodes[node as usize];
-        let (p, ring) = (&mut self.ports[port as usize], &mut self.rings[(state.first_ring + port - state.first_port) as usize]);
+        let (p, ring) = (
+            &mut self.ports[port as usize],
+            &mut self.rings[(state.first_ring + port - state.first_port) as usize],
+        );
         let sending = (p.free_at > end).then(|| p.interrupted(ring.latest));
-        p.queued = ring.order.bytes() + sending.filter(|_| !state.until_start).map_or(0, |sent| sent.size as u64);
+        p.queued = ring.order.bytes()
+            + sending.filter(|_| !state.until_start).map_or(0, |sent| sent.size as u64);
         state.used += p.queued;
         let mut automaton = Automaton::new(1, [0; 8], None, None, false, None, false);
         automaton.sending = sending;
-        automaton.queues[0].frames = ring.frames.drain(..).map(|frame| Waiting { frame, ready: 0, clock: 0 }).collect();
+        automaton.queues[0].frames =
+            ring.frames.drain(..).map(|frame| Waiting { frame, ready: 0, clock: 0 }).collect();
         p.automaton = Some(Box::new(automaton));
     }
 }

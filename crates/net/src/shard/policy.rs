@@ -15,7 +15,11 @@ impl Policy {
     pub fn new(config: &QueueConfig) -> Self {
         Policy {
             // Virtual output queues have their own rules for memory.
-            buffer: if matches!(config.buffer, spec::Buffer::Voq(_)) { Buffer::Unlimited } else { Buffer::new(&config.buffer, &[], 1) },
+            buffer: if matches!(config.buffer, spec::Buffer::Voq(_)) {
+                Buffer::Unlimited
+            } else {
+                Buffer::new(&config.buffer, &[], 1)
+            },
             limit: config.limit.map(|limit| StaticLimit { limit, drop_when: Compare::Above }),
             marking: config.marking.as_ref().map(Red::new),
         }

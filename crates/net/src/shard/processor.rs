@@ -10,7 +10,11 @@ use crate::world::World;
 /// Returns the processor of each node, if it has one; an empty list if no node has one.
 pub(super) fn processors(world: &World, nodes: &[Node]) -> Vec<Option<Box<Processor>>> {
     let of = |node: &Node| world.processor(node.id).map(|config| Box::new(Processor::new(*config)));
-    if nodes.iter().any(|node| world.processor(node.id).is_some()) { nodes.iter().map(of).collect() } else { Vec::new() }
+    if nodes.iter().any(|node| world.processor(node.id).is_some()) {
+        nodes.iter().map(of).collect()
+    } else {
+        Vec::new()
+    }
 }
 
 impl<'a> Shard<'a> {
@@ -18,7 +22,13 @@ impl<'a> Shard<'a> {
     /// processor, or if it processes the frame at once.
     #[cold]
     #[inline(never)]
-    pub(super) fn passes_processor<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, frame: Frame) -> bool {
+    pub(super) fn passes_processor<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        frame: Frame,
+    ) -> bool {
         let Some(Some(processor)) = self.processors.get_mut(node as usize) else { return true };
         match processor.take(now, frame) {
             Taken::AtOnce => return true,
@@ -35,7 +45,9 @@ impl<'a> Shard<'a> {
             return;
         }
         processor.armed = 0;
-        while let Some(frame) = self.processors[node as usize].as_mut().expect("its own event").release(now) {
+        while let Some(frame) =
+            self.processors[node as usize].as_mut().expect("its own event").release(now)
+        {
             self.last = self.last.max(now);
             self.arrived(out, now, node, &frame);
         }

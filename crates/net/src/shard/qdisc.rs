@@ -10,12 +10,20 @@ impl Shard<'_> {
     /// Gives a frame to the kernel's queueing discipline, because the card takes no more.
     #[cold]
     #[inline(never)]
-    pub(super) fn hold_back<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut waiting: Waiting) {
+    pub(super) fn hold_back<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        mut waiting: Waiting,
+    ) {
         let size = waiting.frame.size as u64;
         let hash = self.hash_at_host(node, &waiting.frame);
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
         let a = p.automaton.as_mut().expect("not plain");
-        waiting.clock = a.pause.as_ref().map_or(0, |pause| pause.clock(waiting.frame.priority(), now));
+        waiting.clock =
+            a.pause.as_ref().map_or(0, |pause| pause.clock(waiting.frame.priority(), now));
         state.used += size;
         p.queued += size;
         a.queues[0].bytes += size;
@@ -43,7 +51,14 @@ impl Shard<'_> {
     /// is full.
     #[cold]
     #[inline(never)]
-    pub(super) fn hold_back_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: Frame) {
+    pub(super) fn hold_back_open<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        frame: Frame,
+    ) {
         let hash = self.hash_at_host(node, &frame);
         let p = &mut self.ports[port as usize];
         let a = p.automaton.as_mut().expect("not plain");
@@ -76,7 +91,8 @@ impl Shard<'_> {
             return frame.hash;
         }
         let flow = world.flow(frame.flow);
-        world.flow_hash(flow, flow.src != self.nodes[node as usize].id) ^ frame.hash.wrapping_mul(0x9e37_79b1)
+        world.flow_hash(flow, flow.src != self.nodes[node as usize].id)
+            ^ frame.hash.wrapping_mul(0x9e37_79b1)
     }
 
     /// Drops a frame that the discipline had accepted.

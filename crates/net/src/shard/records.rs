@@ -5,7 +5,8 @@ use crate::probe::explain::Attribution;
 use crate::probe::pieces::Pieces;
 use crate::queue::flowcontrol::deadlock::Wait;
 use crate::record::{
-    CaptureRecord, GapRecord, MemoryFault, PortRecord, ReorderRecord, RoundTripRecord, SenderRecord, StormRecord, Stuck, TaskRecord, UplinkRecord, WaitRecord,
+    CaptureRecord, GapRecord, MemoryFault, PortRecord, ReorderRecord, RoundTripRecord,
+    SenderRecord, StormRecord, Stuck, TaskRecord, UplinkRecord, WaitRecord,
 };
 use crate::spec::FlowId;
 
@@ -30,7 +31,18 @@ impl SentRecord {
     /// Creates the record of a flow that has sent nothing yet.
     pub fn new(flow: FlowId, start: u64, idle: Idle) -> SentRecord {
         let Idle { total: ideal, propagation, .. } = idle;
-        SentRecord { flow, start, finish: None, given_up: None, ideal, propagation, packets: 0, retransmitted: 0, timeouts: 0, why: None }
+        SentRecord {
+            flow,
+            start,
+            finish: None,
+            given_up: None,
+            ideal,
+            propagation,
+            packets: 0,
+            retransmitted: 0,
+            timeouts: 0,
+            why: None,
+        }
     }
 }
 

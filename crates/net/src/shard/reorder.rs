@@ -13,9 +13,21 @@ impl<'a> Shard<'a> {
     /// free memory. `port` has been advanced to `now`. Returns whether the frame was charged.
     /// Without ingress accounting the buffer treats the reorder queue, which holds `length`, like a
     /// queue of the port. Otherwise its bytes count with the port's queue of the same class.
-    pub(super) fn charge_held<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, mut frame: Frame, length: (u32, u64)) -> bool {
+    pub(super) fn charge_held<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        mut frame: Frame,
+        length: (u32, u64),
+    ) -> bool {
         let size = frame.size as u64;
-        let queue = self.ports[port as usize].automaton.as_ref().expect("ports of ToRs that hold frames are automata").queue_of(&frame);
+        let queue = self.ports[port as usize]
+            .automaton
+            .as_ref()
+            .expect("ports of ToRs that hold frames are automata")
+            .queue_of(&frame);
         if self.ports[port as usize].open && !self.is_exact(node) {
             if self.charge_open(node, port, queue as u8, &frame) {
                 return true;
@@ -33,7 +45,8 @@ impl<'a> Shard<'a> {
             return false;
         }
         if self.nodes[node as usize].managed.is_some() {
-            let charge = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
+            let charge =
+                self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
             match self.ask_managed(out, now, node, port, &frame, &charge) {
                 Ok(Take { headroom, pause }) => {
                     self.mmu(node).charge(&charge, headroom);
@@ -52,28 +65,61 @@ impl<'a> Shard<'a> {
     }
 
     /// Releases the memory of a held frame that is dropped instead of joining its queue.
-    pub(super) fn uncharge_held<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
+    pub(super) fn uncharge_held<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        frame: &Frame,
+    ) {
         self.nodes[node as usize].used -= frame.size as u64;
         if self.nodes[node as usize].managed.is_some() {
-            let queue = self.ports[port as usize].automaton.as_ref().expect("not plain").queue_of(frame);
-            let charge = self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
+            let queue =
+                self.ports[port as usize].automaton.as_ref().expect("not plain").queue_of(frame);
+            let charge =
+                self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
             self.release(out, now, node, &charge);
         }
     }
 
     /// True if this switch has reorder queues.
     pub(super) fn reorders(&self, node: u32) -> bool {
-        self.nodes[node as usize].balanced.as_ref().is_some_and(|balanced| balanced.is_tor() && balanced.reorder_queues().is_some())
+        self.nodes[node as usize]
+            .balanced
+            .as_ref()
+            .is_some_and(|balanced| balanced.is_tor() && balanced.reorder_queues().is_some())
     }
 
     pub(super) fn sample_reordering<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
         let state = &self.nodes[node as usize];
-        let queues = state.balanced.as_ref().and_then(|balanced| balanced.reorder_queues()).expect("sampled where there are some");
-        let record = |port: i32, queues: u64, bytes: u64| ReorderRecord { time: Time(now), node: state.id, port, queues, bytes };
-        let by_port: Vec<(u16, (u16, u64))> = (0..state.ports as u16).map(|port| (port, queues.at_port(port))).filter(|(_, (queues, _))| *queues > 0).collect();
+        let queues = state
+            .balanced
+            .as_ref()
+            .and_then(|balanced| balanced.reorder_queues())
+            .expect("sampled where there are some");
+        let record = |port: i32, queues: u64, bytes: u64| ReorderRecord {
+            time: Time(now),
+            node: state.id,
+            port,
+            queues,
+            bytes,
+        };
+        let by_port: Vec<(u16, (u16, u64))> = (0..state.ports as u16)
+            .map(|port| (port, queues.at_port(port)))
+            .filter(|(_, (queues, _))| *queues > 0)
+            .collect();
         self.kept += Kept::REORDER * (1 + by_port.len() as u64);
-        self.harvest.reordering.push(record(-1, by_port.iter().map(|(_, (queues, _))| *queues as u64).sum(), queues.bytes));
-        self.harvest.reordering.extend(by_port.into_iter().map(|(port, (queues, bytes))| record(port as i32, queues as u64, bytes)));
+        self.harvest.reordering.push(record(
+            -1,
+            by_port.iter().map(|(_, (queues, _))| *queues as u64).sum(),
+            queues.bytes,
+        ));
+        self.harvest.reordering.extend(
+            by_port
+                .into_iter()
+                .map(|(port, (queues, bytes))| record(port as i32, queues as u64, bytes)),
+        );
         let interval = self.world.plan.record.reordering.expect("recorded").0;
         let event = self.event(node, 0, Event::Reordering);
         out.event(now + interval, event);

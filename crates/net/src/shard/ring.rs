@@ -22,7 +22,13 @@ pub struct Ring {
 impl Ring {
     pub fn new(limit: Option<Limit>) -> Self {
         let order = Order::new(limit);
-        Ring { passes_below: order.takes_below(), order, frames: Vec::new(), latest: 0, listed: false }
+        Ring {
+            passes_below: order.takes_below(),
+            order,
+            frames: Vec::new(),
+            latest: 0,
+            listed: false,
+        }
     }
 
     /// Returns the additional memory in bytes that the list of frames takes temporarily when it

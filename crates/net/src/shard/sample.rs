@@ -10,7 +10,11 @@ use afflux_units::Time;
 
 impl<'a> Shard<'a> {
     pub(super) fn sample<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
-        let (id, first, ports) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
+        let (id, first, ports) = (
+            self.nodes[node as usize].id,
+            self.nodes[node as usize].first_port,
+            self.nodes[node as usize].ports,
+        );
         for number in 0..ports {
             let port = first + number;
             self.release_departed(out, now, node, port);
@@ -20,7 +24,8 @@ impl<'a> Shard<'a> {
             // buffer does not count them.
             let queues = p.automaton.as_ref().map_or(0, |a| a.queues.len());
             let total = p.queued + p.beyond(until_start, None);
-            let of_queues: Vec<u64> = (0..queues).map(|q| p.queue_bytes(q) + p.beyond(until_start, Some(q))).collect();
+            let of_queues: Vec<u64> =
+                (0..queues).map(|q| p.queue_bytes(q) + p.beyond(until_start, Some(q))).collect();
             let a = p.automaton.as_mut().expect("sampled ports are automata");
             let (mut pauses, mut paused) = ((0, 0), [0; CLASSES + 1]);
             if let Some(pause) = &mut a.pause {
@@ -29,7 +34,13 @@ impl<'a> Shard<'a> {
             }
             // A queue with several classes counts as paused for as long as the class that was
             // paused longest.
-            let of_queue = |queue| (0..CLASSES).filter(|class| a.is_of_class(queue, *class as u8)).map(|class| paused[class]).max().unwrap_or(0);
+            let of_queue = |queue| {
+                (0..CLASSES)
+                    .filter(|class| a.is_of_class(queue, *class as u8))
+                    .map(|class| paused[class])
+                    .max()
+                    .unwrap_or(0)
+            };
             let paused_queues: Vec<u64> = (0..queues).map(of_queue).collect();
             let series = a.series.as_mut().expect("sampled");
             let rx_bytes = std::mem::take(&mut series.rx_bytes);
@@ -37,7 +48,10 @@ impl<'a> Shard<'a> {
                 let queue_bytes = if row == 0 { total } else { of_queues[row - 1] };
                 // The next interval starts with the current length of the queue.
                 let Interval { bytes_max, tx_bytes, drops, marks, cnps, in_discards, latency_max } =
-                    std::mem::replace(interval, Interval { bytes_max: queue_bytes, ..Interval::default() });
+                    std::mem::replace(
+                        interval,
+                        Interval { bytes_max: queue_bytes, ..Interval::default() },
+                    );
                 self.kept += Kept::PORT;
                 self.harvest.ports.push(PortRecord {
                     time: Time(now),
@@ -66,18 +80,32 @@ impl<'a> Shard<'a> {
 
     pub(super) fn sample_uplinks<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
         let window = self.world.plan.record.imbalance.expect("recorded").0;
-        let (id, first, ports) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
+        let (id, first, ports) = (
+            self.nodes[node as usize].id,
+            self.nodes[node as usize].first_port,
+            self.nodes[node as usize].ports,
+        );
         for number in 0..ports {
             self.release_departed(out, now, node, first + number);
             let link = self.world.ports.of(id)[number as usize].link;
             // An open port counts a frame from the start of its transmission, so a frame in
             // transmission is subtracted.
             let p = &self.ports[(first + number) as usize];
-            let ended = p.bytes - if p.open && p.free_at > now { self.lanes[(first + number) as usize].sent.size as u64 } else { 0 };
+            let ended = p.bytes
+                - if p.open && p.free_at > now {
+                    self.lanes[(first + number) as usize].sent.size as u64
+                } else {
+                    0
+                };
             let a = self.ports[(first + number) as usize].automaton.as_mut();
             if let Some(before) = a.and_then(|a| a.uplink.as_mut()) {
                 self.kept += Kept::UPLINK;
-                self.harvest.uplinks.push(UplinkRecord { time: Time(now - window), node: id, link, bytes: ended - std::mem::replace(before, ended) });
+                self.harvest.uplinks.push(UplinkRecord {
+                    time: Time(now - window),
+                    node: id,
+                    link,
+                    bytes: ended - std::mem::replace(before, ended),
+                });
             }
         }
         let event = self.event(node, 0, Event::Uplinks);
@@ -96,7 +124,9 @@ impl<'a> Shard<'a> {
         found.sort_unstable_by_key(|record| (record.flow, record.subflow));
         found.dedup_by_key(|record| (record.flow, record.subflow));
         self.kept += Kept::SENDER * found.len() as u64;
-        self.harvest.senders.extend(found.into_iter().map(|record| SenderRecord { time: Time(now), ..record }));
+        self.harvest
+            .senders
+            .extend(found.into_iter().map(|record| SenderRecord { time: Time(now), ..record }));
         let interval = self.world.plan.record.senders.expect("recorded").0;
         let event = self.event(node, 0, Event::Senders);
         out.event(now + interval, event);

@@ -27,7 +27,12 @@ pub struct Managed {
 impl Managed {
     pub fn new(mmu: Mmu, ports: u32) -> Self {
         let groups = (ports as usize).div_ceil(GROUP);
-        Managed { mmu, due: vec![[u64::MAX; GROUP]; groups], soonest: vec![u64::MAX; groups], next_due: u64::MAX }
+        Managed {
+            mmu,
+            due: vec![[u64::MAX; GROUP]; groups],
+            soonest: vec![u64::MAX; groups],
+            next_due: u64::MAX,
+        }
     }
 
     /// Notes when a port acts next.
@@ -42,9 +47,13 @@ impl Managed {
     /// Returns the port that acts next (the lowest one, if several act at one instant), its time,
     /// and the time of the action after that.
     pub(super) fn first_due(&self) -> (u32, u64, u64) {
-        let least = |first: (usize, u64, u64), (place, at): (usize, u64)| if at < first.1 { (place, at, first.1) } else { (first.0, first.1, first.2.min(at)) };
-        let (group, _, beyond) = self.soonest.iter().copied().enumerate().fold((0, u64::MAX, u64::MAX), least);
-        let (place, at, next) = self.due[group].iter().copied().enumerate().fold((0, u64::MAX, u64::MAX), least);
+        let least = |first: (usize, u64, u64), (place, at): (usize, u64)| {
+            if at < first.1 { (place, at, first.1) } else { (first.0, first.1, first.2.min(at)) }
+        };
+        let (group, _, beyond) =
+            self.soonest.iter().copied().enumerate().fold((0, u64::MAX, u64::MAX), least);
+        let (place, at, next) =
+            self.due[group].iter().copied().enumerate().fold((0, u64::MAX, u64::MAX), least);
         ((group * GROUP + place) as u32, at, next.min(beyond))
     }
 }
@@ -77,30 +86,56 @@ impl Balanced {
         if switch.hashes_plainly() {
             return None;
         }
-        let is_host = |node: NodeId| world.plan.topology.nodes[node as usize].kind == NodeKind::Host;
-        let from_host: Box<[bool]> = world.ports.of(id).iter().map(|info| is_host(info.peer)).collect();
+        let is_host =
+            |node: NodeId| world.plan.topology.nodes[node as usize].kind == NodeKind::Host;
+        let from_host: Box<[bool]> =
+            world.ports.of(id).iter().map(|info| is_host(info.peer)).collect();
         // The load of a link to a host matters if the host has several links. Then there may be a
         // choice among these links, the host may forward frames (BCube), and the host is a rack of
         // its own, about whose links neighbours are informed.
         let matters = |host: NodeId| world.ports.of(host).len() > 1;
-        let rate = |info: &PortInfo| (!is_host(info.peer) || matters(info.peer)).then(|| world.rate(info).0);
+        let rate = |info: &PortInfo| {
+            (!is_host(info.peer) || matters(info.peer)).then(|| world.rate(info).0)
+        };
         let rates: Vec<Option<u64>> = world.ports.of(id).iter().map(rate).collect();
         let mut balancer = Balancer::of(&switch.balance, &rates);
         // A host with other links may be a rack of its own, so not every host here belongs to this
         // switch's rack.
-        let mut racks = world.ports.of(id).iter().map(|info| info.peer).filter(|&peer| is_host(peer)).map(|host| world.routes(0).rack_of(host));
+        let mut racks = world
+            .ports
+            .of(id)
+            .iter()
+            .map(|info| info.peer)
+            .filter(|&peer| is_host(peer))
+            .map(|host| world.routes(0).rack_of(host));
         let rack = racks.find(|&rack| world.routes(0).anchor(rack) == id);
         let hashes_tuples = switch.hash == RouteHash::Murmur3;
         let leaves_transit = rack.is_none() && balancer.leaves_transit();
-        let selects = (0..u16::BITS as u16).map(|kind| (balancer.selects_path(&Frame::of_kind(kind)) as u16) << kind).sum();
+        let selects = (0..u16::BITS as u16)
+            .map(|kind| (balancer.selects_path(&Frame::of_kind(kind)) as u16) << kind)
+            .sum();
         let sprays = balancer.oblivious().is_some();
-        Some(Box::new(Balanced { balancer: Some(Box::new(balancer)), rack, from_host, hashes_tuples, leaves_transit, sprays, selects }))
+        Some(Box::new(Balanced {
+            balancer: Some(Box::new(balancer)),
+            rack,
+            from_host,
+            hashes_tuples,
+            leaves_transit,
+            sprays,
+            selects,
+        }))
     }
 
     /// Returns the next hop to rack `to`, at a switch with an oblivious balancer, for a frame that
     /// arrived by port `input`. Returns `None` within the rack, where the hash decides.
     #[inline(always)]
-    pub(super) fn oblivious_choice(&mut self, to: u32, input: u32, hops: &[u16], stream: &mut Stream) -> Option<u16> {
+    pub(super) fn oblivious_choice(
+        &mut self,
+        to: u32,
+        input: u32,
+        hops: &[u16],
+        stream: &mut Stream,
+    ) -> Option<u16> {
         let within = self.rack == Some(to) && self.from_host[input as usize];
         let chooser = self.balancer.as_deref_mut()?.oblivious()?;
         (!within).then(|| chooser.one_of(to, hops, |n| stream.below(n)))

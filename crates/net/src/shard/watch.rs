@@ -18,7 +18,8 @@ impl<'a> Shard<'a> {
             return;
         }
         let flow = self.world.flow(frame.flow);
-        let subflow = if self.is_multipath(frame) { self.extras[frame.aux].multipath.subflow - 1 } else { 0 };
+        let subflow =
+            if self.is_multipath(frame) { self.extras[frame.aux].multipath.subflow - 1 } else { 0 };
         let forward = frame.dst == flow.dst && frame.is_data();
         let a = self.ports[port as usize].automaton.as_mut().expect("only automata are watched");
         let mut watch = a.watch.take().expect("it is");
@@ -30,7 +31,12 @@ impl<'a> Shard<'a> {
             self.kept += Kept::GAP * (gaps.of.len() - before) as u64;
         }
         if let Some(waits) = &mut watch.waits {
-            let sent = Sent { start: departure.start, end: departure.ends, flow: frame.flow, class: flow.class };
+            let sent = Sent {
+                start: departure.start,
+                end: departure.ends,
+                flow: frame.flow,
+                class: flow.class,
+            };
             let before = waits.of.len();
             waits.note(sent, departure.ready, || a.held().map(|waiting| waiting.ready).min());
             self.kept += Kept::WAIT * (waits.of.len() - before) as u64;

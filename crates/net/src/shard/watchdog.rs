@@ -22,19 +22,29 @@ impl<'a> Shard<'a> {
             self.drain(out, now, node);
         }
         let (ports, lossless) = (self.nodes[node as usize].ports, self.mmu(node).lossless);
-        (0..ports).flat_map(|number| (0..CLASSES as u8).filter(move |class| lossless >> class & 1 != 0).map(move |class| (number, class))).collect()
+        (0..ports)
+            .flat_map(|number| {
+                (0..CLASSES as u8)
+                    .filter(move |class| lossless >> class & 1 != 0)
+                    .map(move |class| (number, class))
+            })
+            .collect()
     }
 
     #[cold]
     pub(super) fn on_watchdog<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
-        let watchdog = self.pfc(node).and_then(|pfc| pfc.watchdog).expect("a switch with a watchdog");
+        let watchdog =
+            self.pfc(node).and_then(|pfc| pfc.watchdog).expect("a switch with a watchdog");
         let (id, first) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port);
         for (number, class) in self.lossless_of(out, now, node) {
             let (port, bit) = (first + number, 1 << class);
             if watchdog.priorities & bit == 0 {
                 continue;
             }
-            let a = self.ports[port as usize].automaton.as_mut().expect("ports with flow control are automata");
+            let a = self.ports[port as usize]
+                .automaton
+                .as_mut()
+                .expect("ports with flow control are automata");
             a.catch_up(now);
             let waits = a.frames().any(|frame| frame.priority() == class);
             let pause = self.pause_of(port);
@@ -43,12 +53,26 @@ impl<'a> Shard<'a> {
                     pause.storms &= !bit;
                     pause.ignored &= !bit;
                     pause.dropping &= !bit;
-                    let storm = self.harvest.storms.iter_mut().rev().find(|s| (s.node, s.port, s.priority) == (id, number, class));
+                    let storm = self
+                        .harvest
+                        .storms
+                        .iter_mut()
+                        .rev()
+                        .find(|s| (s.node, s.port, s.priority) == (id, number, class));
                     storm.expect("noted when it began").restored = Some(Time(now));
                 }
-            } else if waits && pause.lasting(class, now).is_some_and(|lasting| lasting >= watchdog.detection.0) {
+            } else if waits
+                && pause.lasting(class, now).is_some_and(|lasting| lasting >= watchdog.detection.0)
+            {
                 pause.storms |= bit;
-                let record = StormRecord { detected: Time(now), restored: None, node: id, port: number, priority: class, action: watchdog.action };
+                let record = StormRecord {
+                    detected: Time(now),
+                    restored: None,
+                    node: id,
+                    port: number,
+                    priority: class,
+                    action: watchdog.action,
+                };
                 self.harvest.storms.push(record);
                 match watchdog.action {
                     StormAction::Drop => {
@@ -101,9 +125,15 @@ impl<'a> Shard<'a> {
     /// Records, at the end of the run, paused ports with waiting frames, and the links into this
     /// switch that it has paused and whose frames wait at these ports.
     pub(super) fn note_stuck(&mut self, now: u64, node: u32) {
-        let (id, first, ports) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
+        let (id, first, ports) = (
+            self.nodes[node as usize].id,
+            self.nodes[node as usize].first_port,
+            self.nodes[node as usize].ports,
+        );
         for number in 0..ports {
-            let Some(a) = self.ports[(first + number) as usize].automaton.as_ref() else { continue };
+            let Some(a) = self.ports[(first + number) as usize].automaton.as_ref() else {
+                continue;
+            };
             let Some(pause) = &a.pause else { continue };
             for class in 0..CLASSES as u8 {
                 let waiting = || a.frames().filter(|frame| frame.priority() == class);
@@ -113,12 +143,23 @@ impl<'a> Shard<'a> {
                 }
                 let infos = self.world.ports.of(id);
                 let to = 2 * infos[number as usize].link + infos[number as usize].reverse as u32;
-                self.harvest.stuck.push(Stuck { link: to, priority: class, frames, waits_for: Vec::new() });
-                let mut inputs: Vec<u32> = waiting().map(|frame| frame.port).filter(|port| (first..first + ports).contains(port)).collect();
+                self.harvest.stuck.push(Stuck {
+                    link: to,
+                    priority: class,
+                    frames,
+                    waits_for: Vec::new(),
+                });
+                let mut inputs: Vec<u32> = waiting()
+                    .map(|frame| frame.port)
+                    .filter(|port| (first..first + ports).contains(port))
+                    .collect();
                 inputs.sort_unstable();
                 inputs.dedup();
                 for input in inputs {
-                    let paused = self.ports[input as usize].automaton.as_ref().and_then(|a| a.pause.as_ref());
+                    let paused = self.ports[input as usize]
+                        .automaton
+                        .as_ref()
+                        .and_then(|a| a.pause.as_ref());
                     if paused.is_some_and(|pause| pause.asserted >> class & 1 != 0) {
                         let from = &infos[(input - first) as usize];
                         self.harvest.held.push((2 * from.link + !from.reverse as u32, class, to));
@@ -133,23 +174,37 @@ impl<'a> Shard<'a> {
     /// first wait for the second. Both pauses must have lasted for `deadlock_after`.
     #[cold]
     pub(super) fn look_for_deadlock<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
-        let after = self.pfc(node).and_then(|pfc| pfc.deadlock_after).expect("a switch that looks").0;
+        let after =
+            self.pfc(node).and_then(|pfc| pfc.deadlock_after).expect("a switch that looks").0;
         let (id, first) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port);
         for (number, class) in self.lossless_of(out, now, node) {
             let pause = self.pause_of(first + number);
-            if pause.lasting(class, now).is_none_or(|lasting| lasting < after) || pause.ignored >> class & 1 != 0 {
+            if pause.lasting(class, now).is_none_or(|lasting| lasting < after)
+                || pause.ignored >> class & 1 != 0
+            {
                 continue;
             }
             let a = self.ports[(first + number) as usize].automaton.as_ref().expect("not plain");
-            let mut inputs: Vec<u32> = a.frames().filter(|frame| frame.priority() == class).map(|frame| frame.port).collect();
+            let mut inputs: Vec<u32> = a
+                .frames()
+                .filter(|frame| frame.priority() == class)
+                .map(|frame| frame.port)
+                .collect();
             inputs.sort_unstable();
             inputs.dedup();
             for input in inputs {
                 let pause = self.pause_of(input);
-                if pause.asserted >> class & 1 != 0 && pause.asserted_since[class as usize] + after <= now {
+                if pause.asserted >> class & 1 != 0
+                    && pause.asserted_since[class as usize] + after <= now
+                {
                     let infos = self.world.ports.of(id);
                     let (from, to) = (&infos[(input - first) as usize], &infos[number as usize]);
-                    let wait = Wait { time: now, class, link: 2 * from.link + !from.reverse as u32, waits_for: 2 * to.link + to.reverse as u32 };
+                    let wait = Wait {
+                        time: now,
+                        class,
+                        link: 2 * from.link + !from.reverse as u32,
+                        waits_for: 2 * to.link + to.reverse as u32,
+                    };
                     self.kept += Kept::PAUSED;
                     self.harvest.waits.push(wait);
                 }

@@ -56,7 +56,17 @@ pub struct Link {
 impl Link {
     /// Returns a link between `a` and `b` with equal properties in both directions.
     pub fn new(a: NodeId, b: NodeId, rate: Rate, delay: Span) -> Link {
-        Link { a, b, rate, rate_back: None, delay, loss: Probability::ZERO, loss_back: None, longest: None, down: Vec::new() }
+        Link {
+            a,
+            b,
+            rate,
+            rate_back: None,
+            delay,
+            loss: Probability::ZERO,
+            loss_back: None,
+            longest: None,
+            down: Vec::new(),
+        }
     }
 
     /// Returns the rate from `a` to `b`, or from `b` to `a` if `reverse`.

@@ -151,7 +151,9 @@ impl Retries {
         let (least, most) = (Span::from_ms(200).0, Span::from_s(120).0);
         let doubling = (most / least).ilog2();
         let (doubled, longest) = (count.min(doubling), count.saturating_sub(doubling));
-        Retries::Time(Span(((2 << doubled) - 1) * least + u64::from(longest).saturating_mul(most).min(most << 20)))
+        Retries::Time(Span(
+            ((2 << doubled) - 1) * least + u64::from(longest).saturating_mul(most).min(most << 20),
+        ))
     }
 }
 

@@ -37,17 +37,24 @@ pub use crate::transport::rated::keys::{D3, Pdq};
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start, Undrawn};
 pub use host::{
-    Burst, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacing, Reader, Receive, ReceiveBuffer, Recovery, Retries, SackCompression, SendBuffer,
+    Burst, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacing, Reader, Receive,
+    ReceiveBuffer, Recovery, Retries, SackCompression, SendBuffer,
 };
 pub use host::{TcpConfig, Wire};
-pub use mmu::{ConweaveRules, GroupShare, HpccRules, Mmu, OwnShares, QueueShare, Rules, SonicRules};
+pub use mmu::{
+    ConweaveRules, GroupShare, HpccRules, Mmu, OwnShares, QueueShare, Rules, SonicRules,
+};
 pub use mptcp::{MptcpConfig, PathManager, PathScheduler};
-pub use pfc::{Cable, Formula, Headroom, PauseTime, Pauses, Pfc, Refresh, Storm, StormAction, Watchdog};
+pub use pfc::{
+    Cable, Formula, Headroom, PauseTime, Pauses, Pfc, Refresh, Storm, StormAction, Watchdog,
+};
 pub use processor::{Processor, Stall};
 pub use queue::{Compare, Idle, Limit, MarkAt, Marking, Spacing};
 pub use rdma::{Entropy, Irn, RdmaConfig, RdmaRecovery, RdmaWindow, Reps};
 pub(crate) use run::models;
-pub use run::{Bound, Capture, Compat, EngineKind, FctEnd, MaxMemory, PortSeries, Record, RunConfig};
+pub use run::{
+    Bound, Capture, Compat, EngineKind, FctEnd, MaxMemory, PortSeries, Record, RunConfig,
+};
 pub use switch::{Buffer, Forwarding, QueueConfig, QueueLength, SwitchConfig};
 pub use transport::{TransportConfig, TransportKeys};
 

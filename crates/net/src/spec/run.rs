@@ -62,22 +62,61 @@ impl Compat {
                     "whole_nanoseconds",
                     "the time of a frame on a link, and between frames of a queue pair, is cut off to whole nanoseconds (here to one at least); they coincide often: frames that arrive at a node at one instant go by port instead of by a hash, and a frame whose transmission begins at the very moment at which a balancer looks still waits to it",
                 ),
-                ("ecmp_hash", "MurmurHash3 x86 32 of source and destination address and ports, seeded with the switch's number, modulo the next hops"),
-                ("flow_ports", "source ports count from 10000 per source, destination ports from 100 per destination, in the order of the flows"),
-                ("drill_memory", "DRILL: the best port is remembered per destination host, and next hops are one group however unlike they are"),
-                ("flowlet_key", "LetFlow and CONGA: a flow's key leaves out the source's address, and the priority group is or-ed into the destination's port"),
-                ("conga_routed", "CONGA: the rate estimators count data alone, when they are routed, and metrics are not clamped to their bits"),
+                (
+                    "ecmp_hash",
+                    "MurmurHash3 x86 32 of source and destination address and ports, seeded with the switch's number, modulo the next hops",
+                ),
+                (
+                    "flow_ports",
+                    "source ports count from 10000 per source, destination ports from 100 per destination, in the order of the flows",
+                ),
+                (
+                    "drill_memory",
+                    "DRILL: the best port is remembered per destination host, and next hops are one group however unlike they are",
+                ),
+                (
+                    "flowlet_key",
+                    "LetFlow and CONGA: a flow's key leaves out the source's address, and the priority group is or-ed into the destination's port",
+                ),
+                (
+                    "conga_routed",
+                    "CONGA: the rate estimators count data alone, when they are routed, and metrics are not clamped to their bits",
+                ),
                 ("conga_reports", "CONGA: data alone carry reports, each one drawn at random"),
-                ("conga_choice", "CONGA: four paths that follow each other are looked at, from one drawn at random, and the path before is not preferred"),
-                ("conga_aging", "CONGA: at multiples of the age what is older is cleared, instead of being forgotten step by step"),
-                ("conweave_tags", "ConWeave: what a frame says between the ToRs takes no bytes, so that epochs are numbers without end"),
-                ("conweave_queues", "ConWeave: reorder queues without bound, in memory that is not counted until they are released"),
-                ("conweave_release", "ConWeave: what waits for a TAIL is released a nanosecond after it has come"),
+                (
+                    "conga_choice",
+                    "CONGA: four paths that follow each other are looked at, from one drawn at random, and the path before is not preferred",
+                ),
+                (
+                    "conga_aging",
+                    "CONGA: at multiples of the age what is older is cleared, instead of being forgotten step by step",
+                ),
+                (
+                    "conweave_tags",
+                    "ConWeave: what a frame says between the ToRs takes no bytes, so that epochs are numbers without end",
+                ),
+                (
+                    "conweave_queues",
+                    "ConWeave: reorder queues without bound, in memory that is not counted until they are released",
+                ),
+                (
+                    "conweave_release",
+                    "ConWeave: what waits for a TAIL is released a nanosecond after it has come",
+                ),
                 ("conweave_age", "ConWeave: both ToRs forget a silent flow after the same time"),
-                ("cnp_out_of_order", "a frame out of order is answered with a congestion notification, as one that is marked"),
+                (
+                    "cnp_out_of_order",
+                    "a frame out of order is answered with a congestion notification, as one that is marked",
+                ),
                 ("irn_plain_ack", "IRN: an acknowledgement without NACK ends the recovery"),
-                ("irn_repeats", "IRN: everything after the gap that is not known to be held is sent again, not only what lies below something that is held"),
-                ("irn_forgets", "IRN: a sender that has skipped a block which the receiver holds forgets that block"),
+                (
+                    "irn_repeats",
+                    "IRN: everything after the gap that is not known to be held is sent again, not only what lies below something that is held",
+                ),
+                (
+                    "irn_forgets",
+                    "IRN: a sender that has skipped a block which the receiver holds forgets that block",
+                ),
             ],
         }
     }

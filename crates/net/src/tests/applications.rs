@@ -23,7 +23,13 @@ pub struct Wander {
 
 impl Program for Wander {
     fn application(&self) -> Box<dyn Application> {
-        Box::new(Wandering { what: self.clone(), stream: Stream::new(self.seed, 1, 0), left: self.tokens as u32 * (self.hops - 1), resting: 0, at: Vec::new() })
+        Box::new(Wandering {
+            what: self.clone(),
+            stream: Stream::new(self.seed, 1, 0),
+            left: self.tokens as u32 * (self.hops - 1),
+            resting: 0,
+            at: Vec::new(),
+        })
     }
     fn hosts(&self) -> Vec<u32> {
         (0..self.hosts).collect()
@@ -45,9 +51,18 @@ struct Wandering {
 
 impl Wandering {
     fn send(&mut self, context: &mut Context, src: u32) {
-        let dst = (src + 1 + self.stream.below(self.what.hosts as u64 - 1) as u32) % self.what.hosts;
+        let dst =
+            (src + 1 + self.stream.below(self.what.hosts as u64 - 1) as u32) % self.what.hosts;
         let bytes = 1 + self.stream.below(self.what.bytes);
-        let new = NewFlow { src, dst, bytes, transport: self.what.transport, class: 0, priority: self.stream.below(3) as u8, job: 0 };
+        let new = NewFlow {
+            src,
+            dst,
+            bytes,
+            transport: self.what.transport,
+            class: 0,
+            priority: self.stream.below(3) as u8,
+            job: 0,
+        };
         // Whole microseconds make many ties.
         let at = Time(context.now().0.next_multiple_of(1_000_000));
         self.at.push((context.start_flow(new, at), dst));
@@ -69,7 +84,16 @@ impl Application for Wandering {
         let place = self.at.iter().position(|(id, _)| *id == flow).expect("each end is told once");
         let (_, host) = self.at.swap_remove(place);
         let now = context.now();
-        context.record(TaskRecord { job: 0, phase: "hop", task: Some(flow), node: Some(host), start: now, finish: Some(read), bytes_in: 0, bytes_out: 0 });
+        context.record(TaskRecord {
+            job: 0,
+            phase: "hop",
+            task: Some(flow),
+            node: Some(host),
+            start: now,
+            finish: Some(read),
+            bytes_in: 0,
+            bytes_out: 0,
+        });
         if self.left > 0 {
             self.left -= 1;
             self.resting += 1;
@@ -82,7 +106,10 @@ impl Application for Wandering {
 
 pub fn wander(topology: Topology, programs: &[Wander], flows: Vec<Flow>) -> Plan {
     let programs = programs.iter().map(|w| Arc::new(w.clone()) as Arc<dyn Program>).collect();
-    Plan { applications: Some(Applications { home: 3, latency: Span::from_us(2), programs }), ..plan(topology, flows) }
+    Plan {
+        applications: Some(Applications { home: 3, latency: Span::from_us(2), programs }),
+        ..plan(topology, flows)
+    }
 }
 
 pub fn example(hosts: u32) -> Wander {
@@ -128,7 +155,13 @@ fn until_done_ends_a_run_that_would_go_on() {
     assert_eq!(output.end, heard + Span::from_us(2));
     assert_eq!(output.flows[0].status, Status::Running);
     // The last acknowledgement may still be in flight.
-    assert!(output.started.iter().zip(&output.flows[1..]).all(|(flow, record)| flow.bytes == record.bytes_received));
+    assert!(
+        output
+            .started
+            .iter()
+            .zip(&output.flows[1..])
+            .all(|(flow, record)| flow.bytes == record.bytes_received)
+    );
 }
 
 /// A reader that processes what it reads limits the flow to its rate, through the receive window.
@@ -140,8 +173,13 @@ fn a_reader_at_work_holds_the_sender_back() {
         let buffer = ReceiveBuffer { initial: Bytes(131_072), most: Bytes(6 << 20), share: 128 };
         let reader = Some(Reader::Worker { chunk: Bytes(65_536), rate });
         let mut plan = wander(star(4), &[Wander { tokens: 1, hops: 1, ..example(4) }], Vec::new());
-        plan.transports.push(TransportConfig::Tcp(TcpConfig { receive: Receive::Buffer(buffer), reader, ..linux() }));
-        plan.applications.as_mut().unwrap().programs = vec![Arc::new(Wander { tokens: 1, hops: 1, transport: 1, bytes: 1, ..example(4) })];
+        plan.transports.push(TransportConfig::Tcp(TcpConfig {
+            receive: Receive::Buffer(buffer),
+            reader,
+            ..linux()
+        }));
+        plan.applications.as_mut().unwrap().programs =
+            vec![Arc::new(Wander { tokens: 1, hops: 1, transport: 1, bytes: 1, ..example(4) })];
         plan.flows = vec![Flow { transport: 1, bytes, ..flow(0, 0, 1, bytes, Time::ZERO) }];
         run(&plan, &Progress::default()).unwrap()
     };

@@ -29,7 +29,15 @@ fn pie() -> PieConfig {
 
 fn pi2() -> Pi2Config {
     let (target, t_update) = (Span::from_ms(15), Span::from_ms(16));
-    Pi2Config { target, t_update, alpha: 0.16, beta: 3.2, ecn: false, scalable: false, coupling: None }
+    Pi2Config {
+        target,
+        t_update,
+        alpha: 0.16,
+        beta: 3.2,
+        ecn: false,
+        scalable: false,
+        coupling: None,
+    }
 }
 
 /// A star in which hosts 1.. send to host 0 over `rate`. The other links are ten times as fast.
@@ -48,7 +56,12 @@ fn slow_tcp() -> TcpConfig {
 
 /// Returns the longest wait at the bottleneck in each interval after `warm`, in ms.
 fn waits(output: &Output, warm: Span) -> Vec<f64> {
-    output.ports.iter().filter(|r| r.port == 0 && r.time > Time::ZERO + warm).map(|r| r.latency_max as f64 * 1e-9).collect()
+    output
+        .ports
+        .iter()
+        .filter(|r| r.port == 0 && r.time > Time::ZERO + warm)
+        .map(|r| r.latency_max as f64 * 1e-9)
+        .collect()
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -70,13 +83,22 @@ fn codel_drops_ever_faster_under_constant_overload() {
     let output = run(&plan, &Progress::default()).unwrap();
     // A missing frame was dropped just before the frame behind it left.
     let sent = &output.captures[0];
-    let drops: Vec<f64> = sent.windows(2).filter(|w| w[1].sequence != w[0].sequence + w[0].payload as u64).map(|w| w[1].time.0 as f64 * 1e-9).collect();
+    let drops: Vec<f64> = sent
+        .windows(2)
+        .filter(|w| w[1].sequence != w[0].sequence + w[0].payload as u64)
+        .map(|w| w[1].time.0 as f64 * 1e-9)
+        .collect();
     assert_eq!(output.counters.drops_red as usize, drops.len());
     assert!(drops.len() > 100, "{}", drops.len());
     for (k, pair) in drops.windows(2).enumerate() {
         let expected = 100.0 / libm::sqrt((k + 1) as f64);
         // Departures are 0.12 ms apart.
-        assert!((pair[1] - pair[0] - expected).abs() < 0.25, "k {}: {} ms, expected {expected}", k + 1, pair[1] - pair[0]);
+        assert!(
+            (pair[1] - pair[0] - expected).abs() < 0.25,
+            "k {}: {} ms, expected {expected}",
+            k + 1,
+            pair[1] - pair[0]
+        );
     }
 }
 
@@ -98,8 +120,14 @@ fn disciplines_do_the_same_on_any_memory() {
         own: Box::default(),
     };
     let mmu = |rules| Buffer::Mmu(Mmu { total: 1 << 33, cell: None, bypass: 0, rules });
-    let conweave = Rules::Conweave(ConweaveRules { ingress_alpha: 8.0, egress_alpha: 8.0, mtu: 1_048 });
-    let hpcc = Rules::Hpcc(HpccRules { shift: 0, nic_rate: Rate::from_mbps(100), reserved: 0, resume_offset: 0 });
+    let conweave =
+        Rules::Conweave(ConweaveRules { ingress_alpha: 8.0, egress_alpha: 8.0, mtu: 1_048 });
+    let hpcc = Rules::Hpcc(HpccRules {
+        shift: 0,
+        nic_rate: Rate::from_mbps(100),
+        reserved: 0,
+        resume_offset: 0,
+    });
     let pfc = Pfc {
         priorities: 1,
         headroom: Headroom::Bytes(1_000_000),
@@ -111,7 +139,14 @@ fn disciplines_do_the_same_on_any_memory() {
     };
     let deep = |ports_per_core| {
         let voq = super::voq::deep();
-        Buffer::Voq(Voq { ports_per_core, grant_latency: Span::ZERO, max_bytes: Some(1 << 32), on_chip: 1 << 30, dram: 1 << 39, ..voq })
+        Buffer::Voq(Voq {
+            ports_per_core,
+            grant_latency: Span::ZERO,
+            max_bytes: Some(1 << 32),
+            on_chip: 1 << 30,
+            dram: 1 << 39,
+            ..voq
+        })
     };
     let memories = [
         (Buffer::Shared { total: 1 << 33, alpha: 8.0, reserved_per_queue: 0 }, false),
@@ -124,28 +159,60 @@ fn disciplines_do_the_same_on_any_memory() {
         (deep(Some(1)), false),
     ];
     let fair = fq_codel(codel(Span::from_ms(5), Span::from_ms(100)), 1_514, 1_024, 10_240, 64);
-    let disciplines = [Aqm::Codel(codel(Span::from_ms(5), Span::from_ms(100))), fair, Aqm::Pie(pie()), Aqm::Pi2(pi2())];
+    let disciplines = [
+        Aqm::Codel(codel(Span::from_ms(5), Span::from_ms(100))),
+        fair,
+        Aqm::Pie(pie()),
+        Aqm::Pi2(pi2()),
+    ];
     let pmax = Probability::new(0.1).unwrap();
-    let red = Marking { kmax: Limit::Bytes(90_000), pmax, average_weight: Some(0.002), gentle: true, ..step(Limit::Bytes(30_000)) };
-    for (aqm, marking) in disciplines.into_iter().map(|aqm| (Some(aqm), None)).chain([(None, Some(red))]) {
+    let red = Marking {
+        kmax: Limit::Bytes(90_000),
+        pmax,
+        average_weight: Some(0.002),
+        gentle: true,
+        ..step(Limit::Bytes(30_000))
+    };
+    for (aqm, marking) in
+        disciplines.into_iter().map(|aqm| (Some(aqm), None)).chain([(None, Some(red))])
+    {
         let sent = |buffer: &Buffer, pauses: bool| {
-            let mut plan = plan(bottleneck(1, Rate::from_mbps(100), Span::from_us(10)), vec![flow(0, 1, 0, 1_000_000_000, Time::ZERO)]);
+            let mut plan = plan(
+                bottleneck(1, Rate::from_mbps(100), Span::from_us(10)),
+                vec![flow(0, 1, 0, 1_000_000_000, Time::ZERO)],
+            );
             plan.transports = vec![datagrams(Rate::from_mbps(110))];
-            (plan.switches[0].buffer, plan.switches[0].aqm, plan.switches[0].marking) = (buffer.clone(), aqm.clone(), marking.clone());
-            (plan.switches[0].pfc, plan.switches[0].honours_pause) = (pauses.then(|| pfc.clone()), pauses);
+            (plan.switches[0].buffer, plan.switches[0].aqm, plan.switches[0].marking) =
+                (buffer.clone(), aqm.clone(), marking.clone());
+            (plan.switches[0].pfc, plan.switches[0].honours_pause) =
+                (pauses.then(|| pfc.clone()), pauses);
             plan.run.until = Some(Time::from_ns(2_000_000_000));
             plan.record.captures = vec![Capture { link: 0, reverse: true }];
             let output = run(&plan, &Progress::default()).unwrap();
-            let capture: Vec<_> = output.captures[0].iter().map(|frame| (frame.time, frame.sequence)).collect();
-            (output.counters.drops_red, output.counters.pause_frames, output.counters.dropped_packets, capture)
+            let capture: Vec<_> =
+                output.captures[0].iter().map(|frame| (frame.time, frame.sequence)).collect();
+            (
+                output.counters.drops_red,
+                output.counters.pause_frames,
+                output.counters.dropped_packets,
+                capture,
+            )
         };
         let expected = sent(&Buffer::Unlimited, false);
         assert!(expected.0 > 0 && expected.0 == expected.2, "{aqm:?}: {} drops", expected.0);
         // Each queue of PI² and of RED draws its own random numbers.
         let cores = !matches!(aqm, Some(Aqm::Pi2(_)) | None);
-        for (buffer, pauses) in memories.iter().filter(|(buffer, _)| cores || !matches!(buffer, Buffer::Voq(Voq { ports_per_core: Some(_), .. }))) {
+        for (buffer, pauses) in memories.iter().filter(|(buffer, _)| {
+            cores || !matches!(buffer, Buffer::Voq(Voq { ports_per_core: Some(_), .. }))
+        }) {
             let got = sent(buffer, *pauses);
-            assert!(got == expected, "{aqm:?} on {buffer:?}: {} drops, {} pauses, expected {} drops", got.0, got.1, expected.0);
+            assert!(
+                got == expected,
+                "{aqm:?} on {buffer:?}: {} drops, {} pauses, expected {} drops",
+                got.0,
+                got.1,
+                expected.0
+            );
         }
     }
 }
@@ -155,7 +222,8 @@ fn disciplines_do_the_same_on_any_memory() {
 #[test]
 fn drops_let_paused_groups_go_on() {
     let rate = Rate::from_gbps(10);
-    let flows: Vec<Flow> = (0..4).map(|i| flow(i, 1 + i as u32, 0, 3_000_000, Time::ZERO)).collect();
+    let flows: Vec<Flow> =
+        (0..4).map(|i| flow(i, 1 + i as u32, 0, 3_000_000, Time::ZERO)).collect();
     for (name, aqm) in [
         ("codel", Aqm::Codel(codel(Span::from_us(20), Span::from_us(200)))),
         ("fq_codel", fq_codel(codel(Span::from_us(20), Span::from_us(200)), 1_514, 64, 10_240, 64)),
@@ -174,7 +242,12 @@ fn drops_let_paused_groups_go_on() {
             xon_offset: 1_500,
             own: Box::default(),
         };
-        plan.switches[0].buffer = Buffer::Mmu(Mmu { total: 2_000_000, cell: Some(256), bypass: 0, rules: Rules::Sonic(rules) });
+        plan.switches[0].buffer = Buffer::Mmu(Mmu {
+            total: 2_000_000,
+            cell: Some(256),
+            bypass: 0,
+            rules: Rules::Sonic(rules),
+        });
         plan.switches[0].pfc = Some(Pfc {
             priorities: 1,
             headroom: Headroom::Formula { formula: Formula::WorstCase, cable: Cable::FromDelay },
@@ -188,7 +261,10 @@ fn drops_let_paused_groups_go_on() {
         plan.switches[0].aqm = Some(aqm);
         let output = run(&plan, &Progress::default()).unwrap();
         let c = output.counters;
-        eprintln!("{name}: {} drops, {} pause frames, end {}", c.drops_red, c.pause_frames, output.end);
+        eprintln!(
+            "{name}: {} drops, {} pause frames, end {}",
+            c.drops_red, c.pause_frames, output.end
+        );
         assert!(c.drops_red > 20 && c.pause_frames > 2, "{name}: {c:?}");
         assert_eq!((c.in_discards, c.drops_buffer), (0, 0), "{name}");
         assert!(output.flows.iter().all(|flow| flow.finish.is_some()), "{name}");
@@ -206,7 +282,9 @@ fn disciplines_hold_their_target() {
         ("pi2", Aqm::Pi2(pi2()), 15.0, 0.6, 1.4),
         ("pie, derandomised", Aqm::Pie(PieConfig { derandomize: true, ..pie() }), 15.0, 0.6, 1.4),
     ] {
-        let flows = (0..4).map(|i| flow(i, 1 + i as u32, 0, 2_000_000_000, Time::from_ns(i as u64 * 1_000_000))).collect();
+        let flows = (0..4)
+            .map(|i| flow(i, 1 + i as u32, 0, 2_000_000_000, Time::from_ns(i as u64 * 1_000_000)))
+            .collect();
         // The round trip is 20 ms.
         let mut plan = plan(bottleneck(4, rate, Span::from_ms(5)), flows);
         plan.transports = vec![TransportConfig::Tcp(slow_tcp())];
@@ -217,9 +295,18 @@ fn disciplines_hold_their_target() {
         let output = run(&plan, &Progress::default()).unwrap();
         let waits = waits(&output, Span::from_s(5));
         let average = mean(&waits);
-        let bytes: u64 = output.ports.iter().filter(|r| r.port == 0 && r.time > Time::from_ns(5_000_000_000)).map(|r| r.tx_bytes).sum();
+        let bytes: u64 = output
+            .ports
+            .iter()
+            .filter(|r| r.port == 0 && r.time > Time::from_ns(5_000_000_000))
+            .map(|r| r.tx_bytes)
+            .sum();
         let share = bytes as f64 * 8.0 / (rate.0 as f64 * 25.0);
-        eprintln!("{name}: mean wait {average:.2} ms, link {:.1} % busy, {} drops", 100.0 * share, output.counters.drops_red);
+        eprintln!(
+            "{name}: mean wait {average:.2} ms, link {:.1} % busy, {} drops",
+            100.0 * share,
+            output.counters.drops_red
+        );
         assert!(average > from * target && average < to * target, "{name}: {average} ms");
         assert!(share > 0.93, "{name}: {share}");
     }
@@ -230,17 +317,40 @@ fn disciplines_hold_their_target() {
 #[test]
 fn pi2_lets_classic_and_scalable_flows_live_together() {
     let rate = Rate::from_mbps(100);
-    let flows = (0..4).map(|i| Flow { transport: (i % 2) as u16, ..flow(i, 1 + i as u32, 0, 2_000_000_000, Time::from_ns(i as u64 * 1_000_000)) }).collect();
+    let flows = (0..4)
+        .map(|i| Flow {
+            transport: (i % 2) as u16,
+            ..flow(i, 1 + i as u32, 0, 2_000_000_000, Time::from_ns(i as u64 * 1_000_000))
+        })
+        .collect();
     let mut plan = plan(bottleneck(4, rate, Span::from_ms(2)), flows);
-    plan.transports = vec![TransportConfig::Tcp(slow_tcp()), TransportConfig::Tcp(TcpConfig { min_rto: Span::from_ms(200), ..dctcp() })];
+    plan.transports = vec![
+        TransportConfig::Tcp(slow_tcp()),
+        TransportConfig::Tcp(TcpConfig { min_rto: Span::from_ms(200), ..dctcp() }),
+    ];
     plan.switches[0].buffer = Buffer::Unlimited;
-    plan.switches[0].aqm = Some(Aqm::Pi2(Pi2Config { ecn: true, scalable: true, coupling: Some(2.0), ..pi2() }));
+    plan.switches[0].aqm =
+        Some(Aqm::Pi2(Pi2Config { ecn: true, scalable: true, coupling: Some(2.0), ..pi2() }));
     plan.run.until = Some(Time::from_ns(30_000_000_000));
     let output = run(&plan, &Progress::default()).unwrap();
-    let share = |which: usize| output.flows.iter().skip(which).step_by(2).map(|f| f.bytes_received as f64 * 8.0 / (rate.0 as f64 * 30.0)).sum::<f64>();
+    let share = |which: usize| {
+        output
+            .flows
+            .iter()
+            .skip(which)
+            .step_by(2)
+            .map(|f| f.bytes_received as f64 * 8.0 / (rate.0 as f64 * 30.0))
+            .sum::<f64>()
+    };
     let (classic, scalable) = (share(0), share(1));
-    eprintln!("pi2: classic {classic:.3}, scalable {scalable:.3}, {} drops, {} marks", output.counters.drops_red, output.counters.ecn_marks);
-    assert!(classic + scalable > 0.9 && classic / scalable > 0.6 && classic / scalable < 1.7, "{classic} {scalable}");
+    eprintln!(
+        "pi2: classic {classic:.3}, scalable {scalable:.3}, {} drops, {} marks",
+        output.counters.drops_red, output.counters.ecn_marks
+    );
+    assert!(
+        classic + scalable > 0.9 && classic / scalable > 0.6 && classic / scalable < 1.7,
+        "{classic} {scalable}"
+    );
 }
 
 /// Elephants behind FQ-CoDel share equally, including an unresponsive one, and a mouse hardly
@@ -249,10 +359,14 @@ fn pi2_lets_classic_and_scalable_flows_live_together() {
 fn fq_codel_isolates() {
     let rate = Rate::from_mbps(100);
     let (ms, end) = (1_000_000u64, 10_000u64);
-    let mut flows = vec![flow(0, 1, 0, 2_000_000_000, Time::ZERO), flow(1, 2, 0, 2_000_000_000, Time::ZERO)];
+    let mut flows =
+        vec![flow(0, 1, 0, 2_000_000_000, Time::ZERO), flow(1, 2, 0, 2_000_000_000, Time::ZERO)];
     flows.push(Flow { transport: 1, ..flow(2, 3, 0, 2_000_000_000, Time::ZERO) });
     // The mouse sends a frame every 50 ms.
-    flows.extend((0..180u64).map(|i| Flow { transport: 1, ..flow(3 + i as i64, 4, 0, 200, Time::from_ns((1_000 + 50 * i) * ms)) }));
+    flows.extend((0..180u64).map(|i| Flow {
+        transport: 1,
+        ..flow(3 + i as i64, 4, 0, 200, Time::from_ns((1_000 + 50 * i) * ms))
+    }));
     let mouse = |aqm: Option<Aqm>| {
         let mut plan = plan(bottleneck(4, rate, Span::from_ms(1)), flows.clone());
         plan.transports = vec![TransportConfig::Tcp(slow_tcp()), datagrams(Rate::from_mbps(90))];
@@ -263,8 +377,14 @@ fn fq_codel_isolates() {
         plan.run.fct_end = FctEnd::LastByte;
         plan.run.until = Some(Time::from_ns(end * ms));
         let output = run(&plan, &Progress::default()).unwrap();
-        let waits: Vec<f64> = output.flows[3..].iter().filter_map(|f| Some((f.finish?.since(f.start?).0 - f.ideal.0) as f64 * 1e-9)).collect();
-        let shares: Vec<f64> = output.flows[..3].iter().map(|f| f.bytes_received as f64 * 8.0 / (rate.0 as f64 * end as f64 * 1e-3)).collect();
+        let waits: Vec<f64> = output.flows[3..]
+            .iter()
+            .filter_map(|f| Some((f.finish?.since(f.start?).0 - f.ideal.0) as f64 * 1e-9))
+            .collect();
+        let shares: Vec<f64> = output.flows[..3]
+            .iter()
+            .map(|f| f.bytes_received as f64 * 8.0 / (rate.0 as f64 * end as f64 * 1e-3))
+            .collect();
         (waits, shares)
     };
     let fq = fq_codel(codel(Span::from_ms(5), Span::from_ms(100)), 1_514, 1_024, 1_024, 64);
@@ -285,15 +405,21 @@ fn fq_codel_isolates() {
 #[test]
 fn a_step_before_a_device_queue() {
     let largest = |device_queue: u32| {
-        let flows = (0..2).map(|s| Flow { transport: 0, ..flow(s, 1 + s as u32, 0, 200_000, Time::ZERO) }).collect();
+        let flows = (0..2)
+            .map(|s| Flow { transport: 0, ..flow(s, 1 + s as u32, 0, 200_000, Time::ZERO) })
+            .collect();
         let mut plan = plan(star(3), flows);
         plan.transports = vec![datagrams(Rate::from_gbps(100))];
-        plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Packets(10), drop_when: Compare::Above };
+        plan.switches[0].buffer =
+            Buffer::Static { per_queue: Limit::Packets(10), drop_when: Compare::Above };
         plan.switches[0].queue_length = QueueLength::BeforeTransmission;
         plan.switches[0].device_queue = device_queue;
         plan.record.ports = Some(PortSeries { interval: Span::from_us(5), nodes: vec![3] });
         let output = run(&plan, &Progress::default()).unwrap();
-        (output.ports.iter().filter(|r| r.port == 0).map(|r| r.queue_bytes_max).max().unwrap(), output.counters.drops_buffer)
+        (
+            output.ports.iter().filter(|r| r.port == 0).map(|r| r.queue_bytes_max).max().unwrap(),
+            output.counters.drops_buffer,
+        )
     };
     assert_eq!(largest(0).0, 11 * 1_500);
     assert_eq!(largest(1).0, 12 * 1_500);
@@ -305,10 +431,12 @@ fn a_step_before_a_device_queue() {
 /// packets.
 #[test]
 fn a_device_queue_is_part_of_a_fifo() {
-    let flows = || (0..6).map(|s| flow(s, 1 + s as u32, 0, 300_000, Time::ZERO)).collect::<Vec<_>>();
+    let flows =
+        || (0..6).map(|s| flow(s, 1 + s as u32, 0, 300_000, Time::ZERO)).collect::<Vec<_>>();
     let result = |packets: u32, device_queue: u32| {
         let mut plan = plan(star(7), flows());
-        plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Packets(packets), drop_when: Compare::Above };
+        plan.switches[0].buffer =
+            Buffer::Static { per_queue: Limit::Packets(packets), drop_when: Compare::Above };
         plan.switches[0].queue_length = QueueLength::BeforeTransmission;
         plan.switches[0].device_queue = device_queue;
         let output = run(&plan, &Progress::default()).unwrap();
@@ -324,11 +452,16 @@ fn a_device_queue_is_part_of_a_fifo() {
 #[test]
 fn red_settles_between_its_thresholds() {
     let rate = Rate::from_mbps(100);
-    for spacing in [Spacing::Independent, Spacing::Uniform, Spacing::Ns2, Spacing::Ns3, Spacing::Linux] {
-        let flows = (0..8).map(|i| flow(i, 1 + i as u32, 0, 2_000_000_000, Time::from_ns(i as u64 * 1_000_000))).collect();
+    for spacing in
+        [Spacing::Independent, Spacing::Uniform, Spacing::Ns2, Spacing::Ns3, Spacing::Linux]
+    {
+        let flows = (0..8)
+            .map(|i| flow(i, 1 + i as u32, 0, 2_000_000_000, Time::from_ns(i as u64 * 1_000_000)))
+            .collect();
         let mut plan = plan(bottleneck(8, rate, Span::from_ms(5)), flows);
         plan.transports = vec![TransportConfig::Tcp(slow_tcp())];
-        plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Packets(1_000), drop_when: Compare::Above };
+        plan.switches[0].buffer =
+            Buffer::Static { per_queue: Limit::Packets(1_000), drop_when: Compare::Above };
         plan.switches[0].device_queue = 1;
         plan.switches[0].marking = Some(Marking {
             kmax: Limit::Packets(90),
@@ -342,9 +475,18 @@ fn red_settles_between_its_thresholds() {
         plan.run.until = Some(Time::from_ns(30_000_000_000));
         plan.record.ports = Some(PortSeries { interval: Span::from_ms(10), nodes: vec![9] });
         let output = run(&plan, &Progress::default()).unwrap();
-        let queue: Vec<f64> =
-            output.ports.iter().filter(|r| r.port == 0 && r.time > Time::from_ns(5_000_000_000)).map(|r| r.queue_bytes as f64 / 1500.0).collect();
-        eprintln!("{spacing:?}: mean queue {:.1}, {} early drops, {} others", mean(&queue), output.counters.drops_red, output.counters.drops_buffer);
+        let queue: Vec<f64> = output
+            .ports
+            .iter()
+            .filter(|r| r.port == 0 && r.time > Time::from_ns(5_000_000_000))
+            .map(|r| r.queue_bytes as f64 / 1500.0)
+            .collect();
+        eprintln!(
+            "{spacing:?}: mean queue {:.1}, {} early drops, {} others",
+            mean(&queue),
+            output.counters.drops_red,
+            output.counters.drops_buffer
+        );
         assert!(mean(&queue) > 30.0 && mean(&queue) < 92.0, "{spacing:?}: {}", mean(&queue));
     }
 }

@@ -11,9 +11,19 @@ use afflux_units::{Probability, Rate, Span, Time};
 /// Returns every balancer, with parameters that make it act often.
 pub(super) fn balancers() -> Vec<(&'static str, Balance)> {
     let letflow = |ns3| Balance::Letflow(LetflowConfig { gap: Span::from_us(5), ns3 });
-    let conga = |ns3| Balance::Conga(CongaConfig { gap: Span::from_us(5), tdre: Span::from_us(4), alpha: 0.2, bits: 3, aging: Span::from_us(40), ns3 });
+    let conga = |ns3| {
+        Balance::Conga(CongaConfig {
+            gap: Span::from_us(5),
+            tdre: Span::from_us(4),
+            alpha: 0.2,
+            bits: 3,
+            aging: Span::from_us(40),
+            ns3,
+        })
+    };
     let drill = |samples, memory, ns3| Balance::Drill(DrillConfig { samples, memory, ns3 });
-    let dlb = |idle: Option<u64>| DlbConfig { future_load_range: 30_000, ..dlb(idle.map(Span::from_us)) };
+    let dlb =
+        |idle: Option<u64>| DlbConfig { future_load_range: 30_000, ..dlb(idle.map(Span::from_us)) };
     vec![
         ("resilient", Balance::Resilient(ResilientConfig {})),
         ("wcmp", Balance::Wcmp(WcmpConfig { weights: None, entries: None })),
@@ -39,11 +49,13 @@ fn settings() -> Vec<(&'static str, Plan)> {
     let base = |topology: Topology| {
         let hosts = topology.hosts;
         let mut p = plan(topology, traffic(hosts, 80, 100, 200_000, 1));
-        p.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(60_000), drop_when: Compare::Above };
+        p.switches[0].buffer =
+            Buffer::Static { per_queue: Limit::Bytes(60_000), drop_when: Compare::Above };
         p.record.paths = true;
         p
     };
-    let mut plans = vec![("fat-tree", base(fat_tree(4, 2))), ("leaf-spine", base(leaf_spine(4, 3, 4)))];
+    let mut plans =
+        vec![("fat-tree", base(fat_tree(4, 2))), ("leaf-spine", base(leaf_spine(4, 3, 4)))];
     let mut add = |name, change: &dyn Fn(&mut Plan)| {
         let mut p = base(fat_tree(4, 2));
         change(&mut p);
@@ -62,7 +74,12 @@ fn settings() -> Vec<(&'static str, Plan)> {
     add("cut-through, mixed rates and delays", &|p| {
         p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
         for (i, link) in p.topology.links.iter_mut().enumerate() {
-            link.rate = [Rate::from_gbps(100), Rate::from_gbps(25), Rate::from_gbps(40), Rate(33_333_333_333)][i % 4];
+            link.rate = [
+                Rate::from_gbps(100),
+                Rate::from_gbps(25),
+                Rate::from_gbps(40),
+                Rate(33_333_333_333),
+            ][i % 4];
             link.delay = Span::from_ns([25, 300, 1_000, 50_000][i % 4]);
         }
     });
@@ -70,7 +87,12 @@ fn settings() -> Vec<(&'static str, Plan)> {
         for (i, link) in p.topology.links.iter_mut().enumerate() {
             link.loss = Probability::new(0.01).unwrap();
             if i % 7 == 3 && i >= 32 {
-                link.down = vec![Down { from: Time::from_ns(50_000), to: Some(Time::from_ns(150_000)), detect: Span::from_us(10), converge: Span::ZERO }];
+                link.down = vec![Down {
+                    from: Time::from_ns(50_000),
+                    to: Some(Time::from_ns(150_000)),
+                    detect: Span::from_us(10),
+                    converge: Span::ZERO,
+                }];
             }
         }
     });
@@ -88,7 +110,12 @@ fn balancers_agree(part: usize) {
         for (name, mut plan) in settings() {
             plan.switches[0].balance = balance.clone();
             let output = same_everywhere(&format!("{balancer}: {name}"), &plan);
-            eprintln!("{balancer}: {name}: {} hops, {} drops, {:?}", output.counters.packet_hops, output.counters.dropped_packets, output.counters.balance);
+            eprintln!(
+                "{balancer}: {name}: {} hops, {} drops, {:?}",
+                output.counters.packet_hops,
+                output.counters.dropped_packets,
+                output.counters.balance
+            );
             assert!(output.counters.packet_hops > 1_000);
         }
     }
@@ -145,7 +172,11 @@ fn probe(spines: u32, frames: u64, spacing: Span, balance: Balance) -> Plan {
     let mut p = plan(leaf_spine(2, spines, 1), flows);
     // Rate for 1500 bytes per `spacing`.
     let rate = Rate(1_500 * 8 * 1_000_000_000_000 / spacing.0);
-    p.transports = vec![TransportConfig::Datagram(Datagram { rate: Some(rate), payload: 1_460, ecn_capable: false })];
+    p.transports = vec![TransportConfig::Datagram(Datagram {
+        rate: Some(rate),
+        payload: 1_460,
+        ecn_capable: false,
+    })];
     p.switches[0].balance = balance;
     p.record.paths = true;
     p
@@ -157,7 +188,14 @@ fn a_flowlet_ends_with_a_gap_longer_than_the_limit_and_draws_uniformly() {
     let (spines, frames) = (8, 4_000);
     // The gap is not longer than the limit, so there is one flowlet on one path.
     let together = outcome(&probe(spines, frames, Span::from_us(10), letflow(10)));
-    assert_eq!((together.paths.len(), together.counters.balance.flowlets, together.counters.balance.reroutes), (1, 0, 0));
+    assert_eq!(
+        (
+            together.paths.len(),
+            together.counters.balance.flowlets,
+            together.counters.balance.reroutes
+        ),
+        (1, 0, 0)
+    );
     let apart = outcome(&probe(spines, frames, Span::from_us(11), letflow(10)));
     assert_eq!(apart.counters.balance.flowlets, frames - 1);
     assert_eq!(apart.paths.len(), spines as usize);
@@ -179,8 +217,11 @@ fn a_flowlet_ends_with_a_gap_longer_than_the_limit_and_draws_uniformly() {
 
 /// Returns the number of frames of a run through each of two spines.
 fn by_spine(p: &Plan, output: &Output) -> [u64; 2] {
-    let spine = |name: &str| p.topology.nodes.iter().position(|n| n.name == name).unwrap() as NodeId;
-    [spine("spine0"), spine("spine1")].map(|spine| output.paths.iter().filter(|path| path.nodes.contains(&spine)).map(|path| path.frames).sum())
+    let spine =
+        |name: &str| p.topology.nodes.iter().position(|n| n.name == name).unwrap() as NodeId;
+    [spine("spine0"), spine("spine1")].map(|spine| {
+        output.paths.iter().filter(|path| path.nodes.contains(&spine)).map(|path| path.frames).sum()
+    })
 }
 
 /// Returns the link between two nodes.
@@ -192,7 +233,8 @@ fn link_between<'p>(topology: &'p mut Topology, a: &str, b: &str) -> &'p mut Lin
 
 #[test]
 fn in_turn_is_exactly_even() {
-    let output = outcome(&probe(8, 4_000, Span::from_us(1), Balance::RoundRobin(RoundRobinConfig {})));
+    let output =
+        outcome(&probe(8, 4_000, Span::from_us(1), Balance::RoundRobin(RoundRobinConfig {})));
     assert_eq!(output.paths.iter().map(|p| p.frames).collect::<Vec<_>>(), [500; 8]);
 }
 
@@ -200,7 +242,12 @@ fn in_turn_is_exactly_even() {
 fn flowcells_are_exactly_even() {
     // A flowcell of 60 kB has forty frames of 1500 bytes. There are eight paths, and fifty and a
     // half flowcells.
-    let output = outcome(&probe(8, 2_020, Span::from_us(1), Balance::Presto(PrestoConfig { flowcell: 60_000 })));
+    let output = outcome(&probe(
+        8,
+        2_020,
+        Span::from_us(1),
+        Balance::Presto(PrestoConfig { flowcell: 60_000 }),
+    ));
     let mut frames: Vec<u64> = output.paths.iter().map(|p| p.frames).collect();
     frames.sort_unstable();
     assert_eq!(frames, [240, 240, 240, 240, 240, 260, 280, 280]);
@@ -211,12 +258,19 @@ fn flowcells_are_exactly_even() {
 fn burst(balance: Balance) -> i64 {
     let flows = (0..8).map(|h| flow(h, h as u32, 8 + h as u32, 400_000, Time::ZERO)).collect();
     let mut p = plan(leaf_spine(2, 2, 8), flows);
-    p.transports = vec![TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(50)), payload: 1_460, ecn_capable: false })];
+    p.transports = vec![TransportConfig::Datagram(Datagram {
+        rate: Some(Rate::from_gbps(50)),
+        payload: 1_460,
+        ecn_capable: false,
+    })];
     p.switches[0].buffer = Buffer::Unlimited;
     p.switches[0].balance = balance;
     p.record.ports = Some(PortSeries { interval: Span::from_ns(777), nodes: vec![16] });
     let output = outcome(&p);
-    let uplinks = output.ports.chunk_by(|a, b| a.time == b.time).map(|rows| (rows[8].queue_bytes as i64, rows[9].queue_bytes as i64));
+    let uplinks = output
+        .ports
+        .chunk_by(|a, b| a.time == b.time)
+        .map(|rows| (rows[8].queue_bytes as i64, rows[9].queue_bytes as i64));
     let worst = uplinks.clone().map(|(a, b)| a.max(b)).max().unwrap();
     assert!(worst > 100_000, "queues build up");
     uplinks.map(|(a, b)| (a - b).abs()).max().unwrap()
@@ -242,34 +296,62 @@ fn conga_paper(balance: Balance) -> (f64, f64) {
     topology.links.iter_mut().skip(20).for_each(|link| link.rate = Rate::from_gbps(80));
     link_between(&mut topology, "leaf1", "spine1").rate = Rate::from_gbps(40);
     let count = 1_000;
-    let forth = (0..count).map(|id| flow(id, id as u32 % 10, 10 + id as u32 / 10 % 10, 100_000, Time::from_ns(id as u64 * 9_400)));
-    let flows = forth.chain([flow(count, 19, 0, 1_000_000, Time::from_ns(1_000 * 9_400))]).collect();
+    let forth = (0..count).map(|id| {
+        flow(
+            id,
+            id as u32 % 10,
+            10 + id as u32 / 10 % 10,
+            100_000,
+            Time::from_ns(id as u64 * 9_400),
+        )
+    });
+    let flows =
+        forth.chain([flow(count, 19, 0, 1_000_000, Time::from_ns(1_000 * 9_400))]).collect();
     let mut p = plan(topology, flows);
     // A slow reverse flow brings reports where acknowledgements do not.
-    p.transports =
-        vec![TransportConfig::Tcp(dctcp()), TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(1)), payload: 1_460, ecn_capable: false })];
+    p.transports = vec![
+        TransportConfig::Tcp(dctcp()),
+        TransportConfig::Datagram(Datagram {
+            rate: Some(Rate::from_gbps(1)),
+            payload: 1_460,
+            ecn_capable: false,
+        }),
+    ];
     p.flows[count as usize].transport = 1;
     p.flows[count as usize].start = Start::At(Time::ZERO);
     p.flows.rotate_right(1);
     p.switches[0].marking = Some(step(Limit::Bytes(100_000)));
-    p.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(1_000_000), drop_when: Compare::Above };
+    p.switches[0].buffer =
+        Buffer::Static { per_queue: Limit::Bytes(1_000_000), drop_when: Compare::Above };
     p.switches[0].balance = balance;
     p.record.paths = true;
     let output = outcome(&p);
     let sent = by_spine(&p, &output);
-    let times = output.flows.iter().skip(1).map(|flow| flow.finish.unwrap().0 - flow.start.unwrap().0);
+    let times =
+        output.flows.iter().skip(1).map(|flow| flow.finish.unwrap().0 - flow.start.unwrap().0);
     (sent[1] as f64 / (sent[0] + sent[1]) as f64, times.sum::<u64>() as f64 / count as f64 / 1e6)
 }
 
 #[test]
 fn conga_avoids_the_slow_path() {
-    let conga = |ns3| Balance::Conga(CongaConfig { gap: Span::from_us(100), tdre: Span::from_us(32), alpha: 0.2, bits: 3, aging: Span::from_us(500), ns3 });
+    let conga = |ns3| {
+        Balance::Conga(CongaConfig {
+            gap: Span::from_us(100),
+            tdre: Span::from_us(32),
+            alpha: 0.2,
+            bits: 3,
+            aging: Span::from_us(500),
+            ns3,
+        })
+    };
     // Even shares offer 42.5 Gbps to a link of 40 Gbps.
     let (even, slow) = conga_paper(Balance::default());
     // With equal utilisation of both paths, a third uses the slow link (28.3 Gbps).
     for ns3 in [false, true] {
         let (share, time) = conga_paper(conga(ns3));
-        eprintln!("conga, ns-3 {ns3}: {share:.3} over the slow path, {time:.1} us; ecmp {even:.3}, {slow:.1} us");
+        eprintln!(
+            "conga, ns-3 {ns3}: {share:.3} over the slow path, {time:.1} us; ecmp {even:.3}, {slow:.1} us"
+        );
         assert!((0.25..0.42).contains(&share), "{share}");
         assert!(time < 0.8 * slow, "{time} us, ecmp {slow} us");
     }
@@ -287,7 +369,14 @@ fn dlb_avoids_a_slow_uplink() {
 
 fn dlb(idle: Option<Span>) -> DlbConfig {
     let sampling_interval = Span::from_us(4);
-    DlbConfig { idle, sampling_interval, past_load_weight: 16, future_load_weight: 16, future_load_range: 64_000, bands: 8 }
+    DlbConfig {
+        idle,
+        sampling_interval,
+        past_load_weight: 16,
+        future_load_weight: 16,
+        future_load_range: 64_000,
+        bands: 8,
+    }
 }
 
 /// Sends 80 Gbps from leaf0 to leaf1 over two spines. The second spine's link to `leaf` has 25
@@ -297,7 +386,11 @@ fn slow_share(leaf: &str, balance: Balance) -> f64 {
     link_between(&mut topology, leaf, "spine1").rate = Rate::from_gbps(25);
     let flows = (0..4).map(|h| flow(h, h as u32, 4 + h as u32, 2_000_000, Time::ZERO)).collect();
     let mut p = plan(topology, flows);
-    p.transports = vec![TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(20)), payload: 1_460, ecn_capable: false })];
+    p.transports = vec![TransportConfig::Datagram(Datagram {
+        rate: Some(Rate::from_gbps(20)),
+        payload: 1_460,
+        ecn_capable: false,
+    })];
     p.switches[0].balance = balance;
     p.switches[0].buffer = Buffer::Unlimited;
     p.record.paths = true;
@@ -309,7 +402,10 @@ fn slow_share(leaf: &str, balance: Balance) -> f64 {
 #[test]
 fn glb_knows_of_a_slow_downlink() {
     for idle in [None, Some(Span::from_ns(300))] {
-        let (local, global) = (slow_share("leaf1", Balance::Dlb(dlb(idle))), slow_share("leaf1", Balance::Glb(dlb(idle))));
+        let (local, global) = (
+            slow_share("leaf1", Balance::Dlb(dlb(idle))),
+            slow_share("leaf1", Balance::Glb(dlb(idle))),
+        );
         assert!((0.4..0.6).contains(&local), "{idle:?}: its own ports look alike: {local}");
         assert!((0.05..0.3).contains(&global), "{idle:?}: {global}");
     }
@@ -328,12 +424,21 @@ fn glb_reports_the_whole_load_of_a_link_that_always_sends() {
 #[test]
 fn hosts_may_have_several_links() {
     let mut twice = leaf_spine(2, 2, 3);
-    let again: Vec<Link> = twice.links.iter().filter(|link| link.a < twice.hosts || link.b < twice.hosts).cloned().collect();
+    let again: Vec<Link> = twice
+        .links
+        .iter()
+        .filter(|link| link.a < twice.hosts || link.b < twice.hosts)
+        .cloned()
+        .collect();
     twice.links.extend(again);
     let mut both = leaf_spine(2, 2, 3);
-    let leaves: Vec<NodeId> = (0..both.nodes.len() as NodeId).filter(|id| both.nodes[*id as usize].name.starts_with("leaf")).collect();
-    let to_others =
-        both.links.iter().filter(|link| link.a < both.hosts).map(|link| Link { b: *leaves.iter().find(|leaf| **leaf != link.b).unwrap(), ..link.clone() });
+    let leaves: Vec<NodeId> = (0..both.nodes.len() as NodeId)
+        .filter(|id| both.nodes[*id as usize].name.starts_with("leaf"))
+        .collect();
+    let to_others = both.links.iter().filter(|link| link.a < both.hosts).map(|link| Link {
+        b: *leaves.iter().find(|leaf| **leaf != link.b).unwrap(),
+        ..link.clone()
+    });
     let to_others: Vec<Link> = to_others.collect();
     assert_eq!(to_others.len(), 6);
     both.links.extend(to_others);
@@ -341,7 +446,11 @@ fn hosts_may_have_several_links() {
     let mut one = leaf_spine(2, 2, 3);
     let first = one.links[0].clone();
     one.links.push(first);
-    for (fabric, topology) in [("two links to the leaf", twice), ("links to both leaves", both), ("two links of one host", one)] {
+    for (fabric, topology) in [
+        ("two links to the leaf", twice),
+        ("links to both leaves", both),
+        ("two links of one host", one),
+    ] {
         for (name, balance) in balancers() {
             let mut p = plan(topology.clone(), traffic(topology.hosts, 80, 60, 100_000, 1));
             if balance.about().pins {
@@ -369,19 +478,32 @@ fn detail_counts_what_goes_before() {
     let share = |priority| {
         let mut topology = leaf_spine(2, 2, 4);
         link_between(&mut topology, "leaf0", "spine1").rate = Rate::from_gbps(25);
-        let mut flows: Vec<Flow> = (0..4).map(|h| flow(h, h as u32, 4 + h as u32, 2_000_000, Time(h as u64))).collect();
+        let mut flows: Vec<Flow> =
+            (0..4).map(|h| flow(h, h as u32, 4 + h as u32, 2_000_000, Time(h as u64))).collect();
         // The host's own frames are served last.
         flows[3].priority = priority;
         let mut p = plan(topology, flows);
-        p.transports = vec![TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(20)), payload: 1_460, ecn_capable: false })];
+        p.transports = vec![TransportConfig::Datagram(Datagram {
+            rate: Some(Rate::from_gbps(20)),
+            payload: 1_460,
+            ecn_capable: false,
+        })];
         p.switches[0].balance = Balance::Detail(DetailConfig { thresholds: [16_000, 64_000] });
         p.switches[0].scheduling = Scheduling::Priorities { queues: 2 };
         p.switches[0].buffer = Buffer::Unlimited;
         p.record.paths = true;
         let output = outcome(&p);
         let over = |spine: &str| {
-            let through = |path: &&crate::record::PathRecord| path.nodes.iter().any(|&node| p.topology.nodes[node as usize].name == spine);
-            output.paths.iter().filter(|path| path.flow == 3).filter(through).map(|path| path.frames).sum::<u64>() as f64
+            let through = |path: &&crate::record::PathRecord| {
+                path.nodes.iter().any(|&node| p.topology.nodes[node as usize].name == spine)
+            };
+            output
+                .paths
+                .iter()
+                .filter(|path| path.flow == 3)
+                .filter(through)
+                .map(|path| path.frames)
+                .sum::<u64>() as f64
         };
         over("spine1") / (over("spine0") + over("spine1"))
     };
@@ -395,7 +517,11 @@ fn detail_counts_what_goes_before() {
 fn many_flows(balance: Balance) -> f64 {
     let mut topology = leaf_spine(2, 2, 4);
     link_between(&mut topology, "leaf1", "spine1").rate = Rate::from_gbps(40);
-    let flows = (0..4_000).map(|id| flow(id, id as u32 % 4, 4 + id as u32 / 4 % 4, 1_000, Time::from_ns(id as u64 * 500))).collect();
+    let flows = (0..4_000)
+        .map(|id| {
+            flow(id, id as u32 % 4, 4 + id as u32 / 4 % 4, 1_000, Time::from_ns(id as u64 * 500))
+        })
+        .collect();
     let mut p = plan(topology, flows);
     p.switches[0].balance = balance;
     p.record.paths = true;
@@ -408,7 +534,9 @@ fn many_flows(balance: Balance) -> f64 {
 #[test]
 fn wcmp_shares() {
     // Four standard deviations of a share of 4000 flows are below 0.032.
-    let near = |share: f64, expected: f64| assert!((share - expected).abs() < 0.032, "{share}, expected {expected}");
+    let near = |share: f64, expected: f64| {
+        assert!((share - expected).abs() < 0.032, "{share}, expected {expected}")
+    };
     near(many_flows(Balance::default()), 0.5);
     near(many_flows(Balance::Wcmp(WcmpConfig { weights: None, entries: None })), 40.0 / 140.0);
     near(many_flows(Balance::Wcmp(WcmpConfig { weights: None, entries: Some(4) })), 0.25);
@@ -416,7 +544,10 @@ fn wcmp_shares() {
     weights[11] = 9;
     near(many_flows(Balance::Wcmp(WcmpConfig { weights: Some(weights), entries: None })), 0.9);
     // DRILL hashes flows to components in proportion to their capacity.
-    near(many_flows(Balance::Drill(DrillConfig { samples: 2, memory: 1, ns3: false })), 40.0 / 140.0);
+    near(
+        many_flows(Balance::Drill(DrillConfig { samples: 2, memory: 1, ns3: false })),
+        40.0 / 140.0,
+    );
 }
 
 #[test]
@@ -425,9 +556,24 @@ fn resilient_hashing_moves_the_flows_of_a_failed_link_alone() {
         let mut topology = leaf_spine(2, 5, 4);
         if fails {
             // The second spine's link fails and is known at once. Flows start after that.
-            link_between(&mut topology, "leaf0", "spine2").down = vec![Down { from: Time::from_ns(1), to: None, detect: Span::ZERO, converge: Span::ZERO }];
+            link_between(&mut topology, "leaf0", "spine2").down = vec![Down {
+                from: Time::from_ns(1),
+                to: None,
+                detect: Span::ZERO,
+                converge: Span::ZERO,
+            }];
         }
-        let flows = (0..500).map(|id| flow(id, id as u32 % 4, 4 + id as u32 / 4 % 4, 1_000, Time::from_ns(1_000 + id as u64 * 500))).collect();
+        let flows = (0..500)
+            .map(|id| {
+                flow(
+                    id,
+                    id as u32 % 4,
+                    4 + id as u32 / 4 % 4,
+                    1_000,
+                    Time::from_ns(1_000 + id as u64 * 500),
+                )
+            })
+            .collect();
         let mut p = plan(topology, flows);
         p.switches[0].balance = balance;
         p.record.paths = true;
@@ -454,17 +600,28 @@ fn resilient_hashing_moves_the_flows_of_a_failed_link_alone() {
 
 #[test]
 fn both_directions_take_the_same_way_with_symmetric_hashing() {
-    let flows: Vec<Flow> = (0..200).map(|id| flow(id, id as u32 % 16, 16 + id as u32 * 7 % 112, 1_000, Time::ZERO)).collect();
+    let flows: Vec<Flow> = (0..200)
+        .map(|id| flow(id, id as u32 % 16, 16 + id as u32 * 7 % 112, 1_000, Time::ZERO))
+        .collect();
     let same = |hash: RouteHash| {
         let mut p = plan(fat_tree(8, 1), flows.clone());
         p.switches[0].hash = hash;
         let world = World::new(&p, 1).unwrap();
         let nodes = |flow: &Flow, reverse: bool| {
             let (src, dst) = if reverse { (flow.dst, flow.src) } else { (flow.src, flow.dst) };
-            world.path(0, world.flow_hash(flow, reverse), src, dst).iter().skip(1).map(|(node, _)| *node).collect::<Vec<_>>()
+            world
+                .path(0, world.flow_hash(flow, reverse), src, dst)
+                .iter()
+                .skip(1)
+                .map(|(node, _)| *node)
+                .collect::<Vec<_>>()
         };
-        let cores: std::collections::HashSet<_> = flows.iter().map(|flow| nodes(flow, false)[2]).collect();
-        let same = flows.iter().filter(|flow| nodes(flow, false).into_iter().eq(nodes(flow, true).into_iter().rev())).count();
+        let cores: std::collections::HashSet<_> =
+            flows.iter().map(|flow| nodes(flow, false)[2]).collect();
+        let same = flows
+            .iter()
+            .filter(|flow| nodes(flow, false).into_iter().eq(nodes(flow, true).into_iter().rev()))
+            .count();
         (same, cores.len())
     };
     assert_eq!(same(RouteHash::Symmetric), (200, 16));
@@ -473,13 +630,20 @@ fn both_directions_take_the_same_way_with_symmetric_hashing() {
 
 #[test]
 fn a_known_failure_is_avoided_by_all() {
-    for (name, balance) in balancers().into_iter().chain([("spray", Balance::Spray(SprayConfig {})), ("ecmp", Balance::default())]) {
+    for (name, balance) in balancers()
+        .into_iter()
+        .chain([("spray", Balance::Spray(SprayConfig {})), ("ecmp", Balance::default())])
+    {
         // One link is slow, and another one fails while flows are active. Both are on the second
         // tier, too.
         let mut topology = leaf_spine(3, 4, 4);
         link_between(&mut topology, "leaf1", "spine0").rate = Rate::from_gbps(25);
-        link_between(&mut topology, "leaf2", "spine3").down =
-            vec![Down { from: Time::from_ns(60_000), to: None, detect: Span::from_us(10), converge: Span::ZERO }];
+        link_between(&mut topology, "leaf2", "spine3").down = vec![Down {
+            from: Time::from_ns(60_000),
+            to: None,
+            detect: Span::from_us(10),
+            converge: Span::ZERO,
+        }];
         let mut p = plan(topology, traffic(12, 300, 200, 100_000, 5));
         p.switches[0].balance = balance;
         p.record.paths = true;
@@ -487,9 +651,17 @@ fn a_known_failure_is_avoided_by_all() {
         assert!(output.flows.iter().all(|flow| flow.finish.is_some()), "{name}");
         assert!(output.counters.drops_down > 0, "{name}: something was under way");
         let (leaf, spine) = (12 + 2, 12 + 3 + 3);
-        let over = |path: &crate::record::PathRecord| path.nodes.windows(2).any(|hop| hop == [leaf, spine] || hop == [spine, leaf]);
+        let over = |path: &crate::record::PathRecord| {
+            path.nodes.windows(2).any(|hop| hop == [leaf, spine] || hop == [spine, leaf])
+        };
         let late = |flow: FlowId| matches!(p.flows[flow as usize].start, Start::At(at) if at >= Time::from_ns(70_000));
-        assert!(output.paths.iter().any(|path| over(path) && !late(path.flow)), "{name}: it was used");
-        assert!(!output.paths.iter().any(|path| over(path) && late(path.flow)), "{name}: it is avoided");
+        assert!(
+            output.paths.iter().any(|path| over(path) && !late(path.flow)),
+            "{name}: it was used"
+        );
+        assert!(
+            !output.paths.iter().any(|path| over(path) && late(path.flow)),
+            "{name}: it is avoided"
+        );
     }
 }

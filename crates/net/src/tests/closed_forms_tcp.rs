@@ -13,7 +13,8 @@ use afflux_units::{Bytes, Rate, Span, Time};
 fn bottleneck(hosts: u32, rate: Rate, delay: Span) -> Topology {
     let mut topology = star(hosts);
     for (i, link) in topology.links.iter_mut().enumerate() {
-        (link.rate, link.delay) = if i == 0 { (rate, delay) } else { (Rate(10 * rate.0), Span::from_us(1)) };
+        (link.rate, link.delay) =
+            if i == 0 { (rate, delay) } else { (Rate(10 * rate.0), Span::from_us(1)) };
     }
     topology
 }
@@ -22,14 +23,22 @@ fn bottleneck(hosts: u32, rate: Rate, delay: Span) -> Topology {
 /// and eight connections of 450 KB that fill Fast Ethernet.
 #[test]
 fn receive_windows_over_a_long_path() {
-    for (window, flows, expected) in [(65_536u64, 1u32, 1.75e6), (700_000, 1, 18.7e6), (450_000, 8, 96e6)] {
+    for (window, flows, expected) in
+        [(65_536u64, 1u32, 1.75e6), (700_000, 1, 18.7e6), (450_000, 8, 96e6)]
+    {
         for buffer in [false, true] {
-            let mut plan = plan(bottleneck(2, Rate::from_gbps(1), Span::from_us(149_999)), Vec::new());
-            plan.flows = (0..flows).map(|f| flow(f as i64, 1, 0, 2_000_000_000, Time::ZERO)).collect();
-            let buffer_size = ReceiveBuffer { initial: Bytes(2 * window), most: Bytes(2 * window), share: 128 };
-            let receive = if buffer { Receive::Buffer(buffer_size) } else { Receive::Window(Bytes(window)) };
-            let times = TcpConfig { min_rto: Span::from_s(1), initial_rto: Span::from_s(1), ..linux() };
-            plan.transports = vec![TransportConfig::Tcp(TcpConfig { receive, handshake: false, ..times })];
+            let mut plan =
+                plan(bottleneck(2, Rate::from_gbps(1), Span::from_us(149_999)), Vec::new());
+            plan.flows =
+                (0..flows).map(|f| flow(f as i64, 1, 0, 2_000_000_000, Time::ZERO)).collect();
+            let buffer_size =
+                ReceiveBuffer { initial: Bytes(2 * window), most: Bytes(2 * window), share: 128 };
+            let receive =
+                if buffer { Receive::Buffer(buffer_size) } else { Receive::Window(Bytes(window)) };
+            let times =
+                TcpConfig { min_rto: Span::from_s(1), initial_rto: Span::from_s(1), ..linux() };
+            plan.transports =
+                vec![TransportConfig::Tcp(TcpConfig { receive, handshake: false, ..times })];
             plan.switches[0].buffer = Buffer::Unlimited;
             plan.record.explain = false;
             let measured = |seconds: u64| {
@@ -41,8 +50,12 @@ fn receive_windows_over_a_long_path() {
             // and headers.
             let bits = (measured(15) - measured(6)) as f64 * 8.0 / 9.0 * 1460.0 / (1500.0 + 20.0);
             // The tolerance includes a whole segment per window.
-            let (wanted, segment) = (window as f64 * 8.0 / 0.3 * flows as f64, 1460.0 * 8.0 / 0.3 * flows as f64);
-            assert!((bits - wanted).abs() <= 0.01 * wanted + segment, "{window} B, {flows} flows, buffer {buffer}: {bits} b/s, expected {wanted}");
+            let (wanted, segment) =
+                (window as f64 * 8.0 / 0.3 * flows as f64, 1460.0 * 8.0 / 0.3 * flows as f64);
+            assert!(
+                (bits - wanted).abs() <= 0.01 * wanted + segment,
+                "{window} B, {flows} flows, buffer {buffer}: {bits} b/s, expected {wanted}"
+            );
             assert!((wanted / expected - 1.0).abs() < 0.005 || flows == 8);
         }
     }
@@ -59,10 +72,16 @@ fn small_queues() {
         topology.links.iter_mut().for_each(|link| link.rate = Rate::from_gbps(gbps));
         let mut plan = plan(topology, vec![flow(0, 0, 1, 40_000_000, Time::ZERO)]);
         plan.switches[0].buffer = Buffer::Unlimited;
-        plan.transports = vec![TransportConfig::Tcp(TcpConfig { initial_window: window, max_window: Some(window), small_queues, ..linux() })];
+        plan.transports = vec![TransportConfig::Tcp(TcpConfig {
+            initial_window: window,
+            max_window: Some(window),
+            small_queues,
+            ..linux()
+        })];
         plan.record.ports = Some(PortSeries { interval: Span::from_ms(2), nodes: vec![0] });
         let output = run(&plan, &Progress::default()).unwrap();
-        let queues: Vec<(f64, f64)> = output.ports.iter().map(|r| (r.queue_bytes as f64, r.queue_bytes_max as f64)).collect();
+        let queues: Vec<(f64, f64)> =
+            output.ports.iter().map(|r| (r.queue_bytes as f64, r.queue_bytes_max as f64)).collect();
         (output.flows[0].finish.unwrap().0 - output.flows[0].start.unwrap().0, queues)
     };
     for (gbps, window) in [(10, 5_000), (1, 500), (1, 1_000)] {
@@ -72,7 +91,10 @@ fn small_queues() {
         let (w, c) = (window as f64 * 1_460.0, gbps as f64 * 125e6);
         let q = (2.0 * w * c / 1024.0).sqrt().min((1 << 20) as f64);
         assert!(long[long.len() / 2].1 > 0.95 * w && q + buffer < 0.8 * w, "{long:?}");
-        assert!(short.iter().all(|&(_, most)| most <= (1 << 20) as f64 + buffer), "{gbps} Gb/s: {short:?}");
+        assert!(
+            short.iter().all(|&(_, most)| most <= (1 << 20) as f64 + buffer),
+            "{gbps} Gb/s: {short:?}"
+        );
         let late = &short[short.len() / 4..short.len() - 1];
         let mean = late.iter().map(|&(bytes, _)| bytes).sum::<f64>() / late.len() as f64;
         assert!((mean - q - buffer / 2.0).abs() <= 0.1 * q, "{gbps} Gb/s: {mean}, expected {q}");
@@ -85,10 +107,18 @@ fn small_queues() {
 fn a_send_buffer() {
     let with = |send| {
         let mut topology = star(2);
-        topology.links.iter_mut().for_each(|link| (link.rate, link.delay) = (Rate::from_gbps(10), Span::from_ms(5)));
+        topology
+            .links
+            .iter_mut()
+            .for_each(|link| (link.rate, link.delay) = (Rate::from_gbps(10), Span::from_ms(5)));
         let mut plan = plan(topology, vec![flow(0, 0, 1, 200_000_000, Time::ZERO)]);
         plan.switches[0].buffer = Buffer::Unlimited;
-        plan.transports = vec![TransportConfig::Tcp(TcpConfig { initial_window: 5_000, max_window: Some(5_000), send, ..TcpConfig::basic(newreno(), 1460) })];
+        plan.transports = vec![TransportConfig::Tcp(TcpConfig {
+            initial_window: 5_000,
+            max_window: Some(5_000),
+            send,
+            ..TcpConfig::basic(newreno(), 1460)
+        })];
         let output = run(&plan, &Progress::default()).unwrap();
         Span(output.flows[0].finish.unwrap().0 - output.flows[0].start.unwrap().0).as_seconds()
     };
@@ -115,9 +145,15 @@ fn incast_floor() {
         let bytes = 1_000_000 / senders as u64;
         let flows = (0..senders).map(|s| flow(s as i64, 1 + s, 0, bytes, Time::ZERO)).collect();
         let mut plan = plan(topology, flows);
-        let config = TcpConfig { initial_window: 2, min_rto: Span::from_ms(10), initial_rto: Span::from_ms(10), ..dctcp() };
+        let config = TcpConfig {
+            initial_window: 2,
+            min_rto: Span::from_ms(10),
+            initial_rto: Span::from_ms(10),
+            ..dctcp()
+        };
         plan.transports = vec![TransportConfig::Tcp(config)];
-        plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Packets(100), drop_when: Compare::Above };
+        plan.switches[0].buffer =
+            Buffer::Static { per_queue: Limit::Packets(100), drop_when: Compare::Above };
         plan.switches[0].marking = Some(step(Limit::Packets(20)));
         let output = run(&plan, &Progress::default()).unwrap();
         assert_eq!(output.counters.drops_buffer, 0, "{senders} senders");
@@ -130,17 +166,33 @@ fn incast_floor() {
 
 /// Returns the data that one flow keeps in the path and in the queue of its bottleneck (window in
 /// segments, every 10 ms), and the number of lost segments.
-fn windows(congestion: CongestionControl, queue: u32, seconds: u64, machine: TcpConfig) -> (Vec<f64>, u64) {
-    let mut plan = plan(bottleneck(2, Rate::from_mbps(120), Span::from_us(9_949)), vec![flow(0, 1, 0, 4_000_000_000, Time::ZERO)]);
-    let times = TcpConfig { min_rto: Span::from_ms(200), min_rto_on_variance: true, initial_rto: Span::from_s(1), ..machine };
+fn windows(
+    congestion: CongestionControl,
+    queue: u32,
+    seconds: u64,
+    machine: TcpConfig,
+) -> (Vec<f64>, u64) {
+    let mut plan = plan(
+        bottleneck(2, Rate::from_mbps(120), Span::from_us(9_949)),
+        vec![flow(0, 1, 0, 4_000_000_000, Time::ZERO)],
+    );
+    let times = TcpConfig {
+        min_rto: Span::from_ms(200),
+        min_rto_on_variance: true,
+        initial_rto: Span::from_s(1),
+        ..machine
+    };
     // Segments are sent one by one, because bursts make the window lag behind the formula.
-    plan.transports = vec![TransportConfig::Tcp(TcpConfig { congestion, burst: Burst::Segments(1), ..times })];
-    plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Packets(queue), drop_when: Compare::Above };
+    plan.transports =
+        vec![TransportConfig::Tcp(TcpConfig { congestion, burst: Burst::Segments(1), ..times })];
+    plan.switches[0].buffer =
+        Buffer::Static { per_queue: Limit::Packets(queue), drop_when: Compare::Above };
     plan.record.explain = false;
     plan.run.until = Some(Time::ZERO + Span::from_s(seconds));
     plan.record.ports = Some(PortSeries { interval: Span::from_ms(10), nodes: vec![2] });
     let output = run(&plan, &Progress::default()).unwrap();
-    let queue = output.ports.iter().filter(|r| r.port == 0).map(|r| r.queue_bytes as f64 / 1500.0 + 200.0);
+    let queue =
+        output.ports.iter().filter(|r| r.port == 0).map(|r| r.queue_bytes as f64 / 1500.0 + 200.0);
     (queue.collect(), output.counters.retransmits)
 }
 
@@ -181,7 +233,12 @@ fn cubic_plateau() {
         mss: 1460,
         paced: false,
     };
-    let (all, _) = windows(CongestionControl::Cubic(config), 200, 40, TcpConfig { handshake: false, delayed_ack: None, ..linux() });
+    let (all, _) = windows(
+        CongestionControl::Cubic(config),
+        200,
+        40,
+        TcpConfig { handshake: false, delayed_ack: None, ..linux() },
+    );
     // A drop is a fall of the window by a quarter or more within 100 ms.
     let mut drops: Vec<usize> = Vec::new();
     for at in 10..all.len() {
@@ -211,7 +268,12 @@ fn cubic_plateau() {
 #[test]
 fn htcp_growth() {
     let config = HtcpConfig { rtt_scaling: false, bandwidth_switch: false, tick: Span::from_ms(4) };
-    let (all, _) = windows(CongestionControl::Htcp(config), 2_000, 12, TcpConfig { handshake: false, delayed_ack: None, ..linux() });
+    let (all, _) = windows(
+        CongestionControl::Htcp(config),
+        2_000,
+        12,
+        TcpConfig { handshake: false, delayed_ack: None, ..linux() },
+    );
     let peak = (0..all.len()).max_by(|&a, &b| all[a].total_cmp(&all[b])).unwrap();
     // The curve starts at the end of the reduction, where the window is smallest.
     let least = (peak..all.len()).min_by(|&a, &b| all[a].total_cmp(&all[b])).unwrap();
@@ -235,27 +297,51 @@ fn htcp_growth() {
 /// segments per second, a round trip of 20 ms and a buffer of 300 ms. Returns each flow's share of
 /// the link and the queueing delays in ms, measured from `from` to `until` (s), and the number of
 /// all retransmissions.
-fn background(controls: &[(CongestionControl, u64)], from: u64, until: u64) -> (Vec<f64>, Vec<f64>, u64) {
+fn background(
+    controls: &[(CongestionControl, u64)],
+    from: u64,
+    until: u64,
+) -> (Vec<f64>, Vec<f64>, u64) {
     let switch = 1 + controls.len() as u32;
     let measured = |seconds: u64| {
-        let flows = (1..).zip(controls).map(|(host, &(_, start))| flow(i64::from(host), host, 0, 4_000_000_000, Time::ZERO + Span::from_s(start)));
-        let mut plan = plan(bottleneck(switch, Rate::from_mbps(12), Span::from_us(9_449)), flows.collect());
-        let times = TcpConfig { min_rto: Span::from_ms(200), min_rto_on_variance: true, initial_rto: Span::from_s(1), burst: Burst::Segments(1), ..linux() };
+        let flows = (1..).zip(controls).map(|(host, &(_, start))| {
+            flow(i64::from(host), host, 0, 4_000_000_000, Time::ZERO + Span::from_s(start))
+        });
+        let mut plan =
+            plan(bottleneck(switch, Rate::from_mbps(12), Span::from_us(9_449)), flows.collect());
+        let times = TcpConfig {
+            min_rto: Span::from_ms(200),
+            min_rto_on_variance: true,
+            initial_rto: Span::from_s(1),
+            burst: Burst::Segments(1),
+            ..linux()
+        };
         let machine = |(congestion, _): &(CongestionControl, u64)| {
             let initial_window = congestion.parameters().about().initial_window;
-            TransportConfig::Tcp(TcpConfig { congestion: congestion.clone(), initial_window, handshake: false, receive: Receive::Unlimited, ..times.clone() })
+            TransportConfig::Tcp(TcpConfig {
+                congestion: congestion.clone(),
+                initial_window,
+                handshake: false,
+                receive: Receive::Unlimited,
+                ..times.clone()
+            })
         };
         plan.transports = controls.iter().map(machine).collect();
         (0u16..).zip(&mut plan.flows).for_each(|(transport, flow)| flow.transport = transport);
-        plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Packets(300), drop_when: Compare::Above };
+        plan.switches[0].buffer =
+            Buffer::Static { per_queue: Limit::Packets(300), drop_when: Compare::Above };
         plan.record.explain = false;
         plan.run.until = Some(Time::ZERO + Span::from_s(seconds));
         plan.record.ports = Some(PortSeries { interval: Span::from_ms(10), nodes: vec![switch] });
         run(&plan, &Progress::default()).unwrap()
     };
     let (before, after) = (measured(from), measured(until));
-    let segments = |output: &Output, flow: usize| (output.flows[flow].packets_sent - output.flows[flow].packets_retransmitted) as f64;
-    let shares = (0..controls.len()).map(|flow| (segments(&after, flow) - segments(&before, flow)) / (1e3 * (until - from) as f64));
+    let segments = |output: &Output, flow: usize| {
+        (output.flows[flow].packets_sent - output.flows[flow].packets_retransmitted) as f64
+    };
+    let shares = (0..controls.len()).map(|flow| {
+        (segments(&after, flow) - segments(&before, flow)) / (1e3 * (until - from) as f64)
+    });
     let settled = |row: &&PortRecord| row.port == 0 && row.time >= Time::ZERO + Span::from_s(from);
     let queues = after.ports.iter().filter(settled).map(|row| row.queue_bytes as f64 / 1500.0);
     (shares.collect(), queues.collect(), after.counters.retransmits)
@@ -269,9 +355,11 @@ fn background(controls: &[(CongestionControl, u64)], from: u64, until: u64) -> (
 fn ledbatpp_alone() {
     for target in [30, 60, 100] {
         let config = LedbatppConfig { target: Span::from_ms(target), ..ledbatpp() };
-        let (shares, mut queues, repeated) = background(&[(CongestionControl::Ledbatpp(config), 0)], 30, 150);
+        let (shares, mut queues, repeated) =
+            background(&[(CongestionControl::Ledbatpp(config), 0)], 30, 150);
         queues.sort_by(f64::total_cmp);
-        let (median, most) = (queues[queues.len() / 2] - target as f64, queues[queues.len() - 1] - target as f64);
+        let (median, most) =
+            (queues[queues.len() / 2] - target as f64, queues[queues.len() - 1] - target as f64);
         assert!((-1.0..=2.0).contains(&median) && most <= 5.0, "{target} ms: {median}, {most}");
         assert!(shares[0] > 0.94, "{target} ms: {shares:?}");
         assert_eq!(repeated, 0);
@@ -294,12 +382,20 @@ fn ledbatpp_next_to_others() {
         paced: false,
     });
     let background_flow = |start| (CongestionControl::Ledbatpp(ledbatpp()), start);
-    for (name, first, other) in [("CUBIC", 0, (cubic.clone(), 10)), ("CUBIC", 10, (cubic, 0)), ("NewReno", 0, (newreno(), 10)), ("NewReno", 10, (newreno(), 0))]
-    {
+    for (name, first, other) in [
+        ("CUBIC", 0, (cubic.clone(), 10)),
+        ("CUBIC", 10, (cubic, 0)),
+        ("NewReno", 0, (newreno(), 10)),
+        ("NewReno", 10, (newreno(), 0)),
+    ] {
         let (shares, ..) = background(&[background_flow(first), other], 30, 150);
-        assert!(shares[0] < 0.05 && shares[1] > 0.95, "{name}, LEDBAT++ from {first} s on: {shares:?}");
+        assert!(
+            shares[0] < 0.05 && shares[1] > 0.95,
+            "{name}, LEDBAT++ from {first} s on: {shares:?}"
+        );
     }
-    let (shares, queues, repeated) = background(&[background_flow(0), background_flow(10)], 30, 150);
+    let (shares, queues, repeated) =
+        background(&[background_flow(0), background_flow(10)], 30, 150);
     assert!(shares.iter().all(|share| (0.43..0.55).contains(share)), "{shares:?}");
     let most = queues.iter().fold(0.0f64, |a, &b| a.max(b));
     assert!(most < 80.0 && repeated == 0, "{most}, {repeated}");
@@ -310,7 +406,12 @@ fn ledbatpp_next_to_others() {
 /// PROBE_RTT costs about 2 %.
 #[test]
 fn bbr_queue() {
-    let config = BbrConfig { flavour: Flavour::Linux, probe_rtt_interval: Span::from_s(10), probe_rtt_time: Span::from_ms(200), send_quantum: Some(1) };
+    let config = BbrConfig {
+        flavour: Flavour::Linux,
+        probe_rtt_interval: Span::from_s(10),
+        probe_rtt_time: Span::from_ms(200),
+        send_quantum: Some(1),
+    };
     let machine = TcpConfig { handshake: false, delayed_ack: None, ..linux() };
     let (all, lost) = windows(CongestionControl::Bbr(config.clone()), 800, 40, machine);
     assert_eq!(lost, 0);
@@ -322,17 +423,39 @@ fn bbr_queue() {
     assert!((0.15..0.4).contains(&highest), "pulses of {highest}");
     let mut sorted = settled.to_vec();
     sorted.sort_by(f64::total_cmp);
-    assert!(sorted[sorted.len() / 2] < 0.1, "the queue is {} at most times", sorted[sorted.len() / 2]);
+    assert!(
+        sorted[sorted.len() / 2] < 0.1,
+        "the queue is {} at most times",
+        sorted[sorted.len() / 2]
+    );
     // A second run measures the delivered data.
-    let mut plan = plan(bottleneck(2, Rate::from_mbps(120), Span::from_us(9_949)), vec![flow(0, 1, 0, 4_000_000_000, Time::ZERO)]);
-    let machine = TcpConfig { handshake: false, delayed_ack: None, initial_rto: Span::from_s(1), min_rto: Span::from_ms(200), ..linux() };
-    plan.transports = vec![TransportConfig::Tcp(TcpConfig { congestion: CongestionControl::Bbr(config), ..machine })];
-    plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Packets(800), drop_when: Compare::Above };
+    let mut plan = plan(
+        bottleneck(2, Rate::from_mbps(120), Span::from_us(9_949)),
+        vec![flow(0, 1, 0, 4_000_000_000, Time::ZERO)],
+    );
+    let machine = TcpConfig {
+        handshake: false,
+        delayed_ack: None,
+        initial_rto: Span::from_s(1),
+        min_rto: Span::from_ms(200),
+        ..linux()
+    };
+    plan.transports = vec![TransportConfig::Tcp(TcpConfig {
+        congestion: CongestionControl::Bbr(config),
+        ..machine
+    })];
+    plan.switches[0].buffer =
+        Buffer::Static { per_queue: Limit::Packets(800), drop_when: Compare::Above };
     plan.record.explain = false;
     plan.record.ports = Some(PortSeries { interval: Span::from_ms(100), nodes: vec![2] });
     plan.run.until = Some(Time::ZERO + Span::from_s(41));
     let output = run(&plan, &Progress::default()).unwrap();
-    let sent: u64 = output.ports.iter().filter(|r| r.port == 0 && r.time > Time::ZERO + Span::from_s(1)).map(|r| r.tx_bytes).sum();
+    let sent: u64 = output
+        .ports
+        .iter()
+        .filter(|r| r.port == 0 && r.time > Time::ZERO + Span::from_s(1))
+        .map(|r| r.tx_bytes)
+        .sum();
     let share = sent as f64 * 8.0 / (120e6 * 40.0);
     // PROBE_RTT takes 200 ms and a round trip out of 10 s, and BBR paces at one per cent less than
     // its measured rate.

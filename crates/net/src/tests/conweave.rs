@@ -38,7 +38,11 @@ fn base(topology: Topology, datagrams: bool, ns3: bool) -> Plan {
     p.switches[0].buffer = Buffer::Unlimited;
     p.switches[0].marking = Some(Marking { drop_incapable: false, ..step(Limit::Bytes(10_000)) });
     p.transports = vec![match datagrams {
-        true => TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(40)), payload: 1_460, ecn_capable: true }),
+        true => TransportConfig::Datagram(Datagram {
+            rate: Some(Rate::from_gbps(40)),
+            payload: 1_460,
+            ecn_capable: true,
+        }),
         false => TransportConfig::Tcp(dctcp()),
     }];
     weave(&mut p, |_| {}, ns3);
@@ -54,11 +58,23 @@ fn outcome(plan: &Plan) -> Output {
 fn accounted(name: &str, output: &Output) {
     let late = output.counters.balance.late;
     assert_eq!(late.other, 0, "{name}: {late:?}");
-    let LateCounters { recovery, early_flush, no_queue, old_epoch, inactivity, path_lost, other: _ } = late;
+    let LateCounters {
+        recovery,
+        early_flush,
+        no_queue,
+        old_epoch,
+        inactivity,
+        path_lost,
+        other: _,
+    } = late;
     let by_flow: u64 = output.flows.iter().map(|flow| flow.packets_reordered).sum();
     // The receivers of RDMA count retransmissions, too.
     let repeated = if name.starts_with("rdma") { recovery } else { 0 };
-    assert_eq!(early_flush + no_queue + old_epoch + inactivity + path_lost + repeated, by_flow, "{name}: {late:?}");
+    assert_eq!(
+        early_flush + no_queue + old_epoch + inactivity + path_lost + repeated,
+        by_flow,
+        "{name}: {late:?}"
+    );
 }
 
 /// Returns fabrics and settings that are difficult for ConWeave.
@@ -74,24 +90,39 @@ fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
         plans.push((name, p));
     };
     add("small buffers, quick to flush, silent soon, few queues", false, &|p| {
-        p.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(60_000), drop_when: Compare::Above };
+        p.switches[0].buffer =
+            Buffer::Static { per_queue: Limit::Bytes(60_000), drop_when: Compare::Above };
         weave(
             p,
-            |c| (c.inactive, c.flush_extra, c.default_wait, c.age, c.reorder_queues) = (Span::from_us(20), Span::ZERO, Span::from_us(2), Span::from_us(60), 1),
+            |c| {
+                (c.inactive, c.flush_extra, c.default_wait, c.age, c.reorder_queues) =
+                    (Span::from_us(20), Span::ZERO, Span::from_us(2), Span::from_us(60), 1)
+            },
             ns3,
         );
     });
     add("few reorder queues in memory of their own", true, &|p| {
         p.switches[0].buffer = Buffer::Shared { total: 150_000, alpha: 1.0, reserved_per_queue: 0 };
-        weave(p, |c| (c.reorder_queues, c.flush_extra, c.reorder_memory) = (2, Span::from_us(100), ReorderMemory::Apart), ns3);
+        weave(
+            p,
+            |c| {
+                (c.reorder_queues, c.flush_extra, c.reorder_memory) =
+                    (2, Span::from_us(100), ReorderMemory::Apart)
+            },
+            ns3,
+        );
     });
     add("shared memory, priorities, marks at dequeue, all records", true, &|p| {
         p.switches[0].buffer = Buffer::Shared { total: 150_000, alpha: 1.0, reserved_per_queue: 0 };
         p.switches[0].scheduling = Scheduling::Priorities { queues: 8 };
         p.switches[0].marking = Some(Marking { at: MarkAt::Dequeue, ..step(Limit::Bytes(20_000)) });
-        p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+        p.record.ports = Some(PortSeries {
+            interval: Span::from_us(7),
+            nodes: (0..p.topology.nodes.len() as u32).collect(),
+        });
         p.record.paths = true;
-        p.record.captures = vec![Capture { link: 0, reverse: true }, Capture { link: 40, reverse: true }];
+        p.record.captures =
+            vec![Capture { link: 0, reverse: true }, Capture { link: 40, reverse: true }];
     });
     add("occupancy through the start of transmission, short run", true, &|p| {
         p.switches[0].queue_length = QueueLength::ThroughStart;
@@ -104,12 +135,21 @@ fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
     });
     add("codel and a device queue", true, &|p| {
         p.switches[0].marking = None;
-        p.switches[0].aqm = Some(Aqm::Codel(CodelConfig { target: Span::from_us(2), interval: Span::from_us(20), ecn: true }));
+        p.switches[0].aqm = Some(Aqm::Codel(CodelConfig {
+            target: Span::from_us(2),
+            interval: Span::from_us(20),
+            ecn: true,
+        }));
         p.switches[0].device_queue = 1;
     });
     add("mixed rates and delays", false, &|p| {
         for (i, link) in p.topology.links.iter_mut().enumerate() {
-            link.rate = [Rate::from_gbps(100), Rate::from_gbps(25), Rate::from_gbps(40), Rate(33_333_333_333)][i % 4];
+            link.rate = [
+                Rate::from_gbps(100),
+                Rate::from_gbps(25),
+                Rate::from_gbps(40),
+                Rate(33_333_333_333),
+            ][i % 4];
             link.delay = Span::from_ns([25, 300, 1_000, 50_000][i % 4]);
         }
     });
@@ -117,7 +157,12 @@ fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
         for (i, link) in p.topology.links.iter_mut().enumerate() {
             link.loss = Probability::new(0.01).unwrap();
             if i % 7 == 3 && i >= 32 || i == 5 {
-                link.down = vec![Down { from: Time::from_ns(50_000), to: Some(Time::from_ns(150_000)), detect: Span::from_us(10), converge: Span::ZERO }];
+                link.down = vec![Down {
+                    from: Time::from_ns(50_000),
+                    to: Some(Time::from_ns(150_000)),
+                    detect: Span::from_us(10),
+                    converge: Span::ZERO,
+                }];
             }
         }
     });
@@ -132,8 +177,15 @@ fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
     add("silent between frames", true, &|p| {
         // Every other flow sends a frame in 8 us, between the flows that fill the queues. It may
         // take another path each time.
-        p.transports.push(TransportConfig::Datagram(Datagram { rate: Some(Rate(1_500_000_000)), payload: 1_460, ecn_capable: true }));
-        p.flows.iter_mut().step_by(2).for_each(|flow| (flow.transport, flow.bytes) = (1, flow.bytes / 4 + 1));
+        p.transports.push(TransportConfig::Datagram(Datagram {
+            rate: Some(Rate(1_500_000_000)),
+            payload: 1_460,
+            ecn_capable: true,
+        }));
+        p.flows
+            .iter_mut()
+            .step_by(2)
+            .for_each(|flow| (flow.transport, flow.bytes) = (1, flow.bytes / 4 + 1));
         weave(p, |c| c.inactive = Span::from_us(5), ns3);
     });
     add("lossless, sonic", true, &|p| {
@@ -144,10 +196,16 @@ fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
     let mut add = |name, transport: RdmaConfig, lossless: bool, change: &dyn Fn(&mut Plan)| {
         let mut p = base(leaf_spine(4, 4, 4), false, ns3);
         p.transports = vec![TransportConfig::Rdma(transport)];
-        p.switches[0].marking = Some(Marking { kmax: Limit::Bytes(80_000), at: MarkAt::Dequeue, drop_incapable: false, ..step(Limit::Bytes(20_000)) });
+        p.switches[0].marking = Some(Marking {
+            kmax: Limit::Bytes(80_000),
+            at: MarkAt::Dequeue,
+            drop_incapable: false,
+            ..step(Limit::Bytes(20_000))
+        });
         p.switches[0].queue_length = QueueLength::BeforeTransmission;
         p.switches[0].scheduling = Scheduling::Priorities { queues: 8 };
-        p.switches[0].buffer = Buffer::Mmu(super::lossless::conweave(if lossless { 700_000 } else { 300_000 }));
+        p.switches[0].buffer =
+            Buffer::Mmu(super::lossless::conweave(if lossless { 700_000 } else { 300_000 }));
         if lossless {
             p.switches[0].pfc = Some(super::lossless::pfc(0b111));
             p.switches[0].honours_pause = true;
@@ -157,7 +215,12 @@ fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
     };
     add("rdma, go-back-n, lossless", rdma(), true, &|_| {});
     add("rdma, irn", irn(), false, &|_| {});
-    add("rdma, hpcc: telemetry beside the tags", RdmaConfig { control: RateControl::Hpcc(hpcc()), ..rdma() }, true, &|_| {});
+    add(
+        "rdma, hpcc: telemetry beside the tags",
+        RdmaConfig { control: RateControl::Hpcc(hpcc()), ..rdma() },
+        true,
+        &|_| {},
+    );
     add("rdma, irn, whole nanoseconds, quick to flush", irn(), false, &|p| {
         p.run.compat = Some(Compat::ConweaveNs3);
         weave(p, |c| (c.flush_extra, c.default_wait) = (Span::ZERO, Span::from_us(1)), ns3);
@@ -173,7 +236,10 @@ fn the_same_everywhere_and_all_accounted_for() {
         for (name, plan) in settings(ns3) {
             let output = same_everywhere(&format!("ns3 {ns3}: {name}"), &plan);
             let counters = output.counters.balance;
-            eprintln!("ns3 {ns3}: {name}: {} drops, {:?}", output.counters.dropped_packets, counters);
+            eprintln!(
+                "ns3 {ns3}: {name}: {} drops, {:?}",
+                output.counters.dropped_packets, counters
+            );
             accounted(name, &output);
             assert!(counters.reroutes > 0 && counters.conweave.out_of_order > 0, "{name}");
             all.add(&counters.conweave);
@@ -184,7 +250,10 @@ fn the_same_everywhere_and_all_accounted_for() {
     }
     // Every cause that these settings can produce occurs.
     for (cause, count) in late.list() {
-        assert!(count > 0 || matches!(cause, "other" | "old_epoch" | "no_queue"), "{cause}: {late:?}");
+        assert!(
+            count > 0 || matches!(cause, "other" | "old_epoch" | "no_queue"),
+            "{cause}: {late:?}"
+        );
     }
 }
 
@@ -195,7 +264,11 @@ fn with_time_enough_nothing_is_out_of_order() {
     for ns3 in [false, true] {
         for datagrams in [false, true] {
             let mut p = base(leaf_spine(4, 4, 4), datagrams, ns3);
-            weave(&mut p, |c| (c.inactive, c.flush_extra) = (Span::from_us(1_900), Span::from_us(400)), ns3);
+            weave(
+                &mut p,
+                |c| (c.inactive, c.flush_extra) = (Span::from_us(1_900), Span::from_us(400)),
+                ns3,
+            );
             let output = outcome(&p);
             let c = output.counters.balance.conweave;
             assert!(c.out_of_order > if datagrams { 100 } else { 0 } && c.flushes > 0, "{c:?}");
@@ -212,13 +285,23 @@ fn what_waits_takes_memory_or_not_as_the_mode_says() {
     // Datagrams from many senders. The waiting frames at the destination's ToR exceed its memory.
     let with = |ns3, memory: Option<ReorderMemory>| {
         let mut p = base(leaf_spine(4, 4, 4), true, ns3);
-        p.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(15_000), drop_when: Compare::Above };
-        weave(&mut p, |c| (c.flush_extra, c.reorder_memory) = (Span::from_us(100), memory.unwrap_or(c.reorder_memory)), ns3);
+        p.switches[0].buffer =
+            Buffer::Static { per_queue: Limit::Bytes(15_000), drop_when: Compare::Above };
+        weave(
+            &mut p,
+            |c| {
+                (c.flush_extra, c.reorder_memory) =
+                    (Span::from_us(100), memory.unwrap_or(c.reorder_memory))
+            },
+            ns3,
+        );
         // The test counts waiting frames only, because the ports themselves never hold so much
         // before the spines.
         outcome(&p)
     };
-    let largest = |output: &Output| output.reordering.iter().filter(|r| r.port >= 0).map(|r| r.bytes / r.queues).max().unwrap();
+    let largest = |output: &Output| {
+        output.reordering.iter().filter(|r| r.port >= 0).map(|r| r.bytes / r.queues).max().unwrap()
+    };
     let (paper, ns3) = (with(false, None), with(true, None));
     assert!(largest(&paper) <= 15_000, "{}", largest(&paper));
     assert!(largest(&ns3) > 20_000, "{}", largest(&ns3));
@@ -233,28 +316,51 @@ fn reorder_queues_are_bounded_per_port() {
     let with = |queues, ns3, memory| {
         let mut p = base(leaf_spine(4, 4, 4), true, ns3);
         p.flows = traffic(16, 600, 100, 200_000, 2);
-        weave(&mut p, |c| (c.reorder_queues, c.flush_extra, c.reorder_memory) = (queues, Span::from_us(400), memory), ns3);
+        weave(
+            &mut p,
+            |c| {
+                (c.reorder_queues, c.flush_extra, c.reorder_memory) =
+                    (queues, Span::from_us(400), memory)
+            },
+            ns3,
+        );
         outcome(&p)
     };
-    let most = |output: &Output| output.reordering.iter().filter(|r| r.port >= 0).map(|r| r.queues).max().unwrap();
-    let (bounded, free) = (with(1, false, ReorderMemory::Shared), with(1, true, ReorderMemory::Unbounded));
+    let most = |output: &Output| {
+        output.reordering.iter().filter(|r| r.port >= 0).map(|r| r.queues).max().unwrap()
+    };
+    let (bounded, free) =
+        (with(1, false, ReorderMemory::Shared), with(1, true, ReorderMemory::Unbounded));
     assert_eq!(most(&bounded), 1);
     assert_eq!(most(&with(1, false, ReorderMemory::Apart)), 1);
     assert!(most(&free) > 1, "{}", most(&free));
-    assert!(bounded.counters.balance.conweave.no_queue > 0 && bounded.counters.balance.late.no_queue > 0);
+    assert!(
+        bounded.counters.balance.conweave.no_queue > 0
+            && bounded.counters.balance.late.no_queue > 0
+    );
     assert_eq!(free.counters.balance.conweave.no_queue, 0);
     accounted("bounded", &bounded);
     // The rows of the whole switch are the sums of the rows of its ports.
     for whole in bounded.reordering.iter().filter(|r| r.port < 0) {
-        let ports = bounded.reordering.iter().filter(|r| r.port >= 0 && (r.time, r.node) == (whole.time, whole.node));
-        assert_eq!(ports.fold((0, 0), |(queues, bytes), r| (queues + r.queues, bytes + r.bytes)), (whole.queues, whole.bytes));
+        let ports = bounded
+            .reordering
+            .iter()
+            .filter(|r| r.port >= 0 && (r.time, r.node) == (whole.time, whole.node));
+        assert_eq!(
+            ports.fold((0, 0), |(queues, bytes), r| (queues + r.queues, bytes + r.bytes)),
+            (whole.queues, whole.bytes)
+        );
     }
 }
 
 /// Returns a plan with two leaves, four spines, and one datagram flow at 10 Gb/s.
 fn lone(ns3: bool, frames: u64) -> Plan {
     let mut p = plan(leaf_spine(2, 4, 1), vec![flow(0, 0, 1, 1_460 * frames, Time::ZERO)]);
-    p.transports = vec![TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(10)), payload: 1_460, ecn_capable: true })];
+    p.transports = vec![TransportConfig::Datagram(Datagram {
+        rate: Some(Rate::from_gbps(10)),
+        payload: 1_460,
+        ecn_capable: true,
+    })];
     weave(&mut p, |c| c.reply_extra = Span::from_us(4), ns3);
     p.record.paths = true;
     p
@@ -266,9 +372,15 @@ fn an_idle_path_is_kept() {
     // lasts 4.8 us, and every reply is in time.
     let output = outcome(&lone(true, 1_000));
     let c = output.counters.balance.conweave;
-    assert_eq!((output.counters.balance.reroutes, c.tails, c.replies_late, output.paths.len()), (0, 0, 0, 1));
+    assert_eq!(
+        (output.counters.balance.reroutes, c.tails, c.replies_late, output.paths.len()),
+        (0, 0, 0, 1)
+    );
     assert_eq!(c.requests, 250);
-    assert_eq!((c.replies, c.replies_in_time, output.counters.balance.switch_frames), (250, 250, 250));
+    assert_eq!(
+        (c.replies, c.replies_in_time, output.counters.balance.switch_frames),
+        (250, 250, 250)
+    );
 }
 
 #[test]
@@ -295,7 +407,10 @@ fn a_slow_path_is_left_and_the_order_kept() {
         let output = outcome(&p);
         let c = output.counters.balance.conweave;
         assert!(c.tails > 0 && c.clears > 0, "{c:?}");
-        assert_eq!((output.flows[0].packets_reordered, output.counters.balance.late), (0, LateCounters::default()));
+        assert_eq!(
+            (output.flows[0].packets_reordered, output.counters.balance.late),
+            (0, LateCounters::default())
+        );
         assert!(output.paths.len() > 1);
     }
 }

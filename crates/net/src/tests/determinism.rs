@@ -20,7 +20,10 @@ pub(super) fn traffic(hosts: u32, count: u32, span_us: u64, largest: u64, seed: 
             let dst = (src + 1 + stream.below(hosts as u64 - 1) as u32) % hosts;
             // Whole microseconds make many ties.
             let start = Time::from_ns(stream.below(span_us) * 1_000);
-            Flow { priority: stream.below(3) as u8, ..flow(id as i64, src, dst, 1 + stream.below(largest), start) }
+            Flow {
+                priority: stream.below(3) as u8,
+                ..flow(id as i64, src, dst, 1 + stream.below(largest), start)
+            }
         })
         .collect();
     flows.sort_by_key(|f| match f.start {
@@ -126,7 +129,8 @@ pub(super) fn digest(output: &Output) -> String {
 pub(super) fn same_everywhere(name: &str, plan: &Plan) -> Output {
     // Runs with more threads than cores are slow. Three and seven threads run once for each kind of
     // port here, and everywhere in `make fuzz`.
-    let most = std::env::var("AFFLUX_MOST_THREADS").map_or(2, |text| text.parse().expect("a number of threads"));
+    let most = std::env::var("AFFLUX_MOST_THREADS")
+        .map_or(2, |text| text.parse().expect("a number of threads"));
     same_with_threads(name, plan, most)
 }
 
@@ -147,9 +151,18 @@ fn same_with_threads(name: &str, plan: &Plan, most: u32) -> Output {
         if got != expected {
             for (a, b) in got.lines().zip(expected.lines()) {
                 if a != b {
-                    let at = a.bytes().zip(b.bytes()).position(|(x, y)| x != y).unwrap_or(a.len().min(b.len()));
-                    let cut = |s: &str| s[at.saturating_sub(300)..(at + 200).min(s.len())].to_string();
-                    panic!("{name}: {threads} threads differ:\n got {}\n oracle {}", cut(a), cut(b));
+                    let at = a
+                        .bytes()
+                        .zip(b.bytes())
+                        .position(|(x, y)| x != y)
+                        .unwrap_or(a.len().min(b.len()));
+                    let cut =
+                        |s: &str| s[at.saturating_sub(300)..(at + 200).min(s.len())].to_string();
+                    panic!(
+                        "{name}: {threads} threads differ:\n got {}\n oracle {}",
+                        cut(a),
+                        cut(b)
+                    );
                 }
             }
         }
@@ -174,15 +187,24 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
     let base = || plan(fat_tree(4, 2), traffic(32, 300, 200, 200_000, 1));
     let mut add = |name: &'static str, change: &dyn Fn(&mut Plan)| {
         let mut p = base();
-        p.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(60_000), drop_when: Compare::Above };
+        p.switches[0].buffer =
+            Buffer::Static { per_queue: Limit::Bytes(60_000), drop_when: Compare::Above };
         change(&mut p);
         plans.push((name, p));
     };
     add("drop-tail", &|_| {});
-    add("drop-tail, packets, at or above", &|p| p.switches[0].buffer = Buffer::Static { per_queue: Limit::Packets(24), drop_when: Compare::AtOrAbove });
+    add("drop-tail, packets, at or above", &|p| {
+        p.switches[0].buffer =
+            Buffer::Static { per_queue: Limit::Packets(24), drop_when: Compare::AtOrAbove }
+    });
     add("timing of real hosts", &|p| p.hosts[0].timing = timing());
     add("timing of real hosts, priorities, a short NIC queue, small queues", &|p| {
-        p.hosts[0] = HostConfig { timing: timing(), scheduling: Scheduling::Priorities { queues: 3 }, queue: Some(Limit::Bytes(50_000)), ..host() };
+        p.hosts[0] = HostConfig {
+            timing: timing(),
+            scheduling: Scheduling::Priorities { queues: 3 },
+            queue: Some(Limit::Bytes(50_000)),
+            ..host()
+        };
         p.transports = vec![TransportConfig::Tcp(TcpConfig { small_queues: true, ..dctcp() })];
         p.flows.iter_mut().for_each(|f| f.priority = (f.id % 3) as u8);
     });
@@ -196,12 +218,30 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
     });
     add("timing of real hosts on some, lossy links", &|p| {
         p.hosts.push(HostConfig { timing: timing(), ..p.hosts[0].clone() });
-        p.topology.nodes.iter_mut().filter(|n| n.kind == NodeKind::Host).enumerate().for_each(|(i, n)| n.config = (i % 2) as u32);
-        p.topology.links.iter_mut().step_by(3).for_each(|link| link.loss = Probability::new(0.01).unwrap());
+        p.topology
+            .nodes
+            .iter_mut()
+            .filter(|n| n.kind == NodeKind::Host)
+            .enumerate()
+            .for_each(|(i, n)| n.config = (i % 2) as u32);
+        p.topology
+            .links
+            .iter_mut()
+            .step_by(3)
+            .for_each(|link| link.loss = Probability::new(0.01).unwrap());
     });
-    for (name, kind, rings) in [("fq_codel", "fq_codel", 1), ("fq", "fq", 1), ("pfifo", "pfifo", 1), ("fq_codel behind three rings", "fq_codel", 3)] {
+    for (name, kind, rings) in [
+        ("fq_codel", "fq_codel", 1),
+        ("fq", "fq", 1),
+        ("pfifo", "pfifo", 1),
+        ("fq_codel behind three rings", "fq_codel", 3),
+    ] {
         add(name, &|p| {
-            p.hosts[0] = HostConfig { timing: timing(), qdisc: Some(qdisc(kind, Some(4_000), rings)), ..host() };
+            p.hosts[0] = HostConfig {
+                timing: timing(),
+                qdisc: Some(qdisc(kind, Some(4_000), rings)),
+                ..host()
+            };
             p.transports = vec![TransportConfig::Tcp(TcpConfig { small_queues: true, ..dctcp() })];
             p.record.waits = (0..p.topology.nodes.len() as u32).collect();
         });
@@ -217,7 +257,10 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
         p.switches[0].buffer = Buffer::Voq(super::voq::deep());
         p.hosts[0].timing = timing();
     });
-    add("newreno recovery", &|p| p.transports = vec![TransportConfig::Tcp(TcpConfig { recovery: Recovery::NewReno, ..tcp() })]);
+    add("newreno recovery", &|p| {
+        p.transports =
+            vec![TransportConfig::Tcp(TcpConfig { recovery: Recovery::NewReno, ..tcp() })]
+    });
     add("dctcp, step at enqueue", &|p| {
         p.switches[0].marking = step_at(30_000, MarkAt::Enqueue);
         p.transports = vec![TransportConfig::Tcp(dctcp())];
@@ -228,13 +271,35 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
     });
     add("d2tcp, near and far deadlines", &|p| {
         p.switches[0].marking = step_at(30_000, MarkAt::Enqueue);
-        let d2tcp = D2tcpConfig { gain: 0.0625, initial_alpha: 1.0, least: 0.5, most: 2.0, without_deadline: WithoutDeadline::Halve };
-        p.transports = vec![TransportConfig::Tcp(TcpConfig { congestion: CongestionControl::D2tcp(d2tcp), ..dctcp() })];
-        p.flows.iter_mut().filter(|f| f.id % 4 > 0).for_each(|f| f.deadline = Some(Span::from_us(20 * (f.id % 4) as u64)));
+        let d2tcp = D2tcpConfig {
+            gain: 0.0625,
+            initial_alpha: 1.0,
+            least: 0.5,
+            most: 2.0,
+            without_deadline: WithoutDeadline::Halve,
+        };
+        p.transports = vec![TransportConfig::Tcp(TcpConfig {
+            congestion: CongestionControl::D2tcp(d2tcp),
+            ..dctcp()
+        })];
+        p.flows
+            .iter_mut()
+            .filter(|f| f.id % 4 > 0)
+            .for_each(|f| f.deadline = Some(Span::from_us(20 * (f.id % 4) as u64)));
     });
     add("ledbatpp, with a target of a few frames", &|p| {
-        let short = LedbatppConfig { target: Span::from_us(20), base_interval: Span::from_us(200), base_history: 3, slowdown_interval: 2, ..ledbatpp() };
-        p.transports = vec![TransportConfig::Tcp(TcpConfig { congestion: CongestionControl::Ledbatpp(short), initial_window: 2, ..tcp() })];
+        let short = LedbatppConfig {
+            target: Span::from_us(20),
+            base_interval: Span::from_us(200),
+            base_history: 3,
+            slowdown_interval: 2,
+            ..ledbatpp()
+        };
+        p.transports = vec![TransportConfig::Tcp(TcpConfig {
+            congestion: CongestionControl::Ledbatpp(short),
+            initial_window: 2,
+            ..tcp()
+        })];
     });
     add("classic ecn, red at enqueue", &|p| {
         p.switches[0].marking = red(MarkAt::Enqueue, None);
@@ -244,15 +309,19 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
         p.switches[0].marking = red(MarkAt::Dequeue, Some(0.02));
         p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: EcnMode::Classic, ..tcp() })];
     });
-    add("averaged red drops at enqueue", &|p| p.switches[0].marking = red(MarkAt::Enqueue, Some(0.02)));
+    add("averaged red drops at enqueue", &|p| {
+        p.switches[0].marking = red(MarkAt::Enqueue, Some(0.02))
+    });
     add("gentle red with uniform spacing", &|p| {
         let marking = red(MarkAt::Enqueue, Some(0.02)).unwrap();
-        p.switches[0].marking = Some(Marking { gentle: true, spacing: Spacing::Uniform, ..marking });
+        p.switches[0].marking =
+            Some(Marking { gentle: true, spacing: Spacing::Uniform, ..marking });
         p.switches[0].device_queue = 1;
     });
     add("red as in linux, at dequeue", &|p| {
         let marking = red(MarkAt::Dequeue, Some(0.5)).unwrap();
-        p.switches[0].marking = Some(Marking { spacing: Spacing::Linux, hard_drop: true, ..marking });
+        p.switches[0].marking =
+            Some(Marking { spacing: Spacing::Linux, hard_drop: true, ..marking });
         p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: EcnMode::Classic, ..tcp() })];
         p.switches[0].device_queue = 2;
     });
@@ -273,23 +342,32 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
         p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
         p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: EcnMode::Classic, ..tcp() })];
     });
-    for (name, ecn, derandomize) in [("pie", false, false), ("pie, marks, derandomised, device queue", true, true)] {
+    for (name, ecn, derandomize) in
+        [("pie", false, false), ("pie, marks, derandomised, device queue", true, true)]
+    {
         add(name, &|p| {
             p.switches[0].aqm = Some(Aqm::Pie(PieConfig { derandomize, ..fast_pie(ecn) }));
-            p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: if ecn { EcnMode::Classic } else { EcnMode::Off }, ..tcp() })];
+            p.transports = vec![TransportConfig::Tcp(TcpConfig {
+                ecn: if ecn { EcnMode::Classic } else { EcnMode::Off },
+                ..tcp()
+            })];
             p.switches[0].device_queue = derandomize as u32;
         });
     }
     for (name, coupling) in [("pi2", None), ("pi2, scalable", Some(2.0))] {
         add(name, &|p| {
             p.switches[0].aqm = Some(Aqm::Pi2(fast_pi2(coupling)));
-            p.transports = vec![TransportConfig::Tcp(if coupling.is_some() { dctcp() } else { tcp() })];
+            p.transports =
+                vec![TransportConfig::Tcp(if coupling.is_some() { dctcp() } else { tcp() })];
         });
     }
     add("drop-tail before a device queue, short run, all records", &|p| {
         p.run.until = Some(Time::from_ns(77_777));
         p.switches[0].device_queue = 3;
-        p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+        p.record.ports = Some(PortSeries {
+            interval: Span::from_us(7),
+            nodes: (0..p.topology.nodes.len() as u32).collect(),
+        });
         p.record.imbalance = Some(Span::from_us(20));
         p.record.captures = vec![Capture { link: 0, reverse: true }];
     });
@@ -321,14 +399,35 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
     add("virtual output queues of one core, priorities, all records", &|p| {
         p.switches[0].buffer = deep(None);
         p.switches[0].scheduling = Scheduling::Priorities { queues: 2 };
-        p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+        p.record.ports = Some(PortSeries {
+            interval: Span::from_us(7),
+            nodes: (0..p.topology.nodes.len() as u32).collect(),
+        });
         p.record.captures = vec![Capture { link: 0, reverse: true }];
     });
     for (name, cores, priorities, aqm, ecn) in [
         ("virtual output queues of one core, codel", None, 1, Aqm::Codel(codel(false)), false),
-        ("virtual output queues of cores and priorities, codel marks", Some(2), 3, Aqm::Codel(codel(true)), true),
-        ("virtual output queues of one core, fq-codel", None, 1, fq_codel(codel(false), 1_514, 1_024, 24, 64), false),
-        ("virtual output queues of ports, fq-codel", Some(1), 1, fq_codel(codel(true), 300, 3, 1_000, 64), true),
+        (
+            "virtual output queues of cores and priorities, codel marks",
+            Some(2),
+            3,
+            Aqm::Codel(codel(true)),
+            true,
+        ),
+        (
+            "virtual output queues of one core, fq-codel",
+            None,
+            1,
+            fq_codel(codel(false), 1_514, 1_024, 24, 64),
+            false,
+        ),
+        (
+            "virtual output queues of ports, fq-codel",
+            Some(1),
+            1,
+            fq_codel(codel(true), 300, 3, 1_000, 64),
+            true,
+        ),
         ("virtual output queues of ports, pie", Some(1), 2, Aqm::Pie(fast_pie(false)), false),
         ("virtual output queues of cores, pi2", Some(3), 1, Aqm::Pi2(fast_pi2(None)), false),
     ] {
@@ -338,8 +437,14 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
             if priorities > 1 {
                 p.switches[0].scheduling = Scheduling::Priorities { queues: priorities };
             }
-            p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: if ecn { EcnMode::Classic } else { EcnMode::Off }, ..tcp() })];
-            p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+            p.transports = vec![TransportConfig::Tcp(TcpConfig {
+                ecn: if ecn { EcnMode::Classic } else { EcnMode::Off },
+                ..tcp()
+            })];
+            p.record.ports = Some(PortSeries {
+                interval: Span::from_us(7),
+                nodes: (0..p.topology.nodes.len() as u32).collect(),
+            });
         });
     }
     let scarce = |cores, credit_speedup, max_credits, fabric_speedup| match deep(cores) {
@@ -350,8 +455,18 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
         ("one core, slow credits", scarce(None, Some(0.7), None, None), 1, None),
         ("few credits for cores and priorities", scarce(Some(2), None, Some(4), None), 3, None),
         ("ports with a slow fabric", scarce(Some(1), Some(1.02), None, Some(0.6)), 2, None),
-        ("one core, few credits, codel", scarce(None, None, Some(3), Some(0.9)), 2, Some(Aqm::Codel(codel(false)))),
-        ("ports, few credits, fq-codel", scarce(Some(1), Some(0.9), Some(5), Some(0.5)), 1, Some(fq_codel(codel(false), 1_514, 64, 24, 8))),
+        (
+            "one core, few credits, codel",
+            scarce(None, None, Some(3), Some(0.9)),
+            2,
+            Some(Aqm::Codel(codel(false))),
+        ),
+        (
+            "ports, few credits, fq-codel",
+            scarce(Some(1), Some(0.9), Some(5), Some(0.5)),
+            1,
+            Some(fq_codel(codel(false), 1_514, 64, 24, 8)),
+        ),
     ] {
         add(name, &|p| {
             p.switches[0].buffer = buffer.clone();
@@ -359,7 +474,10 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
             if priorities > 1 {
                 p.switches[0].scheduling = Scheduling::Priorities { queues: priorities };
             }
-            p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+            p.record.ports = Some(PortSeries {
+                interval: Span::from_us(7),
+                nodes: (0..p.topology.nodes.len() as u32).collect(),
+            });
         });
     }
     add("few credits, red at dequeue", &|p| {
@@ -367,20 +485,30 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
         p.switches[0].marking = red(MarkAt::Dequeue, None);
     });
     for (name, cores, marking) in [
-        ("virtual output queues of one core, dctcp marked at dequeue", None, step_at(15_000, MarkAt::Dequeue)),
-        ("virtual output queues of cores, red at dequeue", Some(2), red(MarkAt::Dequeue, Some(0.02))),
+        (
+            "virtual output queues of one core, dctcp marked at dequeue",
+            None,
+            step_at(15_000, MarkAt::Dequeue),
+        ),
+        (
+            "virtual output queues of cores, red at dequeue",
+            Some(2),
+            red(MarkAt::Dequeue, Some(0.02)),
+        ),
     ] {
         add(name, &|p| {
             p.switches[0].buffer = deep(cores);
             p.switches[0].marking = marking.clone();
             p.switches[0].scheduling = Scheduling::Priorities { queues: 2 };
-            p.transports = vec![TransportConfig::Tcp(if cores.is_none() { dctcp() } else { tcp() })];
+            p.transports =
+                vec![TransportConfig::Tcp(if cores.is_none() { dctcp() } else { tcp() })];
         });
     }
     add("virtual output queues of some switches, one of them recorded", &|p| {
         p.switches.push(SwitchConfig { buffer: deep(None), ..switch() });
         p.topology.nodes.iter_mut().filter(|n| n.tier == 1).for_each(|n| n.config = 1);
-        p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: vec![p.topology.hosts] });
+        p.record.ports =
+            Some(PortSeries { interval: Span::from_us(7), nodes: vec![p.topology.hosts] });
         p.run.until = Some(Time::from_ns(177_777));
     });
     add("three priorities", &|p| {
@@ -393,7 +521,13 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
         p.switches[0].marking = step_at(20_000, MarkAt::Dequeue);
         p.transports = vec![TransportConfig::Tcp(dctcp())];
     });
-    let weighted = |service: &[Service]| Scheduling::Classes(Classes { of_priority: [0, 2, 1, 0, 0, 0, 0, 0], service: service.to_vec(), quantum: 1_500 });
+    let weighted = |service: &[Service]| {
+        Scheduling::Classes(Classes {
+            of_priority: [0, 2, 1, 0, 0, 0, 0, 0],
+            service: service.to_vec(),
+            quantum: 1_500,
+        })
+    };
     let dwrr = weighted(&[Service::Weight(14), Service::Weight(15), Service::Weight(3)]);
     let ets = weighted(&[Service::Bandwidth(70), Service::Bandwidth(30), Service::Strict]);
     add("weighted queues in switches and hosts", &|p| {
@@ -403,7 +537,8 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
     add("bandwidth shares, own marking and limits, shared buffer, acknowledgements first", &|p| {
         p.switches[0].scheduling = ets.clone();
         p.hosts[0].scheduling = dwrr.clone();
-        let own = |alpha, limit, marking| QueueConfig { buffer: shared(200_000, alpha), limit, marking };
+        let own =
+            |alpha, limit, marking| QueueConfig { buffer: shared(200_000, alpha), limit, marking };
         p.switches[0].own = vec![
             own(1.0, None, step_at(20_000, MarkAt::Enqueue)),
             own(0.5, Some(Limit::Packets(30)), red(MarkAt::Dequeue, Some(0.02))),
@@ -411,16 +546,34 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
         ];
         p.switches[0].buffer = shared(200_000, 1.0);
         p.transports = vec![TransportConfig::Tcp(TcpConfig { ack_priority: Some(1), ..dctcp() })];
-        p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+        p.record.ports = Some(PortSeries {
+            interval: Span::from_us(7),
+            nodes: (0..p.topology.nodes.len() as u32).collect(),
+        });
     });
     let few = |cores| scarce(cores, Some(1.02), Some(6), Some(0.9));
     for (name, buffer, scheduling, aqm) in [
         ("virtual output queues of one core, weighted classes", deep(None), &dwrr, None),
         ("virtual output queues of ports, weighted classes", deep(Some(1)), &dwrr, None),
-        ("virtual output queues of cores, bandwidth shares, own marking and limits", deep(Some(2)), &ets, None),
+        (
+            "virtual output queues of cores, bandwidth shares, own marking and limits",
+            deep(Some(2)),
+            &ets,
+            None,
+        ),
         ("few credits for cores, weighted classes", few(Some(2)), &dwrr, None),
-        ("few credits for one core, bandwidth shares, own marking and limits", few(None), &ets, None),
-        ("few credits for ports, weighted classes, codel", few(Some(1)), &dwrr, Some(Aqm::Codel(codel(true)))),
+        (
+            "few credits for one core, bandwidth shares, own marking and limits",
+            few(None),
+            &ets,
+            None,
+        ),
+        (
+            "few credits for ports, weighted classes, codel",
+            few(Some(1)),
+            &dwrr,
+            Some(Aqm::Codel(codel(true))),
+        ),
     ] {
         add(name, &|p| {
             p.switches[0].buffer = buffer.clone();
@@ -434,9 +587,13 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
                     own(Some(Limit::Bytes(30_000)), None),
                 ];
             }
-            p.transports = vec![TransportConfig::Tcp(TcpConfig { ack_priority: Some(1), ..dctcp() })];
+            p.transports =
+                vec![TransportConfig::Tcp(TcpConfig { ack_priority: Some(1), ..dctcp() })];
             p.flows.iter_mut().for_each(|f| f.priority = (f.id % 3) as u8);
-            p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+            p.record.ports = Some(PortSeries {
+                interval: Span::from_us(7),
+                nodes: (0..p.topology.nodes.len() as u32).collect(),
+            });
         });
     }
     add("weighted queues, codel, device queue, cut-through", &|p| {
@@ -453,8 +610,12 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
         p.switches[0].marking = red(MarkAt::Dequeue, None);
         p.switches[0].queue_length = QueueLength::ThroughStart;
     });
-    add("occupancy until start of transmission", &|p| p.switches[0].queue_length = QueueLength::BeforeTransmission);
-    add("occupancy through start of transmission", &|p| p.switches[0].queue_length = QueueLength::ThroughStart);
+    add("occupancy until start of transmission", &|p| {
+        p.switches[0].queue_length = QueueLength::BeforeTransmission
+    });
+    add("occupancy through start of transmission", &|p| {
+        p.switches[0].queue_length = QueueLength::ThroughStart
+    });
     add("cut-through", &|p| p.switches[0].forwarding = Forwarding::CutThrough { header: 64 });
     add("cut-through, shared buffer, priorities", &|p| {
         p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
@@ -473,20 +634,33 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
     });
     add("delayed acknowledgements, dctcp", &|p| {
         p.switches[0].marking = step_at(20_000, MarkAt::Enqueue);
-        p.transports = vec![TransportConfig::Tcp(TcpConfig { delayed_ack: Some(DelayedAck { segments: 2, timeout: Span::from_us(50), quick: 0 }), ..dctcp() })];
+        p.transports = vec![TransportConfig::Tcp(TcpConfig {
+            delayed_ack: Some(DelayedAck { segments: 2, timeout: Span::from_us(50), quick: 0 }),
+            ..dctcp()
+        })];
     });
     add("loss and link down", &|p| {
         for (i, link) in p.topology.links.iter_mut().enumerate() {
             link.loss = Probability::new(0.01).unwrap();
             if i % 7 == 3 && i >= 32 {
-                link.down = vec![Down { from: Time::from_ns(50_000), to: Some(Time::from_ns(150_000)), detect: Span::from_us(10), converge: Span::ZERO }];
+                link.down = vec![Down {
+                    from: Time::from_ns(50_000),
+                    to: Some(Time::from_ns(150_000)),
+                    detect: Span::from_us(10),
+                    converge: Span::ZERO,
+                }];
             }
         }
         p.record.paths = true;
     });
     add("mixed rates and delays", &|p| {
         for (i, link) in p.topology.links.iter_mut().enumerate() {
-            link.rate = [Rate::from_gbps(100), Rate::from_gbps(25), Rate::from_gbps(40), Rate(33_333_333_333)][i % 4];
+            link.rate = [
+                Rate::from_gbps(100),
+                Rate::from_gbps(25),
+                Rate::from_gbps(40),
+                Rate(33_333_333_333),
+            ][i % 4];
             link.delay = Span::from_ns([25, 300, 1_000, 50_000][i % 4]);
         }
     });
@@ -496,36 +670,51 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
         p.switches[0].scheduling = Scheduling::Priorities { queues: 3 };
     });
     add("all records", &|p| {
-        p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+        p.record.ports = Some(PortSeries {
+            interval: Span::from_us(7),
+            nodes: (0..p.topology.nodes.len() as u32).collect(),
+        });
         p.record.paths = true;
         p.record.imbalance = Some(Span::from_us(20));
-        p.record.captures = vec![Capture { link: 0, reverse: false }, Capture { link: 40, reverse: true }];
+        p.record.captures =
+            vec![Capture { link: 0, reverse: false }, Capture { link: 40, reverse: true }];
         p.record.round_trips = true;
-        (p.record.gaps, p.record.waits) = ((0..p.topology.nodes.len() as u32).collect(), (10..30).collect());
+        (p.record.gaps, p.record.waits) =
+            ((0..p.topology.nodes.len() as u32).collect(), (10..30).collect());
         p.switches[0].marking = step_at(30_000, MarkAt::Enqueue);
         p.transports = vec![TransportConfig::Tcp(dctcp())];
         p.switches[0].buffer = shared(150_000, 0.5);
     });
     add("small queues, buffers that grow", &|p| {
-        let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(65_536), most: Bytes(4 << 20), share: 128 });
+        let receive = Receive::Buffer(ReceiveBuffer {
+            initial: Bytes(65_536),
+            most: Bytes(4 << 20),
+            share: 128,
+        });
         // Half of the hosts' links are slower than the traffic sent to them, so their queues get
         // long.
         p.topology.links.iter_mut().take(16).for_each(|link| link.rate = Rate::from_gbps(2));
         p.flows.iter_mut().filter(|f| f.id % 9 == 0).for_each(|f| f.bytes = 3_000_000);
         p.switches[0].buffer = Buffer::Unlimited;
         p.record.paths = true;
-        p.transports = vec![TransportConfig::Tcp(TcpConfig { receive, initial_window: 400, ..linux() })];
+        p.transports =
+            vec![TransportConfig::Tcp(TcpConfig { receive, initial_window: 400, ..linux() })];
     });
     add("last byte, nic queue limit", &|p| {
         p.run.fct_end = FctEnd::LastByte;
         p.hosts[0].queue = Some(Limit::Bytes(40_000));
     });
     add("datagrams among tcp", &|p| {
-        p.transports.push(TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(30)), payload: 1460, ecn_capable: false }));
+        p.transports.push(TransportConfig::Datagram(Datagram {
+            rate: Some(Rate::from_gbps(30)),
+            payload: 1460,
+            ecn_capable: false,
+        }));
         p.flows.iter_mut().filter(|f| f.id % 5 == 0).for_each(|f| f.transport = 1);
     });
     add("datagrams with reports among tcp", &|p| {
-        p.transports.push(TransportConfig::Nack(Nack { rate: Some(Rate::from_gbps(40)), ..nack() }));
+        p.transports
+            .push(TransportConfig::Nack(Nack { rate: Some(Rate::from_gbps(40)), ..nack() }));
         p.transports.push(TransportConfig::Nack(nack()));
         p.flows.iter_mut().filter(|f| f.id % 3 > 0).for_each(|f| f.transport = (f.id % 3) as u16);
         p.topology.links.iter_mut().for_each(|link| link.loss = Probability::new(0.01).unwrap());
@@ -533,26 +722,43 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
     });
     add("pulls and headers", &|p| {
         (p.switches[0].buffer, p.switches[0].aqm) = (Buffer::Unlimited, trimming());
-        p.transports = vec![TransportConfig::Ndp(ndp()), TransportConfig::Ndp(NdpConfig { pull_rate: 0.9, spread: false, ..ndp() })];
+        p.transports = vec![
+            TransportConfig::Ndp(ndp()),
+            TransportConfig::Ndp(NdpConfig { pull_rate: 0.9, spread: false, ..ndp() }),
+        ];
         p.flows.iter_mut().filter(|f| f.id % 3 == 0).for_each(|f| f.transport = 1);
         p.topology.links.iter_mut().for_each(|link| link.loss = Probability::new(0.002).unwrap());
         p.record.paths = true;
     });
     add("pulls among tcp, header queues that overflow", &|p| {
         let aqm = Some(Aqm::Trim(TrimConfig { data: 9_000, headers: 640, header: 64 }));
-        (p.switches[0].buffer, p.switches[0].aqm, p.switches[0].scheduling) = (Buffer::Unlimited, aqm, Scheduling::Priorities { queues: 2 });
+        (p.switches[0].buffer, p.switches[0].aqm, p.switches[0].scheduling) =
+            (Buffer::Unlimited, aqm, Scheduling::Priorities { queues: 2 });
         p.transports.push(TransportConfig::Ndp(ndp()));
         p.flows.iter_mut().filter(|f| f.id % 3 > 0).for_each(|f| f.transport = 1);
-        p.record.ports = Some(PortSeries { interval: Span::from_us(20), nodes: (30..42).collect() });
+        p.record.ports =
+            Some(PortSeries { interval: Span::from_us(20), nodes: (30..42).collect() });
     });
     add("processors", &|p| {
-        let processor = |packet, queue| Some(Processor { packet: Span::from_ns(packet), interrupt: Span::from_ns(packet / 3), queue, stall: None });
+        let processor = |packet, queue| {
+            Some(Processor {
+                packet: Span::from_ns(packet),
+                interrupt: Span::from_ns(packet / 3),
+                queue,
+                stall: None,
+            })
+        };
         p.switches.push(SwitchConfig { processor: processor(60, 40), ..p.switches[0].clone() });
         (32..40).for_each(|edge| p.topology.nodes[edge].config = 1);
         let stall = Some(Stall { work: Span::from_us(30), pause: Span::from_us(20) });
-        p.hosts.push(HostConfig { processor: Some(Processor { stall, ..processor(0, 5).unwrap() }), pacer: hull::pacer(), ..p.hosts[0].clone() });
+        p.hosts.push(HostConfig {
+            processor: Some(Processor { stall, ..processor(0, 5).unwrap() }),
+            pacer: hull::pacer(),
+            ..p.hosts[0].clone()
+        });
         (0..8).for_each(|host| p.topology.nodes[host].config = 1);
-        p.record.ports = Some(PortSeries { interval: Span::from_us(20), nodes: (30..42).collect() });
+        p.record.ports =
+            Some(PortSeries { interval: Span::from_us(20), nodes: (30..42).collect() });
     });
     add("closed loop", &|p| {
         // Three rounds of queries to each of four hosts. A round starts when the last reply of the
@@ -561,8 +767,16 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
         for receiver in 0..4u32 {
             for round in 0..3u32 {
                 for sender in 4..24u32 {
-                    let start = if round == 0 { Start::At(Time::ZERO) } else { Start::After { group: receiver * 3 + round - 1, delay: Span::from_us(3) } };
-                    flows.push(Flow { start, group: Some(receiver * 3 + round), ..flow(0, sender, receiver, 30_000, Time::ZERO) });
+                    let start = if round == 0 {
+                        Start::At(Time::ZERO)
+                    } else {
+                        Start::After { group: receiver * 3 + round - 1, delay: Span::from_us(3) }
+                    };
+                    flows.push(Flow {
+                        start,
+                        group: Some(receiver * 3 + round),
+                        ..flow(0, sender, receiver, 30_000, Time::ZERO)
+                    });
                 }
             }
         }
@@ -580,9 +794,16 @@ const PARTS: usize = 8;
 fn scenarios_agree(part: usize) {
     let (mut drops, mut marks) = (0, 0);
     for (name, plan) in scenarios().iter().skip(part).step_by(PARTS) {
-        let output = if SEVEN_THREADS.contains(name) { same_with_threads(name, plan, 7) } else { same_everywhere(name, plan) };
+        let output = if SEVEN_THREADS.contains(name) {
+            same_with_threads(name, plan, 7)
+        } else {
+            same_everywhere(name, plan)
+        };
         let c = output.counters;
-        eprintln!("{name}: {} hops, {} drops, {} marks, {} timeouts, end {}", c.packet_hops, c.dropped_packets, c.ecn_marks, c.timeouts, output.end);
+        eprintln!(
+            "{name}: {} hops, {} drops, {} marks, {} timeouts, end {}",
+            c.packet_hops, c.dropped_packets, c.ecn_marks, c.timeouts, output.end
+        );
         drops += (c.dropped_packets > 0) as u32;
         marks += (c.ecn_marks > 0) as u32;
     }

@@ -10,7 +10,13 @@ use crate::{Progress, run};
 use afflux_units::{Rate, Span, Time};
 
 fn stopping(transport: TransportConfig, stop: Time) -> Plan {
-    let mut plan = plan(leaf_spine(2, 2, 2), vec![Flow { stop, ..flow(0, 0, 2, 1 << 40, Time::from_ns(1_000)) }, flow(1, 1, 2, 400_000, Time::ZERO)]);
+    let mut plan = plan(
+        leaf_spine(2, 2, 2),
+        vec![
+            Flow { stop, ..flow(0, 0, 2, 1 << 40, Time::from_ns(1_000)) },
+            flow(1, 1, 2, 400_000, Time::ZERO),
+        ],
+    );
     plan.transports = vec![transport];
     plan.record.explain = true;
     plan
@@ -34,7 +40,8 @@ fn every_transport(stop: Time) -> Vec<(String, Plan)> {
     let plans = transports.into_iter().map(|transport| {
         let name = format!("{transport:?}");
         let mut plan = stopping(transport, stop);
-        plan.switches[0].aqm = if matches!(plan.transports[0], TransportConfig::Ndp(_)) { trimming() } else { None };
+        plan.switches[0].aqm =
+            if matches!(plan.transports[0], TransportConfig::Ndp(_)) { trimming() } else { None };
         plan.switches[0].buffer = Buffer::Unlimited;
         (name, plan)
     });
@@ -47,7 +54,11 @@ fn every_transport_stops() {
     let stop = Time::from_ns(150_000);
     for (name, plan) in every_transport(stop) {
         let Output { flows, counters, end, .. } = same_everywhere(&name, &plan);
-        assert_eq!((flows[0].status, flows[0].given_up, flows[0].finish), (Status::Terminated, Some(stop), None), "{name}");
+        assert_eq!(
+            (flows[0].status, flows[0].given_up, flows[0].finish),
+            (Status::Terminated, Some(stop), None),
+            "{name}"
+        );
         assert!(flows[0].bytes_received > 100_000, "{name}: {} B", flows[0].bytes_received);
         assert_eq!((flows[1].status, counters.in_flight_packets), (Status::Finished, 0), "{name}");
         assert!(end >= stop && end < stop + Span::from_ms(30), "{name}: {end}");
@@ -65,20 +76,35 @@ fn goodput_of_a_stopped_flow_is_below_the_line_rate() {
         let output = same_everywhere(&name, &plan);
         let record = &output.flows[0];
         let (start, last) = record.active(output.end).unwrap();
-        assert_eq!((Some(start), record.given_up, record.status), (record.start, Some(stop), Status::Terminated), "{name}");
-        assert!(last >= stop && last <= output.end && Some(last) == record.last_received.max(Some(stop)), "{name}: {last}");
+        assert_eq!(
+            (Some(start), record.given_up, record.status),
+            (record.start, Some(stop), Status::Terminated),
+            "{name}"
+        );
+        assert!(
+            last >= stop
+                && last <= output.end
+                && Some(last) == record.last_received.max(Some(stop)),
+            "{name}: {last}"
+        );
         let rate = plan.topology.links[0].rate.0 as f64;
         let goodput = record.goodput(output.end).unwrap();
         assert!(goodput > 0.0 && goodput < rate, "{name}: {goodput} of {rate}");
         assert_eq!(failed_checks(&plan, &output), [], "{name}");
     }
     // In slow start without losses, the NIC holds data for as long again as the sender was active.
-    let plan = Plan { flows: vec![Flow { stop, ..flow(0, 0, 1, 1 << 40, Time::ZERO) }], ..plan(star(2), Vec::new()) };
+    let plan = Plan {
+        flows: vec![Flow { stop, ..flow(0, 0, 1, 1 << 40, Time::ZERO) }],
+        ..plan(star(2), Vec::new())
+    };
     let output = run(&plan, &Progress::default()).unwrap();
     let record = &output.flows[0];
     let until_stop = record.bytes_received as f64 * 8e12 / stop.0 as f64;
     let rate = plan.topology.links[0].rate.0 as f64;
-    assert!(until_stop > 1.5 * rate && record.goodput(output.end).unwrap() < rate, "{until_stop} {record:?}");
+    assert!(
+        until_stop > 1.5 * rate && record.goodput(output.end).unwrap() < rate,
+        "{until_stop} {record:?}"
+    );
     assert_eq!(failed_checks(&plan, &output), []);
 }
 
@@ -91,12 +117,19 @@ fn every_transport_stops_before_the_last_acknowledgement() {
         plan.flows.truncate(1);
         plan.flows[0].bytes = 30_000;
         plan.topology.links[2].delay = Span::from_us(20);
-        let finish = run(&plan, &Progress::default()).unwrap().flows[0].finish.expect("it finishes long before");
+        let finish = run(&plan, &Progress::default()).unwrap().flows[0]
+            .finish
+            .expect("it finishes long before");
         plan.flows[0].stop = finish + Span::from_ns(50);
         // The call checks the sum of the parts, too.
-        let &crate::record::FlowRecord { status, finish: again, given_up, .. } = &same_everywhere(&name, &plan).flows[0];
+        let &crate::record::FlowRecord { status, finish: again, given_up, .. } =
+            &same_everywhere(&name, &plan).flows[0];
         let has_ended = matches!(plan.transports[0], TransportConfig::Datagram(_));
-        assert_eq!((status, again, given_up.is_some()), (Status::Finished, Some(finish), !has_ended), "{name}");
+        assert_eq!(
+            (status, again, given_up.is_some()),
+            (Status::Finished, Some(finish), !has_ended),
+            "{name}"
+        );
     }
 }
 
@@ -106,7 +139,11 @@ fn a_constant_rate_times_its_time() {
     // 1,500 B with headers every 1.2 us, starting at 1 us. A stop at 13 us comes before the
     // eleventh frame.
     for (stop, frames) in [(12_999, 10), (13_000, 10), (13_001, 11)] {
-        let transport = TransportConfig::Datagram(Datagram { rate: Some(Rate(1_460 * 8 * 1_000_000_000 / 1_200)), payload: 1_460, ecn_capable: false });
+        let transport = TransportConfig::Datagram(Datagram {
+            rate: Some(Rate(1_460 * 8 * 1_000_000_000 / 1_200)),
+            payload: 1_460,
+            ecn_capable: false,
+        });
         let plan = stopping(transport, Time::from_ns(stop));
         let output = same_everywhere("datagrams", &plan);
         let &crate::record::FlowRecord { packets_sent, bytes_received, .. } = &output.flows[0];
@@ -119,17 +156,28 @@ fn a_constant_rate_times_its_time() {
 fn a_stop_before_the_start() {
     let mut plan = stopping(TransportConfig::Tcp(tcp()), Time::from_ns(150_000));
     plan.flows[1].group = Some(0);
-    let late = Flow { start: Start::After { group: 0, delay: Span::from_ms(1) }, ..plan.flows[0].clone() };
+    let late =
+        Flow { start: Start::After { group: 0, delay: Span::from_ms(1) }, ..plan.flows[0].clone() };
     plan.flows.push(Flow { id: 2, ..late });
     let output = same_everywhere("late", &plan);
     let late = &output.flows[2];
-    assert_eq!((late.status, late.packets_sent, late.given_up), (Status::Terminated, 0, late.start));
+    assert_eq!(
+        (late.status, late.packets_sent, late.given_up),
+        (Status::Terminated, 0, late.start)
+    );
 }
 
 /// Runs a flow whose path fails for ever, during the flow or before it begins.
 fn cut(transport: TcpConfig, from: Time) -> Output {
-    let mut plan = plan(star(3), vec![flow(0, 0, 1, 1 << 30, Time::from_ns(1_000)), flow(1, 2, 1, 10_000, Time::from_ns(2_000))]);
-    plan.topology.links[1].down = vec![Down { from, to: None, detect: Span::from_ms(1), converge: Span::ZERO }];
+    let mut plan = plan(
+        star(3),
+        vec![
+            flow(0, 0, 1, 1 << 30, Time::from_ns(1_000)),
+            flow(1, 2, 1, 10_000, Time::from_ns(2_000)),
+        ],
+    );
+    plan.topology.links[1].down =
+        vec![Down { from, to: None, detect: Span::from_ms(1), converge: Span::ZERO }];
     plan.transports = vec![TransportConfig::Tcp(transport)];
     // There are no series, because minutes pass without events.
     let mut with = |engine, threads| {
@@ -137,9 +185,11 @@ fn cut(transport: TcpConfig, from: Time) -> Output {
         run(&plan, &Progress::default()).unwrap()
     };
     let [oracle, others @ ..] =
-        [(EngineKind::Classical, 1), (EngineKind::WindowLog, 1), (EngineKind::WindowLog, 3)].map(|(engine, threads)| with(engine, threads));
+        [(EngineKind::Classical, 1), (EngineKind::WindowLog, 1), (EngineKind::WindowLog, 3)]
+            .map(|(engine, threads)| with(engine, threads));
     for output in others {
-        let digest = |output: &Output| format!("{:?}{:?}{}", output.flows, output.counters, output.end);
+        let digest =
+            |output: &Output| format!("{:?}{:?}{}", output.flows, output.counters, output.end);
         assert_eq!(digest(&output), digest(&oracle));
     }
     oracle
@@ -191,7 +241,10 @@ fn retries_by_time() {
     assert!(first > Span::from_s(3) && first < Span::from_s(8), "{first}");
     let output = cut(config(), Time::ZERO);
     for (flow, start) in output.flows.iter().zip([1_000, 2_000]) {
-        assert_eq!((flow.status, flow.timeouts, flow.given_up), (Status::Terminated, 6, Some(Time::from_ns(start) + Span::from_s(127))));
+        assert_eq!(
+            (flow.status, flow.timeouts, flow.given_up),
+            (Status::Terminated, 6, Some(Time::from_ns(start) + Span::from_s(127)))
+        );
     }
 }
 
@@ -199,13 +252,25 @@ fn retries_by_time() {
 /// start.
 #[test]
 fn connections_are_given_up_whole() {
-    let config = TcpConfig { retries: Some(Retries::Count(2)), min_rto: Span::from_ms(1), initial_rto: Span::from_ms(1), ..tcp() };
-    let on = |id, start| Flow { connection: Some(0), ..flow(id, 0, 1, 1 << 20, Time::from_ns(start)) };
+    let config = TcpConfig {
+        retries: Some(Retries::Count(2)),
+        min_rto: Span::from_ms(1),
+        initial_rto: Span::from_ms(1),
+        ..tcp()
+    };
+    let on =
+        |id, start| Flow { connection: Some(0), ..flow(id, 0, 1, 1 << 20, Time::from_ns(start)) };
     let mut plan = plan(star(3), vec![on(0, 1_000), on(1, 2_000), on(2, 50_000_000)]);
-    plan.topology.links[1].down = vec![Down { from: Time::from_ns(40_000), to: None, detect: Span::from_ms(1), converge: Span::ZERO }];
+    plan.topology.links[1].down = vec![Down {
+        from: Time::from_ns(40_000),
+        to: None,
+        detect: Span::from_ms(1),
+        converge: Span::ZERO,
+    }];
     plan.transports = vec![TransportConfig::Tcp(config)];
     let output = same_everywhere("connection", &plan);
-    let ends: Vec<Time> = output.flows.iter().map(|flow| flow.given_up.expect("given up")).collect();
+    let ends: Vec<Time> =
+        output.flows.iter().map(|flow| flow.given_up.expect("given up")).collect();
     assert_eq!((ends[0], ends[2]), (ends[1], Time::from_ns(50_000_000)));
     assert!(ends[0] < Time::from_ns(10_000_000));
 }
@@ -215,7 +280,14 @@ fn connections_are_given_up_whole() {
 #[test]
 fn a_lost_tail_is_repaired() {
     let config = RdmaConfig {
-        recovery: RdmaRecovery::Irn(Irn { bdp: None, few: 0, rto_low: Span::from_ms(4), rto_high: Span::from_ms(4), timeouts: true, ns3: false }),
+        recovery: RdmaRecovery::Irn(Irn {
+            bdp: None,
+            few: 0,
+            rto_low: Span::from_ms(4),
+            rto_high: Span::from_ms(4),
+            timeouts: true,
+            ns3: false,
+        }),
         ..irn()
     };
     let finish = |down: Vec<Down>| {
@@ -228,7 +300,12 @@ fn a_lost_tail_is_repaired() {
     let (whole, timeouts, start) = finish(Vec::new());
     assert_eq!(timeouts, 0);
     // The last one or two frames are on the wire in the last 3 us before the end.
-    let cut = Down { from: Time(whole.0 - 3_000_000), to: Some(whole), detect: Span::from_s(1), converge: Span::ZERO };
+    let cut = Down {
+        from: Time(whole.0 - 3_000_000),
+        to: Some(whole),
+        detect: Span::from_s(1),
+        converge: Span::ZERO,
+    };
     let (later, timeouts, _) = finish(vec![cut]);
     assert_eq!(timeouts, 1);
     let waited = later.since(start);
@@ -249,6 +326,10 @@ fn a_flow_that_stops_leaves_the_others_their_pulls() {
         // 4 MB take 329 us at 100 Gbps. Half of the time until the stop went to the other flow, and
         // so did its 200 pulls that were waiting then.
         let took = output.flows[1].finish.unwrap().since(Time::ZERO);
-        assert!(output.flows[1].timeouts == 0 && took < Span::from_us(440), "{took}, {} time-outs", output.flows[1].timeouts);
+        assert!(
+            output.flows[1].timeouts == 0 && took < Span::from_us(440),
+            "{took}, {} time-outs",
+            output.flows[1].timeouts
+        );
     }
 }

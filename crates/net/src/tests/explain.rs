@@ -16,7 +16,12 @@ const US: u64 = 1_000_000;
 const MS: u64 = 1_000 * US;
 
 fn lose(plan: &mut Plan, link: usize, from: u64, to: u64) {
-    plan.topology.links[link].down.push(Down { from: Time(from), to: Some(Time(to)), detect: Span::from_s(1), converge: Span::ZERO });
+    plan.topology.links[link].down.push(Down {
+        from: Time(from),
+        to: Some(Time(to)),
+        detect: Span::from_s(1),
+        converge: Span::ZERO,
+    });
 }
 
 /// Runs `plan` with both engines. Checks that all flows finish, and that their parts add up.
@@ -41,24 +46,43 @@ fn waits(record: &FlowRecord) -> u64 {
 
 /// Returns a plan with one flow of `segments` segments from host 0 to host 1.
 fn one(transport: TransportConfig, segments: u64) -> Plan {
-    Plan { transports: vec![transport], ..plan(star(2), vec![flow(0, 0, 1, segments * 1_460, Time::ZERO)]) }
+    Plan {
+        transports: vec![transport],
+        ..plan(star(2), vec![flow(0, 0, 1, segments * 1_460, Time::ZERO)])
+    }
 }
 
 /// The SYN, its reply, or both once each are lost.
 #[test]
 fn a_lost_handshake_is_recovery() {
     let rto = Span::from_ms(10);
-    let opening = |tcp: TcpConfig| TcpConfig { handshake: true, initial_rto: rto, min_rto: Span::from_ms(1), ..tcp };
+    let opening = |tcp: TcpConfig| TcpConfig {
+        handshake: true,
+        initial_rto: rto,
+        min_rto: Span::from_ms(1),
+        ..tcp
+    };
     // A SYN of 52 B and its reply cross two links each.
     let round_trip = 4 * (4_160 + US);
-    for (name, tcp) in [("linux", linux()), ("plain", tcp()), ("ns-3", TcpConfig { manner: Manner::Ns3, ..tcp() })] {
-        for (lost, link, from, to, timeouts) in [("syn", 0, 0, US / 2, 1), ("answer", 1, 5 * US / 2, 3 * US, 1), ("two", 0, 0, rto.0 + US / 2, 2)] {
+    for (name, tcp) in
+        [("linux", linux()), ("plain", tcp()), ("ns-3", TcpConfig { manner: Manner::Ns3, ..tcp() })]
+    {
+        for (lost, link, from, to, timeouts) in [
+            ("syn", 0, 0, US / 2, 1),
+            ("answer", 1, 5 * US / 2, 3 * US, 1),
+            ("two", 0, 0, rto.0 + US / 2, 2),
+        ] {
             let mut plan = one(TransportConfig::Tcp(opening(tcp.clone())), 5);
             lose(&mut plan, link, from, to);
             let record = &explained(&format!("{name}, {lost}"), &plan).flows[0];
             // The second time-out is twice as long.
             let waited = if timeouts == 1 { rto.0 } else { 3 * rto.0 };
-            assert_eq!((record.timeouts, record.split.recovery), (timeouts, waited), "{name}, {lost}: {:?}", record.split);
+            assert_eq!(
+                (record.timeouts, record.split.recovery),
+                (timeouts, waited),
+                "{name}, {lost}: {:?}",
+                record.split
+            );
             if timeouts == 1 {
                 assert_eq!(record.split.window, round_trip, "{name}, {lost}: {:?}", record.split);
             }
@@ -71,10 +95,17 @@ fn a_lost_handshake_is_recovery() {
 #[test]
 fn a_lost_answer_leaves_ecn() {
     let rto = Span::from_ms(10);
-    let tcp = TcpConfig { handshake: true, ecn: EcnMode::Classic, initial_rto: rto, min_rto: Span::from_ms(1), ..linux() };
+    let tcp = TcpConfig {
+        handshake: true,
+        ecn: EcnMode::Classic,
+        initial_rto: rto,
+        min_rto: Span::from_ms(1),
+        ..linux()
+    };
     let marks = |name: &str, lost: Option<(usize, u64, u64)>| {
         let mut plan = one(TransportConfig::Tcp(tcp.clone()), 200);
-        plan.switches[0].marking = Some(Marking { drop_incapable: false, ..step(Limit::Bytes(10_000)) });
+        plan.switches[0].marking =
+            Some(Marking { drop_incapable: false, ..step(Limit::Bytes(10_000)) });
         // The slow link makes a queue at the switch.
         plan.topology.links[1].rate = Rate::from_gbps(10);
         if let Some((link, from, to)) = lost {
@@ -122,11 +153,17 @@ fn what_a_probe_finds_done_was_recovery() {
 fn two_paths(mptcp: MptcpConfig, segments: u64) -> Plan {
     let topology = parallel(&[Rate::from_gbps(10), Rate::from_gbps(10)]);
     let config = MptcpConfig { manager: PathManager::FullMesh(2), ..mptcp };
-    Plan { transports: vec![TransportConfig::Mptcp(config)], ..plan(topology, vec![flow(0, 0, 1, segments * 1_460, Time::ZERO)]) }
+    Plan {
+        transports: vec![TransportConfig::Mptcp(config)],
+        ..plan(topology, vec![flow(0, 0, 1, segments * 1_460, Time::ZERO)])
+    }
 }
 
 fn with_handshake(initial_rto: Span, min_rto: Span) -> MptcpConfig {
-    MptcpConfig { tcp: TcpConfig { handshake: true, initial_rto, min_rto, ..mptcp().tcp }, ..mptcp() }
+    MptcpConfig {
+        tcp: TcpConfig { handshake: true, initial_rto, min_rto, ..mptcp().tcp },
+        ..mptcp()
+    }
 }
 
 #[test]
@@ -164,11 +201,25 @@ fn a_lost_join_is_recovery() {
 /// time-out moves these data to it.
 #[test]
 fn what_another_path_repeats_was_recovery() {
-    let mut plan = two_paths(MptcpConfig { tcp: TcpConfig { min_rto: Span::from_ms(5), initial_rto: Span::from_ms(5), ..mptcp().tcp }, ..mptcp() }, 20);
+    let mut plan = two_paths(
+        MptcpConfig {
+            tcp: TcpConfig {
+                min_rto: Span::from_ms(5),
+                initial_rto: Span::from_ms(5),
+                ..mptcp().tcp
+            },
+            ..mptcp()
+        },
+        20,
+    );
     lose(&mut plan, 0, 0, 30_000 * MS);
     let record = &explained("reinjected", &plan).flows[0];
     assert!(record.timeouts >= 1, "{record:?}");
-    assert!(record.split.recovery > 49 * MS / 10 && record.split.window < 100 * US, "{:?}", record.split);
+    assert!(
+        record.split.recovery > 49 * MS / 10 && record.split.window < 100 * US,
+        "{:?}",
+        record.split
+    );
 }
 
 /// PDQ's first frame is lost. The time-out is 500 us.
@@ -185,9 +236,24 @@ fn a_lost_request_is_recovery() {
 /// left for the next frame. So the test runs a sender alone, with replies made explicitly.
 #[test]
 fn a_lost_request_to_d3_is_recovery() {
-    let (config, idle) = (crate::testing::d3(), Idle { round_trip: 4 * US, slowest_full: 120_000, slowest_last: 120_000, ..Idle::default() });
-    let half = Sending { dst: 1, segments: 1, idle, why: Some(Attribution::new(0)), ..Sending::default() };
-    let setup = rated::SenderSetup { half, full_bits: 12_000, last_bits: 12_000, line: 100_000_000_000, deadline: None };
+    let (config, idle) = (
+        crate::testing::d3(),
+        Idle {
+            round_trip: 4 * US,
+            slowest_full: 120_000,
+            slowest_last: 120_000,
+            ..Idle::default()
+        },
+    );
+    let half =
+        Sending { dst: 1, segments: 1, idle, why: Some(Attribution::new(0)), ..Sending::default() };
+    let setup = rated::SenderSetup {
+        half,
+        full_bits: 12_000,
+        last_bits: 12_000,
+        line: 100_000_000_000,
+        deadline: None,
+    };
     let by = rated::Scheduling::D3(&config);
     let mut sender = rated::Sender::new(setup, by);
     let mut asked = Header::default();
@@ -195,7 +261,12 @@ fn a_lost_request_to_d3_is_recovery() {
         assert_eq!(sender.next_act(now, by), rated::Act::Signal(What::Syn));
         asked = sender.on_sent(now, rated::Act::Signal(What::Syn), by);
     }
-    let granted = d3::Header { request: true, granted: [100_000_000; d3::HOPS], hops: 2, ..d3::Header::default() };
+    let granted = d3::Header {
+        request: true,
+        granted: [100_000_000; d3::HOPS],
+        hops: 2,
+        ..d3::Header::default()
+    };
     let header = Header { answer: true, scheme: Scheme::D3(granted), ..asked };
     sender.on_ack(505 * US, &rated::AckIn { cumulative: 0, trigger: None, header, paused: 0 }, by);
     assert_eq!(sender.next_act(505 * US, by), rated::Act::Send(0, false));
@@ -207,7 +278,10 @@ fn a_lost_request_to_d3_is_recovery() {
 /// A flow that PDQ has paused sends probes. Its host cannot be heard when its turn comes.
 #[test]
 fn lost_probes_are_recovery() {
-    let mut plan = plan(star(3), vec![flow(0, 1, 0, 1_000_000, Time::ZERO), flow(1, 2, 0, 2_000_000, Time(10 * US))]);
+    let mut plan = plan(
+        star(3),
+        vec![flow(0, 1, 0, 1_000_000, Time::ZERO), flow(1, 2, 0, 2_000_000, Time(10 * US))],
+    );
     plan.transports = vec![TransportConfig::Pdq(pdq())];
     let heard = explained("paused", &plan).flows[1].split;
     assert_eq!(heard.recovery, 0, "{heard:?}");
@@ -222,9 +296,20 @@ fn lost_probes_are_recovery() {
 /// sender probes when its timer expires.
 #[test]
 fn a_lost_window_update_is_recovery() {
-    let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(20 * 1_460), most: Bytes(20 * 1_460), share: 256 });
+    let receive = Receive::Buffer(ReceiveBuffer {
+        initial: Bytes(20 * 1_460),
+        most: Bytes(20 * 1_460),
+        share: 256,
+    });
     let reader = Some(Reader::Turns { read: Span::from_us(20), sleep: Span::from_ms(5) });
-    let tcp = TcpConfig { receive, reader, initial_window: 60, min_rto: Span::from_ms(12), initial_rto: Span::from_ms(12), ..tcp() };
+    let tcp = TcpConfig {
+        receive,
+        reader,
+        initial_window: 60,
+        min_rto: Span::from_ms(12),
+        initial_rto: Span::from_ms(12),
+        ..tcp()
+    };
     let mut plan = one(TransportConfig::Tcp(tcp), 400);
     let heard = explained("heard", &plan).flows[0].clone();
     assert_eq!(heard.split.recovery, 0, "{heard:?}");
@@ -240,10 +325,22 @@ fn a_lost_window_update_is_recovery() {
 /// the connection is open, not with the SYN.
 #[test]
 fn an_application_takes_turns_once_the_connection_is_open() {
-    let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(20 * 1_460), most: Bytes(20 * 1_460), share: 256 });
+    let receive = Receive::Buffer(ReceiveBuffer {
+        initial: Bytes(20 * 1_460),
+        most: Bytes(20 * 1_460),
+        share: 256,
+    });
     let reader = Some(Reader::Turns { read: Span::from_us(20), sleep: Span::from_ms(5) });
     let rto = Span::from_ms(50);
-    let tcp = TcpConfig { receive, reader, handshake: true, initial_window: 10, initial_rto: rto, min_rto: rto, ..tcp() };
+    let tcp = TcpConfig {
+        receive,
+        reader,
+        handshake: true,
+        initial_window: 10,
+        initial_rto: rto,
+        min_rto: rto,
+        ..tcp()
+    };
     let mut plan = one(TransportConfig::Tcp(tcp), 8);
     let delay = Span::from_ms(1);
     plan.topology.links.iter_mut().for_each(|link| link.delay = delay);
@@ -255,11 +352,21 @@ fn an_application_takes_turns_once_the_connection_is_open() {
 /// Datagrams with negative acknowledgements: the last datagram is lost, which no report can show.
 #[test]
 fn a_lost_tail_of_datagrams_is_recovery() {
-    let nack = Nack { rate: Some(Rate::from_gbps(1)), report: Span::from_ms(10), timeout: Span::from_ms(30), ..nack() };
+    let nack = Nack {
+        rate: Some(Rate::from_gbps(1)),
+        report: Span::from_ms(10),
+        timeout: Span::from_ms(30),
+        ..nack()
+    };
     let mut plan = one(TransportConfig::Nack(nack), 100);
     lose(&mut plan, 0, 99 * 11_680_000 - US / 2, 99 * 11_680_000 + US);
     let record = &explained("tail", &plan).flows[0];
-    assert_eq!((record.timeouts, record.split.queueing, record.split.window), (1, 0, 0), "{:?}", record.split);
+    assert_eq!(
+        (record.timeouts, record.split.queueing, record.split.window),
+        (1, 0, 0),
+        "{:?}",
+        record.split
+    );
     assert!(record.split.recovery > 38 * MS, "{:?}", record.split);
 }
 
@@ -267,7 +374,12 @@ fn a_lost_tail_of_datagrams_is_recovery() {
 /// arrives on time.
 #[test]
 fn a_lost_report_is_recovery() {
-    let nack = Nack { rate: Some(Rate::from_gbps(1)), report: Span::from_ms(10), timeout: Span::from_ms(30), ..nack() };
+    let nack = Nack {
+        rate: Some(Rate::from_gbps(1)),
+        report: Span::from_ms(10),
+        timeout: Span::from_ms(30),
+        ..nack()
+    };
     let mut plan = one(TransportConfig::Nack(nack), 100);
     lose(&mut plan, 0, 98 * 11_680_000 - US / 2, 98 * 11_680_000 + US);
     lose(&mut plan, 1, 99 * 11_680_000 + 5 * US / 2, 99 * 11_680_000 + 6 * US);
@@ -283,14 +395,25 @@ fn a_lost_report_is_recovery() {
 #[test]
 fn flows_behind_a_loss_on_their_connection_wait_for_recovery() {
     let mut plan = one(TransportConfig::Tcp(tcp()), 1);
-    plan.flows.extend([(1, 10 * US), (2, 5 * MS)].map(|(id, start)| flow(id, 0, 1, 1_460, Time(start))));
+    plan.flows
+        .extend([(1, 10 * US), (2, 5 * MS)].map(|(id, start)| flow(id, 0, 1, 1_460, Time(start))));
     plan.flows.iter_mut().for_each(|flow| flow.connection = Some(0));
     lose(&mut plan, 0, 0, US / 2);
     let output = explained("behind", &plan);
     let [first, second, third] = [0, 1, 2].map(|flow| &output.flows[flow]);
     // The retransmission waits behind the second flow's frame of 120 ns.
-    assert_eq!((first.timeouts, first.split.recovery, first.split.queueing), (1, MS - 120_000, 120_000), "{:?}", first.split);
-    assert_eq!((second.split.recovery, second.split.application), (took(second) - second.ideal.0, 0), "{:?}", second.split);
+    assert_eq!(
+        (first.timeouts, first.split.recovery, first.split.queueing),
+        (1, MS - 120_000, 120_000),
+        "{:?}",
+        first.split
+    );
+    assert_eq!(
+        (second.split.recovery, second.split.application),
+        (took(second) - second.ideal.0, 0),
+        "{:?}",
+        second.split
+    );
     assert_eq!(waits(third), 0);
 }
 
@@ -315,13 +438,17 @@ fn flows_behind_others_wait_for_their_frames() {
 #[test]
 fn waits_for_the_own_host_are_told_apart() {
     let mut topology = star(3);
-    topology.links.iter_mut().for_each(|link| (link.rate, link.delay) = (Rate::from_mbps(100), Span::from_us(20)));
+    topology
+        .links
+        .iter_mut()
+        .for_each(|link| (link.rate, link.delay) = (Rate::from_mbps(100), Span::from_us(20)));
     let bulk = flow(0, 0, 1, 1 << 40, Time::ZERO);
     let request = flow(1, 0, 2, 1_000, Time::from_ns(500_000_000));
     let mut plan = plan(topology, vec![bulk, request]);
     plan.switches[0].buffer = Buffer::Unlimited;
     plan.hosts[0].qdisc = Some(qdisc("pfifo", None, 1));
-    plan.transports = vec![TransportConfig::Tcp(TcpConfig { initial_rto: Span::from_s(1), ..linux() })];
+    plan.transports =
+        vec![TransportConfig::Tcp(TcpConfig { initial_rto: Span::from_s(1), ..linux() })];
     plan.run.until = Some(Time::from_ns(1_000_000_000));
     let output = crate::run(&plan, &crate::Progress::default()).unwrap();
     let split = output.flows[1].split;

@@ -44,11 +44,15 @@ impl Factory for Makes {
 #[test]
 fn as_the_built_in_one() {
     let paced = Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 };
-    for (name, tcp) in
-        [("basic", tcp()), ("marks", TcpConfig { ecn: EcnMode::Classic, ..tcp() }), ("linux", linux()), ("paced", TcpConfig { pacing: Some(paced), ..linux() })]
-    {
+    for (name, tcp) in [
+        ("basic", tcp()),
+        ("marks", TcpConfig { ecn: EcnMode::Classic, ..tcp() }),
+        ("linux", linux()),
+        ("paced", TcpConfig { pacing: Some(paced), ..linux() }),
+    ] {
         let mut plan = plan(fat_tree(4, 2), traffic(32, 200, 200, 200_000, 1));
-        plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(30_000), drop_when: Compare::Above };
+        plan.switches[0].buffer =
+            Buffer::Static { per_queue: Limit::Bytes(30_000), drop_when: Compare::Above };
         plan.switches[0].marking = (tcp.ecn != EcnMode::Off).then(|| step(Limit::Bytes(10_000)));
         plan.transports = vec![TransportConfig::Tcp(tcp.clone())];
         let built_in = same_everywhere(name, &plan);

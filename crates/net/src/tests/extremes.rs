@@ -17,9 +17,17 @@ fn short_cables_beside_a_long_path() {
     }
     topology.links[3].delay = Span::from_ms(150);
     topology.links[3].rate = Rate::from_gbps(1);
-    let flows = vec![flow(0, 0, 1, 1_000_000, Time::ZERO), flow(1, 0, 3, 50_000_000, Time::ZERO), flow(2, 2, 1, 1_000_000, Time::from_ns(5_000_000_000))];
+    let flows = vec![
+        flow(0, 0, 1, 1_000_000, Time::ZERO),
+        flow(1, 0, 3, 50_000_000, Time::ZERO),
+        flow(2, 2, 1, 1_000_000, Time::from_ns(5_000_000_000)),
+    ];
     let mut plan = plan(topology, flows);
-    plan.transports = vec![TransportConfig::Tcp(TcpConfig { min_rto: Span::from_s(1), initial_rto: Span::from_s(1), ..tcp() })];
+    plan.transports = vec![TransportConfig::Tcp(TcpConfig {
+        min_rto: Span::from_s(1),
+        initial_rto: Span::from_s(1),
+        ..tcp()
+    })];
     plan.switches[0].buffer = Buffer::Unlimited;
     let clock = Instant::now();
     let output = run(&plan, &Progress::default()).unwrap();
@@ -39,7 +47,8 @@ fn eleven_thousand_hosts() {
     let routes = Routes::build(&topology);
     assert_eq!(routes.racks(), 648);
     let hosts = topology.hosts;
-    let flows = (0..hosts).map(|h| flow(h as i64, h, (h + 5_000) % hosts, 14_600, Time::ZERO)).collect();
+    let flows =
+        (0..hosts).map(|h| flow(h as i64, h, (h + 5_000) % hosts, 14_600, Time::ZERO)).collect();
     let output = run(&plan(topology, flows), &Progress::default()).unwrap();
     assert!(output.flows.iter().all(|f| f.finish.is_some()));
     if !cfg!(debug_assertions) {

@@ -58,18 +58,33 @@ fn with_the_tcp_of_ns2() {
 
 /// Sends two long flows to one host, whose link is the bottleneck. Returns the maximum of its queue
 /// after the start, and the goodput.
-fn bottleneck(marking: Option<Marking>, aqm: Option<Aqm>, pacer: Option<Pacer>) -> (u64, f64, Output) {
+fn bottleneck(
+    marking: Option<Marking>,
+    aqm: Option<Aqm>,
+    pacer: Option<Pacer>,
+) -> (u64, f64, Output) {
     let mut topology = star(3);
     topology.links.iter_mut().for_each(|link| link.rate = Rate::from_gbps(10));
-    let mut plan = plan(topology, (0..2).map(|src| flow(src as i64, src, 2, 100_000_000, Time::ZERO)).collect());
-    plan.transports = vec![TransportConfig::Tcp(TcpConfig { min_rto: Span::from_ms(1), initial_rto: Span::from_ms(1), ..dctcp() })];
+    let mut plan = plan(
+        topology,
+        (0..2).map(|src| flow(src as i64, src, 2, 100_000_000, Time::ZERO)).collect(),
+    );
+    plan.transports = vec![TransportConfig::Tcp(TcpConfig {
+        min_rto: Span::from_ms(1),
+        initial_rto: Span::from_ms(1),
+        ..dctcp()
+    })];
     (plan.switches[0].marking, plan.switches[0].aqm, plan.hosts[0].pacer) = (marking, aqm, pacer);
     plan.record.ports = Some(PortSeries { interval: Span::from_us(100), nodes: vec![3] });
     plan.run.until = Some(Time::from_ns(20_000_000));
     let output = run(&plan, &Progress::default()).unwrap();
-    let late = output.ports.iter().filter(|row| row.port == 2 && row.queue == -1 && row.time >= Time::from_ns(5_000_000));
+    let late = output
+        .ports
+        .iter()
+        .filter(|row| row.port == 2 && row.queue == -1 && row.time >= Time::from_ns(5_000_000));
     let longest = late.map(|row| row.queue_bytes_max).max().unwrap();
-    let goodput = output.flows.iter().map(|f| f.bytes_received).sum::<u64>() as f64 * 8.0 / 20e-3 / 1e9;
+    let goodput =
+        output.flows.iter().map(|f| f.bytes_received).sum::<u64>() as f64 * 8.0 / 20e-3 / 1e9;
     (longest, goodput, output)
 }
 
@@ -80,7 +95,9 @@ fn bandwidth_for_latency() {
     let (dctcp_queue, dctcp, _) = bottleneck(Some(step(Limit::Packets(20))), None, None);
     let (queue, goodput, output) = bottleneck(None, phantom(), pacer());
     let (unpaced_queue, unpaced, _) = bottleneck(None, phantom(), None);
-    eprintln!("dctcp {dctcp_queue} B {dctcp:.3} Gbps; hull {queue} B {goodput:.3}; unpaced {unpaced_queue} B {unpaced:.3}");
+    eprintln!(
+        "dctcp {dctcp_queue} B {dctcp:.3} Gbps; hull {queue} B {goodput:.3}; unpaced {unpaced_queue} B {unpaced:.3}"
+    );
     assert_eq!(output.counters.dropped_packets, 0);
     let most = 10.0 * 1460.0 / 1500.0;
     assert!(dctcp > 0.98 * most, "{dctcp}");

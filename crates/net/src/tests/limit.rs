@@ -10,7 +10,9 @@ use afflux_units::{Span, Time};
 /// Returns a plan with eight flows of some milliseconds over a leaf-spine fabric whose ports are
 /// sampled every microsecond.
 fn sampled(records: u64) -> Plan {
-    let flows = (0..8).map(|source| flow(i64::from(source), source, (source + 8) % 16, 4_000_000, Time::ZERO)).collect();
+    let flows = (0..8)
+        .map(|source| flow(i64::from(source), source, (source + 8) % 16, 4_000_000, Time::ZERO))
+        .collect();
     let mut plan = plan(leaf_spine(2, 2, 8), flows);
     plan.record.ports = Some(PortSeries { interval: Span::from_us(1), nodes: (0..20).collect() });
     plan.run.max_memory = Some(MaxMemory { bytes: u64::MAX, by: None, records });
@@ -31,12 +33,19 @@ fn it_ends_at_the_same_instant_in_every_engine() {
     let classical = with(&plan, EngineKind::Classical, 1);
     assert_eq!(classical.ended, Ended::Records);
     assert!(classical.end < whole.end && !classical.ports.is_empty());
-    assert!(classical.flows.iter().any(|flow| flow.status == Status::Running), "flows are under way");
+    assert!(
+        classical.flows.iter().any(|flow| flow.status == Status::Running),
+        "flows are under way"
+    );
     // The records so far equal those of the whole run.
     assert_eq!(classical.ports[..], whole.ports[..classical.ports.len()]);
     for threads in [1, 2, 3] {
         let output = with(&plan, EngineKind::WindowLog, threads);
-        assert_eq!((output.ended, output.end), (classical.ended, classical.end), "{threads} threads");
+        assert_eq!(
+            (output.ended, output.end),
+            (classical.ended, classical.end),
+            "{threads} threads"
+        );
         assert_eq!(digest(&output), digest(&classical), "{threads} threads");
     }
 }

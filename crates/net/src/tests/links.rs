@@ -19,7 +19,8 @@ fn regular() -> TransportConfig {
 
 /// Two hosts at a switch send 100 frames to each other.
 fn both_directions(change: impl Fn(&mut Link)) -> Output {
-    let mut plan = plan(star(2), vec![flow(0, 0, 1, 146_000, Time::ZERO), flow(1, 1, 0, 146_000, Time::ZERO)]);
+    let mut plan =
+        plan(star(2), vec![flow(0, 0, 1, 146_000, Time::ZERO), flow(1, 1, 0, 146_000, Time::ZERO)]);
     plan.transports = vec![datagrams(None)];
     plan.switches[0].buffer = Buffer::Unlimited;
     plan.record.explain = true;
@@ -43,15 +44,23 @@ fn each_direction_has_its_rate() {
     let expected = Span::from_ns(100 * 12_000).0;
     assert!((expected..expected + Span::from_us(10).0).contains(&time(&two, 1).0));
     // The link is busy for 12 us, or 1.2 us, per frame sent.
-    assert_eq!([0, 1].map(|direction| two.links[direction].busy), [100 * 1_200_000, 100 * 12_000_000]);
+    assert_eq!(
+        [0, 1].map(|direction| two.links[direction].busy),
+        [100 * 1_200_000, 100 * 12_000_000]
+    );
 }
 
 #[test]
 fn each_direction_has_its_loss() {
     let half = Probability::new(0.5).unwrap();
     for (direction, loses) in [(0, 1), (1, 0)] {
-        let output =
-            both_directions(|link| if direction == 0 { (link.loss, link.loss_back) = (half, Some(Probability::ZERO)) } else { link.loss_back = Some(half) });
+        let output = both_directions(|link| {
+            if direction == 0 {
+                (link.loss, link.loss_back) = (half, Some(Probability::ZERO))
+            } else {
+                link.loss_back = Some(half)
+            }
+        });
         let received = [0, 1].map(|flow| output.flows[flow].bytes_received / 1_460);
         assert!((30..70).contains(&received[direction]) && received[loses] == 100, "{received:?}");
         assert_eq!(output.counters.drops_loss, 100 - received[direction]);
@@ -66,10 +75,12 @@ fn each_direction_fails_for_its_own_frames() {
     let failing = |back: Rate| {
         both_directions(|link| {
             (link.rate, link.rate_back) = (Rate::from_gbps(10), Some(back));
-            link.down = vec![Down { from, to, detect: Span::from_ms(10), converge: Span::from_ms(10) }];
+            link.down =
+                vec![Down { from, to, detect: Span::from_ms(10), converge: Span::from_ms(10) }];
         })
     };
-    let [slow, alike] = [Rate(1_000_000), Rate::from_gbps(10)].map(|back| failing(back).flows[0].bytes_received / 1_460);
+    let [slow, alike] = [Rate(1_000_000), Rate::from_gbps(10)]
+        .map(|back| failing(back).flows[0].bytes_received / 1_460);
     // A frame starts every 1.2 us, and takes 1.2 us plus 1 us of cable. Frames that start from 18.0
     // to 20.4 us are on the wire during the failure.
     assert_eq!((slow, alike), (97, 97));
@@ -84,7 +95,8 @@ fn cut_through_goes_by_the_rate_of_what_comes_in() {
         plan.transports = vec![datagrams(None)];
         plan.switches[0].buffer = Buffer::Unlimited;
         plan.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
-        (plan.topology.links[0].rate, plan.topology.links[0].rate_back) = (Rate::from_gbps(10), Some(back));
+        (plan.topology.links[0].rate, plan.topology.links[0].rate_back) =
+            (Rate::from_gbps(10), Some(back));
         plan.topology.links[1].rate = Rate::from_gbps(10);
         time(&same_everywhere("cut through", &plan), 0)
     });
@@ -97,7 +109,11 @@ fn cut_through_goes_by_the_rate_of_what_comes_in() {
 fn long_frames_are_discarded_where_they_arrive() {
     for (longest, lost) in [(1_500, 0), (1_499, 200)] {
         let output = both_directions(|link| link.longest = Some(longest));
-        assert_eq!((output.counters.drops_mtu, output.counters.dropped_packets), (lost, lost), "{longest} B");
+        assert_eq!(
+            (output.counters.drops_mtu, output.counters.dropped_packets),
+            (lost, lost),
+            "{longest} B"
+        );
         assert_eq!(output.links[0].frames, 100);
     }
 }
@@ -111,7 +127,15 @@ fn failing(spines: u32, balance: Balance, (detect, converge): (Span, Span)) -> (
     let failing = topology.links.iter_mut().find(|link| (link.a, link.b) == (leaf, spine)).unwrap();
     failing.down = vec![Down { from, to: Some(back), detect, converge }];
     let frames = 1_000_000 / EVERY_NS;
-    let flows = (0..32).map(|id| flow(id, if id < 16 { 0 } else { 2 }, if id < 16 { 2 } else { 0 }, frames * 1_460, Time::from_ns(id as u64)));
+    let flows = (0..32).map(|id| {
+        flow(
+            id,
+            if id < 16 { 0 } else { 2 },
+            if id < 16 { 2 } else { 0 },
+            frames * 1_460,
+            Time::from_ns(id as u64),
+        )
+    });
     let mut plan = plan(topology, flows.collect());
     plan.transports = vec![regular()];
     plan.switches[0].buffer = Buffer::Unlimited;
@@ -125,17 +149,23 @@ fn failing(spines: u32, balance: Balance, (detect, converge): (Span, Span)) -> (
 #[test]
 fn detection_and_convergence() {
     let (detect, converge) = (Span::from_us(24), Span::from_us(60));
-    for balance in [Balance::default(), Balance::Letflow(LetflowConfig { gap: Span::from_ms(1), ns3: false })] {
+    for balance in
+        [Balance::default(), Balance::Letflow(LetflowConfig { gap: Span::from_ms(1), ns3: false })]
+    {
         let (plan, frames) = failing(2, balance, (detect, converge));
         let output = same_everywhere("a link fails and returns", &plan);
-        let lost: Vec<u64> = output.flows.iter().map(|flow| frames - flow.bytes_received / 1_460).collect();
+        let lost: Vec<u64> =
+            output.flows.iter().map(|flow| frames - flow.bytes_received / 1_460).collect();
         let per = |span: Span| span.0 / (EVERY_NS * 1_000);
         // Flows from leaf 0 lose frames until the leaf notices, flows to leaf 0 until the other
         // leaf knows.
         for (flows, outage) in [(&lost[..16], detect), (&lost[16..], detect + converge)] {
             let hit: Vec<u64> = flows.iter().copied().filter(|lost| *lost > 0).collect();
             assert!((4..13).contains(&hit.len()), "{lost:?}");
-            assert!(hit.iter().all(|lost| (per(outage)..=per(outage) + 3).contains(lost)), "{outage}: {lost:?}");
+            assert!(
+                hit.iter().all(|lost| (per(outage)..=per(outage) + 3).contains(lost)),
+                "{outage}: {lost:?}"
+            );
         }
         assert_eq!(output.counters.drops_down, lost.iter().sum::<u64>());
     }

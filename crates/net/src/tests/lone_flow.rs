@@ -13,7 +13,9 @@ fn topologies() -> Vec<Case> {
     let mut mixed = leaf_spine(2, 2, 2);
     // Links have different rates, some of which do not divide evenly, and different delays.
     for (i, link) in mixed.links.iter_mut().enumerate() {
-        link.rate = [Rate::from_gbps(25), Rate::from_gbps(10), Rate::from_gbps(40), Rate(2_666_666_667)][i % 4];
+        link.rate =
+            [Rate::from_gbps(25), Rate::from_gbps(10), Rate::from_gbps(40), Rate(2_666_666_667)]
+                [i % 4];
         link.delay = Span::from_ns(100 + 333 * i as u64);
     }
     vec![
@@ -28,7 +30,8 @@ fn check(transport: TransportConfig, fct_end: FctEnd, forwarding: Forwarding, ga
     for (name, topology, pairs) in topologies() {
         for &(src, dst) in &pairs {
             for bytes in [1, 1459, 1460, 1461, 14_600, 100_000, 1_000_001] {
-                let mut plan = plan(topology.clone(), vec![flow(0, src, dst, bytes, Time::from_ns(1_234))]);
+                let mut plan =
+                    plan(topology.clone(), vec![flow(0, src, dst, bytes, Time::from_ns(1_234))]);
                 plan.transports = vec![transport.clone()];
                 plan.run.fct_end = fct_end;
                 plan.switches[0].buffer = Buffer::Unlimited;
@@ -41,7 +44,10 @@ fn check(transport: TransportConfig, fct_end: FctEnd, forwarding: Forwarding, ga
                     let output = run(&plan, &Progress::default()).unwrap();
                     let record = &output.flows[0];
                     let fct = record.finish.unwrap() - record.start.unwrap();
-                    assert_eq!(fct, record.ideal, "{name} {src}->{dst} {bytes} B {engine:?} {forwarding:?}");
+                    assert_eq!(
+                        fct, record.ideal,
+                        "{name} {src}->{dst} {bytes} B {engine:?} {forwarding:?}"
+                    );
                     assert_eq!(record.split, Default::default());
                 }
             }
@@ -50,7 +56,12 @@ fn check(transport: TransportConfig, fct_end: FctEnd, forwarding: Forwarding, ga
 }
 
 fn wide_open() -> TransportConfig {
-    TransportConfig::Tcp(TcpConfig { initial_window: 1_000_000, initial_rto: Span::from_s(1), min_rto: Span::from_s(1), ..tcp() })
+    TransportConfig::Tcp(TcpConfig {
+        initial_window: 1_000_000,
+        initial_rto: Span::from_s(1),
+        min_rto: Span::from_s(1),
+        ..tcp()
+    })
 }
 
 #[test]
@@ -67,7 +78,8 @@ fn tcp_through_cut_through_switches() {
 
 #[test]
 fn datagrams_at_line_rate() {
-    let datagram = TransportConfig::Datagram(Datagram { rate: None, payload: 1460, ecn_capable: false });
+    let datagram =
+        TransportConfig::Datagram(Datagram { rate: None, payload: 1460, ecn_capable: false });
     check(datagram.clone(), FctEnd::LastAck, Forwarding::StoreAndForward, 20);
     check(datagram, FctEnd::LastByte, Forwarding::CutThrough { header: 64 }, 0);
 }
@@ -75,14 +87,20 @@ fn datagrams_at_line_rate() {
 #[test]
 fn datagrams_with_reports_at_line_rate() {
     check(TransportConfig::Nack(nack()), FctEnd::LastAck, Forwarding::StoreAndForward, 20);
-    check(TransportConfig::Nack(nack()), FctEnd::LastByte, Forwarding::CutThrough { header: 64 }, 0);
+    check(
+        TransportConfig::Nack(nack()),
+        FctEnd::LastByte,
+        Forwarding::CutThrough { header: 64 },
+        0,
+    );
 }
 
 /// The flow uses one path, as the ideal does. The receiver's pulls keep up if no link is slower
 /// than the NIC.
 #[test]
 fn ndp_whose_window_covers_the_path() {
-    let config = NdpConfig { initial_window: 1_000_000, spread: false, rto: Span::from_s(1), ..ndp() };
+    let config =
+        NdpConfig { initial_window: 1_000_000, spread: false, rto: Span::from_s(1), ..ndp() };
     check(TransportConfig::Ndp(config.clone()), FctEnd::LastAck, Forwarding::StoreAndForward, 20);
     check(TransportConfig::Ndp(config), FctEnd::LastByte, Forwarding::CutThrough { header: 64 }, 0);
 }
@@ -91,7 +109,12 @@ fn ndp_whose_window_covers_the_path() {
 fn rdma_at_line_rate() {
     check(TransportConfig::Rdma(rdma()), FctEnd::LastAck, Forwarding::StoreAndForward, 20);
     check(TransportConfig::Rdma(rdma()), FctEnd::LastByte, Forwarding::StoreAndForward, 0);
-    check(TransportConfig::Rdma(RdmaConfig { control: RateControl::None, ..rdma() }), FctEnd::LastAck, Forwarding::CutThrough { header: 64 }, 20);
+    check(
+        TransportConfig::Rdma(RdmaConfig { control: RateControl::None, ..rdma() }),
+        FctEnd::LastAck,
+        Forwarding::CutThrough { header: 64 },
+        20,
+    );
 }
 
 /// Slow start on the idle star, calculated explicitly: rounds of w, 2w, 4w … segments, each a round

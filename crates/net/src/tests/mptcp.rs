@@ -7,10 +7,19 @@ use crate::testing::*;
 use crate::{Progress, run};
 use afflux_units::{Bytes, Probability, Rate, Span, Time};
 
-const COUPLINGS: [Coupling; 5] = [Coupling::Lia, Coupling::Olia, Coupling::Balia, Coupling::Wvegas, Coupling::QueueAware { segments: 10 }];
+const COUPLINGS: [Coupling; 5] = [
+    Coupling::Lia,
+    Coupling::Olia,
+    Coupling::Balia,
+    Coupling::Wvegas,
+    Coupling::QueueAware { segments: 10 },
+];
 
 fn coupled(coupling: Coupling) -> MptcpConfig {
-    MptcpConfig { tcp: TcpConfig { congestion: CongestionControl::Coupled(coupling), ..mptcp().tcp }, ..mptcp() }
+    MptcpConfig {
+        tcp: TcpConfig { congestion: CongestionControl::Coupled(coupling), ..mptcp().tcp },
+        ..mptcp()
+    }
 }
 
 fn over(topology: Topology, flows: Vec<Flow>, config: MptcpConfig) -> Plan {
@@ -28,7 +37,8 @@ fn seconds(output: &Output, flow: usize) -> f64 {
 
 /// Gives the switches little memory, which causes drops, time-outs and reinjection.
 fn scarce(mut plan: Plan) -> Plan {
-    plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(20_000), drop_when: Compare::Above };
+    plan.switches[0].buffer =
+        Buffer::Static { per_queue: Limit::Bytes(20_000), drop_when: Compare::Above };
     plan.record.paths = true;
     plan
 }
@@ -36,11 +46,21 @@ fn scarce(mut plan: Plan) -> Plan {
 #[test]
 fn both_engines_and_any_threads_agree() {
     for (number, coupling) in COUPLINGS.into_iter().enumerate() {
-        for scheduler in [PathScheduler::LowestRtt, PathScheduler::RoundRobin, PathScheduler::Redundant] {
-            let config = MptcpConfig { scheduler, receive: Receive::Window(Bytes(60_000)), ..coupled(coupling) };
-            let plan = scarce(over(fat_tree(4, 1), traffic(16, 60, 40, 300_000, number as u64), config));
+        for scheduler in
+            [PathScheduler::LowestRtt, PathScheduler::RoundRobin, PathScheduler::Redundant]
+        {
+            let config = MptcpConfig {
+                scheduler,
+                receive: Receive::Window(Bytes(60_000)),
+                ..coupled(coupling)
+            };
+            let plan =
+                scarce(over(fat_tree(4, 1), traffic(16, 60, 40, 300_000, number as u64), config));
             let output = same_everywhere(&format!("{coupling:?} {scheduler:?}"), &plan);
-            assert!(output.counters.dropped_packets > 0 && output.flows.iter().all(|f| f.finish.is_some()));
+            assert!(
+                output.counters.dropped_packets > 0
+                    && output.flows.iter().all(|f| f.finish.is_some())
+            );
         }
     }
 }
@@ -52,9 +72,22 @@ fn a_mesh_of_linux_hosts_agrees() {
     let tcp = TcpConfig { congestion: CongestionControl::Coupled(Coupling::Lia), ..linux() };
     let config = MptcpConfig { tcp, manager: PathManager::FullMesh(8), ..mptcp() };
     let rates = [Rate::from_gbps(10), Rate::from_gbps(5), Rate::from_gbps(1)];
-    let flows = (0..20).map(|id| flow(id, id as u32 % 2, 1 - id as u32 % 2, 200_000 + 7_000 * id as u64, Time::from_ns(3_000 * id as u64))).collect();
+    let flows = (0..20)
+        .map(|id| {
+            flow(
+                id,
+                id as u32 % 2,
+                1 - id as u32 % 2,
+                200_000 + 7_000 * id as u64,
+                Time::from_ns(3_000 * id as u64),
+            )
+        })
+        .collect();
     let mut plan = scarce(over(parallel(&rates), flows, config));
-    plan.record.captures = [0, 1].into_iter().flat_map(|link| [false, true].map(|reverse| Capture { link, reverse })).collect();
+    plan.record.captures = [0, 1]
+        .into_iter()
+        .flat_map(|link| [false, true].map(|reverse| Capture { link, reverse }))
+        .collect();
     plan.record.round_trips = true;
     let output = same_everywhere("mesh", &plan);
     assert!(output.captures.iter().all(|records| !records.is_empty()));
@@ -69,8 +102,13 @@ fn mbps(output: &Output, flow: usize) -> f64 {
 /// Returns a plan in which each path is a pipe of 50 us and 10 Gbps, with a buffer for as much
 /// again.
 fn disjoint(ways: usize, config: MptcpConfig) -> Plan {
-    let mut plan = over(parallel(&vec![Rate::from_gbps(10); ways]), vec![flow(0, 0, 1, 400_000_000, Time(0))], config);
-    plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(100_000), drop_when: Compare::Above };
+    let mut plan = over(
+        parallel(&vec![Rate::from_gbps(10); ways]),
+        vec![flow(0, 0, 1, 400_000_000, Time(0))],
+        config,
+    );
+    plan.switches[0].buffer =
+        Buffer::Static { per_queue: Limit::Bytes(100_000), drop_when: Compare::Above };
     plan
 }
 
@@ -93,11 +131,23 @@ fn a_shared_bottleneck_is_shared_fairly() {
     let share = |coupling: Option<Coupling>| {
         let config = coupling.map_or(MptcpConfig { tcp: tcp(), ..mptcp() }, coupled);
         let mut topology = star(3);
-        topology.links.iter_mut().for_each(|link| (link.rate, link.delay) = (Rate::from_gbps(1), Span::from_us(50)));
-        let mut plan = plan(topology, (0..2).map(|id| Flow { transport: id as u16, ..flow(id, id as u32, 2, 4_000_000_000, Time(0)) }).collect());
+        topology
+            .links
+            .iter_mut()
+            .for_each(|link| (link.rate, link.delay) = (Rate::from_gbps(1), Span::from_us(50)));
+        let mut plan = plan(
+            topology,
+            (0..2)
+                .map(|id| Flow {
+                    transport: id as u16,
+                    ..flow(id, id as u32, 2, 4_000_000_000, Time(0))
+                })
+                .collect(),
+        );
         plan.transports = vec![TransportConfig::Mptcp(config), TransportConfig::Tcp(tcp())];
         // RED makes losses proportional to the share, instead of depending on the phase.
-        plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(150_000), drop_when: Compare::Above };
+        plan.switches[0].buffer =
+            Buffer::Static { per_queue: Limit::Bytes(150_000), drop_when: Compare::Above };
         plan.switches[0].marking = super::determinism::red(MarkAt::Enqueue, Some(0.002));
         plan.run.until = Some(Time::from_ns(4_000_000_000));
         let output = done(&plan);
@@ -132,7 +182,10 @@ fn equal_losses_make_one_tcp_of_two_subflows() {
         mbps(&done(&plan), 0)
     };
     let one = rate(1, TransportConfig::Tcp(tcp()));
-    let two = rate(2, TransportConfig::Mptcp(MptcpConfig { manager: PathManager::FullMesh(2), ..mptcp() }));
+    let two = rate(
+        2,
+        TransportConfig::Mptcp(MptcpConfig { manager: PathManager::FullMesh(2), ..mptcp() }),
+    );
     assert!((1.0..1.25).contains(&(two / one)), "{:.3}", two / one);
 }
 
@@ -141,8 +194,13 @@ fn equal_losses_make_one_tcp_of_two_subflows() {
 #[test]
 fn short_flows_are_over_before_others_join() {
     let used = |bytes: u64| {
-        let config = MptcpConfig { tcp: TcpConfig { handshake: true, ..mptcp().tcp }, manager: PathManager::FullMesh(2), ..mptcp() };
-        let mut plan = over(parallel(&[Rate::from_gbps(10); 2]), vec![flow(0, 0, 1, bytes, Time(0))], config);
+        let config = MptcpConfig {
+            tcp: TcpConfig { handshake: true, ..mptcp().tcp },
+            manager: PathManager::FullMesh(2),
+            ..mptcp()
+        };
+        let mut plan =
+            over(parallel(&[Rate::from_gbps(10); 2]), vec![flow(0, 0, 1, bytes, Time(0))], config);
         plan.record.paths = true;
         let output = done(&plan);
         assert_eq!(output.flows[0].bytes_received, bytes);
@@ -161,8 +219,14 @@ fn short_flows_are_over_before_others_join() {
 #[test]
 fn what_a_dead_path_holds_is_sent_again_on_another() {
     let config = MptcpConfig { manager: PathManager::FullMesh(2), ..mptcp() };
-    let mut plan = over(parallel(&[Rate::from_gbps(10); 2]), vec![flow(0, 0, 1, 20_000_000, Time(0))], config);
-    plan.topology.links[1].down.push(Down { from: Time::from_ns(2_000_000), to: None, detect: Span::from_s(1_000), converge: Span::ZERO });
+    let mut plan =
+        over(parallel(&[Rate::from_gbps(10); 2]), vec![flow(0, 0, 1, 20_000_000, Time(0))], config);
+    plan.topology.links[1].down.push(Down {
+        from: Time::from_ns(2_000_000),
+        to: None,
+        detect: Span::from_s(1_000),
+        converge: Span::ZERO,
+    });
     let output = same_everywhere("a dead path", &plan);
     let f = &output.flows[0];
     assert!(f.finish.is_some() && f.timeouts > 0 && f.packets_retransmitted > 0, "{f:?}");
@@ -176,8 +240,18 @@ fn what_a_dead_path_holds_is_sent_again_on_another() {
 fn opportunism_keeps_a_full_window_moving() {
     let time = |opportunistic: bool| {
         let (scheduler, receive) = (PathScheduler::RoundRobin, Receive::Window(Bytes(20 * 1460)));
-        let config = MptcpConfig { manager: PathManager::FullMesh(2), scheduler, receive, opportunistic, ..mptcp() };
-        let mut plan = over(parallel(&[Rate::from_gbps(10); 2]), vec![flow(0, 0, 1, 20_000_000, Time(0))], config);
+        let config = MptcpConfig {
+            manager: PathManager::FullMesh(2),
+            scheduler,
+            receive,
+            opportunistic,
+            ..mptcp()
+        };
+        let mut plan = over(
+            parallel(&[Rate::from_gbps(10); 2]),
+            vec![flow(0, 0, 1, 20_000_000, Time(0))],
+            config,
+        );
         plan.topology.links[3..].iter_mut().for_each(|link| link.delay = Span::from_us(100));
         seconds(&done(&plan), 0)
     };
@@ -188,23 +262,43 @@ fn opportunism_keeps_a_full_window_moving() {
 /// The estimate counts segments that are sent on two paths because the receive window is full.
 #[test]
 fn estimates_allow_for_opportunistic_retransmissions() {
-    for (scheduler, segments, slow) in [(PathScheduler::RoundRobin, 20, 100), (PathScheduler::LowestRtt, 20, 100), (PathScheduler::RoundRobin, 200, 40)] {
+    for (scheduler, segments, slow) in [
+        (PathScheduler::RoundRobin, 20, 100),
+        (PathScheduler::LowestRtt, 20, 100),
+        (PathScheduler::RoundRobin, 200, 40),
+    ] {
         let receive = Receive::Window(Bytes(segments * 1460));
-        let config = MptcpConfig { manager: PathManager::FullMesh(2), scheduler, receive, ..mptcp() };
-        let mut plan = over(parallel(&[Rate::from_gbps(10); 2]), vec![flow(0, 0, 1, 2_000_000, Time(0))], config);
+        let config =
+            MptcpConfig { manager: PathManager::FullMesh(2), scheduler, receive, ..mptcp() };
+        let mut plan = over(
+            parallel(&[Rate::from_gbps(10); 2]),
+            vec![flow(0, 0, 1, 2_000_000, Time(0))],
+            config,
+        );
         plan.topology.links[3..].iter_mut().for_each(|link| link.delay = Span::from_us(slow));
         let (hops, found) = (done(&plan).counters.packet_hops, crate::expected(&plan).unwrap());
         assert_eq!(found.unknowns, Some(crate::Unknowns::Copies));
-        assert!((found.least_hops..=found.most_hops).contains(&hops), "{scheduler:?} {segments} {slow}: {hops} {found:?}");
+        assert!(
+            (found.least_hops..=found.most_hops).contains(&hops),
+            "{scheduler:?} {segments} {slow}: {hops} {found:?}"
+        );
     }
 }
 
 /// With a redundant scheduler, a lossy path costs no more time than the lossless path alone takes.
 #[test]
 fn redundance_hides_losses() {
-    let config = MptcpConfig { manager: PathManager::FullMesh(2), scheduler: PathScheduler::Redundant, ..mptcp() };
+    let config = MptcpConfig {
+        manager: PathManager::FullMesh(2),
+        scheduler: PathScheduler::Redundant,
+        ..mptcp()
+    };
     let time = |loss: f64| {
-        let mut plan = over(parallel(&[Rate::from_gbps(10); 2]), vec![flow(0, 0, 1, 3_000_000, Time(0))], config.clone());
+        let mut plan = over(
+            parallel(&[Rate::from_gbps(10); 2]),
+            vec![flow(0, 0, 1, 3_000_000, Time(0))],
+            config.clone(),
+        );
         plan.topology.links[1].loss = Probability::new(loss).unwrap();
         seconds(&done(&plan), 0)
     };
@@ -227,7 +321,8 @@ fn goes_on_after_a_time_out_without_sack() {
         max_rto: Span::from_ms(5),
         ..tcp()
     };
-    let config = MptcpConfig { tcp, manager: PathManager::DiffPorts(1), opportunistic: false, ..mptcp() };
+    let config =
+        MptcpConfig { tcp, manager: PathManager::DiffPorts(1), opportunistic: false, ..mptcp() };
     let output = done(&over(leaf_spine(2, 1, 1), vec![flow(0, 0, 1, 7_461, Time::ZERO)], config));
     assert!(output.counters.timeouts > 1);
     assert!(output.flows[0].finish.is_some());
@@ -237,8 +332,10 @@ fn goes_on_after_a_time_out_without_sack() {
 /// time is split as in the whole run.
 #[test]
 fn a_flow_is_accounted_for_by_the_subflow_that_delivered_its_last_byte() {
-    for scheduler in [PathScheduler::LowestRtt, PathScheduler::RoundRobin, PathScheduler::Redundant] {
-        let config = MptcpConfig { scheduler, manager: PathManager::DiffPorts(4), ..coupled(Coupling::Lia) };
+    for scheduler in [PathScheduler::LowestRtt, PathScheduler::RoundRobin, PathScheduler::Redundant]
+    {
+        let config =
+            MptcpConfig { scheduler, manager: PathManager::DiffPorts(4), ..coupled(Coupling::Lia) };
         let mut plan = scarce(over(fat_tree(4, 1), traffic(16, 30, 40, 100_000, 3), config));
         plan.run.fct_end = FctEnd::LastByte;
         let whole = done(&plan);
@@ -246,7 +343,11 @@ fn a_flow_is_accounted_for_by_the_subflow_that_delivered_its_last_byte() {
         for (id, flow) in whole.flows.iter().enumerate() {
             plan.run.until = flow.finish;
             let cut = &done(&plan).flows[id];
-            assert_eq!((cut.finish, cut.split), (flow.finish, flow.split), "{scheduler:?}, flow {id}");
+            assert_eq!(
+                (cut.finish, cut.split),
+                (flow.finish, flow.split),
+                "{scheduler:?}, flow {id}"
+            );
         }
     }
 }

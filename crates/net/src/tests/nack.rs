@@ -16,7 +16,12 @@ const BACK: u64 = 2 * (3_200 + 1_000_000);
 
 fn transfer(segments: u64) -> Plan {
     let mut plan = plan(star(2), vec![flow(0, 0, 1, segments * 1_460, Time::from_ns(700))]);
-    plan.transports = vec![TransportConfig::Nack(Nack { rate: Some(Rate::from_gbps(1)), report: Span::from_ms(10), timeout: Span::from_ms(30), ..nack() })];
+    plan.transports = vec![TransportConfig::Nack(Nack {
+        rate: Some(Rate::from_gbps(1)),
+        report: Span::from_ms(10),
+        timeout: Span::from_ms(30),
+        ..nack()
+    })];
     plan
 }
 
@@ -24,8 +29,12 @@ fn transfer(segments: u64) -> Plan {
 fn lose(plan: &mut Plan, which: std::ops::Range<u64>) {
     let at = |segment: u64| Time(700_000 + segment * SPACING);
     // A frame is on the link from its first bit until 1 us after its last bit.
-    plan.topology.links[0].down =
-        vec![Down { from: at(which.start), to: Some(Time(at(which.end).0 - SPACING / 2)), detect: Span::from_s(1), converge: Span::ZERO }];
+    plan.topology.links[0].down = vec![Down {
+        from: at(which.start),
+        to: Some(Time(at(which.end).0 - SPACING / 2)),
+        detect: Span::from_s(1),
+        converge: Span::ZERO,
+    }];
 }
 
 /// The time is the bytes divided by the rate, plus a round trip of the last segment.
@@ -34,7 +43,10 @@ fn without_losses() {
     for segments in [1, 2, 100, 5_000] {
         let output = run(&transfer(segments), &Progress::default()).unwrap();
         let record = &output.flows[0];
-        assert_eq!((record.finish.unwrap() - record.start.unwrap()).0, (segments - 1) * SPACING + THERE + BACK);
+        assert_eq!(
+            (record.finish.unwrap() - record.start.unwrap()).0,
+            (segments - 1) * SPACING + THERE + BACK
+        );
         assert_eq!((record.packets_retransmitted, record.status), (0, Status::Finished));
         // All time beyond the ideal is pacing.
         assert_eq!(record.split.pacing, (segments - 1) * (SPACING - 120_000));
@@ -51,7 +63,10 @@ fn with_one_loss() {
         assert_eq!((output.flows[0].packets_retransmitted, output.counters.drops_down), (1, 1));
         let record = &output.flows[0];
         let parts = record.split;
-        assert_eq!(parts.pacing + parts.recovery + parts.queueing + parts.window, (record.finish.unwrap() - record.start.unwrap()).0 - record.ideal.0);
+        assert_eq!(
+            parts.pacing + parts.recovery + parts.queueing + parts.window,
+            (record.finish.unwrap() - record.start.unwrap()).0 - record.ideal.0
+        );
         (record.finish.unwrap() - record.start.unwrap()).0
     };
     let mut early = transfer(100);
@@ -66,15 +81,20 @@ fn with_one_loss() {
     // trip more.
     late.topology.links.iter_mut().for_each(|link| link.delay = Span::from_us(100));
     lose(&mut late, 98..99);
-    late.topology.links[0].down[0].to = Some(Time(late.topology.links[0].down[0].from.0 + SPACING / 2));
-    let (there, back, report) = (2 * (120_000 + 100_000_000), 2 * (3_200 + 100_000_000), 2 * (3_840 + 100_000_000));
+    late.topology.links[0].down[0].to =
+        Some(Time(late.topology.links[0].down[0].from.0 + SPACING / 2));
+    let (there, back, report) =
+        (2 * (120_000 + 100_000_000), 2 * (3_200 + 100_000_000), 2 * (3_840 + 100_000_000));
     let output = run(&late, &Progress::default()).unwrap();
     let lost = output.counters.drops_down;
     // About nine frames are on the link at any time, and those that were on it are lost, too. They
     // are retransmitted one after the other.
     assert!((2..=12).contains(&lost), "{lost}");
     let record = &output.flows[0];
-    assert_eq!((record.finish.unwrap() - record.start.unwrap()).0, 99 * SPACING + there + report + (lost - 1) * SPACING + there + back);
+    assert_eq!(
+        (record.finish.unwrap() - record.start.unwrap()).0,
+        99 * SPACING + there + report + (lost - 1) * SPACING + there + back
+    );
 }
 
 /// The last segment is lost, and the receiver does not know it. The sender retransmits it when no
@@ -89,7 +109,10 @@ fn with_a_lost_tail() {
     // The first report is sent 10 ms after the first segment has arrived. It covers the segments
     // before the lost one.
     let told = THERE + 10_000_000_000 + BACK;
-    assert_eq!((record.finish.unwrap() - record.start.unwrap()).0, told + 30_000_000_000 + THERE + BACK);
+    assert_eq!(
+        (record.finish.unwrap() - record.start.unwrap()).0,
+        told + 30_000_000_000 + THERE + BACK
+    );
 }
 
 /// With losses, the goodput is the rate minus the retransmissions. It does not depend on the round
@@ -98,8 +121,16 @@ fn with_a_lost_tail() {
 fn losses_cost_what_is_repeated() {
     for delay in [Span::from_us(1), Span::from_ms(2)] {
         let mut plan = transfer(20_000);
-        plan.topology.links.iter_mut().for_each(|link| (link.delay, link.loss) = (delay, Probability::new(0.005).unwrap()));
-        plan.transports = vec![TransportConfig::Nack(Nack { rate: Some(Rate::from_gbps(1)), report: Span::from_ms(10), timeout: Span::from_ms(30), ..nack() })];
+        plan.topology
+            .links
+            .iter_mut()
+            .for_each(|link| (link.delay, link.loss) = (delay, Probability::new(0.005).unwrap()));
+        plan.transports = vec![TransportConfig::Nack(Nack {
+            rate: Some(Rate::from_gbps(1)),
+            report: Span::from_ms(10),
+            timeout: Span::from_ms(30),
+            ..nack()
+        })];
         let output = same_everywhere("losses", &plan);
         let record = &output.flows[0];
         let time = (record.finish.unwrap() - record.start.unwrap()).0 as f64;
@@ -108,10 +139,18 @@ fn losses_cost_what_is_repeated() {
         assert!((20_150.0..20_280.0).contains(&sent), "{sent}");
         // The repair of the tail takes a few more round trips.
         let paced = sent * SPACING as f64;
-        assert!(time >= paced - SPACING as f64 && time < paced + 10.0 * (4.0 * delay.0 as f64 + 1e6) + 6e10, "{time} against {paced}");
+        assert!(
+            time >= paced - SPACING as f64
+                && time < paced + 10.0 * (4.0 * delay.0 as f64 + 1e6) + 6e10,
+            "{time} against {paced}"
+        );
         // No retransmission is needless.
         assert_eq!(record.packets_retransmitted + 20_000, record.packets_sent);
         let lost_data = record.packets_retransmitted;
-        assert!(lost_data <= output.counters.drops_loss, "{lost_data} repeated, {} frames lost", output.counters.drops_loss);
+        assert!(
+            lost_data <= output.counters.drops_loss,
+            "{lost_data} repeated, {} frames lost",
+            output.counters.drops_loss
+        );
     }
 }

@@ -12,12 +12,20 @@ use afflux_units::{Probability, Span, Time};
 /// include headers), with queues of 8 frames. The pulls leave capacity for a header and one per
 /// cent. The sources are not ordered by distance.
 fn htsim_incast(initial_window: u32, rto: Span) -> Plan {
-    let flows = (0..127).map(|id| flow(id, 1 + (id * 53 % 127) as u32, 0, 2_000_000, Time::ZERO)).collect();
+    let flows =
+        (0..127).map(|id| flow(id, 1 + (id * 53 % 127) as u32, 0, 2_000_000, Time::ZERO)).collect();
     let mut plan = plan(fat_tree(8, 1), flows);
     plan.wire = Wire { data_header: 0, ack: 64, min_frame: 64, ..wire() };
     plan.switches[0].buffer = Buffer::Unlimited;
-    plan.switches[0].aqm = Some(Aqm::Trim(TrimConfig { data: 8 * 4_150, headers: 16 * 4_150, header: 64 }));
-    plan.transports = vec![TransportConfig::Ndp(NdpConfig { payload: 4_150, initial_window, pull_rate: 0.99 * 4_150.0 / 4_214.0, spread: true, rto })];
+    plan.switches[0].aqm =
+        Some(Aqm::Trim(TrimConfig { data: 8 * 4_150, headers: 16 * 4_150, header: 64 }));
+    plan.transports = vec![TransportConfig::Ndp(NdpConfig {
+        payload: 4_150,
+        initial_window,
+        pull_rate: 0.99 * 4_150.0 / 4_214.0,
+        spread: true,
+        rto,
+    })];
     plan
 }
 
@@ -26,10 +34,17 @@ fn htsim_incast(initial_window: u32, rto: Span) -> Plan {
 #[test]
 fn an_incast_takes_what_the_pulls_take() {
     let output = run(&htsim_incast(9, Span::from_ms(50)), &Progress::default()).unwrap();
-    let mut times: Vec<f64> = output.flows.iter().map(|record| (record.finish.unwrap() - record.start.unwrap()).0 as f64 / 1e6).collect();
+    let mut times: Vec<f64> = output
+        .flows
+        .iter()
+        .map(|record| (record.finish.unwrap() - record.start.unwrap()).0 as f64 / 1e6)
+        .collect();
     times.sort_by(f64::total_cmp);
     let (median, last) = (times[63], times[126]);
-    eprintln!("median {median:.1} us, last {last:.1} us, {} repeated, {} dropped", output.counters.retransmits, output.counters.dropped_packets);
+    eprintln!(
+        "median {median:.1} us, last {last:.1} us, {} repeated, {} dropped",
+        output.counters.retransmits, output.counters.dropped_packets
+    );
     assert!((last / 20_862.0 - 1.0).abs() < 0.002, "{last}");
     assert!((median / 20_840.3 - 1.0).abs() < 0.002, "{median}");
     // The first burst has 127 times 9 frames. Queues can hold 1037 of their headers.
@@ -43,10 +58,19 @@ fn an_incast_takes_what_the_pulls_take() {
 fn lost_headers_are_found_by_time_outs() {
     for window in [30, 40] {
         let output = run(&htsim_incast(window, Span::from_ms(1)), &Progress::default()).unwrap();
-        assert!(output.counters.drops_buffer > 100 && output.counters.timeouts > 0, "{:?}", output.counters);
+        assert!(
+            output.counters.drops_buffer > 100 && output.counters.timeouts > 0,
+            "{:?}",
+            output.counters
+        );
         assert!(output.flows.iter().all(|record| record.status == Status::Finished));
         let last = output.flows.iter().map(|record| record.finish.unwrap().0).max().unwrap();
-        eprintln!("window {window}: {} headers lost, {} time-outs, last {:.1} us", output.counters.drops_buffer, output.counters.timeouts, last as f64 / 1e6);
+        eprintln!(
+            "window {window}: {} headers lost, {} time-outs, last {:.1} us",
+            output.counters.drops_buffer,
+            output.counters.timeouts,
+            last as f64 / 1e6
+        );
         assert!((0.998..1.1).contains(&(last as f64 / 20_862e6)), "{last}");
     }
 }
@@ -69,12 +93,23 @@ fn a_small_window_costs_round_trips() {
 #[test]
 fn with_losses() {
     for trims in [true, false] {
-        let flows = (0..40).map(|id| flow(id, id as u32 % 7, 7, 20_000 + 7_000 * id as u64, Time::from_ns(500 * id as u64))).collect();
+        let flows = (0..40)
+            .map(|id| {
+                flow(
+                    id,
+                    id as u32 % 7,
+                    7,
+                    20_000 + 7_000 * id as u64,
+                    Time::from_ns(500 * id as u64),
+                )
+            })
+            .collect();
         let mut plan = plan(leaf_spine(2, 2, 4), flows);
         if trims {
             (plan.switches[0].buffer, plan.switches[0].aqm) = (Buffer::Unlimited, trimming());
         } else {
-            plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(12_000), drop_when: Compare::Above };
+            plan.switches[0].buffer =
+                Buffer::Static { per_queue: Limit::Bytes(12_000), drop_when: Compare::Above };
         }
         plan.topology.links.iter_mut().for_each(|link| link.loss = Probability::new(0.01).unwrap());
         plan.flows.iter_mut().for_each(|flow| flow.priority = 0);
@@ -82,8 +117,20 @@ fn with_losses() {
         for record in &output.flows {
             assert_eq!(record.status, Status::Finished);
             let s = record.split;
-            let beyond = (record.finish.unwrap() - record.start.unwrap()).0 as i128 - i128::from(record.ideal.0);
-            assert_eq!(i128::from(s.recovery + s.queueing + s.pacing + s.window + s.application + s.paused + s.reordering), beyond);
+            let beyond = (record.finish.unwrap() - record.start.unwrap()).0 as i128
+                - i128::from(record.ideal.0);
+            assert_eq!(
+                i128::from(
+                    s.recovery
+                        + s.queueing
+                        + s.pacing
+                        + s.window
+                        + s.application
+                        + s.paused
+                        + s.reordering
+                ),
+                beyond
+            );
         }
         assert!(output.counters.retransmits > 0 && output.counters.drops_loss > 0);
     }

@@ -20,11 +20,16 @@ fn fabric() -> Plan {
     topology.links[4].loss = Probability::new(0.05).unwrap();
     let mut plan = plan(topology, Vec::new());
     plan.switches[0].marking = Some(step(Limit::Bytes(20_000)));
-    plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(60_000), drop_when: Compare::Above };
+    plan.switches[0].buffer =
+        Buffer::Static { per_queue: Limit::Bytes(60_000), drop_when: Compare::Above };
     plan.record.ports = Some(PortSeries { interval: Span::from_us(500), nodes: vec![4, 5, 6, 7] });
     plan.run.fct_end = FctEnd::LastByte;
     plan.run.engine = EngineKind::Classical;
-    plan.transports = vec![TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(1)), payload: 1460, ecn_capable: true })];
+    plan.transports = vec![TransportConfig::Datagram(Datagram {
+        rate: Some(Rate::from_gbps(1)),
+        payload: 1460,
+        ecn_capable: true,
+    })];
     plan
 }
 
@@ -35,7 +40,17 @@ fn driven(plan: &Plan, ends: u64) -> (Output, Vec<Departure>, Vec<u32>) {
             for host in [0, 1] {
                 let token = 2 * number as u32 + host;
                 let ends = (host as u64, ends);
-                let packet = Packet { host, nic: 0, dst: 2, size: 1500, capable: true, marked: false, priority: 0, ends, token };
+                let packet = Packet {
+                    host,
+                    nic: 0,
+                    dst: 2,
+                    size: 1500,
+                    capable: true,
+                    marked: false,
+                    priority: 0,
+                    ends,
+                    token,
+                };
                 driven.enter(&packet);
             }
         }
@@ -50,7 +65,9 @@ fn driven(plan: &Plan, ends: u64) -> (Output, Vec<Departure>, Vec<u32>) {
 fn packets_from_outside_fare_as_simulated_ones() {
     let plan = fabric();
     let mut simulated = plan.clone();
-    simulated.flows = [0, 1].map(|src| Flow { transport: 0, ..flow(src.into(), src, 2, FRAMES * 1460, Time::ZERO) }).to_vec();
+    simulated.flows = [0, 1]
+        .map(|src| Flow { transport: 0, ..flow(src.into(), src, 2, FRAMES * 1460, Time::ZERO) })
+        .to_vec();
     let simulated = run(&simulated, &Progress::default()).unwrap();
     // Among the paths to which hashes may send the two flows, at least one combination is that of
     // the simulated flows.
@@ -65,9 +82,14 @@ fn packets_from_outside_fare_as_simulated_ones() {
     let (output, arrived) = same.expect("equal to the simulated flows");
     let c = &output.counters;
     assert!(c.drops_loss > 0 && c.drops_buffer > 0 && c.ecn_marks > 0, "{c:?}");
-    let until = |output: &Output| output.ports.iter().filter(|row| row.time.0 <= FRAMES * EVERY).copied().collect::<Vec<_>>();
+    let until = |output: &Output| {
+        output.ports.iter().filter(|row| row.time.0 <= FRAMES * EVERY).copied().collect::<Vec<_>>()
+    };
     assert_eq!(until(&output), until(&simulated));
-    assert_eq!(arrived.iter().filter(|departure| departure.marked).count() as u64, simulated.flows.iter().map(|flow| flow.ecn_marked).sum::<u64>());
+    assert_eq!(
+        arrived.iter().filter(|departure| departure.marked).count() as u64,
+        simulated.flows.iter().map(|flow| flow.ecn_marked).sum::<u64>()
+    );
 }
 
 #[test]
@@ -76,16 +98,37 @@ fn a_lone_packet_takes_what_the_path_takes() {
     plan.topology.links.iter_mut().for_each(|link| link.loss = Probability::ZERO);
     let (_, departures) = drive(&plan, |driven| {
         driven.advance(Time(5_000));
-        let packet = Packet { host: 0, nic: 0, dst: 3, size: 1500, capable: false, marked: false, priority: 0, ends: (1, 2), token: 9 };
+        let packet = Packet {
+            host: 0,
+            nic: 0,
+            dst: 3,
+            size: 1500,
+            capable: false,
+            marked: false,
+            priority: 0,
+            ends: (1, 2),
+            token: 9,
+        };
         driven.enter(&packet);
-        assert_eq!(driven.due(), Some(Time(5_000 + 1_200_000)), "the first link is busy until then");
+        assert_eq!(
+            driven.due(),
+            Some(Time(5_000 + 1_200_000)),
+            "the first link is busy until then"
+        );
         driven.advance(Time(1_000_000_000));
         (std::mem::take(driven.arrived()), driven.propagation(0, 3), driven.propagation(0, 0))
     })
     .unwrap();
     // The path has four links of 10 Gbps and 1 us.
     let at = 5_000 + 4 * (1_200_000 + 1_000_000);
-    assert_eq!(departures, (vec![Departure { at, token: 9, host: 3, nic: 0, marked: false }], Some(Span::from_us(4)), None));
+    assert_eq!(
+        departures,
+        (
+            vec![Departure { at, token: 9, host: 3, nic: 0, marked: false }],
+            Some(Span::from_us(4)),
+            None
+        )
+    );
 }
 
 #[test]
@@ -102,13 +145,26 @@ fn simulated_flows_share_links_with_packets_from_outside() {
 fn no_host_forwards() {
     let topology = Topology {
         nodes: (0..3).map(|h| node(format!("host{h}"), NodeKind::Host, 0, None)).collect(),
-        links: vec![link(0, 1, Rate::from_gbps(1), Span::from_us(1)), link(1, 2, Rate::from_gbps(1), Span::from_us(1))],
+        links: vec![
+            link(0, 1, Rate::from_gbps(1), Span::from_us(1)),
+            link(1, 2, Rate::from_gbps(1), Span::from_us(1)),
+        ],
         hosts: 3,
         ..Default::default()
     };
     let (output, (arrived, lost)) = drive(&plan(topology, Vec::new()), |driven| {
         for (token, dst) in [(0, 1), (1, 2)] {
-            driven.enter(&Packet { host: 0, nic: 0, dst, size: 100, capable: false, marked: false, priority: 0, ends: (0, 0), token });
+            driven.enter(&Packet {
+                host: 0,
+                nic: 0,
+                dst,
+                size: 100,
+                capable: false,
+                marked: false,
+                priority: 0,
+                ends: (0, 0),
+                token,
+            });
         }
         driven.advance(Time(1_000_000_000));
         (std::mem::take(driven.arrived()).len(), std::mem::take(driven.lost()))

@@ -4,7 +4,9 @@
 use crate::frame::Extra;
 use crate::idle::Idle;
 use crate::spec::*;
-use crate::transport::tcp::{AckIn, AckNow, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup, stamp};
+use crate::transport::tcp::{
+    AckIn, AckNow, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup, stamp,
+};
 use std::collections::BTreeMap;
 
 pub const US: u64 = 1_000_000;
@@ -72,10 +74,22 @@ impl Scenario {
 }
 
 enum Happening {
-    Data { arrival: Arrival },
-    Ack { ack: AckNow, edge: Option<u32>, blocks: [(u32, u32); Extra::BLOCKS], count: u8, stamp: u32 },
-    Syn { ecn: bool },
-    SynAck { ecn: bool },
+    Data {
+        arrival: Arrival,
+    },
+    Ack {
+        ack: AckNow,
+        edge: Option<u32>,
+        blocks: [(u32, u32); Extra::BLOCKS],
+        count: u8,
+        stamp: u32,
+    },
+    Syn {
+        ecn: bool,
+    },
+    SynAck {
+        ecn: bool,
+    },
     AskWindow,
 }
 
@@ -103,8 +117,18 @@ impl Path<'_> {
 
     fn print(&mut self, now: u64, sender: &Sender, notes: &str) {
         self.state = column(sender, 4);
-        let extra = if self.scenario.show == Show::Rounds { sender.details(&self.scenario.config) } else { String::new() };
-        self.lines += &format!("{}{}{extra}{}{}\n", self.time(now), sender.snapshot(), if notes.is_empty() { "" } else { ":" }, notes);
+        let extra = if self.scenario.show == Show::Rounds {
+            sender.details(&self.scenario.config)
+        } else {
+            String::new()
+        };
+        self.lines += &format!(
+            "{}{}{extra}{}{}\n",
+            self.time(now),
+            sender.snapshot(),
+            if notes.is_empty() { "" } else { ":" },
+            notes
+        );
     }
 
     /// Returns a time in units, or in hundredths of a unit if segments are paced.
@@ -154,8 +178,15 @@ impl Path<'_> {
             {
                 at = to * scenario.unit;
             }
-            let arrival =
-                Arrival { now: at, seq: transmit.seq, marked, cwr: transmit.cwr, retransmission: transmit.retransmission, echo: sender.echo, full: true };
+            let arrival = Arrival {
+                now: at,
+                seq: transmit.seq,
+                marked,
+                cwr: transmit.cwr,
+                retransmission: transmit.retransmission,
+                echo: sender.echo,
+                full: true,
+            };
             self.file(at, Happening::Data { arrival });
         }
         notes
@@ -166,7 +197,9 @@ impl Path<'_> {
         let (blocks, count) = receiver.blocks();
         if self.scenario.show == Show::All {
             let mut line = format!("{} < {}", self.time(now), ack.cumulative);
-            for (is, word) in [(ack.delayed, "delayed"), (ack.ece, "ECE"), (ack.duplicate, "duplicate")] {
+            for (is, word) in
+                [(ack.delayed, "delayed"), (ack.ece, "ECE"), (ack.duplicate, "duplicate")]
+            {
                 line += &if is { format!(" {word}") } else { String::new() };
             }
             if count > 0 {
@@ -177,7 +210,10 @@ impl Path<'_> {
             }
             self.lines += &(line + "\n");
         }
-        self.file(self.after_delay(now), Happening::Ack { ack, edge, blocks, count, stamp: stamp(now) });
+        self.file(
+            self.after_delay(now),
+            Happening::Ack { ack, edge, blocks, count, stamp: stamp(now) },
+        );
     }
 
     fn syn(&mut self, sender: &mut Sender, now: u64) {
@@ -185,7 +221,11 @@ impl Path<'_> {
         let lost = self.scenario.lost_syns.contains(&self.sent);
         self.sent += 1;
         let ecn = sender.requests_ecn();
-        let notes = format!(" SYN{}{}", if ecn { " with ECN" } else { "" }, if lost { " (lost)" } else { "" });
+        let notes = format!(
+            " SYN{}{}",
+            if ecn { " with ECN" } else { "" },
+            if lost { " (lost)" } else { "" }
+        );
         self.print(now, sender, &notes);
         if !lost {
             self.file(self.after_delay(now), Happening::Syn { ecn });
@@ -217,7 +257,12 @@ impl Path<'_> {
         let (next, new_state) = (column(sender, 1).parse().expect("a number"), column(sender, 4));
         let round = ack.cumulative > self.round_ends;
         let told = !notes.is_empty() && self.scenario.show != Show::Rounds;
-        if round || new_state != self.state || told || sender.finished() || self.scenario.show == Show::All {
+        if round
+            || new_state != self.state
+            || told
+            || sender.finished()
+            || self.scenario.show == Show::All
+        {
             if round {
                 self.round_ends = next;
             }
@@ -270,7 +315,16 @@ pub fn trace(scenario: &Scenario) -> String {
         (_, true) => "     ms",
     };
     let lines = format!("\n{unit}  una next cwnd ssth state\n");
-    let mut path = Path { scenario, happenings: BTreeMap::new(), filed: 0, free_at: 0, sent: 0, lines, round_ends: 0, state: String::new() };
+    let mut path = Path {
+        scenario,
+        happenings: BTreeMap::new(),
+        filed: 0,
+        free_at: 0,
+        sent: 0,
+        lines,
+        round_ends: 0,
+        state: String::new(),
+    };
     if config.handshake {
         path.syn(&mut sender, 0);
     } else {
@@ -281,7 +335,8 @@ pub fn trace(scenario: &Scenario) -> String {
     while !sender.finished() {
         let next = path.happenings.first_key_value().map_or(u64::MAX, |(&(at, _), _)| at);
         let due = |wake: u64| if wake == 0 { u64::MAX } else { wake };
-        let (sends, receives) = (due(sender.wake()), if receiver.finished() { u64::MAX } else { due(receiver.wake()) });
+        let (sends, receives) =
+            (due(sender.wake()), if receiver.finished() { u64::MAX } else { due(receiver.wake()) });
         let now = next.min(sends).min(receives);
         assert_ne!(now, u64::MAX, "nothing is armed and nothing under way:{}", path.lines);
         if now / scenario.unit > scenario.until {
@@ -312,9 +367,29 @@ pub fn trace(scenario: &Scenario) -> String {
                 }
             }
             Happening::Ack { ack, edge, blocks, count, stamp } => {
-                let blocks = if config.recovery != Recovery::NewReno { &blocks[..count as usize] } else { &[] };
+                let blocks = if config.recovery != Recovery::NewReno {
+                    &blocks[..count as usize]
+                } else {
+                    &[]
+                };
                 let AckNow { cumulative, trigger, ece, repeated, duplicate, delayed, opened } = ack;
-                path.acked(&mut sender, now, &AckIn { cumulative, trigger, ece, delayed, repeated, duplicate, edge, blocks, stamp, paused: 0, opened });
+                path.acked(
+                    &mut sender,
+                    now,
+                    &AckIn {
+                        cumulative,
+                        trigger,
+                        ece,
+                        delayed,
+                        repeated,
+                        duplicate,
+                        edge,
+                        blocks,
+                        stamp,
+                        paused: 0,
+                        opened,
+                    },
+                );
             }
             Happening::Syn { ecn } => {
                 receiver.answered = now;
@@ -326,7 +401,11 @@ pub fn trace(scenario: &Scenario) -> String {
             }
             Happening::SynAck { ecn } => {
                 if let Some(cause) = sender.on_connected(now, ecn, config) {
-                    let notes = format!(" connected{}{}", if ecn { " with ECN" } else { "" }, path.pump(&mut sender, now, cause));
+                    let notes = format!(
+                        " connected{}{}",
+                        if ecn { " with ECN" } else { "" },
+                        path.pump(&mut sender, now, cause)
+                    );
                     path.print(now, &sender, &notes);
                 }
             }

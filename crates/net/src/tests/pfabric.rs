@@ -18,7 +18,8 @@ fn study(leaves: u32, hosts_per_leaf: u32, uplink_gbps: u64, flows: Vec<Flow>) -
     let mut p = plan(leaf_spine(leaves, 4, hosts_per_leaf), flows);
     let hosts = p.topology.hosts as usize;
     for (i, link) in p.topology.links.iter_mut().enumerate() {
-        (link.rate, link.delay) = (Rate::from_gbps(if i < hosts { 10 } else { uplink_gbps }), Span::from_ns(200));
+        (link.rate, link.delay) =
+            (Rate::from_gbps(if i < hosts { 10 } else { uplink_gbps }), Span::from_ns(200));
     }
     p.transports = vec![TransportConfig::Pfabric(pfabric())];
     p.wire.sack_base = 2;
@@ -45,9 +46,12 @@ fn sizes() -> Vec<u64> {
 /// window of 12 also take the time by which the round trip exceeds 12 packets.
 #[test]
 fn a_flow_alone() {
-    for (leaves, per_leaf, uplink, dst, first_ns, longer_ns) in
-        [(9, 16, 40, 15, 13_264, 0), (9, 16, 40, 16, 14_680, 280), (3, 4, 10, 3, 13_264, 0), (3, 4, 10, 4, 16_528, 2_128)]
-    {
+    for (leaves, per_leaf, uplink, dst, first_ns, longer_ns) in [
+        (9, 16, 40, 15, 13_264, 0),
+        (9, 16, 40, 16, 14_680, 280),
+        (3, 4, 10, 3, 13_264, 0),
+        (3, 4, 10, 4, 16_528, 2_128),
+    ] {
         let mut start = Time::from_ns(1_000);
         let flows: Vec<Flow> = (sizes().into_iter().enumerate())
             .map(|(id, packets)| {
@@ -64,10 +68,18 @@ fn a_flow_alone() {
                 let output = run(&p, &Progress::default()).unwrap();
                 assert_eq!(output.flows.len(), sizes().len());
                 for (packets, record) in sizes().into_iter().zip(&output.flows) {
-                    let expected = first_ns + (packets - 1) * 1_200 + if packets > 12 { longer_ns } else { 0 };
+                    let expected =
+                        first_ns + (packets - 1) * 1_200 + if packets > 12 { longer_ns } else { 0 };
                     let took = record.finish.unwrap().since(record.start.unwrap());
-                    assert!(took.0.abs_diff(expected * 1_000) <= 1_000, "{packets} packets to host {dst}, {engine:?}: {took}, expected {expected} ns");
-                    assert_eq!((record.timeouts, record.packets_retransmitted), (0, 0), "{packets} packets");
+                    assert!(
+                        took.0.abs_diff(expected * 1_000) <= 1_000,
+                        "{packets} packets to host {dst}, {engine:?}: {took}, expected {expected} ns"
+                    );
+                    assert_eq!(
+                        (record.timeouts, record.packets_retransmitted),
+                        (0, 0),
+                        "{packets} packets"
+                    );
                 }
                 adds_up(&output);
             }
@@ -78,7 +90,9 @@ fn a_flow_alone() {
 /// Returns a plan with random pairs and an additional incast.
 fn busy(transport: Pfabric) -> Plan {
     let mut flows = traffic(12, 200, 600, 150_000, 5);
-    flows.extend((0..11).map(|src| flow(0, src, 11, 200_000, Time::from_ns(1_000 * (src as u64 % 4)))));
+    flows.extend(
+        (0..11).map(|src| flow(0, src, 11, 200_000, Time::from_ns(1_000 * (src as u64 % 4)))),
+    );
     flows.sort_by_key(|f| if let Start::At(t) = f.start { t } else { unreachable!() });
     flows.iter_mut().enumerate().for_each(|(id, f)| f.id = id as i64);
     let mut p = study(3, 4, 10, flows);
@@ -114,13 +128,19 @@ fn with_fifos(congestion: CongestionControl) -> Plan {
     p.hosts[0].aqm = None;
     p.hosts[0].queue = Some(Limit::Bytes(225_000));
     p.switches[0].aqm = None;
-    p.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(225_000), drop_when: Compare::AtOrAbove };
+    p.switches[0].buffer =
+        Buffer::Static { per_queue: Limit::Bytes(225_000), drop_when: Compare::AtOrAbove };
     p
 }
 
 fn with_marks() -> Plan {
-    let mut p = with_fifos(CongestionControl::Dctcp(DctcpConfig { gain: 0.0625, initial_alpha: 0.0 }));
-    let marking = Marking { compare: Compare::AtOrAbove, spacing: Spacing::Ns2, ..step(Limit::Bytes(22_500)) };
+    let mut p =
+        with_fifos(CongestionControl::Dctcp(DctcpConfig { gain: 0.0625, initial_alpha: 0.0 }));
+    let marking = Marking {
+        compare: Compare::AtOrAbove,
+        spacing: Spacing::Ns2,
+        ..step(Limit::Bytes(22_500))
+    };
     p.hosts[0].marking = Some(marking.clone());
     p.switches[0].marking = Some(marking);
     p
@@ -141,17 +161,35 @@ fn engines_agree() {
     let plans: Vec<(&str, Plan, bool)> = vec![
         ("own connections", busy(pfabric()), true),
         ("pooled connections", busy(pooled()), true),
-        ("paths recorded, random spray", Plan { record: Record { paths: true, explain: true, ..Record::default() }, ..sprayed() }, true),
+        (
+            "paths recorded, random spray",
+            Plan {
+                record: Record { paths: true, explain: true, ..Record::default() },
+                ..sprayed()
+            },
+            true,
+        ),
         ("tcp", with_fifos(newreno()), false),
         ("dctcp", with_marks(), false),
-        ("dctcp, paths recorded, loss", lossy(Plan { record: Record { paths: true, explain: true, ..Record::default() }, ..with_marks() }), true),
+        (
+            "dctcp, paths recorded, loss",
+            lossy(Plan {
+                record: Record { paths: true, explain: true, ..Record::default() },
+                ..with_marks()
+            }),
+            true,
+        ),
         ("loss", lossy(busy(pooled())), true),
         ("all records, short run", all_records(), true),
     ];
     for (name, plan, drops) in &plans {
         let output = same_everywhere(name, plan);
         adds_up(&output);
-        assert!(output.counters.timeouts > 10 && (output.counters.dropped_packets > 10 || !drops), "{name}: {:?}", output.counters);
+        assert!(
+            output.counters.timeouts > 10 && (output.counters.dropped_packets > 10 || !drops),
+            "{name}: {:?}",
+            output.counters
+        );
         if plan.run.until.is_none() {
             all_finished(name, &output);
         }
@@ -174,9 +212,13 @@ fn lossy(mut p: Plan) -> Plan {
 
 fn all_records() -> Plan {
     let mut p = busy(pfabric());
-    p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
+    p.record.ports = Some(PortSeries {
+        interval: Span::from_us(7),
+        nodes: (0..p.topology.nodes.len() as u32).collect(),
+    });
     p.record.imbalance = Some(Span::from_us(20));
-    p.record.captures = vec![Capture { link: 0, reverse: true }, Capture { link: 0, reverse: false }];
+    p.record.captures =
+        vec![Capture { link: 0, reverse: true }, Capture { link: 0, reverse: false }];
     p.run.until = Some(Time::from_ns(777_777));
     p
 }
@@ -187,7 +229,8 @@ fn recorded_paths_change_nothing() {
     let plain = busy(Pfabric { pooled: true, ..pfabric() });
     let mut recorded = plain.clone();
     recorded.record.paths = true;
-    let (plain, recorded) = (run(&plain, &Progress::default()).unwrap(), run(&recorded, &Progress::default()).unwrap());
+    let (plain, recorded) =
+        (run(&plain, &Progress::default()).unwrap(), run(&recorded, &Progress::default()).unwrap());
     assert_eq!(format!("{:?}", plain.flows), format!("{:?}", recorded.flows));
     assert_eq!(plain.counters.dropped_packets, recorded.counters.dropped_packets);
     // Frames use all four spines in turn.
@@ -198,22 +241,29 @@ fn recorded_paths_change_nothing() {
 /// Short flows among long ones are delayed at each hop by at most the frame in transmission.
 #[test]
 fn short_flows_pass() {
-    let mut flows: Vec<Flow> = (1..12).map(|src| flow(src as i64 - 1, src, 0, 2_000_000, Time::ZERO)).collect();
-    flows.extend((0..20).map(|i| flow(11 + i, 4, 0, 5 * 1_460, Time::from_ns(500_000 + 130_000 * i as u64))));
+    let mut flows: Vec<Flow> =
+        (1..12).map(|src| flow(src as i64 - 1, src, 0, 2_000_000, Time::ZERO)).collect();
+    flows.extend(
+        (0..20).map(|i| flow(11 + i, 4, 0, 5 * 1_460, Time::from_ns(500_000 + 130_000 * i as u64))),
+    );
     let p = study(3, 4, 10, flows);
     let output = same_everywhere("short flows among long ones", &p);
     all_finished("short flows among long ones", &output);
     let took = |record: &FlowRecord| record.finish.unwrap().since(record.start.unwrap()).0;
     for record in &output.flows[11..] {
         // Four links, each busy with a frame of 1.2 us at most.
-        assert!(took(record) > record.ideal.0 && took(record) <= record.ideal.0 + 4 * 1_200_000, "{record:?}");
+        assert!(
+            took(record) > record.ideal.0 && took(record) <= record.ideal.0 + 4 * 1_200_000,
+            "{record:?}"
+        );
         assert_eq!(record.packets_retransmitted, 0);
     }
     // A single FIFO of 150 frames, which the windows of eleven flows fill, makes short flows wait
     // for the frames ahead of them.
     let mut fifo = p.clone();
     fifo.switches[0].aqm = None;
-    fifo.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(225_000), drop_when: Compare::AtOrAbove };
+    fifo.switches[0].buffer =
+        Buffer::Static { per_queue: Limit::Bytes(225_000), drop_when: Compare::AtOrAbove };
     let last: u64 = run(&fifo, &Progress::default()).unwrap().flows[11..].iter().map(took).sum();
     let first: u64 = output.flows[11..].iter().map(took).sum();
     assert!(last > 2 * first, "{last} {first}");
@@ -225,21 +275,33 @@ fn short_flows_pass() {
 fn probes_until_anything_is_heard() {
     let mut p = plan(star(2), vec![flow(0, 0, 1, 1_460, Time::ZERO)]);
     p.transports = vec![TransportConfig::Pfabric(pfabric())];
-    p.topology.links[0].down = vec![Down { from: Time::ZERO, to: Some(Time::from_ns(280_000)), detect: Span::from_ms(1), converge: Span::ZERO }];
+    p.topology.links[0].down = vec![Down {
+        from: Time::ZERO,
+        to: Some(Time::from_ns(280_000)),
+        detect: Span::from_ms(1),
+        converge: Span::ZERO,
+    }];
     let output = same_everywhere("probes", &p);
     let record = &output.flows[0];
     // The probe of the seventh time-out is the first one that passes. 40 B take 3.2 ns of a link,
     // and a full frame 120 ns.
     let (probe, data) = (4_000_000 + 4 * 3_200, 4_000_000 + 2 * 120_000 + 2 * 3_200);
     assert_eq!(record.finish.unwrap().0, 7 * 45_000_000 + probe + data);
-    assert_eq!((record.timeouts, record.packets_retransmitted), (7, 5), "the first four time-outs and the answer to the probe repeat it");
+    assert_eq!(
+        (record.timeouts, record.packets_retransmitted),
+        (7, 5),
+        "the first four time-outs and the answer to the probe repeat it"
+    );
     adds_up(&output);
     assert_eq!(record.split.recovery, record.finish.unwrap().0 - record.ideal.0);
 
     // Without probes, every time-out retransmits the segment.
     p.transports = vec![TransportConfig::Pfabric(Pfabric { probe_after: None, ..pfabric() })];
     let record = &same_everywhere("no probes", &p).flows[0];
-    assert_eq!((record.finish.unwrap().0, record.timeouts, record.packets_retransmitted), (7 * 45_000_000 + data, 7, 7));
+    assert_eq!(
+        (record.finish.unwrap().0, record.timeouts, record.packets_retransmitted),
+        (7 * 45_000_000 + data, 7, 7)
+    );
 }
 
 /// Estimated time-outs double: 200, 400, 800 us.
@@ -247,7 +309,12 @@ fn probes_until_anything_is_heard() {
 fn estimated_timeouts_back_off() {
     let mut p = plan(star(2), vec![flow(0, 0, 1, 1_460, Time::ZERO)]);
     p.transports = vec![TransportConfig::Pfabric(ns2_tcp(newreno()))];
-    p.topology.links[0].down = vec![Down { from: Time::ZERO, to: Some(Time::from_ns(650_000)), detect: Span::from_ms(100), converge: Span::ZERO }];
+    p.topology.links[0].down = vec![Down {
+        from: Time::ZERO,
+        to: Some(Time::from_ns(650_000)),
+        detect: Span::from_ms(100),
+        converge: Span::ZERO,
+    }];
     let record = &same_everywhere("back-off", &p).flows[0];
     let data = 4_000_000 + 2 * 120_000 + 2 * 3_200;
     assert_eq!((record.finish.unwrap().0, record.timeouts), (1_400_000_000 + data, 3));
@@ -258,7 +325,12 @@ fn estimated_timeouts_back_off() {
 #[test]
 fn connections_are_opened_on_demand() {
     let late = Time::from_ns(1_000_000);
-    let flows = vec![flow(0, 0, 1, 1_460_000, Time::ZERO), flow(1, 0, 1, 1_460, Time::from_ns(10_000)), flow(2, 0, 1, 1_460, late), flow(3, 0, 1, 1_460, late)];
+    let flows = vec![
+        flow(0, 0, 1, 1_460_000, Time::ZERO),
+        flow(1, 0, 1, 1_460, Time::from_ns(10_000)),
+        flow(2, 0, 1, 1_460, late),
+        flow(3, 0, 1, 1_460, late),
+    ];
     let mut p = plan(star(2), flows);
     p.transports = vec![TransportConfig::Pfabric(Pfabric { pooled: true, ..pfabric() })];
     let sent = |p: &Plan| {
@@ -268,7 +340,8 @@ fn connections_are_opened_on_demand() {
     let (packets, output) = sent(&p);
     assert_eq!(packets, [1_000, 2, 1, 1], "the second flow's SYN is counted");
     adds_up(&output);
-    let took = |flow: usize| output.flows[flow].finish.unwrap().since(output.flows[flow].start.unwrap()).0;
+    let took =
+        |flow: usize| output.flows[flow].finish.unwrap().since(output.flows[flow].start.unwrap()).0;
     assert!(took(1) > output.flows[1].ideal.0 + 4_000_000, "a round trip at least");
     assert_eq!(took(2), output.flows[2].ideal.0);
     p.transports = vec![TransportConfig::Pfabric(pfabric())];

@@ -43,7 +43,8 @@ impl Fabric {
 fn fabric() -> impl Strategy<Value = Topology> {
     let shape = prop_oneof![
         (2..7u32).prop_map(Fabric::Star),
-        (2..4u32, 1..4u32, 1..4u32).prop_map(|(leaves, spines, hosts)| Fabric::LeafSpine(leaves, spines, hosts)),
+        (2..4u32, 1..4u32, 1..4u32)
+            .prop_map(|(leaves, spines, hosts)| Fabric::LeafSpine(leaves, spines, hosts)),
         Just(Fabric::FatTree),
     ];
     // Equal links make ties. A cycle of unequal links makes rates that do not divide evenly, and
@@ -54,7 +55,12 @@ fn fabric() -> impl Strategy<Value = Topology> {
         Just(vec![Rate::from_gbps(10), Rate(33_333_333_333)]),
         Just(vec![Rate::from_mbps(100)]),
     ];
-    let delays = prop_oneof![Just(vec![1_000]), Just(vec![25, 1_000, 7_777]), Just(vec![50_000]), Just(vec![1, 500])];
+    let delays = prop_oneof![
+        Just(vec![1_000]),
+        Just(vec![25, 1_000, 7_777]),
+        Just(vec![50_000]),
+        Just(vec![1, 500])
+    ];
     (shape, rates, delays).prop_map(|(shape, rates, delays)| {
         let mut topology = shape.build();
         for (i, link) in topology.links.iter_mut().enumerate() {
@@ -69,10 +75,23 @@ fn fabric() -> impl Strategy<Value = Topology> {
 fn buffer() -> impl Strategy<Value = Buffer> {
     prop_oneof![
         Just(Buffer::Unlimited),
-        (9_100..80_000u64).prop_map(|bytes| Buffer::Static { per_queue: Limit::Bytes(bytes), drop_when: Compare::Above }),
-        (1..20u32).prop_map(|frames| Buffer::Static { per_queue: Limit::Packets(frames), drop_when: Compare::Above }),
-        (2..20u32).prop_map(|frames| Buffer::Static { per_queue: Limit::Packets(frames), drop_when: Compare::AtOrAbove }),
-        (20_000..200_000u64, 0.1..4.0f64).prop_map(|(total, alpha)| Buffer::Shared { total, alpha, reserved_per_queue: 9_100 }),
+        (9_100..80_000u64).prop_map(|bytes| Buffer::Static {
+            per_queue: Limit::Bytes(bytes),
+            drop_when: Compare::Above
+        }),
+        (1..20u32).prop_map(|frames| Buffer::Static {
+            per_queue: Limit::Packets(frames),
+            drop_when: Compare::Above
+        }),
+        (2..20u32).prop_map(|frames| Buffer::Static {
+            per_queue: Limit::Packets(frames),
+            drop_when: Compare::AtOrAbove
+        }),
+        (20_000..200_000u64, 0.1..4.0f64).prop_map(|(total, alpha)| Buffer::Shared {
+            total,
+            alpha,
+            reserved_per_queue: 9_100
+        }),
         voq().prop_map(Buffer::Voq),
     ]
 }
@@ -80,7 +99,8 @@ fn buffer() -> impl Strategy<Value = Buffer> {
 fn voq() -> impl Strategy<Value = Voq> {
     let memory = (1..60_000u64, 0..40_000u64, 1..30u32, 30_000..300_000u64, 9_100..40_000u64);
     let bandwidth = prop::option::of((10..400u64).prop_map(Rate::from_gbps));
-    let turns = (prop_oneof![2 => Just(None), 1 => Just(Some(1)), 1 => Just(Some(3))], 64..6_000u32);
+    let turns =
+        (prop_oneof![2 => Just(None), 1 => Just(Some(1)), 1 => Just(Some(3))], 64..6_000u32);
     // The speed-up must not be so low that time-outs of microseconds fill the queues with copies
     // for ever.
     let speedup = || prop::option::weighted(0.25, 0.7..3.0f64);
@@ -120,7 +140,12 @@ fn voq() -> impl Strategy<Value = Voq> {
 
 /// Changes the settings that virtual output queues exclude.
 fn with_voq(switch: SwitchConfig) -> SwitchConfig {
-    SwitchConfig { device_queue: 0, forwarding: Forwarding::StoreAndForward, queue_length: QueueLength::ThroughTransmission, ..switch }
+    SwitchConfig {
+        device_queue: 0,
+        forwarding: Forwarding::StoreAndForward,
+        queue_length: QueueLength::ThroughTransmission,
+        ..switch
+    }
 }
 
 fn marking() -> impl Strategy<Value = Option<Marking>> {
@@ -130,7 +155,15 @@ fn marking() -> impl Strategy<Value = Option<Marking>> {
     let spacing = prop_oneof![2 => Just(Spacing::Independent), 1 => Just(Spacing::Uniform), 1 => Just(Spacing::Ns3), 1 => Just(Spacing::Linux)];
     let rules = (any::<bool>(), prop::bool::weighted(0.3), prop::bool::weighted(0.2), spacing);
     let marking = (1..30_000u64, 0..30_000u64, 0.0..1.0f64, at, compare, average, rules).prop_map(
-        |(kmin, width, pmax, at, compare, average_weight, (drop_incapable, gentle, hard_drop, spacing))| Marking {
+        |(
+            kmin,
+            width,
+            pmax,
+            at,
+            compare,
+            average_weight,
+            (drop_incapable, gentle, hard_drop, spacing),
+        )| Marking {
             kmin: Limit::Bytes(kmin),
             kmax: Limit::Bytes(kmin + width),
             pmax: Probability::new(pmax).expect("within 0..1"),
@@ -153,15 +186,27 @@ fn marking() -> impl Strategy<Value = Option<Marking>> {
 
 /// Targets are those of fast fabrics, because queues are short and delays small here.
 fn aqm() -> impl Strategy<Value = Option<Aqm>> {
-    let codel = (1..40u64, 5..400u64, any::<bool>()).prop_map(|(target, interval, ecn)| CodelConfig {
-        target: Span::from_us(target),
-        interval: Span::from_us(interval),
-        ecn,
+    let codel = (1..40u64, 5..400u64, any::<bool>()).prop_map(|(target, interval, ecn)| {
+        CodelConfig { target: Span::from_us(target), interval: Span::from_us(interval), ecn }
     });
-    let fq = (codel.clone(), 64..20_000u32, prop_oneof![Just(1u32), Just(2), Just(1_024)], 5..200u32, 1..65u32)
-        .prop_map(|(codel, quantum, flows, limit, drop_batch)| fq_codel(codel, quantum, flows, limit, drop_batch));
-    let pie = ((1..40u64, 1..50u64, 0..100u64), 0.1..500.0f64, 1.0..5_000.0f64, any::<bool>(), any::<bool>()).prop_map(
-        |((target, t_update, burst), alpha, beta, ecn, derandomize)| {
+    let fq = (
+        codel.clone(),
+        64..20_000u32,
+        prop_oneof![Just(1u32), Just(2), Just(1_024)],
+        5..200u32,
+        1..65u32,
+    )
+        .prop_map(|(codel, quantum, flows, limit, drop_batch)| {
+            fq_codel(codel, quantum, flows, limit, drop_batch)
+        });
+    let pie = (
+        (1..40u64, 1..50u64, 0..100u64),
+        0.1..500.0f64,
+        1.0..5_000.0f64,
+        any::<bool>(),
+        any::<bool>(),
+    )
+        .prop_map(|((target, t_update, burst), alpha, beta, ecn, derandomize)| {
             Aqm::Pie(PieConfig {
                 target: Span::from_us(target),
                 t_update: Span::from_us(t_update),
@@ -172,25 +217,31 @@ fn aqm() -> impl Strategy<Value = Option<Aqm>> {
                 ecn_threshold: ecn.then(|| Probability::new(0.1).unwrap()),
                 derandomize,
             })
-        },
-    );
+        });
     prop_oneof![3 => Just(None), 1 => codel.prop_map(|c| Some(Aqm::Codel(c))), 1 => fq.prop_map(Some), 1 => pie.prop_map(Some)]
 }
 
 fn scheduling() -> impl Strategy<Value = Scheduling> {
     let weight = prop_oneof![3 => (1..20u32).prop_map(Service::Weight), 1 => Just(Service::Strict)];
-    let percent = prop_oneof![3 => (1..100u8).prop_map(Service::Bandwidth), 1 => Just(Service::Strict)];
-    let service = prop_oneof![prop::collection::vec(weight, 2..9), prop::collection::vec(percent, 2..9)];
-    let classes = (service, prop::array::uniform8(0..8u8), 64..20_000u32).prop_map(|(service, queues, quantum)| {
-        let of_priority = queues.map(|queue| queue % service.len() as u8);
-        Scheduling::Classes(Classes { of_priority, service, quantum })
-    });
+    let percent =
+        prop_oneof![3 => (1..100u8).prop_map(Service::Bandwidth), 1 => Just(Service::Strict)];
+    let service =
+        prop_oneof![prop::collection::vec(weight, 2..9), prop::collection::vec(percent, 2..9)];
+    let classes = (service, prop::array::uniform8(0..8u8), 64..20_000u32).prop_map(
+        |(service, queues, quantum)| {
+            let of_priority = queues.map(|queue| queue % service.len() as u8);
+            Scheduling::Classes(Classes { of_priority, service, quantum })
+        },
+    );
     prop_oneof![2 => Just(Scheduling::One), 1 => (2..9u8).prop_map(|queues| Scheduling::Priorities { queues }), 2 => classes]
 }
 
 /// Individual settings of queues: a limit and marking, within the switch's buffer.
 fn own_queues() -> impl Strategy<Value = Option<Vec<(Option<Limit>, Option<Marking>)>>> {
-    let limit = prop::option::of(prop_oneof![(9_100..50_000u64).prop_map(Limit::Bytes), (1..20u32).prop_map(Limit::Packets)]);
+    let limit = prop::option::of(prop_oneof![
+        (9_100..50_000u64).prop_map(Limit::Bytes),
+        (1..20u32).prop_map(Limit::Packets)
+    ]);
     prop::option::weighted(0.4, prop::collection::vec((limit, marking()), 8))
 }
 
@@ -201,44 +252,85 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
         1 => Just(Balance::Spray(SprayConfig {})),
         3 => prop::sample::select(super::balance::balancers()).prop_map(|(_, balance)| balance),
     ];
-    let hash = prop_oneof![Just(RouteHash::OwnSeed), Just(RouteHash::SameSeed), Just(RouteHash::Murmur3)];
+    let hash =
+        prop_oneof![Just(RouteHash::OwnSeed), Just(RouteHash::SameSeed), Just(RouteHash::Murmur3)];
     let length = prop_oneof![2 => Just(QueueLength::ThroughTransmission), 1 => Just(QueueLength::BeforeTransmission), 1 => Just(QueueLength::ThroughStart)];
     let latency = prop_oneof![Just(Span::ZERO), Just(Span::from_ns(450))];
     let device_queue = prop_oneof![4 => Just(0u32), 1 => Just(1), 1 => 2..8u32];
-    (buffer(), marking(), aqm(), scheduling(), forwarding, (balance, hash), length, (latency, device_queue, own_queues())).prop_map(
-        |(buffer, marking, aqm, scheduling, forwarding, (balance, hash), queue_length, (latency, device_queue, own))| {
-            // FQ-CoDel does its own scheduling.
-            let scheduling = if matches!((&aqm, &scheduling), (Some(Aqm::FqCodel(_)), Scheduling::Classes(_))) { Scheduling::One } else { scheduling };
-            let switch = SwitchConfig {
-                own: match (own, scheduling.queues()) {
-                    (Some(own), queues @ 2..) => (own.into_iter().take(queues as usize))
-                        .map(|(limit, marking)| QueueConfig { buffer: buffer.clone(), limit, marking: marking.filter(|_| aqm.is_none()) })
-                        .collect(),
-                    _ => Vec::new(),
-                },
-                buffer,
-                // Marking and AQM exclude each other.
-                marking: marking.filter(|_| aqm.is_none()),
-                scheduling,
-                aqm,
-                device_queue,
-                forwarding,
-                latency,
-                balance,
-                hash,
-                queue_length,
-                pfc: None,
-                honours_pause: false,
-                processor: None,
-            };
-            if matches!(switch.buffer, Buffer::Voq(_)) { with_voq(switch) } else { switch }
-        },
+    (
+        buffer(),
+        marking(),
+        aqm(),
+        scheduling(),
+        forwarding,
+        (balance, hash),
+        length,
+        (latency, device_queue, own_queues()),
     )
+        .prop_map(
+            |(
+                buffer,
+                marking,
+                aqm,
+                scheduling,
+                forwarding,
+                (balance, hash),
+                queue_length,
+                (latency, device_queue, own),
+            )| {
+                // FQ-CoDel does its own scheduling.
+                let scheduling = if matches!(
+                    (&aqm, &scheduling),
+                    (Some(Aqm::FqCodel(_)), Scheduling::Classes(_))
+                ) {
+                    Scheduling::One
+                } else {
+                    scheduling
+                };
+                let switch = SwitchConfig {
+                    own: match (own, scheduling.queues()) {
+                        (Some(own), queues @ 2..) => (own.into_iter().take(queues as usize))
+                            .map(|(limit, marking)| QueueConfig {
+                                buffer: buffer.clone(),
+                                limit,
+                                marking: marking.filter(|_| aqm.is_none()),
+                            })
+                            .collect(),
+                        _ => Vec::new(),
+                    },
+                    buffer,
+                    // Marking and AQM exclude each other.
+                    marking: marking.filter(|_| aqm.is_none()),
+                    scheduling,
+                    aqm,
+                    device_queue,
+                    forwarding,
+                    latency,
+                    balance,
+                    hash,
+                    queue_length,
+                    pfc: None,
+                    honours_pause: false,
+                    processor: None,
+                };
+                if matches!(switch.buffer, Buffer::Voq(_)) { with_voq(switch) } else { switch }
+            },
+        )
 }
 
 fn cubic(flavour: Flavour, hystart: HyStart) -> Just<(CongestionControl, EcnMode)> {
     let (tick, mss) = (Some(Span::from_ms(4)), 1460);
-    let config = CubicConfig { c: 0.4, beta: 0.7, fast_convergence: true, tcp_friendly: true, hystart, flavour, tick, mss, paced: false };
+    let config = CubicConfig {
+        c: 0.4,
+        beta: 0.7,
+        fast_convergence: true,
+        tcp_friendly: true,
+        hystart,
+        flavour,
+        tick,
+        mss,
+        paced: false,
+    };
     Just((CongestionControl::Cubic(config), EcnMode::Classic))
 }
 
@@ -247,8 +339,14 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
         Just((newreno(), EcnMode::Off)),
         Just((newreno(), EcnMode::Classic)),
         Just((rfc5681(), EcnMode::Classic)),
-        Just((CongestionControl::Dctcp(DctcpConfig { gain: 0.0625, initial_alpha: 1.0 }), EcnMode::Dctcp)),
-        Just((CongestionControl::Dctcp(DctcpConfig { gain: 0.5, initial_alpha: 0.0 }), EcnMode::Dctcp)),
+        Just((
+            CongestionControl::Dctcp(DctcpConfig { gain: 0.0625, initial_alpha: 1.0 }),
+            EcnMode::Dctcp
+        )),
+        Just((
+            CongestionControl::Dctcp(DctcpConfig { gain: 0.5, initial_alpha: 0.0 }),
+            EcnMode::Dctcp
+        )),
         cubic(Flavour::Linux, HyStart::Linux),
         cubic(Flavour::Ns3, HyStart::Ns3),
         cubic(Flavour::Linux, HyStart::Plusplus),
@@ -261,9 +359,17 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
             }),
             EcnMode::Off
         )),
-        Just((CongestionControl::Htcp(HtcpConfig { rtt_scaling: true, bandwidth_switch: true, tick: Span::from_ms(4) }), EcnMode::Classic)),
+        Just((
+            CongestionControl::Htcp(HtcpConfig {
+                rtt_scaling: true,
+                bandwidth_switch: true,
+                tick: Span::from_ms(4)
+            }),
+            EcnMode::Classic
+        )),
     ];
-    let mss = prop_oneof![4 => Just(1460u16), 1 => Just(1u16), 1 => Just(8_960u16), 1 => 100..2_000u16];
+    let mss =
+        prop_oneof![4 => Just(1460u16), 1 => Just(1u16), 1 => Just(8_960u16), 1 => 100..2_000u16];
     // (initial, maximum)
     let windows = prop_oneof![
         3 => Just((10, None)),
@@ -273,12 +379,19 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
         1 => (1..40u32).prop_map(|w| (w, None)),
     ];
     let recovery = prop_oneof![1 => Just(Recovery::Sack), 1 => Just(Recovery::NewReno), 2 => Just(Recovery::Rack)];
-    let threshold = prop_oneof![3 => Just(Some(3)), 1 => Just(None), 1 => (1..40u32).prop_map(Some)];
-    let delayed =
-        prop::option::of((1..11u32, 0..300u64).prop_map(|(segments, us)| DelayedAck { segments, timeout: Span::from_us(us), quick: segments % 4 * 5 }));
+    let threshold =
+        prop_oneof![3 => Just(Some(3)), 1 => Just(None), 1 => (1..40u32).prop_map(Some)];
+    let delayed = prop::option::of((1..11u32, 0..300u64).prop_map(|(segments, us)| DelayedAck {
+        segments,
+        timeout: Span::from_us(us),
+        quick: segments % 4 * 5,
+    }));
     // Time-outs are tiny, as in data centres, or as in the RFC.
-    let timeouts =
-        prop_oneof![Just((Span::from_ns(900), Span::from_us(2))), Just((Span::from_us(200), Span::from_ms(1))), Just((Span::from_ms(5), Span::from_ms(5)))];
+    let timeouts = prop_oneof![
+        Just((Span::from_ns(900), Span::from_us(2))),
+        Just((Span::from_us(200), Span::from_ms(1))),
+        Just((Span::from_ms(5), Span::from_ms(5)))
+    ];
     let receive = prop_oneof![
         3 => Just(Receive::Unlimited),
         1 => (1..100_000u64).prop_map(|bytes| Receive::Window(Bytes(bytes))),
@@ -288,25 +401,56 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
     // Every option of the TCP machine can be on or off.
     let switches = any::<[bool; 10]>();
     (control, mss, windows, receive, recovery, threshold, delayed, timeouts, switches).prop_map(
-        |((congestion, ecn), mss, (initial_window, max_window), receive, recovery, dupack_threshold, delayed_ack, (min_rto, initial_rto), switches)| {
+        |(
+            (congestion, ecn),
+            mss,
+            (initial_window, max_window),
+            receive,
+            recovery,
+            dupack_threshold,
+            delayed_ack,
+            (min_rto, initial_rto),
+            switches,
+        )| {
             // Validation requires that the buffer holds two segments.
             let receive = match receive {
                 Receive::Buffer(buffer) => {
-                    let initial = Bytes(buffer.initial.0.max(512 * mss as u64 / buffer.share as u64 + 1));
-                    Receive::Buffer(ReceiveBuffer { initial, most: Bytes(buffer.most.0.max(initial.0)), ..buffer })
+                    let initial =
+                        Bytes(buffer.initial.0.max(512 * mss as u64 / buffer.share as u64 + 1));
+                    Receive::Buffer(ReceiveBuffer {
+                        initial,
+                        most: Bytes(buffer.most.0.max(initial.0)),
+                        ..buffer
+                    })
                 }
                 other => other,
             };
-            let [linux, proportional_reduction, tail_probe, undo, handshake, pacing, compression, reader, tick, estimator] = switches;
+            let [
+                linux,
+                proportional_reduction,
+                tail_probe,
+                undo,
+                handshake,
+                pacing,
+                compression,
+                reader,
+                tick,
+                estimator,
+            ] = switches;
             TcpConfig {
                 ack_priority: None,
                 congestion,
                 mss,
-                send: linux.then(|| SendBuffer { initial: Bytes(16 << 10), most: Bytes(20_000 << (mss % 8)) }),
+                send: linux.then(|| SendBuffer {
+                    initial: Bytes(16 << 10),
+                    most: Bytes(20_000 << (mss % 8)),
+                }),
                 initial_window,
                 max_window,
                 receive,
-                reader: (reader && matches!(receive, Receive::Buffer(_))).then_some(Reader::Turns { read: Span::from_us(40), sleep: Span::from_us(150) }),
+                reader: (reader && matches!(receive, Receive::Buffer(_))).then_some(
+                    Reader::Turns { read: Span::from_us(40), sleep: Span::from_us(150) },
+                ),
                 manner: if tick != linux { Manner::Ns3 } else { Manner::Linux },
                 recovery,
                 dupack_threshold,
@@ -315,13 +459,25 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
                 undo,
                 idle_restart: linux,
                 delayed_ack,
-                sack_compression: compression.then_some(SackCompression { part: 20, most: Span::from_us(30), segments: 5 }),
+                sack_compression: compression.then_some(SackCompression {
+                    part: 20,
+                    most: Span::from_us(30),
+                    segments: 5,
+                }),
                 handshake,
                 metrics: if undo { Metrics::Full } else { Metrics::Off },
-                pacing: pacing.then_some(Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 }),
+                pacing: pacing.then_some(Pacing {
+                    most: None,
+                    slow_start_percent: 200,
+                    avoidance_percent: 120,
+                }),
                 small_queues: linux,
                 kernel: linux,
-                burst: if linux { Burst::Linux } else { Burst::Segments(if estimator { 4 } else { 1 }) },
+                burst: if linux {
+                    Burst::Linux
+                } else {
+                    Burst::Segments(if estimator { 4 } else { 1 })
+                },
                 tick: if tick { Span::from_us(10) } else { Span::ZERO },
                 estimator: if estimator { Estimator::Linux } else { Estimator::Rfc6298 },
                 min_rto,
@@ -345,74 +501,123 @@ fn rdma_config() -> impl Strategy<Value = RdmaConfig> {
         }),
     ];
     let cut = prop_oneof![Just(None), Just(Some(Span::from_us(4)))];
-    let dcqcn = (cut, 1..60u64, 2..400u64, prop::option::of(5_000..1_000_000u64), 1..6u32, any::<bool>()).prop_map(
-        |(decrease_period, alpha, increase, byte_counter, fast_recovery, clamp_target)| DcqcnConfig {
-            decrease_period,
-            alpha_period: Span::from_us(alpha),
-            increase_period: Span::from_us(increase),
-            byte_counter,
-            fast_recovery,
-            clamp_target,
-            ..dcqcn()
-        },
-    );
+    let dcqcn =
+        (cut, 1..60u64, 2..400u64, prop::option::of(5_000..1_000_000u64), 1..6u32, any::<bool>())
+            .prop_map(
+                |(decrease_period, alpha, increase, byte_counter, fast_recovery, clamp_target)| {
+                    DcqcnConfig {
+                        decrease_period,
+                        alpha_period: Span::from_us(alpha),
+                        increase_period: Span::from_us(increase),
+                        byte_counter,
+                        fast_recovery,
+                        clamp_target,
+                        ..dcqcn()
+                    }
+                },
+            );
     let control = prop_oneof![1 => Just(RateControl::None), 4 => dcqcn.prop_map(RateControl::Dcqcn), 1 => Just(RateControl::Timely(timely())), 1 => Just(RateControl::Swift(swift())), 1 => Just(RateControl::Hpcc(hpcc()))];
     let window = prop_oneof![
         3 => Just(RdmaWindow::None),
         1 => prop::option::of(2_000..50_000u64).prop_map(RdmaWindow::Fixed),
         1 => prop::option::of(2_000..50_000u64).prop_map(RdmaWindow::Scaled)
     ];
-    let cnp =
-        prop_oneof![Just(Cnp::Ack), (1..60u64, 0..3u64).prop_map(|(us, late)| Cnp::Packet { interval: Span::from_us(us), delay: Span::from_us(20 * late) })];
-    (recovery, control, window, cnp, any::<bool>(), prop::option::of(0..8u8), prop_oneof![Just(1_000u16), 400..1_460u16]).prop_map(
-        |(recovery, control, window, cnp, cnp_out_of_order, ack_priority, payload)| RdmaConfig {
-            payload,
-            recovery,
-            control,
-            window,
-            cnp,
-            entropy: if cnp == Cnp::Ack && cnp_out_of_order { Entropy::Reps(Reps { cache: 4, freeze: None, explore: 16 }) } else { Entropy::Flow },
-            cnp_out_of_order,
-            ack_priority,
-            ..rdma()
-        },
+    let cnp = prop_oneof![
+        Just(Cnp::Ack),
+        (1..60u64, 0..3u64).prop_map(|(us, late)| Cnp::Packet {
+            interval: Span::from_us(us),
+            delay: Span::from_us(20 * late)
+        })
+    ];
+    (
+        recovery,
+        control,
+        window,
+        cnp,
+        any::<bool>(),
+        prop::option::of(0..8u8),
+        prop_oneof![Just(1_000u16), 400..1_460u16],
     )
+        .prop_map(
+            |(recovery, control, window, cnp, cnp_out_of_order, ack_priority, payload)| {
+                RdmaConfig {
+                    payload,
+                    recovery,
+                    control,
+                    window,
+                    cnp,
+                    entropy: if cnp == Cnp::Ack && cnp_out_of_order {
+                        Entropy::Reps(Reps { cache: 4, freeze: None, explore: 16 })
+                    } else {
+                        Entropy::Flow
+                    },
+                    cnp_out_of_order,
+                    ack_priority,
+                    ..rdma()
+                }
+            },
+        )
 }
 
 /// Transports 0 and 1 are TCP, 2 is a datagram source, 3 is RDMA (but see `by_urgency` and
 /// `by_granted_rates`).
 fn flows(hosts: u32) -> impl Strategy<Value = Vec<Flow>> {
-    let one = (0..hosts, 1..hosts, 1..60_000u64, 0..20u64, 0..8u8, prop_oneof![4 => Just(0u16), 3 => Just(1), 1 => Just(2), 4 => Just(3)]);
+    let one = (
+        0..hosts,
+        1..hosts,
+        1..60_000u64,
+        0..20u64,
+        0..8u8,
+        prop_oneof![4 => Just(0u16), 3 => Just(1), 1 => Just(2), 4 => Just(3)],
+    );
     let incast = (0..hosts, 1..40_000u64, 0..20u64, 2..60usize);
-    (prop::collection::vec(one, 1..25), prop::option::of(incast)).prop_map(move |(random, incast)| {
-        let mut flows: Vec<Flow> = random
-            .into_iter()
-            .map(|(src, step, bytes, at, priority, transport)| {
-                // Few starting times make ties.
-                Flow { priority, transport, ..flow(0, src, (src + step) % hosts, bytes, Time::from_ns(at * 2_000)) }
-            })
-            .collect();
-        if let Some((dst, bytes, at, count)) = incast {
-            // Several of the flows are between the same two hosts.
-            flows.extend((0..count as u32).map(|i| flow(0, (dst + 1 + i % (hosts - 1)) % hosts, dst, bytes, Time::from_ns(at * 2_000))));
-        }
-        flows.sort_by_key(|f| match f.start {
-            Start::At(time) => time,
-            Start::After { .. } => unreachable!("only timed starts so far"),
-        });
-        flows.iter_mut().enumerate().for_each(|(i, f)| f.id = i as i64);
-        flows
-    })
+    (prop::collection::vec(one, 1..25), prop::option::of(incast)).prop_map(
+        move |(random, incast)| {
+            let mut flows: Vec<Flow> = random
+                .into_iter()
+                .map(|(src, step, bytes, at, priority, transport)| {
+                    // Few starting times make ties.
+                    Flow {
+                        priority,
+                        transport,
+                        ..flow(0, src, (src + step) % hosts, bytes, Time::from_ns(at * 2_000))
+                    }
+                })
+                .collect();
+            if let Some((dst, bytes, at, count)) = incast {
+                // Several of the flows are between the same two hosts.
+                flows.extend((0..count as u32).map(|i| {
+                    flow(
+                        0,
+                        (dst + 1 + i % (hosts - 1)) % hosts,
+                        dst,
+                        bytes,
+                        Time::from_ns(at * 2_000),
+                    )
+                }));
+            }
+            flows.sort_by_key(|f| match f.start {
+                Start::At(time) => time,
+                Start::After { .. } => unreachable!("only timed starts so far"),
+            });
+            flows.iter_mut().enumerate().for_each(|(i, f)| f.id = i as i64);
+            flows
+        },
+    )
 }
 
 /// Disturbances of links and of the run: (loss, a link that goes down, end, sampling interval,
 /// closed loop).
-type Disturbance = (Option<f64>, Option<(prop::sample::Index, u64, u64, u64)>, Option<u64>, Option<u64>, bool);
+type Disturbance =
+    (Option<f64>, Option<(prop::sample::Index, u64, u64, u64)>, Option<u64>, Option<u64>, bool);
 
 fn disturbance() -> impl Strategy<Value = Disturbance> {
     (
         prop_oneof![4 => Just(None), 1 => (0.0..0.1f64).prop_map(Some), 1 => Just(Some(0.5))],
-        prop::option::weighted(0.2, (any::<prop::sample::Index>(), 100..50_000u64, 1..100_000u64, 0..20_000u64)),
+        prop::option::weighted(
+            0.2,
+            (any::<prop::sample::Index>(), 100..50_000u64, 1..100_000u64, 0..20_000u64),
+        ),
         prop::option::weighted(0.4, 1..120_000u64),
         prop::option::weighted(0.3, 300..200_000u64),
         any::<bool>(),
@@ -426,31 +631,55 @@ type Managed = (Rules, u64, u8, Option<u64>, (u16, bool, bool), Option<u16>);
 
 fn managed() -> impl Strategy<Value = Option<Managed>> {
     let alpha = || prop_oneof![Just(0.0625), Just(0.25), Just(1.0), 0.02..4.0f64];
-    let sonic = (alpha(), 0..10_000u64, prop::option::of(1.0..4.0f64), alpha(), 0..12_000u64, 0..6_000u64, 0..6_000u64, prop::bool::weighted(0.3)).prop_map(
-        |(alpha, reserved, lossy_ingress_alpha, lossy_alpha, lossy, xon, xon_offset, pool)| {
-            Rules::Sonic(SonicRules {
-                alpha,
-                reserved,
-                lossy_ingress_alpha,
-                lossy_alpha,
-                queue_reserved: 9_500,
-                lossy_pool: Some(20_000 + 10 * lossy),
-                // The pool does not suffice for all groups at once.
-                headroom_pool: pool.then_some(40_000),
-                xon,
-                xon_offset,
-                own: if lossy % 2 == 0 { Box::default() } else { Box::new(own_shares(lossy)) },
-            })
-        },
-    );
-    let conweave = alpha().prop_map(|ingress_alpha| Rules::Conweave(ConweaveRules { ingress_alpha, egress_alpha: 1.0, mtu: 1_048 }));
-    let hpcc = (0..2u8, 0..10_000u64, 0..6_000u64)
-        .prop_map(|(shift, reserved, resume_offset)| Rules::Hpcc(HpccRules { shift, nic_rate: Rate::from_gbps(25), reserved, resume_offset }));
+    let sonic = (
+        alpha(),
+        0..10_000u64,
+        prop::option::of(1.0..4.0f64),
+        alpha(),
+        0..12_000u64,
+        0..6_000u64,
+        0..6_000u64,
+        prop::bool::weighted(0.3),
+    )
+        .prop_map(
+            |(alpha, reserved, lossy_ingress_alpha, lossy_alpha, lossy, xon, xon_offset, pool)| {
+                Rules::Sonic(SonicRules {
+                    alpha,
+                    reserved,
+                    lossy_ingress_alpha,
+                    lossy_alpha,
+                    queue_reserved: 9_500,
+                    lossy_pool: Some(20_000 + 10 * lossy),
+                    // The pool does not suffice for all groups at once.
+                    headroom_pool: pool.then_some(40_000),
+                    xon,
+                    xon_offset,
+                    own: if lossy % 2 == 0 { Box::default() } else { Box::new(own_shares(lossy)) },
+                })
+            },
+        );
+    let conweave = alpha().prop_map(|ingress_alpha| {
+        Rules::Conweave(ConweaveRules { ingress_alpha, egress_alpha: 1.0, mtu: 1_048 })
+    });
+    let hpcc = (0..2u8, 0..10_000u64, 0..6_000u64).prop_map(|(shift, reserved, resume_offset)| {
+        Rules::Hpcc(HpccRules { shift, nic_rate: Rate::from_gbps(25), reserved, resume_offset })
+    });
     let rules = prop_oneof![3 => sonic, 1 => conweave, 1 => hpcc];
     let priorities = prop_oneof![1 => Just(0u8), 2 => Just(0b110u8), 3 => Just(0xff_u8)];
     let headroom = prop_oneof![1 => (0..40_000u64).prop_map(Some), 2 => Just(None)];
-    let pause = (prop_oneof![Just(u16::MAX), 1..2_000u16], any::<bool>(), prop::bool::weighted(0.8));
-    prop::option::weighted(0.5, (rules, 20_000..200_000u64, priorities, headroom, pause, prop_oneof![Just(None), Just(Some(256u16))]))
+    let pause =
+        (prop_oneof![Just(u16::MAX), 1..2_000u16], any::<bool>(), prop::bool::weighted(0.8));
+    prop::option::weighted(
+        0.5,
+        (
+            rules,
+            20_000..200_000u64,
+            priorities,
+            headroom,
+            pause,
+            prop_oneof![Just(None), Just(Some(256u16))],
+        ),
+    )
 }
 
 /// Reserves hold the largest frame, so that everything arrives in the end.
@@ -465,14 +694,20 @@ fn own_shares(from: u64) -> OwnShares {
 }
 
 /// Gives the plan's switches this memory. Returns whether nothing can be lost at ingress.
-fn set_memory(plan: &mut Plan, (rules, shared, priorities, headroom, (quanta, at_half, honours), cell): Managed) -> bool {
+fn set_memory(
+    plan: &mut Plan,
+    (rules, shared, priorities, headroom, (quanta, at_half, honours), cell): Managed,
+) -> bool {
     let delay = |link: &Link| link.delay.0 + plan.hosts[0].delay.0 + plan.switches[0].latency.0;
     // The headroom is four of the largest frames, plus the data in flight in both directions. Cells
     // of 256 B take at most six times the bytes of a frame of 40 B.
     let needed = |link: &Link| {
-        40_000 + (2 * delay(link) as u128 * link.rate.0 as u128 / 8_000_000_000_000) as u64 + crate::queue::flowcontrol::response_bytes(link.rate)
+        40_000
+            + (2 * delay(link) as u128 * link.rate.0 as u128 / 8_000_000_000_000) as u64
+            + crate::queue::flowcontrol::response_bytes(link.rate)
     };
-    let enough = plan.topology.links.iter().map(needed).max().expect("links") * if cell.is_some() { 7 } else { 1 };
+    let enough = plan.topology.links.iter().map(needed).max().expect("links")
+        * if cell.is_some() { 7 } else { 1 };
     let lossless = headroom.is_none()
         && priorities == 0xff
         && honours
@@ -498,19 +733,26 @@ fn set_memory(plan: &mut Plan, (rules, shared, priorities, headroom, (quanta, at
     switch.honours_pause = switch.pfc.is_some();
     plan.hosts[0].honours_pause = honours;
     switch.buffer = Buffer::Mmu(Mmu { total: 0, cell, bypass: 0, rules: rules.clone() });
-    let aside = (plan.topology.hosts..plan.topology.nodes.len() as u32).map(|node| crate::reserved_memory(plan, node)).map(|s| s.headroom + s.reserved);
+    let aside = (plan.topology.hosts..plan.topology.nodes.len() as u32)
+        .map(|node| crate::reserved_memory(plan, node))
+        .map(|s| s.headroom + s.reserved);
     let total = aside.max().expect("switches") + shared;
     plan.switches[0].buffer = Buffer::Mmu(Mmu { total, cell, bypass: 0, rules });
     // A pause that expires before it is repeated does not protect from losses, and queues with
     // their own limits can lose frames.
-    let limited = plan.hosts[0].queue.is_some() || plan.switches[0].own.iter().any(|own| own.limit.is_some());
+    let limited =
+        plan.hosts[0].queue.is_some() || plan.switches[0].own.iter().any(|own| own.limit.is_some());
     lossless && at_half && quanta == u16::MAX && !limited && plan.switches[0].aqm.is_none()
 }
 
 /// Gives the plan virtual output queues that pause, or that only obey pauses.
 fn deep_pauses(plan: &mut Plan, seed: u64) {
     let priorities = [0xff, 0b110, 0b1][(seed / 3 % 3) as usize];
-    let pause = if (seed / 9).is_multiple_of(3) { PauseTime::Quanta(1 + (seed / 27 % 3_000) as u16) } else { PauseTime::Quanta(u16::MAX) };
+    let pause = if (seed / 9).is_multiple_of(3) {
+        PauseTime::Quanta(1 + (seed / 27 % 3_000) as u16)
+    } else {
+        PauseTime::Quanta(u16::MAX)
+    };
     plan.switches[0].pfc = Some(Pfc {
         priorities,
         headroom: Headroom::Bytes(seed / 5 % 200_000),
@@ -526,13 +768,26 @@ fn deep_pauses(plan: &mut Plan, seed: u64) {
 
 /// Returns a transport with this TCP on each of several subflows.
 fn over_several_paths(tcp: TcpConfig, seed: u64) -> TransportConfig {
-    let coupling = [None, Some(Coupling::Lia), Some(Coupling::Olia), Some(Coupling::Balia), Some(Coupling::Wvegas), Some(Coupling::QueueAware { segments: 4 })];
-    let congestion = coupling[(seed / 5 % 6) as usize].map_or(tcp.congestion.clone(), CongestionControl::Coupled);
+    let coupling = [
+        None,
+        Some(Coupling::Lia),
+        Some(Coupling::Olia),
+        Some(Coupling::Balia),
+        Some(Coupling::Wvegas),
+        Some(Coupling::QueueAware { segments: 4 }),
+    ];
+    let congestion = coupling[(seed / 5 % 6) as usize]
+        .map_or(tcp.congestion.clone(), CongestionControl::Coupled);
     TransportConfig::Mptcp(MptcpConfig {
         receive: tcp.receive,
         tcp: TcpConfig { congestion, receive: Receive::Unlimited, reader: None, ..tcp },
-        manager: if seed.is_multiple_of(2) { PathManager::DiffPorts(1 + (seed / 30 % 4) as u8) } else { PathManager::FullMesh(4) },
-        scheduler: [PathScheduler::LowestRtt, PathScheduler::RoundRobin, PathScheduler::Redundant][(seed / 120 % 3) as usize],
+        manager: if seed.is_multiple_of(2) {
+            PathManager::DiffPorts(1 + (seed / 30 % 4) as u8)
+        } else {
+            PathManager::FullMesh(4)
+        },
+        scheduler: [PathScheduler::LowestRtt, PathScheduler::RoundRobin, PathScheduler::Redundant]
+            [(seed / 120 % 3) as usize],
         opportunistic: (seed / 360).is_multiple_of(2),
     })
 }
@@ -540,9 +795,11 @@ fn over_several_paths(tcp: TcpConfig, seed: u64) -> TransportConfig {
 /// Puts pFabric's queues everywhere. Transport 0 becomes pFabric's, or the TCP that it is compared
 /// with.
 fn by_urgency(plan: &mut Plan, seed: u64) {
-    let limit = [None, Some(Limit::Bytes(20_000)), Some(Limit::Packets(8))][(seed / 7 % 3) as usize];
+    let limit =
+        [None, Some(Limit::Bytes(20_000)), Some(Limit::Packets(8))][(seed / 7 % 3) as usize];
     let switch = &mut plan.switches[0];
-    (switch.buffer, switch.marking, switch.scheduling, switch.device_queue) = (Buffer::Unlimited, None, Scheduling::One, 0);
+    (switch.buffer, switch.marking, switch.scheduling, switch.device_queue) =
+        (Buffer::Unlimited, None, Scheduling::One, 0);
     switch.aqm = Some(Aqm::Pfabric(limit));
     switch.own.clear();
     if switch.queue_length == QueueLength::ThroughStart {
@@ -550,7 +807,8 @@ fn by_urgency(plan: &mut Plan, seed: u64) {
     }
     let host = &mut plan.hosts[0];
     host.qdisc = None;
-    (host.queue, host.scheduling, host.aqm) = (None, Scheduling::One, (seed / 21).is_multiple_of(2).then_some(Aqm::Pfabric(limit)));
+    (host.queue, host.scheduling, host.aqm) =
+        (None, Scheduling::One, (seed / 21).is_multiple_of(2).then_some(Aqm::Pfabric(limit)));
     let TransportConfig::Tcp(tcp) = &plan.transports[0] else { unreachable!("transport 0 is TCP") };
     let config = match seed / 42 % 3 {
         0 => ns2_tcp(newreno()),
@@ -558,9 +816,18 @@ fn by_urgency(plan: &mut Plan, seed: u64) {
         _ => Pfabric { pooled: (seed / 126).is_multiple_of(2), ..pfabric() },
     };
     // The longest paths take milliseconds.
-    let tcp = TcpConfig { mss: tcp.mss, min_rto: Span::from_ms(1), initial_rto: Span::from_ms(1), max_rto: Span::from_ms(5), ..config.tcp };
+    let tcp = TcpConfig {
+        mss: tcp.mss,
+        min_rto: Span::from_ms(1),
+        initial_rto: Span::from_ms(1),
+        max_rto: Span::from_ms(5),
+        ..config.tcp
+    };
     plan.transports[0] = TransportConfig::Pfabric(Pfabric { tcp, ..config });
-    plan.flows.iter_mut().filter(|flow| flow.transport == 0).for_each(|flow| flow.connection = None);
+    plan.flows
+        .iter_mut()
+        .filter(|flow| flow.transport == 0)
+        .for_each(|flow| flow.connection = None);
 }
 
 /// True if a full frame takes longer on the slowest links than many a round trip of faster ones.
@@ -574,13 +841,26 @@ fn by_granted_rates(plan: &mut Plan, seed: u64) {
     let (min_rto, early) = (Span::from_ms(1), (seed / 6).is_multiple_of(2));
     // The interval is not shorter than the time of a full frame. The base rate is not higher than a
     // frame without data in each interval, as by default.
-    let (interval, base_rate) = if has_slow_links(plan) { (Span::from_ms(1), Rate::from_mbps(1)) } else { (Span::from_us(10), Rate::from_mbps(40)) };
+    let (interval, base_rate) = if has_slow_links(plan) {
+        (Span::from_ms(1), Rate::from_mbps(1))
+    } else {
+        (Span::from_us(10), Rate::from_mbps(40))
+    };
     plan.transports[3] = match seed / 12 % 2 {
-        0 => TransportConfig::Pdq(Pdq { min_rto, interval, early_termination: early, dampening: Span::from_us(seed / 24 % 2 * 10), ..pdq() }),
+        0 => TransportConfig::Pdq(Pdq {
+            min_rto,
+            interval,
+            early_termination: early,
+            dampening: Span::from_us(seed / 24 % 2 * 10),
+            ..pdq()
+        }),
         _ => TransportConfig::D3(D3 { min_rto, interval, base_rate, quench: early, ..d3() }),
     };
     if (seed / 48).is_multiple_of(2) {
-        plan.flows.iter_mut().filter(|flow| flow.transport == 3 && flow.id % 3 == 0).for_each(|flow| flow.deadline = Some(Span::from_us(5 + seed % 300)));
+        plan.flows
+            .iter_mut()
+            .filter(|flow| flow.transport == 3 && flow.id % 3 == 0)
+            .for_each(|flow| flow.deadline = Some(Span::from_us(5 + seed % 300)));
     }
 }
 
@@ -742,9 +1022,18 @@ fn same_from_both_engines(case: &Case, output: &Output) -> Result<(), TestCaseEr
         let got = digest(&run_with(&case.plan, EngineKind::WindowLog, threads));
         for ((what, got), (_, expected)) in got.iter().zip(&expected) {
             if got != expected {
-                let at = got.bytes().zip(expected.bytes()).position(|(a, b)| a != b).unwrap_or(got.len().min(expected.len()));
-                let context = |s: &str| s[at.saturating_sub(200)..(at + 100).min(s.len())].to_string();
-                return Err(TestCaseError::fail(format!("{threads} threads, {what}:\n window log {}\n classical  {}", context(got), context(expected))));
+                let at = got
+                    .bytes()
+                    .zip(expected.bytes())
+                    .position(|(a, b)| a != b)
+                    .unwrap_or(got.len().min(expected.len()));
+                let context =
+                    |s: &str| s[at.saturating_sub(200)..(at + 100).min(s.len())].to_string();
+                return Err(TestCaseError::fail(format!(
+                    "{threads} threads, {what}:\n window log {}\n classical  {}",
+                    context(got),
+                    context(expected)
+                )));
             }
         }
     }
@@ -755,7 +1044,12 @@ fn nothing_is_faster_than_ideal(case: &Case, output: &Output) -> Result<(), Test
     for (flow, record) in case.plan.flows.iter().zip(&output.flows) {
         let (Some(start), Some(finish)) = (record.start, record.finish) else { continue };
         let took = finish.since(start);
-        prop_assert!(took >= record.ideal, "flow {}: {took} is less than the ideal {}", flow.id, record.ideal);
+        prop_assert!(
+            took >= record.ideal,
+            "flow {}: {took} is less than the ideal {}",
+            flow.id,
+            record.ideal
+        );
     }
     Ok(())
 }
@@ -763,7 +1057,8 @@ fn nothing_is_faster_than_ideal(case: &Case, output: &Output) -> Result<(), Test
 fn everything_arrives(case: &Case, output: &Output) -> Result<(), TestCaseError> {
     let both = || case.plan.flows.iter().zip(&output.flows);
     for (flow, record) in both() {
-        let given_up = (flow.deadline.is_some() || flow.stop != Flow::ENDLESS) && record.status == Status::Terminated;
+        let given_up = (flow.deadline.is_some() || flow.stop != Flow::ENDLESS)
+            && record.status == Status::Terminated;
         // Flows that follow a group with a terminated flow never start.
         let follows = matches!(flow.start, Start::After { group, .. } if both().any(|(f, r)| f.group == Some(group) && r.status == Status::Terminated));
         if flow.transport != 2 && !given_up && !follows {
@@ -779,17 +1074,28 @@ fn buffers_hold(case: &Case, output: &Output) -> Result<(), TestCaseError> {
     let switch = &case.plan.switches[0];
     let several = switch.scheduling.queues() > 1;
     // Series count the frame in transmission and the device queue, even if the buffer does not.
-    let beyond = if switch.queue_length != QueueLength::ThroughTransmission || switch.device_queue > 0 { 1 + switch.device_queue as u64 } else { 0 };
+    let beyond =
+        if switch.queue_length != QueueLength::ThroughTransmission || switch.device_queue > 0 {
+            1 + switch.device_queue as u64
+        } else {
+            0
+        };
     let sending = beyond * 9_100;
     let of_switches = output.ports.iter().filter(|r| r.node >= case.plan.topology.hosts);
     if let Buffer::Static { per_queue: Limit::Bytes(limit), .. } = switch.buffer {
         for r in of_switches.clone().filter(|r| !several || r.queue >= 0) {
-            prop_assert!(r.queue_bytes <= r.queue_bytes_max && r.queue_bytes_max <= limit + sending, "{r:?}");
+            prop_assert!(
+                r.queue_bytes <= r.queue_bytes_max && r.queue_bytes_max <= limit + sending,
+                "{r:?}"
+            );
         }
     }
     if let Buffer::Voq(Voq { max_bytes: Some(limit), dram, on_chip, .. }) = switch.buffer {
         // Without priorities and cores, the port is the queue. Lossless queues have no cap.
-        for r in of_switches.clone().filter(|r| switch.pfc.is_none() && (r.queue >= 0 || switch.queues(8) == 1)) {
+        for r in of_switches
+            .clone()
+            .filter(|r| switch.pfc.is_none() && (r.queue >= 0 || switch.queues(8) == 1))
+        {
             prop_assert!(r.queue_bytes_max <= limit, "{r:?}");
         }
         let mut in_use = std::collections::BTreeMap::new();
@@ -823,7 +1129,8 @@ fn nothing_overtakes(case: &Case, output: &Output) -> Result<(), TestCaseError> 
 /// Runs one of `PARTS` tests with equal shares of the cases, so that they share the cores.
 fn any_simulation(part: u64) {
     // A failing case is reported within minutes, even if it is not minimal.
-    let mut config = Config { failure_persistence: None, max_shrink_time: 120_000, ..Config::default() };
+    let mut config =
+        Config { failure_persistence: None, max_shrink_time: 120_000, ..Config::default() };
     // Half of proptest's usual number of cases is run. PROPTEST_CASES sets another number, as
     // `make fuzz` does. The seeds are fixed, and PROPTEST_RNG_SEED sets others.
     if std::env::var_os("PROPTEST_CASES").is_none() {

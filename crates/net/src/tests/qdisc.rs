@@ -11,9 +11,21 @@ use afflux_units::{Rate, Span, Time};
 /// flows in bit/s.
 fn requests(qdisc: Option<Qdisc>, bulk: u32, small_queues: bool) -> (Span, f64) {
     let mut topology = star(3);
-    topology.links.iter_mut().for_each(|link| (link.rate, link.delay) = (Rate::from_mbps(100), Span::from_us(20)));
-    let mut flows: Vec<Flow> = (0..bulk).map(|id| flow(id.into(), 0, 1, 1 << 40, Time::ZERO)).collect();
-    flows.extend((0..50).map(|i| flow((bulk + i).into(), 0, 2, 20_000, Time::from_ns(1_000_000_000 + 50_000_000 * u64::from(i)))));
+    topology
+        .links
+        .iter_mut()
+        .for_each(|link| (link.rate, link.delay) = (Rate::from_mbps(100), Span::from_us(20)));
+    let mut flows: Vec<Flow> =
+        (0..bulk).map(|id| flow(id.into(), 0, 1, 1 << 40, Time::ZERO)).collect();
+    flows.extend((0..50).map(|i| {
+        flow(
+            (bulk + i).into(),
+            0,
+            2,
+            20_000,
+            Time::from_ns(1_000_000_000 + 50_000_000 * u64::from(i)),
+        )
+    }));
     let mut plan = plan(topology, flows);
     plan.switches[0].buffer = Buffer::Unlimited;
     plan.hosts[0].qdisc = qdisc;
@@ -21,7 +33,8 @@ fn requests(qdisc: Option<Qdisc>, bulk: u32, small_queues: bool) -> (Span, f64) 
     plan.run.until = Some(Time::from_ns(4_000_000_000));
     let output = run(&plan, &Progress::default()).unwrap();
     let (first, later) = output.flows.split_at(bulk as usize);
-    let mut times: Vec<u64> = later.iter().map(|flow| flow.finish.unwrap().0 - flow.start.unwrap().0).collect();
+    let mut times: Vec<u64> =
+        later.iter().map(|flow| flow.finish.unwrap().0 - flow.start.unwrap().0).collect();
     times.sort();
     (Span(times[25]), first.iter().map(|flow| flow.bytes_received as f64 * 8.0 / 4.0).sum())
 }
@@ -40,11 +53,17 @@ fn requests_pass_bulk_in_a_fair_queue() {
                 // Without a limit that takes effect, a FIFO behaves like a NIC without a
                 // discipline.
                 let unheld = requests(None, bulk, small_queues);
-                assert!((fifo.0.as_seconds() / unheld.0.as_seconds() - 1.0).abs() < 0.05, "{fifo:?} {unheld:?}");
+                assert!(
+                    (fifo.0.as_seconds() / unheld.0.as_seconds() - 1.0).abs() < 0.05,
+                    "{fifo:?} {unheld:?}"
+                );
             }
             for kind in ["fq_codel", "fq"] {
                 let (median, goodput) = of(kind, bulk);
-                assert!(median.as_seconds() < (bulk as f64 + 2.0) * alone && goodput > 90e6, "{kind} {bulk}: {median:?} {goodput}");
+                assert!(
+                    median.as_seconds() < (bulk as f64 + 2.0) * alone && goodput > 90e6,
+                    "{kind} {bulk}: {median:?} {goodput}"
+                );
             }
         }
     }
@@ -60,7 +79,9 @@ fn a_ring_with_room_is_a_queue_without_a_discipline() {
         let mut held = plain.clone();
         held.hosts[0].qdisc = Some(qdisc(kind, Some(100_000_000), 1));
         let output = run(&held, &Progress::default()).unwrap();
-        let finishes = |output: &crate::record::Output| output.flows.iter().map(|flow| flow.finish).collect::<Vec<_>>();
+        let finishes = |output: &crate::record::Output| {
+            output.flows.iter().map(|flow| flow.finish).collect::<Vec<_>>()
+        };
         assert_eq!(finishes(&output), finishes(&expected));
     }
 }
@@ -71,18 +92,32 @@ fn a_ring_with_room_is_a_queue_without_a_discipline() {
 fn a_flow_below_its_share_keeps_its_rate() {
     for kind in ["fq_codel", "fq"] {
         let mut topology = star(2);
-        topology.links.iter_mut().for_each(|link| (link.rate, link.delay) = (Rate::from_mbps(100), Span::from_us(20)));
+        topology
+            .links
+            .iter_mut()
+            .for_each(|link| (link.rate, link.delay) = (Rate::from_mbps(100), Span::from_us(20)));
         let mut flows: Vec<Flow> = (0..4).map(|id| flow(id, 0, 1, 1 << 40, Time::ZERO)).collect();
         flows[0].transport = 1;
         let mut plan = plan(topology, flows);
         plan.switches[0].buffer = Buffer::Unlimited;
         plan.hosts[0].qdisc = Some(qdisc(kind, None, 1));
-        let datagrams = |mbps| TransportConfig::Datagram(Datagram { rate: Some(Rate::from_mbps(mbps)), payload: 1460, ecn_capable: false });
+        let datagrams = |mbps| {
+            TransportConfig::Datagram(Datagram {
+                rate: Some(Rate::from_mbps(mbps)),
+                payload: 1460,
+                ecn_capable: false,
+            })
+        };
         plan.transports = vec![datagrams(97), datagrams(10)];
         plan.run.until = Some(Time::from_ns(1_000_000_000));
         let output = run(&plan, &Progress::default()).unwrap();
-        let mbps: Vec<f64> = output.flows.iter().map(|flow| flow.bytes_received as f64 * 8e-6).collect();
+        let mbps: Vec<f64> =
+            output.flows.iter().map(|flow| flow.bytes_received as f64 * 8e-6).collect();
         assert!((mbps[0] - 10.0).abs() < 0.5, "{kind}: {mbps:?}");
-        assert!(mbps[1..].iter().all(|one| (one / mbps[1] - 1.0).abs() < 0.05) && mbps.iter().sum::<f64>() > 94.0, "{kind}: {mbps:?}");
+        assert!(
+            mbps[1..].iter().all(|one| (one / mbps[1] - 1.0).abs() < 0.05)
+                && mbps.iter().sum::<f64>() > 94.0,
+            "{kind}: {mbps:?}"
+        );
     }
 }

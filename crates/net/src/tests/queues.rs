@@ -9,17 +9,37 @@ use afflux_units::{Span, Time};
 /// Classes in which queue q has the frames of priority q.
 fn classes(service: &[Service]) -> Scheduling {
     let last = service.len() as u8 - 1;
-    Scheduling::Classes(Classes { of_priority: std::array::from_fn(|p| (p as u8).min(last)), service: service.to_vec(), quantum: 1_500 })
+    Scheduling::Classes(Classes {
+        of_priority: std::array::from_fn(|p| (p as u8).min(last)),
+        service: service.to_vec(),
+        quantum: 1_500,
+    })
 }
 
 /// Hosts 1, 2, … each overload host 0 at line rate for 4 ms, with datagrams of their own priority
 /// and size.
 fn overload(scheduling: Scheduling, payloads: &[u16]) -> Plan {
     let senders = payloads.len() as u32;
-    let flows = (0..senders).map(|s| Flow { priority: s as u8, transport: s as u16, ..flow(s as i64, s + 1, 0, 100_000_000, Time::ZERO) }).collect();
+    let flows = (0..senders)
+        .map(|s| Flow {
+            priority: s as u8,
+            transport: s as u16,
+            ..flow(s as i64, s + 1, 0, 100_000_000, Time::ZERO)
+        })
+        .collect();
     let mut plan = plan(star(senders + 1), flows);
-    plan.transports = payloads.iter().map(|payload| TransportConfig::Datagram(Datagram { rate: None, payload: *payload, ecn_capable: false })).collect();
-    plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(100_000), drop_when: Compare::Above };
+    plan.transports = payloads
+        .iter()
+        .map(|payload| {
+            TransportConfig::Datagram(Datagram {
+                rate: None,
+                payload: *payload,
+                ecn_capable: false,
+            })
+        })
+        .collect();
+    plan.switches[0].buffer =
+        Buffer::Static { per_queue: Limit::Bytes(100_000), drop_when: Compare::Above };
     plan.switches[0].scheduling = scheduling;
     plan.run.until = Some(Time::from_ns(4_000_000));
     plan.record.ports = Some(PortSeries { interval: Span::from_ms(2), nodes: vec![senders + 1] });
@@ -33,24 +53,38 @@ fn execute(plan: &Plan) -> Output {
 /// Returns the bytes that the queues of the port towards host 0 sent in the second half, in which
 /// all queues are full.
 fn sent(output: &Output) -> Vec<u64> {
-    output.ports.iter().filter(|r| r.port == 0 && r.time == Time::from_ns(4_000_000) && r.queue >= 0).map(|r| r.tx_bytes).collect()
+    output
+        .ports
+        .iter()
+        .filter(|r| r.port == 0 && r.time == Time::from_ns(4_000_000) && r.queue >= 0)
+        .map(|r| r.tx_bytes)
+        .collect()
 }
 
 /// The bytes of two backlogged queues differ from the ratio of their weights by at most a turn and
 /// a frame of each (Shreedhar and Varghese, theorem 3).
 #[test]
 fn weighted_shares() {
-    for (weights, payloads) in
-        [(vec![14, 15], vec![1460, 1460]), (vec![14, 15, 14], vec![1460, 60, 700]), (vec![1, 3], vec![1460, 1000]), (vec![40, 30, 25, 5], vec![1460; 4])]
-    {
+    for (weights, payloads) in [
+        (vec![14, 15], vec![1460, 1460]),
+        (vec![14, 15, 14], vec![1460, 60, 700]),
+        (vec![1, 3], vec![1460, 1000]),
+        (vec![40, 30, 25, 5], vec![1460; 4]),
+    ] {
         let service: Vec<_> = weights.iter().map(|w| Service::Weight(*w)).collect();
         let sent = sent(&execute(&overload(classes(&service), &payloads)));
         // The link is never idle.
         assert!(sent.iter().sum::<u64>().abs_diff(25_000_000) <= 1_500, "{sent:?}");
-        for (a, b) in
-            sent.iter().zip(&weights).zip(sent[1..].iter().zip(&weights[1..])).map(|((a, wa), (b, wb))| (*a as f64 / *wa as f64, *b as f64 / *wb as f64))
+        for (a, b) in sent
+            .iter()
+            .zip(&weights)
+            .zip(sent[1..].iter().zip(&weights[1..]))
+            .map(|((a, wa), (b, wb))| (*a as f64 / *wa as f64, *b as f64 / *wb as f64))
         {
-            assert!((a - b).abs() <= 1_500.0 + 2.0 * 1_500.0, "{weights:?} {payloads:?}: {sent:?}, {a} and {b} per weight");
+            assert!(
+                (a - b).abs() <= 1_500.0 + 2.0 * 1_500.0,
+                "{weights:?} {payloads:?}: {sent:?}, {a} and {b} per weight"
+            );
         }
     }
 }
@@ -68,17 +102,25 @@ fn strict_class_and_percentages() {
     let wire = 1500.0 / 1460.0 * 20e9 * 2e-3 / 8.0;
     assert!((with_three[2] as f64 - wire).abs() <= 3_000.0, "{with_three:?}, {wire}");
     let rest = 25e6 - with_three[2] as f64;
-    assert!((with_three[0] as f64 - 0.25 * rest).abs() <= 6_000.0 && (with_three[1] as f64 - 0.75 * rest).abs() <= 6_000.0, "{with_three:?}");
+    assert!(
+        (with_three[0] as f64 - 0.25 * rest).abs() <= 6_000.0
+            && (with_three[1] as f64 - 0.75 * rest).abs() <= 6_000.0,
+        "{with_three:?}"
+    );
     // Without frames of the second class, the first class gets all of the rest.
     plan.flows.retain(|f| f.priority != 1);
     let with_two = sent(&execute(&plan));
-    assert!((with_two[0] + with_two[2]).abs_diff(25_000_000) <= 1_500 && with_two[1] == 0, "{with_two:?}");
+    assert!(
+        (with_two[0] + with_two[2]).abs_diff(25_000_000) <= 1_500 && with_two[1] == 0,
+        "{with_two:?}"
+    );
 }
 
 /// Strict classes of 802.1Q: a lower queue gets nothing while a higher one has frames.
 #[test]
 fn strict_classes_starve_the_others() {
-    let mut plan = overload(classes(&[Service::Weight(1), Service::Strict, Service::Strict]), &[1460; 3]);
+    let mut plan =
+        overload(classes(&[Service::Weight(1), Service::Strict, Service::Strict]), &[1460; 3]);
     assert_eq!(sent(&execute(&plan))[..2], [0, 0]);
     // Strict classes give the same run as `StrictPriority`.
     let with = |scheduling: Scheduling, plan: &mut Plan| {
@@ -93,14 +135,24 @@ fn strict_classes_starve_the_others() {
 /// The NIC of a host serves its queues by the same rules as a switch.
 #[test]
 fn weighted_nic() {
-    let flows = (0..2).map(|s| Flow { priority: s, transport: 0, ..flow(s as i64, 0, 1, 100_000_000, Time::ZERO) }).collect();
+    let flows = (0..2)
+        .map(|s| Flow {
+            priority: s,
+            transport: 0,
+            ..flow(s as i64, 0, 1, 100_000_000, Time::ZERO)
+        })
+        .collect();
     let mut plan = plan(star(2), flows);
-    plan.transports = vec![TransportConfig::Datagram(Datagram { rate: None, payload: 1460, ecn_capable: false })];
+    plan.transports =
+        vec![TransportConfig::Datagram(Datagram { rate: None, payload: 1460, ecn_capable: false })];
     plan.hosts[0].scheduling = classes(&[Service::Weight(1), Service::Weight(4)]);
     plan.run.until = Some(Time::from_ns(4_000_000));
     plan.record.ports = Some(PortSeries { interval: Span::from_ms(2), nodes: vec![0] });
     let sent = sent(&execute(&plan));
-    assert!(sent[0].abs_diff(5_000_000) <= 6_000 && sent[1].abs_diff(20_000_000) <= 6_000, "{sent:?}");
+    assert!(
+        sent[0].abs_diff(5_000_000) <= 6_000 && sent[1].abs_diff(20_000_000) <= 6_000,
+        "{sent:?}"
+    );
 }
 
 fn rows(output: &Output, queue: i32) -> impl Iterator<Item = &PortRecord> {
@@ -111,20 +163,31 @@ fn rows(output: &Output, queue: i32) -> impl Iterator<Item = &PortRecord> {
 /// higher one. Each queue settles at the length set by its own rule.
 #[test]
 fn marking_per_queue() {
-    let flows = (0..9).map(|s| Flow { priority: s % 3, ..flow(s as i64, s as u32 + 1, 0, 100_000_000, Time::ZERO) }).collect();
+    let flows = (0..9)
+        .map(|s| Flow {
+            priority: s % 3,
+            ..flow(s as i64, s as u32 + 1, 0, 100_000_000, Time::ZERO)
+        })
+        .collect();
     let mut plan = plan(star(10), flows);
     plan.transports = vec![TransportConfig::Tcp(dctcp())];
     plan.switches[0].scheduling = classes(&[Service::Weight(1); 3]);
     plan.switches[0].buffer = Buffer::Unlimited;
     let own = |limit, marking| QueueConfig { buffer: Buffer::Unlimited, limit, marking };
-    plan.switches[0].own =
-        vec![own(Some(Limit::Bytes(300_000)), None), own(None, Some(step(Limit::Bytes(50_000)))), own(None, Some(step(Limit::Bytes(150_000))))];
+    plan.switches[0].own = vec![
+        own(Some(Limit::Bytes(300_000)), None),
+        own(None, Some(step(Limit::Bytes(50_000)))),
+        own(None, Some(step(Limit::Bytes(150_000)))),
+    ];
     plan.run.until = Some(Time::from_ns(8_000_000));
     plan.record.ports = Some(PortSeries { interval: Span::from_us(500), nodes: vec![10] });
     let output = execute(&plan);
     let late = |queue: i32| rows(&output, queue).filter(|r| r.time > Time::from_ns(4_000_000));
     let most = |queue: i32| late(queue).map(|r| r.queue_bytes_max).max().unwrap();
-    let (marks, drops) = (|queue| rows(&output, queue).map(|r| r.ecn_marks).sum::<u64>(), |queue| rows(&output, queue).map(|r| r.drops).sum::<u64>());
+    let (marks, drops) = (
+        |queue| rows(&output, queue).map(|r| r.ecn_marks).sum::<u64>(),
+        |queue| rows(&output, queue).map(|r| r.drops).sum::<u64>(),
+    );
     assert_eq!((marks(0), drops(1), drops(2)), (0, 0, 0));
     assert!(drops(0) > 0 && marks(1) > 0 && marks(2) > 0);
     // A queue without marks fills up to its limit. With marks, it has the threshold plus the
@@ -146,7 +209,11 @@ fn wred_per_queue() {
     let most = |queue| rows(&output, queue).map(|r| r.queue_bytes_max).max().unwrap();
     // A frame that finds more than the step is dropped, so the maximum is one frame above the step.
     assert_eq!((most(0), most(1)), (40_500, 99_000));
-    assert!(output.counters.drops_red > 0 && output.counters.drops_buffer > 0 && output.counters.ecn_marks == 0);
+    assert!(
+        output.counters.drops_red > 0
+            && output.counters.drops_buffer > 0
+            && output.counters.ecn_marks == 0
+    );
     let drops = |queue| rows(&output, queue).map(|r| r.drops).sum::<u64>();
     assert_eq!((drops(0), drops(1)), (output.counters.drops_red, output.counters.drops_buffer));
 }
@@ -155,18 +222,26 @@ fn wred_per_queue() {
 /// port.
 #[test]
 fn series_of_queues() {
-    let mut plan = overload(classes(&[Service::Weight(2), Service::Weight(1), Service::Weight(1)]), &[1460, 700, 300]);
+    let mut plan = overload(
+        classes(&[Service::Weight(2), Service::Weight(1), Service::Weight(1)]),
+        &[1460, 700, 300],
+    );
     plan.record.ports = Some(PortSeries { interval: Span::from_us(50), nodes: vec![4] });
     let output = execute(&plan);
     let frame = 1_500.0 * 8.0 / 100e9;
     for whole in rows(&output, -1) {
-        let queues: Vec<_> = (0..3).map(|queue| rows(&output, queue).find(|r| r.time == whole.time).unwrap()).collect();
+        let queues: Vec<_> = (0..3)
+            .map(|queue| rows(&output, queue).find(|r| r.time == whole.time).unwrap())
+            .collect();
         let sum = |of: fn(&PortRecord) -> u64| queues.iter().map(|r| of(r)).sum::<u64>();
         assert_eq!(whole.queue_bytes, sum(|r| r.queue_bytes));
         assert_eq!(whole.tx_bytes, sum(|r| r.tx_bytes));
         assert_eq!(whole.drops, sum(|r| r.drops));
         assert_eq!(whole.latency_max, queues.iter().map(|r| r.latency_max).max().unwrap());
-        assert!(whole.queue_bytes_max <= sum(|r| r.queue_bytes_max) && queues.iter().all(|r| r.queue_bytes_max <= whole.queue_bytes_max));
+        assert!(
+            whole.queue_bytes_max <= sum(|r| r.queue_bytes_max)
+                && queues.iter().all(|r| r.queue_bytes_max <= whole.queue_bytes_max)
+        );
     }
     // A frame at the end of a full queue of 100 kB waits for the time that the queue's share of the
     // link needs for it: half, or a quarter.
@@ -175,7 +250,10 @@ fn series_of_queues() {
         let expected = 100_000.0 * 8.0 / (share * 100e9);
         let waited = last.latency_max as f64 * 1e-12;
         // The tolerance is a round of turns (6 kB) in both directions.
-        assert!((waited - expected).abs() <= 5.0 * frame, "queue {queue}: {waited} s, expected {expected}");
+        assert!(
+            (waited - expected).abs() <= 5.0 * frame,
+            "queue {queue}: {waited} s, expected {expected}"
+        );
     }
 }
 
@@ -184,7 +262,8 @@ fn series_of_queues() {
 #[test]
 fn dctcp_without_willing_ends_is_reno() {
     let with = |config: TcpConfig, unwilling: &[usize]| {
-        let flows = (0..8).map(|s| flow(s as i64, s as u32 + 1, 0, 3_000_000, Time::ZERO)).collect();
+        let flows =
+            (0..8).map(|s| flow(s as i64, s as u32 + 1, 0, 3_000_000, Time::ZERO)).collect();
         let mut plan = plan(star(9), flows);
         plan.transports = vec![TransportConfig::Tcp(config)];
         plan.hosts.push(HostConfig { ecn: false, ..host() });
@@ -202,7 +281,12 @@ fn dctcp_without_willing_ends_is_reno() {
         let reno = with(shake(tcp()), &[]);
         for unwilling in [&[0][..], &senders] {
             let refused = with(shake(dctcp()), unwilling);
-            assert!(refused.0 == 0 && refused.1 > 0, "the data are not ECN-capable: {} marks, {} drops", refused.0, refused.1);
+            assert!(
+                refused.0 == 0 && refused.1 > 0,
+                "the data are not ECN-capable: {} marks, {} drops",
+                refused.0,
+                refused.1
+            );
             assert_eq!(refused, reno);
         }
         assert!(with(shake(dctcp()), &[]).0 > 0);
@@ -230,11 +314,17 @@ fn hosts_without_ecn_are_never_marked() {
         execute(&plan).counters.ecn_marks
     };
     for handshake in [false, true] {
-        let several = TransportConfig::Mptcp(MptcpConfig { tcp: TcpConfig { handshake, ..dctcp() }, ..mptcp() });
+        let several = TransportConfig::Mptcp(MptcpConfig {
+            tcp: TcpConfig { handshake, ..dctcp() },
+            ..mptcp()
+        });
         let marked = [None, Some(0), Some(1)].map(|unwilling| marks(several.clone(), unwilling));
         assert!(marked[0] > 0 && marked[1..] == [0, 0], "{marked:?}");
     }
-    let ns2 = TransportConfig::Pfabric(ns2_tcp(CongestionControl::Dctcp(DctcpConfig { gain: 0.0625, initial_alpha: 1.0 })));
+    let ns2 = TransportConfig::Pfabric(ns2_tcp(CongestionControl::Dctcp(DctcpConfig {
+        gain: 0.0625,
+        initial_alpha: 1.0,
+    })));
     let marked = [None, Some(0), Some(1)].map(|unwilling| marks(ns2.clone(), unwilling));
     assert!(marked[0] > 0 && marked[1..] == [0, 0], "{marked:?}");
 }
@@ -247,7 +337,8 @@ fn acknowledgements_first() {
         // flow starts.
         let datagrams = |id, src| Flow { transport: 1, ..flow(id, src, 1, 10_000_000, Time::ZERO) };
         let start = Time::from_ns(100_000);
-        let mut plan = plan(star(3), vec![datagrams(1, 0), datagrams(2, 2), flow(0, 1, 0, 100_000, start)]);
+        let mut plan =
+            plan(star(3), vec![datagrams(1, 0), datagrams(2, 2), flow(0, 1, 0, 100_000, start)]);
         plan.transports = vec![
             TransportConfig::Tcp(TcpConfig { ack_priority, ..tcp() }),
             TransportConfig::Datagram(Datagram { rate: None, payload: 1460, ecn_capable: false }),
@@ -260,5 +351,8 @@ fn acknowledgements_first() {
     // Three windows (10, 20 and 39 segments) take 4 us each, plus 120 ns per segment. An
     // acknowledgement waits for at most one frame in the host and the switch, or for a queue of 225
     // kB, 18 us.
-    assert!(first < 30_000_000 && behind > 54_000_000, "{behind} ps behind the data, {first} ps first");
+    assert!(
+        first < 30_000_000 && behind > 54_000_000,
+        "{behind} ps behind the data, {first} ps first"
+    );
 }

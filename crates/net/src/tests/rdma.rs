@@ -14,7 +14,12 @@ fn transport(config: RdmaConfig) -> Vec<TransportConfig> {
 }
 
 fn marking() -> Option<Marking> {
-    Some(Marking { kmax: Limit::Bytes(80_000), pmax: Probability::new(0.2).unwrap(), at: MarkAt::Dequeue, ..step(Limit::Bytes(20_000)) })
+    Some(Marking {
+        kmax: Limit::Bytes(80_000),
+        pmax: Probability::new(0.2).unwrap(),
+        at: MarkAt::Dequeue,
+        ..step(Limit::Bytes(20_000))
+    })
 }
 
 fn flow_control() -> Pfc {
@@ -31,7 +36,10 @@ fn busy(config: RdmaConfig) -> Plan {
     let topology = leaf_spine(3, 2, 4);
     let hosts = topology.hosts;
     let mut flows = traffic(hosts, 200, 100, 100_000, 3);
-    flows.extend((0..hosts - 1).map(|src| flow(0, src, hosts - 1, 300_000, Time::from_ns(1_000 * (src as u64 % 4)))));
+    flows.extend(
+        (0..hosts - 1)
+            .map(|src| flow(0, src, hosts - 1, 300_000, Time::from_ns(1_000 * (src as u64 % 4)))),
+    );
     flows.sort_by_key(|f| if let Start::At(t) = f.start { t } else { unreachable!() });
     flows.iter_mut().enumerate().for_each(|(id, f)| f.id = id as i64);
     let mut p = plan(topology, flows);
@@ -48,7 +56,13 @@ fn reports(name: &str, output: &Output) {
     let c = output.counters;
     eprintln!(
         "{name}: {} hops, {} pauses, {} drops, {} marks, {} retransmits, {} timeouts, end {}",
-        c.packet_hops, c.pause_frames, c.dropped_packets, c.ecn_marks, c.retransmits, c.timeouts, output.end
+        c.packet_hops,
+        c.pause_frames,
+        c.dropped_packets,
+        c.ecn_marks,
+        c.retransmits,
+        c.timeouts,
+        output.end
     );
 }
 
@@ -57,7 +71,8 @@ pub(super) fn adds_up(output: &Output) {
     for record in &output.flows {
         let (Some(start), Some(finish)) = (record.start, record.finish) else { continue };
         let s = record.split;
-        let waits = s.recovery + s.reordering + s.paused + s.queueing + s.pacing + s.window + s.application;
+        let waits =
+            s.recovery + s.reordering + s.paused + s.queueing + s.pacing + s.window + s.application;
         assert_eq!(waits + record.ideal.0, finish.since(start).0);
     }
 }
@@ -81,7 +96,8 @@ fn engines_agree() {
     };
     let small = |p: &mut Plan| {
         no_pfc(p);
-        p.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(30_000), drop_when: Compare::Above };
+        p.switches[0].buffer =
+            Buffer::Static { per_queue: Limit::Bytes(30_000), drop_when: Compare::Above };
     };
     let bypass = |p: &mut Plan| {
         strict(p);
@@ -106,7 +122,11 @@ fn engines_agree() {
         small(p);
         p.hosts[0].timing = timing();
     });
-    add("lossless, acknowledgements first", RdmaConfig { ack_priority: Some(7), ..rdma() }, &bypass);
+    add(
+        "lossless, acknowledgements first",
+        RdmaConfig { ack_priority: Some(7), ..rdma() },
+        &bypass,
+    );
     add("lossless, whole nanoseconds", RdmaConfig { ack_priority: Some(7), ..rdma() }, &|p| {
         bypass(p);
         p.run.compat = Some(Compat::ConweaveNs3);
@@ -117,13 +137,25 @@ fn engines_agree() {
         strict(p);
     });
     add("lossless, the paper's parameters, notifications alone", paper(), &|_| {});
-    add("lossless, fixed window, all records", RdmaConfig { window: RdmaWindow::Fixed(None), ..rdma() }, &|p| {
-        p.record.ports = Some(PortSeries { interval: Span::from_us(7), nodes: (0..p.topology.nodes.len() as u32).collect() });
-        p.record.paths = true;
-        p.record.captures = vec![Capture { link: 0, reverse: true }, Capture { link: 0, reverse: false }];
-        p.run.until = Some(Time::from_ns(177_777));
-    });
-    add("lossless, scaled window", RdmaConfig { window: RdmaWindow::Scaled(Some(40_000)), ..rdma() }, &|_| {});
+    add(
+        "lossless, fixed window, all records",
+        RdmaConfig { window: RdmaWindow::Fixed(None), ..rdma() },
+        &|p| {
+            p.record.ports = Some(PortSeries {
+                interval: Span::from_us(7),
+                nodes: (0..p.topology.nodes.len() as u32).collect(),
+            });
+            p.record.paths = true;
+            p.record.captures =
+                vec![Capture { link: 0, reverse: true }, Capture { link: 0, reverse: false }];
+            p.run.until = Some(Time::from_ns(177_777));
+        },
+    );
+    add(
+        "lossless, scaled window",
+        RdmaConfig { window: RdmaWindow::Scaled(Some(40_000)), ..rdma() },
+        &|_| {},
+    );
     add("go-back-n without flow control", rdma(), &no_pfc);
     add("go-back-n over plain ports", rdma(), &|p| {
         small(p);
@@ -136,11 +168,19 @@ fn engines_agree() {
     });
     add("irn", irn(), &no_pfc);
     let reps = |freeze| Entropy::Reps(Reps { cache: 8, freeze, explore: 16 });
-    add("irn, recycled entropies, paths", RdmaConfig { cnp_out_of_order: false, entropy: reps(None), ..irn() }, &|p| {
-        no_pfc(p);
-        p.record.paths = true;
-    });
-    add("go-back-n, recycled entropies that freeze", RdmaConfig { entropy: reps(Some(Span::from_us(50))), ..rdma() }, &small);
+    add(
+        "irn, recycled entropies, paths",
+        RdmaConfig { cnp_out_of_order: false, entropy: reps(None), ..irn() },
+        &|p| {
+            no_pfc(p);
+            p.record.paths = true;
+        },
+    );
+    add(
+        "go-back-n, recycled entropies that freeze",
+        RdmaConfig { entropy: reps(Some(Span::from_us(50))), ..rdma() },
+        &small,
+    );
     add("irn over plain ports", irn(), &|p| {
         small(p);
         p.switches[0].marking = None;
@@ -148,32 +188,49 @@ fn engines_agree() {
     });
     let RdmaRecovery::Irn(of_irn) = irn().recovery else { unreachable!() };
     let recovery = |irn: Irn| RdmaConfig { recovery: RdmaRecovery::Irn(irn), ..rdma() };
-    add("irn as in ns-3, whole nanoseconds, spray, loss", recovery(Irn { ns3: true, bdp: Some(104_000), ..of_irn.clone() }), &|p| {
-        small(p);
-        p.switches[0].balance = Balance::Spray(SprayConfig {});
-        p.run.compat = Some(Compat::ConweaveNs3);
-        p.topology.links.iter_mut().for_each(|l| l.loss = Probability::new(0.01).unwrap());
-    });
+    add(
+        "irn as in ns-3, whole nanoseconds, spray, loss",
+        recovery(Irn { ns3: true, bdp: Some(104_000), ..of_irn.clone() }),
+        &|p| {
+            small(p);
+            p.switches[0].balance = Balance::Spray(SprayConfig {});
+            p.run.compat = Some(Compat::ConweaveNs3);
+            p.topology.links.iter_mut().for_each(|l| l.loss = Probability::new(0.01).unwrap());
+        },
+    );
     add("irn with flow control", recovery(Irn { timeouts: false, ..of_irn }), &|_| {});
     add("timely", RdmaConfig { control: RateControl::Timely(timely()), ..rdma() }, &|_| {});
     add("swift, irn", RdmaConfig { control: RateControl::Swift(swift()), ..irn() }, &no_pfc);
-    add("swift, go-back-n over plain ports", RdmaConfig { control: RateControl::Swift(swift()), ..rdma() }, &|p| {
-        small(p);
-        p.switches[0].marking = None;
-        p.switches[0].queue_length = QueueLength::ThroughTransmission;
-    });
+    add(
+        "swift, go-back-n over plain ports",
+        RdmaConfig { control: RateControl::Swift(swift()), ..rdma() },
+        &|p| {
+            small(p);
+            p.switches[0].marking = None;
+            p.switches[0].queue_length = QueueLength::ThroughTransmission;
+        },
+    );
     add("hpcc", RdmaConfig { control: RateControl::Hpcc(hpcc()), ..rdma() }, &|_| {});
-    add("hpcc, irn, plain ports", RdmaConfig { control: RateControl::Hpcc(hpcc()), ..irn() }, &|p| {
-        small(p);
-        p.switches[0].marking = None;
-        p.switches[0].queue_length = QueueLength::ThroughTransmission;
-    });
+    add(
+        "hpcc, irn, plain ports",
+        RdmaConfig { control: RateControl::Hpcc(hpcc()), ..irn() },
+        &|p| {
+            small(p);
+            p.switches[0].marking = None;
+            p.switches[0].queue_length = QueueLength::ThroughTransmission;
+        },
+    );
     add("mixed rates and delays, cut-through", rdma(), &|p| {
         small(p);
         p.switches[0].queue_length = QueueLength::ThroughTransmission;
         p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
         for (i, link) in p.topology.links.iter_mut().enumerate() {
-            link.rate = [Rate::from_gbps(100), Rate::from_gbps(25), Rate::from_gbps(40), Rate(33_333_333_333)][i % 4];
+            link.rate = [
+                Rate::from_gbps(100),
+                Rate::from_gbps(25),
+                Rate::from_gbps(40),
+                Rate(33_333_333_333),
+            ][i % 4];
             link.delay = Span::from_ns([25, 300, 1_000, 5_000][i % 4]);
         }
     });
@@ -182,13 +239,22 @@ fn engines_agree() {
         for (i, link) in p.topology.links.iter_mut().enumerate() {
             link.loss = Probability::new(0.02).unwrap();
             if i == 14 {
-                link.down = vec![Down { from: Time::from_ns(50_000), to: Some(Time::from_ns(150_000)), detect: Span::from_us(10), converge: Span::ZERO }];
+                link.down = vec![Down {
+                    from: Time::from_ns(50_000),
+                    to: Some(Time::from_ns(150_000)),
+                    detect: Span::from_us(10),
+                    converge: Span::ZERO,
+                }];
             }
         }
     });
     add("beside TCP and datagrams", rdma(), &|p| {
         p.transports.push(TransportConfig::Tcp(tcp()));
-        p.transports.push(TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(10)), payload: 1460, ecn_capable: true }));
+        p.transports.push(TransportConfig::Datagram(Datagram {
+            rate: Some(Rate::from_gbps(10)),
+            payload: 1460,
+            ecn_capable: true,
+        }));
         p.flows.iter_mut().for_each(|f| f.transport = (f.id % 5).min(2) as u16);
     });
     let (mut paused, mut drops, mut marks, mut repeats) = (0, 0, 0, 0);
@@ -201,7 +267,10 @@ fn engines_agree() {
         marks += (output.counters.ecn_marks > 10) as u32;
         repeats += (output.counters.retransmits > 10) as u32;
     }
-    assert!(paused >= 7 && drops >= 7 && marks >= 12 && repeats >= 7, "{paused} with pauses, {drops} with drops, {marks} with marks, {repeats} with repeats");
+    assert!(
+        paused >= 7 && drops >= 7 && marks >= 12 && repeats >= 7,
+        "{paused} with pauses, {drops} with drops, {marks} with marks, {repeats} with repeats"
+    );
 }
 
 fn finish(p: &Plan, flow: usize) -> u64 {
@@ -214,14 +283,19 @@ fn finish(p: &Plan, flow: usize) -> u64 {
 /// both.
 #[test]
 fn queue_pairs_take_turns() {
-    let mut p = plan(star(3), vec![flow(0, 0, 1, 146_000, Time::ZERO), flow(1, 0, 2, 146_000, Time::ZERO)]);
+    let mut p =
+        plan(star(3), vec![flow(0, 0, 1, 146_000, Time::ZERO), flow(1, 0, 2, 146_000, Time::ZERO)]);
     p.transports = transport(rdma());
     // A frame takes 120 ns and an acknowledgement 3.2 ns, over two links of 1 us in each direction.
     let alone = 100 * 120_000 + 120_000 + 2 * 3_200 + 4_000_000;
     // The last frame of the first flow is the 199th of 200.
     assert_eq!((finish(&p, 0), finish(&p, 1)), (alone + 99 * 120_000, alone + 100 * 120_000));
     let output = run(&p, &Progress::default()).unwrap();
-    assert_eq!(output.flows[0].split.queueing, 99 * 120_000, "waiting for the other's frames is queueing in the NIC");
+    assert_eq!(
+        output.flows[0].split.queueing,
+        99 * 120_000,
+        "waiting for the other's frames is queueing in the NIC"
+    );
 }
 
 /// A window of w bytes sends w per round trip.
@@ -240,7 +314,12 @@ fn lossy(config: RdmaConfig, seq: u64) -> Plan {
     let mut p = plan(star(2), vec![flow(0, 0, 1, 50 * 1460, Time::ZERO)]);
     p.transports = transport(config);
     let from = Time(seq * 120_000 + 1_000);
-    p.topology.links[0].down = vec![Down { from: Time(from.0 + 900_000), to: Some(Time(from.0 + 901_000)), detect: Span::from_ms(1), converge: Span::ZERO }];
+    p.topology.links[0].down = vec![Down {
+        from: Time(from.0 + 900_000),
+        to: Some(Time(from.0 + 901_000)),
+        detect: Span::from_ms(1),
+        converge: Span::ZERO,
+    }];
     p
 }
 
@@ -278,14 +357,21 @@ fn a_lost_tail_waits_for_the_timer() {
         let record = &output.flows[0];
         // The frame before the last one was on the wire, too.
         assert_eq!((record.timeouts, record.packets_retransmitted), (1, 2), "{record:?}");
-        assert!(record.split.recovery >= rto.0 && record.finish.unwrap().0 > rto.0, "{:?}", record.split);
+        assert!(
+            record.split.recovery >= rto.0 && record.finish.unwrap().0 > rto.0,
+            "{:?}",
+            record.split
+        );
     }
 }
 
 /// Notifications in separate frames are sent at most once per interval.
 #[test]
 fn notifications_are_spaced() {
-    let mut p = plan(star(5), (1..5).map(|src| flow(src as i64 - 1, src, 0, 2_000_000, Time::ZERO)).collect());
+    let mut p = plan(
+        star(5),
+        (1..5).map(|src| flow(src as i64 - 1, src, 0, 2_000_000, Time::ZERO)).collect(),
+    );
     p.switches[0].buffer = Buffer::Unlimited;
     p.switches[0].marking = Some(step(Limit::Bytes(10_000)));
     let run_with = |cnp| {
@@ -299,12 +385,20 @@ fn notifications_are_spaced() {
     // Four flows send 8 MB at 100 Gbps (657 us with headers), and each is marked almost all the
     // time.
     assert!((4 * 12..=4 * 14).contains(&more), "{more} notifications");
-    assert!(alone.counters.cnps == more && in_acks.counters.cnps > 10 * more, "{} {}", alone.counters.cnps, in_acks.counters.cnps);
+    assert!(
+        alone.counters.cnps == more && in_acks.counters.cnps > 10 * more,
+        "{} {}",
+        alone.counters.cnps,
+        in_acks.counters.cnps
+    );
     // The receiver's NIC holds notifications back. Those that are due when a flow ends are not
     // sent.
     let late = run_with(Cnp::Packet { interval: Span::from_us(50), delay: Span::from_us(55) });
     let (sent, marks) = (late.counters.cnps, late.counters.ecn_marks);
-    assert!((more - 8..=more).contains(&sent) && marks == alone.counters.ecn_marks, "{sent} of {more} notifications, {marks} marks");
+    assert!(
+        (more - 8..=more).contains(&sent) && marks == alone.counters.ecn_marks,
+        "{sent} of {more} notifications, {marks} marks"
+    );
 }
 
 /// `compat` names only the mechanisms that it changes, and each has a unique name.
@@ -354,22 +448,37 @@ fn whole_nanoseconds() {
 fn recycled_entropies_leave_a_slow_path() {
     let share = |entropy, balance| {
         let mut topology = leaf_spine(2, 2, 4);
-        let id = |name: &str| topology.nodes.iter().position(|node| node.name == name).unwrap() as NodeId;
+        let id = |name: &str| {
+            topology.nodes.iter().position(|node| node.name == name).unwrap() as NodeId
+        };
         let (leaf, slow) = (id("leaf1"), id("spine1"));
-        topology.links.iter_mut().find(|link| (link.a, link.b) == (leaf, slow)).unwrap().rate = Rate::from_gbps(25);
-        let mut p = plan(topology, (0..4).map(|h| flow(h, h as u32, 4 + h as u32, 2_000_000, Time::ZERO)).collect());
+        topology.links.iter_mut().find(|link| (link.a, link.b) == (leaf, slow)).unwrap().rate =
+            Rate::from_gbps(25);
+        let mut p = plan(
+            topology,
+            (0..4).map(|h| flow(h, h as u32, 4 + h as u32, 2_000_000, Time::ZERO)).collect(),
+        );
         p.switches[0].buffer = Buffer::Unlimited;
         p.switches[0].balance = balance;
         p.switches[0].marking = Some(step(Limit::Bytes(20_000)));
-        p.transports = vec![TransportConfig::Rdma(RdmaConfig { cnp_out_of_order: false, entropy, ..irn() })];
+        p.transports =
+            vec![TransportConfig::Rdma(RdmaConfig { cnp_out_of_order: false, entropy, ..irn() })];
         p.record.paths = true;
         let output = same_everywhere("entropies", &p);
         assert!(output.flows.iter().all(|flow| flow.finish.is_some()));
-        let frames = |over: bool| output.paths.iter().filter(|path| path.nodes.contains(&slow) == over).map(|path| path.frames).sum::<u64>() as f64;
+        let frames = |over: bool| {
+            output
+                .paths
+                .iter()
+                .filter(|path| path.nodes.contains(&slow) == over)
+                .map(|path| path.frames)
+                .sum::<u64>() as f64
+        };
         frames(true) / (frames(true) + frames(false))
     };
     let sprayed = share(Entropy::Flow, Balance::Spray(SprayConfig {}));
-    let recycled = share(Entropy::Reps(Reps { cache: 8, freeze: None, explore: 16 }), Balance::default());
+    let recycled =
+        share(Entropy::Reps(Reps { cache: 8, freeze: None, explore: 16 }), Balance::default());
     eprintln!("{sprayed:.3} over the slow path sprayed, {recycled:.3} recycled");
     assert!((0.48..0.52).contains(&sprayed), "{sprayed}");
     // A share in proportion to the links would be a fifth.

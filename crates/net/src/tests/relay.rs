@@ -9,7 +9,8 @@ use afflux_units::{Span, Time};
 fn over(transport: TransportConfig) -> Plan {
     let mut plan = plan(bcube(4, 2), traffic(16, 60, 40, 300_000, 5));
     plan.transports = vec![transport];
-    plan.switches[0].buffer = Buffer::Static { per_queue: Limit::Bytes(30_000), drop_when: Compare::Above };
+    plan.switches[0].buffer =
+        Buffer::Static { per_queue: Limit::Bytes(30_000), drop_when: Compare::Above };
     plan.record.paths = true;
     plan
 }
@@ -20,17 +21,32 @@ fn mesh() -> TransportConfig {
 
 #[test]
 fn both_engines_agree() {
-    for (name, transport) in [("tcp", TransportConfig::Tcp(tcp())), ("linux", TransportConfig::Tcp(linux())), ("mesh", mesh())] {
+    for (name, transport) in [
+        ("tcp", TransportConfig::Tcp(tcp())),
+        ("linux", TransportConfig::Tcp(linux())),
+        ("mesh", mesh()),
+    ] {
         let output = same_everywhere(name, &over(transport.clone()));
-        assert!(output.counters.dropped_packets > 0 && output.flows.iter().all(|f| f.finish.is_some()));
+        assert!(
+            output.counters.dropped_packets > 0 && output.flows.iter().all(|f| f.finish.is_some())
+        );
         assert!(output.paths.iter().any(|path| path.nodes.len() == 5), "some host forwards");
         assert!(output.paths.iter().all(|path| path.nodes.len() == 3 || path.nodes.len() == 5));
         let mut recorded = over(transport);
         let all: Vec<u32> = (0..recorded.topology.nodes.len() as u32).collect();
-        (recorded.record.gaps, recorded.record.waits, recorded.record.round_trips) = (all.clone(), all, true);
+        (recorded.record.gaps, recorded.record.waits, recorded.record.round_trips) =
+            (all.clone(), all, true);
         let watched = same_everywhere(name, &recorded);
-        assert_eq!(format!("{:?}", watched.flows), format!("{:?}", output.flows), "looking changes nothing");
-        assert!(!watched.gaps.is_empty() && !watched.waits.is_empty() && !watched.round_trips.is_empty());
+        assert_eq!(
+            format!("{:?}", watched.flows),
+            format!("{:?}", output.flows),
+            "looking changes nothing"
+        );
+        assert!(
+            !watched.gaps.is_empty()
+                && !watched.waits.is_empty()
+                && !watched.round_trips.is_empty()
+        );
     }
 }
 
@@ -38,11 +54,15 @@ fn both_engines_agree() {
 /// there is one subflow.
 #[test]
 fn subflows_correct_digits_in_different_orders() {
-    let mut plan = plan(bcube(4, 2), vec![flow(0, 0, 5, 3_000_000, Time(0)), flow(1, 2, 3, 3_000_000, Time(0))]);
+    let mut plan = plan(
+        bcube(4, 2),
+        vec![flow(0, 0, 5, 3_000_000, Time(0)), flow(1, 2, 3, 3_000_000, Time(0))],
+    );
     plan.transports = vec![mesh()];
     plan.record.paths = true;
     let output = same_everywhere("two orders", &plan);
-    let of = |flow: u32| output.paths.iter().filter(move |path| path.flow == flow).collect::<Vec<_>>();
+    let of =
+        |flow: u32| output.paths.iter().filter(move |path| path.flow == flow).collect::<Vec<_>>();
     let [one, two] = of(0)[..] else { panic!("{:?}", of(0)) };
     assert_eq!((one.nodes.len(), two.nodes.len()), (5, 5));
     assert!(one.nodes[1..4].iter().all(|node| !two.nodes[1..4].contains(node)));
@@ -55,16 +75,20 @@ fn a_failed_switch_is_avoided() {
     let mut plan = over(TransportConfig::Tcp(tcp()));
     let failed = plan.topology.hosts;
     for link in plan.topology.links.iter_mut().filter(|link| link.b == failed) {
-        link.down = vec![Down { from: Time::ZERO, to: None, detect: Span::ZERO, converge: Span::ZERO }];
+        link.down =
+            vec![Down { from: Time::ZERO, to: None, detect: Span::ZERO, converge: Span::ZERO }];
     }
     // Flows are listed in the order in which they start.
-    let Start::At(last) = plan.flows.last().expect("flows").start else { panic!("they start by time") };
+    let Start::At(last) = plan.flows.last().expect("flows").start else {
+        panic!("they start by time")
+    };
     plan.flows.push(flow(1_000, 0, 1, 100_000, last));
     let output = same_everywhere("failed switch", &plan);
     assert!(output.flows.iter().all(|f| f.finish.is_some()));
     assert!(output.paths.iter().all(|path| !path.nodes.contains(&failed)));
     // Both hosts had only that switch in common. Now digit 1 changes and changes back.
-    let detour = output.paths.iter().find(|path| path.flow as usize == plan.flows.len() - 1).unwrap();
+    let detour =
+        output.paths.iter().find(|path| path.flow as usize == plan.flows.len() - 1).unwrap();
     assert_eq!(detour.nodes.len(), 7, "{:?}", detour.nodes);
 }
 
@@ -75,7 +99,12 @@ fn path_counts() {
         if node == host {
             return 1;
         }
-        routes.next_hops(node, host).as_slice().iter().map(|&port| count(routes, ports, ports.of(node)[port as usize].peer, host)).sum()
+        routes
+            .next_hops(node, host)
+            .as_slice()
+            .iter()
+            .map(|&port| count(routes, ports, ports.of(node)[port as usize].peer, host))
+            .sum()
     }
     let topology = bcube(3, 3);
     let (routes, ports) = (Routes::build(&topology), Ports::new(&topology));

@@ -15,9 +15,17 @@ fn alone(transport: TransportConfig, bytes: u64) -> Vec<SenderRecord> {
     plan.transports = vec![transport];
     plan.switches[0].buffer = Buffer::Unlimited;
     plan.record.senders = Some(Span::from_ms(4));
-    let plain = run(&Plan { record: Record { senders: None, ..plan.record.clone() }, ..plan.clone() }, &Progress::default()).unwrap();
+    let plain = run(
+        &Plan { record: Record { senders: None, ..plan.record.clone() }, ..plan.clone() },
+        &Progress::default(),
+    )
+    .unwrap();
     let output = run(&plan, &Progress::default()).unwrap();
-    assert_eq!(format!("{:?}{:?}", plain.flows, plain.counters), format!("{:?}{:?}", output.flows, output.counters), "to look changes nothing");
+    assert_eq!(
+        format!("{:?}{:?}", plain.flows, plain.counters),
+        format!("{:?}{:?}", output.flows, output.counters),
+        "to look changes nothing"
+    );
     let end = output.flows[0].finish.unwrap();
     assert!(output.senders.iter().all(|record| record.flow == 0 && record.time <= end));
     output.senders
@@ -25,18 +33,31 @@ fn alone(transport: TransportConfig, bytes: u64) -> Vec<SenderRecord> {
 
 #[test]
 fn a_window_doubles_with_every_round_trip() {
-    let found = alone(TransportConfig::Tcp(TcpConfig { min_rto: Span::from_s(1), initial_rto: Span::from_s(1), ..tcp() }), 1_460 * 2_000);
+    let found = alone(
+        TransportConfig::Tcp(TcpConfig {
+            min_rto: Span::from_s(1),
+            initial_rto: Span::from_s(1),
+            ..tcp()
+        }),
+        1_460 * 2_000,
+    );
     let round_trip = Span::from_ms(8).0;
     // The first sample is at half a round trip. Then there is a sample in the middle of each round
     // trip.
     for (number, record) in found.iter().step_by(2).enumerate().take(6) {
         let window = 14_600 << number;
-        assert_eq!((record.time, record.window, record.flight), (Time::from_ns(4_000_000 + 8_000_000 * number as u64), window, window));
+        assert_eq!(
+            (record.time, record.window, record.flight),
+            (Time::from_ns(4_000_000 + 8_000_000 * number as u64), window, window)
+        );
         assert_eq!((record.threshold, record.rate), (SenderRecord::NONE, SenderRecord::NONE));
         if number == 0 {
             assert_eq!(record.smoothed, SenderRecord::NONE);
         } else {
-            assert!((round_trip..round_trip + round_trip / 50).contains(&record.smoothed), "{record:?}");
+            assert!(
+                (round_trip..round_trip + round_trip / 50).contains(&record.smoothed),
+                "{record:?}"
+            );
         }
     }
 }
@@ -47,7 +68,10 @@ fn a_queue_pair_has_a_rate_and_no_threshold() {
     let found = alone(TransportConfig::Rdma(RdmaConfig { control, ..rdma() }), 1 << 24);
     assert!(!found.is_empty());
     for record in found {
-        assert_eq!((record.rate, record.threshold, record.smoothed), (Rate::from_gbps(100).0, SenderRecord::NONE, SenderRecord::NONE));
+        assert_eq!(
+            (record.rate, record.threshold, record.smoothed),
+            (Rate::from_gbps(100).0, SenderRecord::NONE, SenderRecord::NONE)
+        );
     }
 }
 
@@ -66,7 +90,13 @@ fn subflows_and_idle_connections() {
     plan.transports = vec![TransportConfig::Tcp(tcp())];
     let output = run(&plan, &Progress::default()).unwrap();
     let first_over = output.flows[0].finish.unwrap();
-    let idle = output.senders.iter().filter(|record| record.time > first_over && record.time < Time::from_ns(5_000_000));
+    let idle = output
+        .senders
+        .iter()
+        .filter(|record| record.time > first_over && record.time < Time::from_ns(5_000_000));
     assert_eq!(idle.count(), 0);
-    assert!(output.senders.iter().all(|record| record.flow == 0), "a connection is named by its first flow");
+    assert!(
+        output.senders.iter().all(|record| record.flow == 0),
+        "a connection is named by its first flow"
+    );
 }

@@ -3,7 +3,9 @@
 use crate::idle::Idle;
 use crate::spec::*;
 use crate::testing::{linux, tcp};
-use crate::transport::tcp::{AckIn, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup};
+use crate::transport::tcp::{
+    AckIn, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup,
+};
 use afflux_units::{Bytes, Span};
 
 const MS: u64 = 1_000_000_000;
@@ -36,7 +38,9 @@ impl Bench {
     }
     /// Returns the segments sent now; retransmissions are negative.
     fn pump(&mut self, now: u64, cause: Cause) -> Vec<i64> {
-        std::iter::from_fn(|| self.sender.transmit(now, cause, &self.config)).map(|t| if t.retransmission { -(t.seq as i64) } else { t.seq as i64 }).collect()
+        std::iter::from_fn(|| self.sender.transmit(now, cause, &self.config))
+            .map(|t| if t.retransmission { -(t.seq as i64) } else { t.seq as i64 })
+            .collect()
     }
     fn ack(&mut self, now: u64, ack: AckIn) -> Vec<i64> {
         let cause = self.sender.on_ack(now, &ack, &self.config);
@@ -61,7 +65,13 @@ impl Bench {
         self.column(3)
     }
     fn column(&self, at: usize) -> u32 {
-        self.sender.snapshot().split_whitespace().nth(at).expect("a column").parse().expect("a number")
+        self.sender
+            .snapshot()
+            .split_whitespace()
+            .nth(at)
+            .expect("a column")
+            .parse()
+            .expect("a number")
     }
     fn state(&self) -> String {
         self.sender.snapshot().split_whitespace().nth(4).expect("a state").into()
@@ -78,8 +88,22 @@ fn open() -> TcpConfig {
 #[test]
 fn a_paced_window_is_seen_to_be_full() {
     let pacing = Some(Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 });
-    let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(20 * 1460), most: Bytes(20 * 1460), share: 256 });
-    let mut bench = Bench::new(100_000, TcpConfig { pacing, receive, ecn: EcnMode::Classic, min_rto: Span::from_s(1), initial_rto: Span::from_s(1), ..tcp() });
+    let receive = Receive::Buffer(ReceiveBuffer {
+        initial: Bytes(20 * 1460),
+        most: Bytes(20 * 1460),
+        share: 256,
+    });
+    let mut bench = Bench::new(
+        100_000,
+        TcpConfig {
+            pacing,
+            receive,
+            ecn: EcnMode::Classic,
+            min_rto: Span::from_s(1),
+            initial_rto: Span::from_s(1),
+            ..tcp()
+        },
+    );
     // One acknowledgement arrives per 500 us, with round trips of 10 ms. Segments are sent when the
     // pace allows.
     let mut arrivals: std::collections::VecDeque<(u64, u32)> = Default::default();
@@ -100,7 +124,16 @@ fn a_paced_window_is_seen_to_be_full() {
         if acks == 200 {
             stuck = bench.cwnd();
         }
-        let list = bench.ack(at, AckIn { cumulative: seq + 1, trigger: seq, edge: Some(edge), ece: acks == 20, ..AckIn::default() });
+        let list = bench.ack(
+            at,
+            AckIn {
+                cumulative: seq + 1,
+                trigger: seq,
+                edge: Some(edge),
+                ece: acks == 20,
+                ..AckIn::default()
+            },
+        );
         sent.extend(list.into_iter().map(|s| (at, s)));
         for (now, seq) in sent {
             let behind = arrivals.back().map_or(0, |&(at, _)| at + 500 * US);
@@ -115,11 +148,25 @@ fn a_paced_window_is_seen_to_be_full() {
 #[test]
 fn a_closed_window_is_asked_for_though_the_pace_waits() {
     let pacing = Some(Pacing { most: None, slow_start_percent: 10, avoidance_percent: 10 });
-    let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(11 * 1460), most: Bytes(11 * 1460), share: 256 });
+    let receive = Receive::Buffer(ReceiveBuffer {
+        initial: Bytes(11 * 1460),
+        most: Bytes(11 * 1460),
+        share: 256,
+    });
     let mut bench = Bench::new(100, TcpConfig { pacing, receive, ..tcp() });
     assert_eq!(bench.pump(0, Cause::Start).len(), 10);
-    assert_eq!(bench.ack(10 * MS, AckIn { cumulative: 10, trigger: 9, edge: Some(11), ..AckIn::default() }), [10]);
-    assert_eq!(bench.ack(11 * MS, AckIn { cumulative: 11, trigger: 10, edge: Some(11), ..AckIn::default() }), [0i64; 0]);
+    assert_eq!(
+        bench
+            .ack(10 * MS, AckIn { cumulative: 10, trigger: 9, edge: Some(11), ..AckIn::default() }),
+        [10]
+    );
+    assert_eq!(
+        bench.ack(
+            11 * MS,
+            AckIn { cumulative: 11, trigger: 10, edge: Some(11), ..AckIn::default() }
+        ),
+        [0i64; 0]
+    );
     let (at, sent) = bench.wake();
     assert!(at > 11 * MS && sent.is_empty());
 }
@@ -128,14 +175,24 @@ fn a_closed_window_is_asked_for_though_the_pace_waits() {
 /// wait for bursts.
 #[test]
 fn bursts_and_the_window() {
-    let mut bench = Bench::new(10_000, TcpConfig { burst: Burst::Segments(4), ecn: EcnMode::Classic, min_rto: Span::from_s(1), ..tcp() });
-    let mut under_way: std::collections::VecDeque<u32> = bench.pump(0, Cause::Start).iter().map(|&s| s as u32).collect();
+    let mut bench = Bench::new(
+        10_000,
+        TcpConfig {
+            burst: Burst::Segments(4),
+            ecn: EcnMode::Classic,
+            min_rto: Span::from_s(1),
+            ..tcp()
+        },
+    );
+    let mut under_way: std::collections::VecDeque<u32> =
+        bench.pump(0, Cause::Start).iter().map(|&s| s as u32).collect();
     let mut now = 10 * MS;
     let mut after_echo = 0;
     for i in 0..600 {
         let seq = under_way.pop_front().expect("something is under way");
         now += MS;
-        let sent = bench.ack(now, AckIn { cumulative: seq + 1, trigger: seq, ece: i == 8, ..AckIn::default() });
+        let sent = bench
+            .ack(now, AckIn { cumulative: seq + 1, trigger: seq, ece: i == 8, ..AckIn::default() });
         assert!(i < 100 || sent.len() <= 4, "{sent:?}");
         under_way.extend(sent.iter().map(|&s| s as u32));
         if i == 30 {
@@ -152,7 +209,10 @@ fn blocks_of_one_acknowledgement_are_not_out_of_order() {
     bench.pump(0, Cause::Start);
     bench.ack(10 * MS, AckIn { cumulative: 1, trigger: 0, ..AckIn::default() });
     // If reordering had been detected, a quarter of the round trip would have to pass first.
-    let sent = bench.ack(10 * MS + 1, AckIn { cumulative: 1, trigger: 8, blocks: &[(8, 9), (6, 7), (4, 5)], ..AckIn::default() });
+    let sent = bench.ack(
+        10 * MS + 1,
+        AckIn { cumulative: 1, trigger: 8, blocks: &[(8, 9), (6, 7), (4, 5)], ..AckIn::default() },
+    );
     assert_eq!(sent, [-1, -2]);
 }
 
@@ -178,7 +238,10 @@ fn a_probe_after_mild_reordering() {
     let mut bench = Bench::new(10, open());
     bench.pump(0, Cause::Start);
     bench.cumulative(10 * MS, 4);
-    bench.ack(10 * MS + US, AckIn { cumulative: 4, trigger: 5, blocks: &[(5, 6)], ..AckIn::default() });
+    bench.ack(
+        10 * MS + US,
+        AckIn { cumulative: 4, trigger: 5, blocks: &[(5, 6)], ..AckIn::default() },
+    );
     let reordering = bench.sender.wake();
     assert!(reordering < 13 * MS, "{reordering}");
     bench.cumulative(10 * MS + 2 * US, 6);
@@ -195,14 +258,23 @@ fn a_probe_after_mild_reordering() {
 fn later_segments_do_not_put_the_time_out_off() {
     let mut bench = Bench::new(1_000, TcpConfig { recovery: Recovery::Sack, ..open() });
     bench.pump(0, Cause::Start);
-    let mut sent = bench.ack(10 * MS, AckIn { cumulative: 0, trigger: 9, blocks: &[(1, 10)], ..AckIn::default() });
+    let mut sent = bench
+        .ack(10 * MS, AckIn { cumulative: 0, trigger: 9, blocks: &[(1, 10)], ..AckIn::default() });
     assert_eq!(sent[0], 0, "the first again");
     let deadline = bench.sender.wake();
     let mut highest = 10;
     for i in 1..100u64 {
         highest += sent.iter().filter(|&&s| s >= 10).count() as u32;
         let now = 20 * MS + i * US;
-        sent = bench.ack(now, AckIn { cumulative: 0, trigger: highest - 1, blocks: &[(1, highest)], ..AckIn::default() });
+        sent = bench.ack(
+            now,
+            AckIn {
+                cumulative: 0,
+                trigger: highest - 1,
+                blocks: &[(1, highest)],
+                ..AckIn::default()
+            },
+        );
     }
     assert_eq!(bench.sender.wake(), deadline);
 }
@@ -214,7 +286,10 @@ fn no_growth_in_disorder() {
     bench.pump(0, Cause::Start);
     bench.cumulative(10 * MS, 4);
     assert_eq!(bench.cwnd(), 14);
-    bench.ack(10 * MS + US, AckIn { cumulative: 4, trigger: 5, blocks: &[(5, 6)], ..AckIn::default() });
+    bench.ack(
+        10 * MS + US,
+        AckIn { cumulative: 4, trigger: 5, blocks: &[(5, 6)], ..AckIn::default() },
+    );
     assert_eq!(bench.cwnd(), 14);
     bench.cumulative(10 * MS + 2 * US, 6);
     assert_eq!(bench.cwnd(), 15);
@@ -224,7 +299,10 @@ fn no_growth_in_disorder() {
 /// alone do not reduce it.
 #[test]
 fn the_threshold_falls_with_every_loss_after_a_time_out() {
-    let mut bench = Bench::new(1_000, TcpConfig { tail_probe: false, undo: false, estimator: Estimator::Rfc6298, ..open() });
+    let mut bench = Bench::new(
+        1_000,
+        TcpConfig { tail_probe: false, undo: false, estimator: Estimator::Rfc6298, ..open() },
+    );
     bench.pump(0, Cause::Start);
     bench.cumulative(10 * MS, 5);
     assert_eq!(bench.wake().1, [-5]);
@@ -233,7 +311,10 @@ fn the_threshold_falls_with_every_loss_after_a_time_out() {
     assert_eq!(bench.ssthresh(), 7);
     let now = bench.sender.wake() - US;
     // The retransmission and a new segment that was sent once are acknowledged.
-    bench.ack(now, AckIn { cumulative: 6, trigger: 5, repeated: true, blocks: &[(7, 8)], ..AckIn::default() });
+    bench.ack(
+        now,
+        AckIn { cumulative: 6, trigger: 5, repeated: true, blocks: &[(7, 8)], ..AckIn::default() },
+    );
     assert_eq!(bench.state(), "Loss");
     bench.wake();
     assert_eq!(bench.ssthresh(), 2);
@@ -260,7 +341,8 @@ fn originals_are_not_measured_as_repetitions() {
 #[test]
 fn lost_syns_shrink_the_first_window() {
     for (lost, window) in [(0, 10), (1, 10), (2, 1)] {
-        let mut bench = Bench::new(100, TcpConfig { handshake: true, ecn: EcnMode::Classic, ..open() });
+        let mut bench =
+            Bench::new(100, TcpConfig { handshake: true, ecn: EcnMode::Classic, ..open() });
         bench.sender.syn_sent(0, &bench.config);
         for _ in 0..lost {
             let (now, _) = bench.wake();
@@ -279,7 +361,8 @@ fn lost_syns_shrink_the_first_window() {
 #[test]
 fn the_answer_decides_about_ecn() {
     for agrees in [false, true] {
-        let mut bench = Bench::new(100, TcpConfig { handshake: true, ecn: EcnMode::Classic, ..open() });
+        let mut bench =
+            Bench::new(100, TcpConfig { handshake: true, ecn: EcnMode::Classic, ..open() });
         bench.sender.syn_sent(0, &bench.config);
         let (now, _) = bench.wake();
         bench.sender.syn_sent(now, &bench.config);
@@ -293,7 +376,11 @@ fn the_answer_decides_about_ecn() {
 /// back-off.
 #[test]
 fn asking_for_the_window_is_no_back_off() {
-    let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(10 * 1460), most: Bytes(10 * 1460), share: 256 });
+    let receive = Receive::Buffer(ReceiveBuffer {
+        initial: Bytes(10 * 1460),
+        most: Bytes(10 * 1460),
+        share: 256,
+    });
     let mut bench = Bench::new(100, TcpConfig { receive, tail_probe: false, ..open() });
     bench.pump(0, Cause::Start);
     bench.ack(10 * MS, AckIn { cumulative: 10, trigger: 9, edge: Some(10), ..AckIn::default() });
@@ -302,11 +389,19 @@ fn asking_for_the_window_is_no_back_off() {
         let (now, sent) = bench.wake();
         assert!(sent.is_empty());
         // The reply says that the window is still closed.
-        bench.ack(now + 10 * MS, AckIn { cumulative: 10, trigger: 9, edge: Some(10), ..AckIn::default() });
+        bench.ack(
+            now + 10 * MS,
+            AckIn { cumulative: 10, trigger: 9, edge: Some(10), ..AckIn::default() },
+        );
         last = now + 10 * MS;
     }
     assert!(bench.sender.wake() > last + 300 * MS, "backed off");
-    assert_eq!(bench.ack(last, AckIn { cumulative: 10, trigger: 9, edge: Some(20), ..AckIn::default() }).len(), 10);
+    assert_eq!(
+        bench
+            .ack(last, AckIn { cumulative: 10, trigger: 9, edge: Some(20), ..AckIn::default() })
+            .len(),
+        10
+    );
     assert!(bench.sender.wake() < last + 50 * MS, "{}", bench.sender.wake() - last);
 }
 
@@ -315,7 +410,8 @@ fn asking_for_the_window_is_no_back_off() {
 fn a_pause_shrinks_the_window() {
     // The time-out is about 25 ms: 10 ms, plus four times a deviation that began with 5 ms.
     for (pause, window) in [(10, 64), (40, 32), (55, 16), (1_000, 10)] {
-        let mut bench = Bench::new(1_000, TcpConfig { max_window: Some(64), ecn: EcnMode::Classic, ..open() });
+        let mut bench =
+            Bench::new(1_000, TcpConfig { max_window: Some(64), ecn: EcnMode::Classic, ..open() });
         let (mut now, mut una) = (0, 0);
         let mut out = bench.pump(0, Cause::Start).len() as u32;
         for _ in 0..4 {
@@ -325,14 +421,29 @@ fn a_pause_shrinks_the_window() {
         }
         assert_eq!(bench.cwnd(), 64);
         // Everything arrives, and no data are written for a while.
-        bench.sender.on_ack(now + 10 * MS, &AckIn { cumulative: una + out, trigger: una, ..AckIn::default() }, &bench.config);
+        bench.sender.on_ack(
+            now + 10 * MS,
+            &AckIn { cumulative: una + out, trigger: una, ..AckIn::default() },
+            &bench.config,
+        );
         bench.sender.restart(now + pause * MS, &bench.config);
         assert_eq!(bench.cwnd(), window, "after {pause} ms");
     }
 }
 
 fn receiver(config: &TcpConfig, segments: u32) -> Receiver {
-    let setup = ReceiverSetup { flow: 0, transport: 0, node: 1, src: 0, hash: 0, priority: 0, segments, to: segments, ecn: config.ecn, now: 0 };
+    let setup = ReceiverSetup {
+        flow: 0,
+        transport: 0,
+        node: 1,
+        src: 0,
+        hash: 0,
+        priority: 0,
+        segments,
+        to: segments,
+        ecn: config.ecn,
+        now: 0,
+    };
     Receiver::new(setup, config)
 }
 
@@ -344,7 +455,12 @@ fn an_application_that_sleeps_before_the_first_acknowledgement() {
     let delayed_ack = Some(DelayedAck { segments: 2, timeout: Span::from_ms(40), quick: 0 });
     let config = TcpConfig { receive: Receive::Buffer(buffer), reader, delayed_ack, ..open() };
     let mut receiver = receiver(&config, 100);
-    assert!(receiver.on_data(Arrival { now: US, seq: 0, ..Arrival::default() }, &config).second.is_none());
+    assert!(
+        receiver
+            .on_data(Arrival { now: US, seq: 0, ..Arrival::default() }, &config)
+            .second
+            .is_none()
+    );
     for ms in 1..10 {
         assert!(receiver.on_wake(ms * MS, &config).is_none(), "{ms} ms");
     }
@@ -384,13 +500,19 @@ fn the_buffer_grows_ahead_of_slow_start() {
             now += 10 * MS;
             let mut edge = 0;
             for i in 0..window as u64 {
-                receiver.on_data(Arrival { now: now + i * US, seq: next, ..Arrival::default() }, &config);
+                receiver.on_data(
+                    Arrival { now: now + i * US, seq: next, ..Arrival::default() },
+                    &config,
+                );
                 next += 1;
                 edge = receiver.announce().expect("a buffer");
             }
             window = (2 * window).min(edge - next);
         }
         let most = (6 << 20) / 2 / 1460;
-        assert!((most - 1..=most).contains(&window), "{window} segments of {most}, handshake {handshake}");
+        assert!(
+            (most - 1..=most).contains(&window),
+            "{window} segments of {most}, handshake {handshake}"
+        );
     }
 }

@@ -14,7 +14,13 @@ use crate::transport::tcp::{AckIn, Cause, Sender, SenderSetup};
 use afflux_units::Span;
 
 fn config(recovery: Recovery) -> TcpConfig {
-    TcpConfig { recovery, initial_window: 4, min_rto: Span::from_us(50), initial_rto: Span::from_us(100), ..tcp() }
+    TcpConfig {
+        recovery,
+        initial_window: 4,
+        min_rto: Span::from_us(50),
+        initial_rto: Span::from_us(100),
+        ..tcp()
+    }
 }
 
 fn drop_tail(recovery: Recovery) -> Scenario {
@@ -137,9 +143,20 @@ fn dctcp_at_a_step() {
 /// near, they are less deep.
 #[test]
 fn d2tcp_at_a_step() {
-    let d2tcp = D2tcpConfig { gain: 0.0625, initial_alpha: 0.5, least: 0.5, most: 2.0, without_deadline: WithoutDeadline::Dctcp };
-    let config = TcpConfig { initial_window: 4, congestion: CongestionControl::D2tcp(d2tcp), ..dctcp() };
-    let with = |deadline| Scenario { mark_above: Some(4), deadline: Some(deadline), ..Scenario::new(config.clone(), 160) };
+    let d2tcp = D2tcpConfig {
+        gain: 0.0625,
+        initial_alpha: 0.5,
+        least: 0.5,
+        most: 2.0,
+        without_deadline: WithoutDeadline::Dctcp,
+    };
+    let config =
+        TcpConfig { initial_window: 4, congestion: CongestionControl::D2tcp(d2tcp), ..dctcp() };
+    let with = |deadline| Scenario {
+        mark_above: Some(4),
+        deadline: Some(deadline),
+        ..Scenario::new(config.clone(), 160)
+    };
     expect(
         with(1_000),
         "
@@ -230,7 +247,12 @@ fn classic_ecn_at_a_step() {
 /// wait if the next acknowledgement is far off.
 #[test]
 fn bursts_as_linux() {
-    let config = TcpConfig { initial_window: 9, max_window: Some(9), burst: Burst::Linux, ..config(Recovery::Sack) };
+    let config = TcpConfig {
+        initial_window: 9,
+        max_window: Some(9),
+        burst: Burst::Linux,
+        ..config(Recovery::Sack)
+    };
     assert_eq!((65_536 - 257) / u32::from(config.mss), 44);
     let setup = SenderSetup {
         flow: 0,
@@ -249,7 +271,9 @@ fn bursts_as_linux() {
         random: afflux_engine::random::Stream::new(1, 1, 1),
     };
     let mut sender = Sender::new(setup, 0, &config);
-    let sent = |sender: &mut Sender, now: u64, cause: Cause| std::iter::from_fn(|| sender.transmit(now, cause, &config)).count();
+    let sent = |sender: &mut Sender, now: u64, cause: Cause| {
+        std::iter::from_fn(|| sender.transmit(now, cause, &config)).count()
+    };
     assert_eq!(sent(&mut sender, 0, Cause::Start), 9);
     let mut after = |cumulative: u32, now: u64| {
         let ack = AckIn { cumulative, trigger: cumulative - 1, ..AckIn::default() };
@@ -257,7 +281,8 @@ fn bursts_as_linux() {
         sent(&mut sender, now, cause)
     };
     // An acknowledgement arrives each microsecond, at the pace of the bottleneck.
-    let bursts: Vec<usize> = (1..=35).map(|n| after(n, (10 + n as u64 + 2 * (n as u64 / 9)) * US)).collect();
+    let bursts: Vec<usize> =
+        (1..=35).map(|n| after(n, (10 + n as u64 + 2 * (n as u64 / 9)) * US)).collect();
     let threes = [0, 0, 3].repeat(11);
     assert_eq!(bursts[..33], threes[..]);
     // 42 segments have left, so two are left of the first buffer.
@@ -292,7 +317,12 @@ fn lost_tail() {
 /// look like another loss.
 #[test]
 fn needless_time_out_newreno() {
-    let config = TcpConfig { initial_window: 8, initial_rto: Span::from_us(10), min_rto: Span::from_us(10), ..config(Recovery::NewReno) };
+    let config = TcpConfig {
+        initial_window: 8,
+        initial_rto: Span::from_us(10),
+        min_rto: Span::from_us(10),
+        ..config(Recovery::NewReno)
+    };
     expect(
         Scenario::new(config, 30),
         "

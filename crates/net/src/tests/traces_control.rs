@@ -20,7 +20,14 @@ fn long_path(congestion: CongestionControl, segments: u32, until: u64) -> Scenar
         initial_rto: Span::from_s(1),
         ..linux()
     };
-    Scenario { unit: MS, delay: 50, memory: 100, show: Show::Rounds, until, ..Scenario::new(config, segments) }
+    Scenario {
+        unit: MS,
+        delay: 50,
+        memory: 100,
+        show: Show::Rounds,
+        until,
+        ..Scenario::new(config, segments)
+    }
 }
 
 fn cubic(hystart: HyStart) -> CongestionControl {
@@ -188,7 +195,15 @@ fn cubic_with_hystart_plus_plus() {
 #[test]
 fn htcp() {
     expect(
-        long_path(CongestionControl::Htcp(HtcpConfig { rtt_scaling: true, bandwidth_switch: true, tick: Span::from_ms(4) }), 100_000, 6_000),
+        long_path(
+            CongestionControl::Htcp(HtcpConfig {
+                rtt_scaling: true,
+                bandwidth_switch: true,
+                tick: Span::from_ms(4),
+            }),
+            100_000,
+            6_000,
+        ),
         "
   ms  una next cwnd ssth state
    0    0   10   10   - Open alpha 1.00 beta 0.50
@@ -247,7 +262,8 @@ fn htcp() {
 
 #[test]
 fn ledbatpp() {
-    let mut scenario = long_path(CongestionControl::Ledbatpp(crate::testing::ledbatpp()), 100_000, 3_500);
+    let mut scenario =
+        long_path(CongestionControl::Ledbatpp(crate::testing::ledbatpp()), 100_000, 3_500);
     scenario.config.initial_window = 2;
     expect(
         scenario,
@@ -289,7 +305,12 @@ fn ledbatpp() {
 
 #[test]
 fn bbr() {
-    let config = BbrConfig { flavour: Flavour::Linux, probe_rtt_interval: Span::from_s(2), probe_rtt_time: Span::from_ms(200), send_quantum: None };
+    let config = BbrConfig {
+        flavour: Flavour::Linux,
+        probe_rtt_interval: Span::from_s(2),
+        probe_rtt_time: Span::from_ms(200),
+        send_quantum: None,
+    };
     expect(
         long_path(CongestionControl::Bbr(config), 100_000, 5_000),
         "
@@ -344,7 +365,13 @@ fn bbr() {
 
 #[test]
 fn bbr3() {
-    let config = Bbr3Config { flavour: None, probe_rtt_interval: Span::from_s(5), probe_rtt_time: Span::from_ms(200), send_quantum: None, ecn: false };
+    let config = Bbr3Config {
+        flavour: None,
+        probe_rtt_interval: Span::from_s(5),
+        probe_rtt_time: Span::from_ms(200),
+        send_quantum: None,
+        ecn: false,
+    };
     expect(
         long_path(CongestionControl::Bbr3(config), 100_000, 6_500),
         "

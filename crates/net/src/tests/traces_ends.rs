@@ -14,7 +14,13 @@ use afflux_units::{Bytes, Span};
 fn quick_then_delayed() {
     let delayed_ack = Some(DelayedAck { segments: 2, timeout: Span::from_ms(40), quick: 2 });
     expect(
-        Scenario { show: Show::All, ..scenario(TcpConfig { delayed_ack, max_window: Some(1), initial_window: 1, ..open() }, 5) },
+        Scenario {
+            show: Show::All,
+            ..scenario(
+                TcpConfig { delayed_ack, max_window: Some(1), initial_window: 1, ..open() },
+                5,
+            )
+        },
         "
   ms  una next cwnd ssth state
    0    0    1    1   - Open: 0
@@ -70,7 +76,11 @@ fn every_second_segment() {
 fn compressed_selective_acknowledgements() {
     let sack_compression = Some(SackCompression { part: 2, most: Span::from_ms(4), segments: 44 });
     expect(
-        Scenario { lost: &[1], show: Show::All, ..scenario(TcpConfig { sack_compression, initial_window: 16, ..open() }, 16) },
+        Scenario {
+            lost: &[1],
+            show: Show::All,
+            ..scenario(TcpConfig { sack_compression, initial_window: 16, ..open() }, 16)
+        },
         "
   ms  una next cwnd ssth state
    0    0   16   16   - Open: 0 1 (1 lost) 2 3 4 5 6 7 8 9 10 11 12 13 14 15
@@ -96,7 +106,11 @@ fn compressed_selective_acknowledgements() {
 /// back-off. The receiver opens it.
 #[test]
 fn buffer_closes_and_opens() {
-    let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(6 * 1460), most: Bytes(6 * 1460), share: 256 });
+    let receive = Receive::Buffer(ReceiveBuffer {
+        initial: Bytes(6 * 1460),
+        most: Bytes(6 * 1460),
+        share: 256,
+    });
     let reader = Some(Reader::Turns { read: Span::from_ms(20), sleep: Span::from_ms(700) });
     expect(
         Scenario { show: Show::All, ..scenario(TcpConfig { receive, reader, ..open() }, 18) },
@@ -156,7 +170,10 @@ fn buffer_closes_and_opens() {
 fn paced() {
     let pacing = Some(Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 });
     expect(
-        Scenario { show: Show::All, ..scenario(TcpConfig { pacing, initial_window: 10, ..open() }, 26) },
+        Scenario {
+            show: Show::All,
+            ..scenario(TcpConfig { pacing, initial_window: 10, ..open() }, 26)
+        },
         "
      ms  una next cwnd ssth state
    0.00    0   10   10   - Open: 0 1 2 3 4 5 6 7 8 9
@@ -220,7 +237,10 @@ fn paced() {
 #[test]
 fn in_bursts() {
     expect(
-        Scenario { show: Show::All, ..scenario(TcpConfig { burst: Burst::Segments(4), initial_window: 8, ..open() }, 30) },
+        Scenario {
+            show: Show::All,
+            ..scenario(TcpConfig { burst: Burst::Segments(4), initial_window: 8, ..open() }, 30)
+        },
         "
   ms  una next cwnd ssth state
    0    0    8    8   - Open: 0 1 2 3 4 5 6 7
@@ -348,7 +368,11 @@ fn two_lost_syns() {
 /// segments' echoes, and bounded by the time of a window.
 #[test]
 fn buffer_grows() {
-    let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(40 * 1460), most: Bytes(400 * 1460), share: 128 });
+    let receive = Receive::Buffer(ReceiveBuffer {
+        initial: Bytes(40 * 1460),
+        most: Bytes(400 * 1460),
+        share: 128,
+    });
     expect(
         Scenario { show: Show::All, ..scenario(TcpConfig { receive, ..open() }, 40) },
         "

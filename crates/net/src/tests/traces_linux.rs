@@ -178,7 +178,11 @@ fn lost_repetition() {
 #[test]
 fn two_segments_swapped() {
     expect(
-        Scenario { late: &[(4, 2)], show: Show::All, ..scenario(TcpConfig { initial_window: 8, ..open() }, 8) },
+        Scenario {
+            late: &[(4, 2)],
+            show: Show::All,
+            ..scenario(TcpConfig { initial_window: 8, ..open() }, 8)
+        },
         "
   ms  una next cwnd ssth state
    0    0    8    8   - Open: 0 1 2 3 4 5 6 7
@@ -208,7 +212,10 @@ fn two_segments_swapped() {
 #[test]
 fn reordering() {
     expect(
-        Scenario { late: &[(4, 4), (30, 2)], ..scenario(TcpConfig { initial_window: 10, ..open() }, 60) },
+        Scenario {
+            late: &[(4, 4), (30, 2)],
+            ..scenario(TcpConfig { initial_window: 10, ..open() }, 60)
+        },
         "
   ms  una next cwnd ssth state
    0    0   10   10   - Open
@@ -300,7 +307,10 @@ fn time_out_in_earnest() {
 #[test]
 fn classic_ecn() {
     expect(
-        Scenario { mark_above: Some(4), ..scenario(TcpConfig { ecn: EcnMode::Classic, ..open() }, 120) },
+        Scenario {
+            mark_above: Some(4),
+            ..scenario(TcpConfig { ecn: EcnMode::Classic, ..open() }, 120)
+        },
         "
   ms  una next cwnd ssth state
    0    0    4    4   - Open
@@ -325,7 +335,8 @@ fn classic_ecn() {
 
 #[test]
 fn dctcp_under_proportional_reduction() {
-    let config = TcpConfig { congestion: crate::testing::dctcp().congestion, ecn: EcnMode::Dctcp, ..open() };
+    let config =
+        TcpConfig { congestion: crate::testing::dctcp().congestion, ecn: EcnMode::Dctcp, ..open() };
     expect(
         Scenario { mark_above: Some(4), show: Show::Rounds, ..scenario(config, 160) },
         "

@@ -31,11 +31,21 @@ pub(super) fn deep() -> Voq {
 }
 
 fn datagram(gbps: u64) -> TransportConfig {
-    TransportConfig::Datagram(Datagram { rate: Some(Rate::from_gbps(gbps)), payload: 1460, ecn_capable: false })
+    TransportConfig::Datagram(Datagram {
+        rate: Some(Rate::from_gbps(gbps)),
+        payload: 1460,
+        ecn_capable: false,
+    })
 }
 
 /// Hosts around one deep switch, with links of 25 Gbps.
-fn context(voq: Voq, hosts: u32, flows: Vec<Flow>, transports: Vec<TransportConfig>, ms: f64) -> Plan {
+fn context(
+    voq: Voq,
+    hosts: u32,
+    flows: Vec<Flow>,
+    transports: Vec<TransportConfig>,
+    ms: f64,
+) -> Plan {
     let mut topology = star(hosts);
     topology.links.iter_mut().for_each(|link| link.rate = Rate::from_gbps(25));
     let mut plan = plan(topology, flows);
@@ -58,19 +68,36 @@ fn standing_queue(voq: Voq, cap: u64, cap_ms: f64) {
     // A second source fills the queue while TCP's window is still small.
     let fills = (25e9 / 8.0 * cap_ms / 1e3 * 1.1) as u64 / 1_500 * 1_460;
     let endless = |id, src| flow(id, src, 0, 1 << 40, Time::ZERO);
-    let flows = vec![endless(0, 1), Flow { transport: 1, ..endless(1, 2) }, flow(2, 3, 0, fills, Time::ZERO)];
-    let mut plan = context(voq, 4, flows, vec![datagram(25), TransportConfig::Tcp(tcp())], 4.0 * cap_ms);
+    let flows = vec![
+        endless(0, 1),
+        Flow { transport: 1, ..endless(1, 2) },
+        flow(2, 3, 0, fills, Time::ZERO),
+    ];
+    let mut plan =
+        context(voq, 4, flows, vec![datagram(25), TransportConfig::Tcp(tcp())], 4.0 * cap_ms);
     let output = port_to_host_0(&mut plan, Span::from_ns((cap_ms * 1e5) as u64));
-    let settled: Vec<_> = output.ports.iter().filter(|r| r.port == 0 && r.time.0 as f64 > 2.0 * cap_ms * 1e9).collect();
+    let settled: Vec<_> = output
+        .ports
+        .iter()
+        .filter(|r| r.port == 0 && r.time.0 as f64 > 2.0 * cap_ms * 1e9)
+        .collect();
     assert!(settled.len() >= 19);
     // A frame waits for the frames ahead of it. Its own time is not part of the wait.
     let (full, frame) = (cap / 1_500 * 1_500, 1_500);
     for row in settled {
         assert!(row.queue_bytes <= cap && row.queue_bytes >= full - 2 * frame, "{row:?}");
         let wait_ps = Rate::from_gbps(25).serialize(full - frame).0;
-        assert!(row.latency_max <= wait_ps && row.latency_max >= wait_ps - 2 * Rate::from_gbps(25).serialize(frame).0, "{row:?}, expected {wait_ps} ps");
+        assert!(
+            row.latency_max <= wait_ps
+                && row.latency_max >= wait_ps - 2 * Rate::from_gbps(25).serialize(frame).0,
+            "{row:?}, expected {wait_ps} ps"
+        );
     }
-    assert!(output.counters.drops_buffer > 0 && output.counters.drops_dram == 0, "{:?}", output.counters);
+    assert!(
+        output.counters.drops_buffer > 0 && output.counters.drops_dram == 0,
+        "{:?}",
+        output.counters
+    );
 }
 
 #[test]
@@ -80,7 +107,11 @@ fn a_standing_queue_delays_by_its_cap() {
 
 #[test]
 fn the_cap_in_time_counts_if_it_is_smaller() {
-    standing_queue(Voq { max_bytes: Some(1_250_000), max_time: Some(Span::from_us(200)), ..deep() }, 625_000, 0.2);
+    standing_queue(
+        Voq { max_bytes: Some(1_250_000), max_time: Some(Span::from_us(200)), ..deep() },
+        625_000,
+        0.2,
+    );
 }
 
 #[test]
@@ -94,7 +125,11 @@ fn a_queue_of_25g_is_40_ms_deep_by_default() {
 fn a_lone_flow_waits_for_the_grant_only() {
     for ports_per_core in [None, Some(1)] {
         let flows = vec![flow(0, 1, 0, 1_460 * 1_000, Time::ZERO)];
-        let transports = vec![TransportConfig::Datagram(Datagram { rate: None, payload: 1460, ecn_capable: false })];
+        let transports = vec![TransportConfig::Datagram(Datagram {
+            rate: None,
+            payload: 1460,
+            ecn_capable: false,
+        })];
         let mut plan = context(Voq { ports_per_core, ..deep() }, 2, flows, transports, 10.0);
         plan.switches[0].latency = Span::from_ns(2_300);
         let record = &run(&plan, &Progress::default()).unwrap().flows[0];
@@ -117,8 +152,10 @@ fn dram_bandwidth_is_a_limit_of_its_own() {
     assert_eq!(counters.dropped_packets, counters.drops_dram);
     let rows: Vec<_> = output.ports.iter().filter(|r| r.port == 0).collect();
     // The queue reaches 200 kB after 64 us. From then on it grows by 5 Gbps.
-    let (early, late) = (rows.iter().find(|r| r.time.0 == 200_000_000).unwrap(), rows.last().unwrap());
-    let grown = (late.queue_bytes - early.queue_bytes) as f64 / (late.time.0 - early.time.0) as f64 * 8e3;
+    let (early, late) =
+        (rows.iter().find(|r| r.time.0 == 200_000_000).unwrap(), rows.last().unwrap());
+    let grown =
+        (late.queue_bytes - early.queue_bytes) as f64 / (late.time.0 - early.time.0) as f64 * 8e3;
     assert!((grown - 5.0).abs() < 0.05, "{grown} Gbps");
     let lost: u64 = rows.iter().filter(|r| r.time.0 > 200_000_000).map(|r| r.drops).sum();
     let lost = lost as f64 * 1_500.0 / (late.time.0 - early.time.0) as f64 * 8e3;
@@ -129,8 +166,14 @@ fn dram_bandwidth_is_a_limit_of_its_own() {
 #[test]
 fn short_queues_stay_on_the_chip() {
     let voq = Voq { dram_bandwidth: Some(Rate::from_mbps(1)), write_buffer: 1, ..deep() };
-    let bursts = |bytes: u64| vec![flow(0, 1, 0, bytes, Time::ZERO), flow(1, 2, 0, bytes, Time::ZERO)];
-    let lost = |bytes| run(&context(voq.clone(), 3, bursts(bytes), vec![datagram(25)], 2.0), &Progress::default()).unwrap().counters.drops_dram;
+    let bursts =
+        |bytes: u64| vec![flow(0, 1, 0, bytes, Time::ZERO), flow(1, 2, 0, bytes, Time::ZERO)];
+    let lost = |bytes| {
+        run(&context(voq.clone(), 3, bursts(bytes), vec![datagram(25)], 2.0), &Progress::default())
+            .unwrap()
+            .counters
+            .drops_dram
+    };
     // Two bursts of n frames at twice the port's rate leave about n of them in the queue.
     assert_eq!(lost(1_460 * 130), 0);
     assert!(lost(1_460 * 200) > 0);
@@ -141,11 +184,16 @@ fn short_queues_stay_on_the_chip() {
 #[test]
 fn credits_are_given_in_turn() {
     let shares = |ports_per_core| {
-        let endless = |id, src, transport| Flow { transport, ..flow(id, src, 0, 1 << 40, Time::ZERO) };
+        let endless =
+            |id, src, transport| Flow { transport, ..flow(id, src, 0, 1 << 40, Time::ZERO) };
         // The sources send 40 Gbps to a port of 25 Gbps: 25 from one, and 15 from two others.
         let flows = vec![endless(0, 1, 0), endless(1, 2, 1), endless(2, 3, 2)];
         let voq = Voq { ports_per_core, max_bytes: Some(300_000), ..deep() };
-        let output = run(&context(voq, 4, flows, vec![datagram(25), datagram(10), datagram(5)], 4.0), &Progress::default()).unwrap();
+        let output = run(
+            &context(voq, 4, flows, vec![datagram(25), datagram(10), datagram(5)], 4.0),
+            &Progress::default(),
+        )
+        .unwrap();
         [0, 1, 2].map(|flow| output.flows[flow].bytes_received as f64 * 8.0 / 4e6 * 1500.0 / 1460.0)
     };
     let near = |got: [f64; 3], expected: [f64; 3]| {
@@ -168,7 +216,8 @@ fn cores_share_not_ports() {
     let endless = |id, src| flow(id, src, 0, 1 << 40, Time::ZERO);
     let flows = vec![endless(0, 1), endless(1, 2), endless(2, 3)];
     let voq = Voq { ports_per_core: Some(2), max_bytes: Some(300_000), ..deep() };
-    let output = run(&context(voq, 4, flows, vec![datagram(25)], 4.0), &Progress::default()).unwrap();
+    let output =
+        run(&context(voq, 4, flows, vec![datagram(25)], 4.0), &Progress::default()).unwrap();
     let gbps = |flow: usize| output.flows[flow].bytes_received as f64 * 8.0 / 4e6 * 1500.0 / 1460.0;
     assert!((gbps(0) - 12.5).abs() < 0.3, "{}", gbps(0));
     assert!((gbps(1) + gbps(2) - 12.5).abs() < 0.3, "{} + {}", gbps(1), gbps(2));
@@ -177,14 +226,27 @@ fn cores_share_not_ports() {
 /// The length of the queue that a frame joins, or leaves behind, decides about marks.
 #[test]
 fn marks_hold_a_deep_queue_short() {
-    for (at, ports_per_core) in [(MarkAt::Enqueue, None), (MarkAt::Dequeue, None), (MarkAt::Dequeue, Some(8))] {
+    for (at, ports_per_core) in
+        [(MarkAt::Enqueue, None), (MarkAt::Dequeue, None), (MarkAt::Dequeue, Some(8))]
+    {
         let flows = (1..5).map(|src| flow(src as i64, src, 0, 1 << 40, Time::ZERO)).collect();
-        let mut plan = context(Voq { ports_per_core, ..deep() }, 5, flows, vec![TransportConfig::Tcp(dctcp())], 5.0);
+        let mut plan = context(
+            Voq { ports_per_core, ..deep() },
+            5,
+            flows,
+            vec![TransportConfig::Tcp(dctcp())],
+            5.0,
+        );
         plan.switches[0].marking = Some(Marking { at, ..step(Limit::Bytes(100_000)) });
         let output = port_to_host_0(&mut plan, Span::from_us(50));
         assert!(output.counters.ecn_marks > 0 && output.counters.dropped_packets == 0);
         let settled = output.ports.iter().filter(|r| r.port == 0 && r.time.0 > 2_000_000_000);
-        assert!(settled.clone().count() > 50 && settled.clone().all(|r| r.queue_bytes_max < 200_000 && r.queue_bytes_max > 50_000));
+        assert!(
+            settled.clone().count() > 50
+                && settled
+                    .clone()
+                    .all(|r| r.queue_bytes_max < 200_000 && r.queue_bytes_max > 50_000)
+        );
     }
 }
 
@@ -194,7 +256,13 @@ fn marks_at_dequeue_look_at_what_is_left_behind() {
     // 200 frames are there when the first of them leaves after 0.48 us. No more frames arrive, so
     // frame i leaves 199 - i behind.
     let flows = vec![flow(0, 1, 0, 1_460 * 200, Time::ZERO)];
-    let mut plan = context(deep(), 2, flows, vec![TransportConfig::Datagram(Datagram { rate: None, payload: 1460, ecn_capable: true })], 2.0);
+    let mut plan = context(
+        deep(),
+        2,
+        flows,
+        vec![TransportConfig::Datagram(Datagram { rate: None, payload: 1460, ecn_capable: true })],
+        2.0,
+    );
     // The input has 25 Gbps and the output 25 Mbps, so almost all of the burst has arrived before
     // the second frame leaves.
     plan.topology.links[0].rate = Rate::from_mbps(25);
@@ -210,9 +278,19 @@ fn marks_at_dequeue_look_at_what_is_left_behind() {
 /// 25 Gbps each.
 fn sent_to_host_0(voq: Voq, sources: u32) -> f64 {
     let flows = (1..=sources).map(|src| flow(src as i64, src, 0, 1 << 40, Time::ZERO)).collect();
-    let mut plan = context(Voq { credit: Some(1_500), max_bytes: Some(300_000), ..voq }, sources + 1, flows, vec![datagram(25)], 4.0);
+    let mut plan = context(
+        Voq { credit: Some(1_500), max_bytes: Some(300_000), ..voq },
+        sources + 1,
+        flows,
+        vec![datagram(25)],
+        4.0,
+    );
     let output = port_to_host_0(&mut plan, Span::from_us(50));
-    let rows: Vec<_> = output.ports.iter().filter(|r| r.port == 0 && r.queue == -1 && r.time.0 > 500_000_000).collect();
+    let rows: Vec<_> = output
+        .ports
+        .iter()
+        .filter(|r| r.port == 0 && r.queue == -1 && r.time.0 > 500_000_000)
+        .collect();
     rows.iter().map(|r| r.tx_bytes).sum::<u64>() as f64 * 8.0 / (rows.len() as f64 * 50e3)
 }
 
@@ -234,13 +312,24 @@ fn a_port_without_credits_starves() {
     ] {
         let voq = Voq { credit_speedup, max_credits, fabric_speedup, ..deep() };
         // Each credit allows 1500 B per 1.5 us.
-        let expected = [credit_speedup.unwrap_or(1.0) * rate, f64::from(max_credits.unwrap_or(100)) * 8.0, fabric_speedup.unwrap_or(1.0) * rate];
+        let expected = [
+            credit_speedup.unwrap_or(1.0) * rate,
+            f64::from(max_credits.unwrap_or(100)) * 8.0,
+            fabric_speedup.unwrap_or(1.0) * rate,
+        ];
         let expected = expected.into_iter().fold(rate, f64::min);
         let sent = sent_to_host_0(voq.clone(), 1);
         // The tolerance is two frames in 3.5 ms.
-        assert!((sent - expected).abs() < 2.0 * 12e3 / 3.5e6, "{credit_speedup:?} {max_credits:?} {fabric_speedup:?}: {sent} Gbps, expected {expected}");
+        assert!(
+            (sent - expected).abs() < 2.0 * 12e3 / 3.5e6,
+            "{credit_speedup:?} {max_credits:?} {fabric_speedup:?}: {sent} Gbps, expected {expected}"
+        );
         // Two cores share the scheduler, and have a fabric each.
-        let expected = [credit_speedup.unwrap_or(1.0) * rate, f64::from(max_credits.unwrap_or(100)) * 8.0, 2.0 * fabric_speedup.unwrap_or(1.0) * rate];
+        let expected = [
+            credit_speedup.unwrap_or(1.0) * rate,
+            f64::from(max_credits.unwrap_or(100)) * 8.0,
+            2.0 * fabric_speedup.unwrap_or(1.0) * rate,
+        ];
         let expected = expected.into_iter().fold(rate, f64::min);
         let sent = sent_to_host_0(Voq { ports_per_core: Some(2), ..voq }, 2);
         assert!(
@@ -254,20 +343,38 @@ fn a_port_without_credits_starves() {
 #[test]
 fn at_low_load_a_credit_takes_its_round_trip_only() {
     for grant in [1_500, 8_000] {
-        let flows = (0..20).map(|i| flow(i, 1, 0, 1_460, Time::from_ns(i as u64 * 50_000))).collect();
-        let voq = Voq { credit_speedup: Some(0.5), max_credits: Some(1), fabric_speedup: Some(0.5), grant_latency: Span::from_ns(grant), ..deep() };
-        let output = run(&context(voq, 2, flows, vec![datagram(25)], 10.0), &Progress::default()).unwrap();
+        let flows =
+            (0..20).map(|i| flow(i, 1, 0, 1_460, Time::from_ns(i as u64 * 50_000))).collect();
+        let voq = Voq {
+            credit_speedup: Some(0.5),
+            max_credits: Some(1),
+            fabric_speedup: Some(0.5),
+            grant_latency: Span::from_ns(grant),
+            ..deep()
+        };
+        let output =
+            run(&context(voq, 2, flows, vec![datagram(25)], 10.0), &Progress::default()).unwrap();
         for record in &output.flows {
             // Two links of 1 us and 480 ns each.
             let took = record.finish.unwrap().since(record.start.unwrap());
-            assert_eq!((took, record.ideal), (Span::from_ns(2_960 + grant), Span::from_ns(2_960 + grant)));
+            assert_eq!(
+                (took, record.ideal),
+                (Span::from_ns(2_960 + grant), Span::from_ns(2_960 + grant))
+            );
         }
     }
 }
 
 fn pausing(voq: Voq, headroom: Headroom) -> (Voq, Pfc) {
-    let pfc =
-        Pfc { priorities: 1, headroom, pause: PauseTime::Quanta(u16::MAX), refresh: Refresh::AtHalf, response: None, watchdog: None, deadlock_after: None };
+    let pfc = Pfc {
+        priorities: 1,
+        headroom,
+        pause: PauseTime::Quanta(u16::MAX),
+        refresh: Refresh::AtHalf,
+        response: None,
+        watchdog: None,
+        deadlock_after: None,
+    };
     (Voq { xoff: Some(60_000), xon: Some(30_000), ..voq }, pfc)
 }
 
@@ -279,17 +386,24 @@ fn a_deep_switch_pauses_whoever_holds_too_much() {
     for ports_per_core in [None, Some(1)] {
         let run_with = |headroom| {
             let endless = |id, src| flow(id, src, 0, 1 << 40, Time::ZERO);
-            let (voq, pfc) = pausing(Voq { ports_per_core, max_bytes: Some(20_000), ..deep() }, headroom);
-            let mut plan = context(voq, 3, vec![endless(0, 1), endless(1, 2)], vec![datagram(25)], 4.0);
+            let (voq, pfc) =
+                pausing(Voq { ports_per_core, max_bytes: Some(20_000), ..deep() }, headroom);
+            let mut plan =
+                context(voq, 3, vec![endless(0, 1), endless(1, 2)], vec![datagram(25)], 4.0);
             plan.switches[0].pfc = Some(pfc);
             plan.hosts[0].honours_pause = true;
             let needed = crate::headrooms(&plan)[0].bytes();
             (port_to_host_0(&mut plan, Span::from_us(50)), needed)
         };
-        let (output, headroom) = run_with(Headroom::Formula { formula: Formula::WorstCase, cable: Cable::FromDelay });
+        let (output, headroom) =
+            run_with(Headroom::Formula { formula: Formula::WorstCase, cable: Cable::FromDelay });
         let c = output.counters;
         assert!(c.pause_frames > 10 && c.dropped_packets == 0, "{c:?}");
-        let rows: Vec<_> = output.ports.iter().filter(|r| r.port == 0 && r.queue == -1 && r.time.0 > 500_000_000).collect();
+        let rows: Vec<_> = output
+            .ports
+            .iter()
+            .filter(|r| r.port == 0 && r.queue == -1 && r.time.0 > 500_000_000)
+            .collect();
         assert!(rows.iter().all(|r| r.queue_bytes_max <= 2 * (60_000 + headroom)), "{rows:?}");
         assert!(rows.iter().any(|r| r.queue_bytes_max > 60_000));
         let sent: u64 = rows.iter().map(|r| r.tx_bytes).sum();
@@ -309,24 +423,52 @@ fn virtual_output_queues_obey_pause() {
     for (ports_per_core, honours, aqm) in [
         (None, true, None),
         (Some(1), true, None),
-        (None, true, Some(fq_codel(CodelConfig { target: Span::from_ms(5), interval: Span::from_ms(100), ecn: true }, 1_514, 64, 10_240, 64))),
+        (
+            None,
+            true,
+            Some(fq_codel(
+                CodelConfig { target: Span::from_ms(5), interval: Span::from_ms(100), ecn: true },
+                1_514,
+                64,
+                10_240,
+                64,
+            )),
+        ),
         (Some(1), false, None),
     ] {
-        let mut plan = context(Voq { ports_per_core, ..deep() }, 2, vec![flow(0, 1, 0, 1 << 40, Time::ZERO)], vec![datagram(25)], 4.0);
+        let mut plan = context(
+            Voq { ports_per_core, ..deep() },
+            2,
+            vec![flow(0, 1, 0, 1 << 40, Time::ZERO)],
+            vec![datagram(25)],
+            4.0,
+        );
         let pause = PauseTime::Time(Span::from_us(40));
-        let storm = Storm { priority: 0, from: Time::ZERO, until: None, period: Span::from_us(100), pause };
+        let storm =
+            Storm { priority: 0, from: Time::ZERO, until: None, period: Span::from_us(100), pause };
         plan.hosts.push(HostConfig { storm: Some(storm), ..plan.hosts[0].clone() });
         plan.topology.nodes[0].config = 1;
         (plan.switches[0].honours_pause, plan.switches[0].aqm) = (honours, aqm);
         let output = port_to_host_0(&mut plan, Span::from_us(100));
-        let rows: Vec<_> = output.ports.iter().filter(|r| r.port == 0 && r.queue == -1 && r.time.0 > 500_000_000).collect();
+        let rows: Vec<_> = output
+            .ports
+            .iter()
+            .filter(|r| r.port == 0 && r.queue == -1 && r.time.0 > 500_000_000)
+            .collect();
         // Quanta are rounded up.
         let quanta: f64 = 512.0 / 25e9;
         let part = if honours { 1.0 - (40e-6 / quanta).ceil() * quanta / 100e-6 } else { 1.0 };
         let line = 25e9 / 8.0 * 100e-6 * rows.len() as f64;
         let sent = rows.iter().map(|r| r.tx_bytes).sum::<u64>() as f64;
-        assert!(sent >= part * line - 1_500.0 && sent <= part * line + 1_500.0 * rows.len() as f64, "{ports_per_core:?}, {honours}: {sent} of {line}, {part}");
-        assert!(rows.iter().all(|r| if honours { r.paused > 39_000_000 } else { r.paused == 0 }), "{:?}", rows[0]);
+        assert!(
+            sent >= part * line - 1_500.0 && sent <= part * line + 1_500.0 * rows.len() as f64,
+            "{ports_per_core:?}, {honours}: {sent} of {line}, {part}"
+        );
+        assert!(
+            rows.iter().all(|r| if honours { r.paused > 39_000_000 } else { r.paused == 0 }),
+            "{:?}",
+            rows[0]
+        );
     }
 }
 
@@ -334,14 +476,24 @@ fn virtual_output_queues_obey_pause() {
 /// go to the last queue.
 fn classes(service: &[Service]) -> Scheduling {
     let last = service.len() as u8 - 1;
-    Scheduling::Classes(Classes { of_priority: std::array::from_fn(|priority| (priority as u8).min(last)), service: service.to_vec(), quantum: 1_500 })
+    Scheduling::Classes(Classes {
+        of_priority: std::array::from_fn(|priority| (priority as u8).min(last)),
+        service: service.to_vec(),
+        quantum: 1_500,
+    })
 }
 
 /// Returns the share of each of three classes in the bytes to host 0, while one source per class
 /// sends at the port's rate.
 fn shares_of_classes(voq: Voq, scheduling: Scheduling) -> [f64; 3] {
-    let flows = (0..3).map(|class| Flow { priority: class as u8, ..flow(class, class as u32 + 1, 0, 1 << 40, Time::ZERO) }).collect();
-    let mut plan = context(Voq { max_bytes: Some(300_000), ..voq }, 4, flows, vec![datagram(25)], 5.0);
+    let flows = (0..3)
+        .map(|class| Flow {
+            priority: class as u8,
+            ..flow(class, class as u32 + 1, 0, 1 << 40, Time::ZERO)
+        })
+        .collect();
+    let mut plan =
+        context(Voq { max_bytes: Some(300_000), ..voq }, 4, flows, vec![datagram(25)], 5.0);
     plan.switches[0].scheduling = scheduling;
     let output = run(&plan, &Progress::default()).unwrap();
     let bytes = [0, 1, 2].map(|flow| output.flows[flow].bytes_received as f64);
@@ -353,8 +505,20 @@ fn shares_of_classes(voq: Voq, scheduling: Scheduling) -> [f64; 3] {
 fn feeds() -> Vec<Voq> {
     let mut feeds = Vec::new();
     for ports_per_core in [None, Some(1), Some(2)] {
-        let limits = [(None, None, None), (Some(1.02), None, None), (Some(0.8), None, None), (None, Some(2), None), (Some(1.02), Some(64), Some(1.5))];
-        feeds.extend(limits.map(|(credit_speedup, max_credits, fabric_speedup)| Voq { ports_per_core, credit_speedup, max_credits, fabric_speedup, ..deep() }));
+        let limits = [
+            (None, None, None),
+            (Some(1.02), None, None),
+            (Some(0.8), None, None),
+            (None, Some(2), None),
+            (Some(1.02), Some(64), Some(1.5)),
+        ];
+        feeds.extend(limits.map(|(credit_speedup, max_credits, fabric_speedup)| Voq {
+            ports_per_core,
+            credit_speedup,
+            max_credits,
+            fabric_speedup,
+            ..deep()
+        }));
     }
     feeds
 }
@@ -366,13 +530,30 @@ fn classes_have_their_shares() {
     let ets = [20, 30, 50].map(Service::Bandwidth);
     let dwrr = [14, 15, 1].map(Service::Weight);
     for voq in feeds() {
-        for (service, expected) in [(ets, [0.2, 0.3, 0.5]), (dwrr, [14.0 / 30.0, 0.5, 1.0 / 30.0])] {
+        for (service, expected) in [(ets, [0.2, 0.3, 0.5]), (dwrr, [14.0 / 30.0, 0.5, 1.0 / 30.0])]
+        {
             let shares = shares_of_classes(voq.clone(), classes(&service));
-            let near = shares.iter().zip(expected).all(|(share, expected): (&f64, f64)| (share - expected).abs() < 0.01 * expected.max(0.1));
-            assert!(near, "{shares:?} for {service:?}, {:?} {:?} {:?} {:?}", voq.ports_per_core, voq.credit_speedup, voq.max_credits, voq.fabric_speedup);
+            let near = shares.iter().zip(expected).all(|(share, expected): (&f64, f64)| {
+                (share - expected).abs() < 0.01 * expected.max(0.1)
+            });
+            assert!(
+                near,
+                "{shares:?} for {service:?}, {:?} {:?} {:?} {:?}",
+                voq.ports_per_core, voq.credit_speedup, voq.max_credits, voq.fabric_speedup
+            );
         }
-        let shares = shares_of_classes(voq.clone(), classes(&[Service::Weight(1), Service::Weight(2), Service::Strict]));
-        assert!(shares[2] > 0.99, "{shares:?}, {:?} {:?} {:?} {:?}", voq.ports_per_core, voq.credit_speedup, voq.max_credits, voq.fabric_speedup);
+        let shares = shares_of_classes(
+            voq.clone(),
+            classes(&[Service::Weight(1), Service::Weight(2), Service::Strict]),
+        );
+        assert!(
+            shares[2] > 0.99,
+            "{shares:?}, {:?} {:?} {:?} {:?}",
+            voq.ports_per_core,
+            voq.credit_speedup,
+            voq.max_credits,
+            voq.fabric_speedup
+        );
     }
 }
 
@@ -382,10 +563,14 @@ fn classes_have_their_shares() {
 fn strict_classes_are_priorities() {
     for voq in feeds() {
         let of = |scheduling| shares_of_classes(voq.clone(), scheduling);
-        let [blocks, plain] = [of(classes(&[Service::Strict; 3])), of(Scheduling::Priorities { queues: 3 })];
+        let [blocks, plain] =
+            [of(classes(&[Service::Strict; 3])), of(Scheduling::Priorities { queues: 3 })];
         // A frame that finds the port idle leaves at once with priorities, and waits for its turn
         // with classes.
-        assert!(blocks.iter().zip(plain).all(|(a, b)| (a - b).abs() < 1e-3), "{blocks:?} {plain:?}");
+        assert!(
+            blocks.iter().zip(plain).all(|(a, b)| (a - b).abs() < 1e-3),
+            "{blocks:?} {plain:?}"
+        );
     }
 }
 
@@ -394,20 +579,40 @@ fn strict_classes_are_priorities() {
 #[test]
 fn classes_have_their_own_marks_and_limits() {
     for ports_per_core in [None, Some(1)] {
-        let flows = (0..3).map(|class| Flow { priority: class as u8, ..flow(class, class as u32 + 1, 0, 1 << 40, Time::ZERO) }).collect();
-        let mut plan = context(Voq { ports_per_core, ..deep() }, 4, flows, vec![TransportConfig::Tcp(dctcp())], 8.0);
+        let flows = (0..3)
+            .map(|class| Flow {
+                priority: class as u8,
+                ..flow(class, class as u32 + 1, 0, 1 << 40, Time::ZERO)
+            })
+            .collect();
+        let mut plan = context(
+            Voq { ports_per_core, ..deep() },
+            4,
+            flows,
+            vec![TransportConfig::Tcp(dctcp())],
+            8.0,
+        );
         let switch = &mut plan.switches[0];
         switch.scheduling = classes(&[Service::Weight(1), Service::Weight(1), Service::Weight(1)]);
         let own = |limit, k| QueueConfig { buffer: switch.buffer.clone(), limit, marking: k };
-        switch.own = vec![own(None, Some(step(Limit::Bytes(30_000)))), own(None, Some(step(Limit::Bytes(60_000)))), own(Some(Limit::Bytes(45_000)), None)];
+        switch.own = vec![
+            own(None, Some(step(Limit::Bytes(30_000)))),
+            own(None, Some(step(Limit::Bytes(60_000)))),
+            own(Some(Limit::Bytes(45_000)), None),
+        ];
         let output = port_to_host_0(&mut plan, Span::from_us(50));
         let cores = if ports_per_core.is_some() { 4 } else { 1 };
         let most = |class: i32| {
-            let rows = output.ports.iter().filter(|r| r.port == 0 && r.queue >= 0 && r.queue / cores == class && r.time.0 > 3_000_000_000);
+            let rows = output.ports.iter().filter(|r| {
+                r.port == 0 && r.queue >= 0 && r.queue / cores == class && r.time.0 > 3_000_000_000
+            });
             rows.map(|r| r.queue_bytes_max).max().unwrap()
         };
         let (first, second, third) = (most(0), most(1), most(2));
-        assert!((30_000..70_000).contains(&first) && (60_000..110_000).contains(&second), "{first} {second}, {ports_per_core:?}");
+        assert!(
+            (30_000..70_000).contains(&first) && (60_000..110_000).contains(&second),
+            "{first} {second}, {ports_per_core:?}"
+        );
         assert!((40_000..=45_000).contains(&third), "{third}, {ports_per_core:?}");
         let (drops, marks) = (output.counters.drops_buffer, output.counters.ecn_marks);
         assert!(drops > 0 && marks > 0 && output.flows[2].bytes_received > 0);

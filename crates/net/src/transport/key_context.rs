@@ -27,7 +27,10 @@ impl KeyContext<'_> {
     pub fn payload(&self, Size(bytes): Size, key: Key) -> Result<u16, Wrong> {
         match u16::try_from(bytes.0) {
             Ok(payload) if payload > 0 && payload <= self.payload => Ok(payload),
-            _ => Err(Wrong::at(key, format!("\"{bytes}\": write a size from 1B to {}B ({})", self.payload, self.why))),
+            _ => Err(Wrong::at(
+                key,
+                format!("\"{bytes}\": write a size from 1B to {}B ({})", self.payload, self.why),
+            )),
         }
     }
 
@@ -47,18 +50,28 @@ impl KeyContext<'_> {
 
 pub fn time(Duration(span): Duration, key: Key) -> Result<Span, Wrong> {
     let right = span >= Span::from_us(1) && span <= Span::from_s(60);
-    if right { Ok(span) } else { Err(Wrong::at(key, format!("\"{span}\": write a time from 1us to 60s"))) }
+    if right {
+        Ok(span)
+    } else {
+        Err(Wrong::at(key, format!("\"{span}\": write a time from 1us to 60s")))
+    }
 }
 
 /// Checks the configured rate of a source. `None` is unlimited.
 pub fn pace(given: Or<Unlimited, Speed>, key: Key) -> Result<Option<Rate>, Wrong> {
     match given.0 {
-        Some(Speed(Rate(0))) => Err(Wrong::at(key, "\"0bps\": write a rate above 0, or \"unlimited\"")),
+        Some(Speed(Rate(0))) => {
+            Err(Wrong::at(key, "\"0bps\": write a rate above 0, or \"unlimited\""))
+        }
         given => Ok(given.map(|speed| speed.0)),
     }
 }
 
 /// Checks the priority of frames that a receiver sends.
 pub fn priority(given: u8, key: Key) -> Result<u8, Wrong> {
-    if given > 7 { Err(Wrong::at(key, format!("found {given}: write a priority from 0 (lowest) to 7"))) } else { Ok(given) }
+    if given > 7 {
+        Err(Wrong::at(key, format!("found {given}: write a priority from 0 (lowest) to 7")))
+    } else {
+        Ok(given)
+    }
 }

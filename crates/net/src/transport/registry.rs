@@ -73,7 +73,11 @@ impl TransportConfig {
     pub fn own_window(&mut self) -> Option<&mut TcpConfig> {
         match self {
             TransportConfig::Tcp(config) => Some(config),
-            TransportConfig::Mptcp(config) if !matches!(config.tcp.congestion, CongestionControl::Coupled(_)) => Some(&mut config.tcp),
+            TransportConfig::Mptcp(config)
+                if !matches!(config.tcp.congestion, CongestionControl::Coupled(_)) =>
+            {
+                Some(&mut config.tcp)
+            }
             _ => None,
         }
     }
@@ -90,7 +94,9 @@ impl Shard<'_> {
     pub fn deliver_to_transport<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame) {
         match frame.kind() {
             Frame::RDMA_DATA | Frame::RDMA_ACK => rdma::Rdma::deliver(self, out, now, frame),
-            Frame::CONTROL if Control::of(&frame) == Control::Report => nack::Nack::deliver_report(self, out, now, frame),
+            Frame::CONTROL if Control::of(&frame) == Control::Report => {
+                nack::Nack::deliver_report(self, out, now, frame)
+            }
             Frame::DATA | Frame::ACK | Frame::CONTROL => tcp::Tcp::deliver(self, out, now, frame),
             Frame::RATED => rated::Rated::deliver(self, out, now, frame),
             Frame::ANSWER => ndp::Ndp::deliver(self, out, now, frame),
@@ -103,7 +109,14 @@ impl Shard<'_> {
     /// Passes an acknowledgement of TCP's kind to the sending half of another transport
     /// ([`tcp::OTHERS`]).
     #[inline(always)]
-    pub fn other_acknowledged<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, multipath: Multipath, ack: &tcp::AckIn) {
+    pub fn other_acknowledged<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        slot: u32,
+        multipath: Multipath,
+        ack: &tcp::AckIn,
+    ) {
         if slot & pfabric::PFABRIC != 0 {
             return self.on_pfabric_ack(out, now, slot & !pfabric::PFABRIC, ack);
         }
@@ -133,11 +146,23 @@ impl Shard<'_> {
     pub fn prefetch_half(&self, frame: &Frame) {
         match frame.kind() {
             Frame::RDMA_DATA => {
-                prefetch::<2, _>(self.transports.rdma.responders.slots(), self.receiving_slot(frame.flow) as usize);
+                prefetch::<2, _>(
+                    self.transports.rdma.responders.slots(),
+                    self.receiving_slot(frame.flow) as usize,
+                );
             }
-            Frame::RDMA_ACK => prefetch::<4, _>(self.transports.rdma.pairs.slots(), self.sending[frame.flow as usize] as usize),
-            Frame::DATA => prefetch::<2, _>(self.transports.tcp.receivers.slots(), self.receiving_slot(frame.flow) as usize),
-            Frame::ACK => prefetch::<6, _>(self.transports.tcp.senders.slots(), self.sending[frame.flow as usize] as usize),
+            Frame::RDMA_ACK => prefetch::<4, _>(
+                self.transports.rdma.pairs.slots(),
+                self.sending[frame.flow as usize] as usize,
+            ),
+            Frame::DATA => prefetch::<2, _>(
+                self.transports.tcp.receivers.slots(),
+                self.receiving_slot(frame.flow) as usize,
+            ),
+            Frame::ACK => prefetch::<6, _>(
+                self.transports.tcp.senders.slots(),
+                self.sending[frame.flow as usize] as usize,
+            ),
             _ => {}
         }
     }

@@ -46,6 +46,13 @@ impl Sending {
 
     pub fn record(&self, finish: Option<u64>) -> SentRecord {
         let &Sending { sent: packets, retransmitted, timeouts, .. } = self;
-        SentRecord { finish, packets, retransmitted, timeouts, why: self.why.clone(), ..SentRecord::new(self.flow, self.start, self.idle) }
+        SentRecord {
+            finish,
+            packets,
+            retransmitted,
+            timeouts,
+            why: self.why.clone(),
+            ..SentRecord::new(self.flow, self.start, self.idle)
+        }
     }
 }

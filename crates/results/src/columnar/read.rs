@@ -2,7 +2,9 @@
 //! booleans and strings.
 
 use arrow_array::builder::StringBuilder;
-use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
+use arrow_array::types::{
+    ArrowPrimitiveType, Float32Type, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type,
+};
 use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
@@ -21,7 +23,9 @@ pub enum Unreadable {
     Parquet(#[from] ParquetError),
     #[error("more than {} MB come out of it, the limit for this file", .0.div_ceil(1_000_000))]
     TooMuch(u64),
-    #[error("column \"{name}\" has type {found}; allowed are integers, floats, booleans and strings")]
+    #[error(
+        "column \"{name}\" has type {found}; allowed are integers, floats, booleans and strings"
+    )]
     Type { name: String, found: String },
     #[error("{0}")]
     End(String),
@@ -38,7 +42,9 @@ pub const DAMAGED: &str = "the file is damaged: its pages contradict its header"
 fn in_words(error: &ParquetError) -> String {
     let said = error.to_string();
     match (said.split_once("Disabled feature at compile time: "), error) {
-        (Some((_, codec)), _) => format!("compressed with {codec}, which is not supported; write the file with snappy compression, or none"),
+        (Some((_, codec)), _) => format!(
+            "compressed with {codec}, which is not supported; write the file with snappy compression, or none"
+        ),
         (None, ParquetError::External(source)) => source.to_string(),
         (None, _) => DAMAGED.to_owned(),
     }
@@ -77,26 +83,42 @@ impl Reader {
         names: &[&str],
         rows: usize,
         most: u64,
-    ) -> Result<(SchemaRef, impl Iterator<Item = Result<RecordBatch, Unreadable>> + use<'a>), Unreadable> {
+    ) -> Result<
+        (SchemaRef, impl Iterator<Item = Result<RecordBatch, Unreadable>> + use<'a>),
+        Unreadable,
+    > {
         let descriptor = self.file.metadata().file_metadata().schema_descr_ptr();
-        let find = |name: &str| descriptor.columns().iter().position(|column| column.path().parts()[0] == *name);
+        let find = |name: &str| {
+            descriptor.columns().iter().position(|column| column.path().parts()[0] == *name)
+        };
         let mut places = Vec::new();
         let mut fields = Vec::new();
         for &name in names {
             let place = find(name).expect("one of the file's names");
             let column = &descriptor.columns()[place];
-            let data_type = type_of(column).ok_or_else(|| Unreadable::Type { name: name.to_owned(), found: shown(column) })?;
+            let data_type = type_of(column)
+                .ok_or_else(|| Unreadable::Type { name: name.to_owned(), found: shown(column) })?;
             fields.push(Field::new(name, data_type, column.max_def_level() > 0));
             places.push(place);
         }
         // Uses the sizes that the file states, before anything is decoded.
-        let sizes =
-            self.file.metadata().row_groups().iter().flat_map(|group| places.iter().map(|place| group.column(*place).uncompressed_size().max(0) as u64));
+        let sizes = self.file.metadata().row_groups().iter().flat_map(|group| {
+            places.iter().map(|place| group.column(*place).uncompressed_size().max(0) as u64)
+        });
         if sizes.fold(0, u64::saturating_add) > most {
             return Err(Unreadable::TooMuch(most));
         }
         let schema: SchemaRef = Arc::new(Schema::new(fields));
-        let groups = Groups { file: &self.file, schema: schema.clone(), places, rows, next: 0, open: Vec::new(), left: most, most };
+        let groups = Groups {
+            file: &self.file,
+            schema: schema.clone(),
+            places,
+            rows,
+            next: 0,
+            open: Vec::new(),
+            left: most,
+            most,
+        };
         Ok((schema, groups))
     }
 }
@@ -122,15 +144,21 @@ impl Groups<'_> {
                     return Ok(None);
                 }
                 let group = self.file.get_row_group(self.next)?;
-                self.open = self.places.iter().map(|place| group.get_column_reader(*place)).collect::<Result<_, _>>()?;
+                self.open = self
+                    .places
+                    .iter()
+                    .map(|place| group.get_column_reader(*place))
+                    .collect::<Result<_, _>>()?;
                 self.next += 1;
             }
             let fields = self.schema.fields().iter();
             let (left, most) = (self.left, self.most);
             let read = |(column, field): (&mut ColumnReader, &Arc<Field>)| {
-                array(column, field, self.rows, left).and_then(|array| array.ok_or(Unreadable::TooMuch(most)))
+                array(column, field, self.rows, left)
+                    .and_then(|array| array.ok_or(Unreadable::TooMuch(most)))
             };
-            let arrays: Vec<ArrayRef> = self.open.iter_mut().zip(fields).map(read).collect::<Result<_, _>>()?;
+            let arrays: Vec<ArrayRef> =
+                self.open.iter_mut().zip(fields).map(read).collect::<Result<_, _>>()?;
             let bytes: u64 = arrays.iter().map(|array| array.get_array_memory_size() as u64).sum();
             self.left = left.checked_sub(bytes).ok_or(Unreadable::TooMuch(most))?;
             if arrays.iter().any(|array| array.len() != arrays[0].len()) {
@@ -140,7 +168,9 @@ impl Groups<'_> {
                 self.open.clear();
                 continue;
             }
-            return RecordBatch::try_new(self.schema.clone(), arrays).map(Some).map_err(|error| Unreadable::Parquet(ParquetError::General(error.to_string())));
+            return RecordBatch::try_new(self.schema.clone(), arrays)
+                .map(Some)
+                .map_err(|error| Unreadable::Parquet(ParquetError::General(error.to_string())));
         }
     }
 }
@@ -167,18 +197,36 @@ fn type_of(column: &ColumnDescriptor) -> Option<DataType> {
         // A column that holds only nulls.
         (Some(LogicalType::Unknown), _) => Some(true),
         (Some(_), _) => None,
-        (None, ConvertedType::NONE | ConvertedType::INT_8 | ConvertedType::INT_16 | ConvertedType::INT_32 | ConvertedType::INT_64) => Some(true),
-        (None, ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64) => Some(false),
+        (
+            None,
+            ConvertedType::NONE
+            | ConvertedType::INT_8
+            | ConvertedType::INT_16
+            | ConvertedType::INT_32
+            | ConvertedType::INT_64,
+        ) => Some(true),
+        (
+            None,
+            ConvertedType::UINT_8
+            | ConvertedType::UINT_16
+            | ConvertedType::UINT_32
+            | ConvertedType::UINT_64,
+        ) => Some(false),
         _ => None,
     };
     match column.physical_type() {
         Physical::BOOLEAN => Some(DataType::Boolean),
-        Physical::INT32 => whole().map(|signed| if signed { DataType::Int32 } else { DataType::UInt32 }),
-        Physical::INT64 => whole().map(|signed| if signed { DataType::Int64 } else { DataType::UInt64 }),
+        Physical::INT32 => {
+            whole().map(|signed| if signed { DataType::Int32 } else { DataType::UInt32 })
+        }
+        Physical::INT64 => {
+            whole().map(|signed| if signed { DataType::Int64 } else { DataType::UInt64 })
+        }
         Physical::FLOAT => Some(DataType::Float32),
         Physical::DOUBLE => Some(DataType::Float64),
         Physical::BYTE_ARRAY => match (column.logical_type_ref(), column.converted_type()) {
-            (Some(LogicalType::String | LogicalType::Enum), _) | (None, ConvertedType::UTF8 | ConvertedType::ENUM) => Some(DataType::Utf8),
+            (Some(LogicalType::String | LogicalType::Enum), _)
+            | (None, ConvertedType::UTF8 | ConvertedType::ENUM) => Some(DataType::Utf8),
             _ => None,
         },
         Physical::INT96 | Physical::FIXED_LEN_BYTE_ARRAY => None,
@@ -197,7 +245,12 @@ fn shown(column: &ColumnDescriptor) -> String {
 
 /// Returns a column of the next batch, or `None` if its texts exceed `most` bytes. This limit is
 /// needed because a small file may repeat one long text in every row.
-fn array(column: &mut ColumnReader, field: &Field, rows: usize, most: u64) -> Result<Option<ArrayRef>, Unreadable> {
+fn array(
+    column: &mut ColumnReader,
+    field: &Field,
+    rows: usize,
+    most: u64,
+) -> Result<Option<ArrayRef>, Unreadable> {
     let nullable = field.is_nullable();
     Ok(Some(match column {
         ColumnReader::BoolColumnReader(column) => {
@@ -205,15 +258,23 @@ fn array(column: &mut ColumnReader, field: &Field, rows: usize, most: u64) -> Re
             Arc::new(found.optional().collect::<BooleanArray>())
         }
         ColumnReader::Int32ColumnReader(column) => match field.data_type() {
-            DataType::UInt32 => Found::of(column, nullable, rows)?.numbers::<UInt32Type>(|value| value as u32),
+            DataType::UInt32 => {
+                Found::of(column, nullable, rows)?.numbers::<UInt32Type>(|value| value as u32)
+            }
             _ => Found::of(column, nullable, rows)?.numbers::<Int32Type>(|value| value),
         },
         ColumnReader::Int64ColumnReader(column) => match field.data_type() {
-            DataType::UInt64 => Found::of(column, nullable, rows)?.numbers::<UInt64Type>(|value| value as u64),
+            DataType::UInt64 => {
+                Found::of(column, nullable, rows)?.numbers::<UInt64Type>(|value| value as u64)
+            }
             _ => Found::of(column, nullable, rows)?.numbers::<Int64Type>(|value| value),
         },
-        ColumnReader::FloatColumnReader(column) => Found::of(column, nullable, rows)?.numbers::<Float32Type>(|value| value),
-        ColumnReader::DoubleColumnReader(column) => Found::of(column, nullable, rows)?.numbers::<Float64Type>(|value| value),
+        ColumnReader::FloatColumnReader(column) => {
+            Found::of(column, nullable, rows)?.numbers::<Float32Type>(|value| value)
+        }
+        ColumnReader::DoubleColumnReader(column) => {
+            Found::of(column, nullable, rows)?.numbers::<Float64Type>(|value| value)
+        }
         ColumnReader::ByteArrayColumnReader(column) => {
             let found = Found::of(column, nullable, rows)?;
             let bytes: usize = found.values.iter().map(ByteArray::len).sum();
@@ -222,12 +283,15 @@ fn array(column: &mut ColumnReader, field: &Field, rows: usize, most: u64) -> Re
             }
             let mut texts = StringBuilder::with_capacity(found.rows(), bytes);
             for value in found.optional() {
-                let text = value.as_ref().map(|value| std::str::from_utf8(value.data())).transpose();
+                let text =
+                    value.as_ref().map(|value| std::str::from_utf8(value.data())).transpose();
                 texts.append_option(text.map_err(|_| Unreadable::Text(field.name().clone()))?);
             }
             Arc::new(texts.finish())
         }
-        ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => unreachable!("refused before"),
+        ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => {
+            unreachable!("refused before")
+        }
     }))
 }
 
@@ -239,12 +303,21 @@ struct Found<T> {
 }
 
 impl<T: Clone> Found<T> {
-    fn of<P: typed::DataType<T = T>>(column: &mut ColumnReaderImpl<P>, nullable: bool, rows: usize) -> Result<Self, Unreadable> {
+    fn of<P: typed::DataType<T = T>>(
+        column: &mut ColumnReaderImpl<P>,
+        nullable: bool,
+        rows: usize,
+    ) -> Result<Self, Unreadable> {
         let mut values = Vec::with_capacity(rows);
         let mut levels = Vec::new();
         let mut read = 0;
         while read < rows {
-            let (records, _, _) = column.read_records(rows - read, nullable.then_some(&mut levels), None, &mut values)?;
+            let (records, _, _) = column.read_records(
+                rows - read,
+                nullable.then_some(&mut levels),
+                None,
+                &mut values,
+            )?;
             if records == 0 {
                 break;
             }

@@ -28,7 +28,10 @@ impl<W: Write + Send> Writer<W> {
     pub fn new(file: W, schema: &Schema) -> Result<Self> {
         let fields = schema.fields().iter().map(|field| described(field)).collect::<Result<_>>()?;
         let message = Type::group_type_builder("schema").with_fields(fields).build()?;
-        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).set_statistics_enabled(EnabledStatistics::Chunk).build();
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .build();
         Ok(Self { file: SerializedFileWriter::new(file, Arc::new(message), Arc::new(properties))? })
     }
 
@@ -37,7 +40,11 @@ impl<W: Write + Send> Writer<W> {
         for (array, field) in batch.columns().iter().zip(batch.schema_ref().fields()) {
             let mut column = group.next_column()?.expect("as many columns as fields");
             for start in (0..array.len()).step_by(AT_ONCE) {
-                put(&mut column, &array.slice(start, AT_ONCE.min(array.len() - start)), field.is_nullable())?;
+                put(
+                    &mut column,
+                    &array.slice(start, AT_ONCE.min(array.len() - start)),
+                    field.is_nullable(),
+                )?;
             }
             column.close()?;
         }
@@ -57,17 +64,32 @@ fn described(field: &Field) -> Result<Arc<Type>> {
         DataType::Int64 => (Physical::INT64, None),
         DataType::Float64 => (Physical::DOUBLE, None),
         DataType::Utf8 => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-        other => return Err(ParquetError::General(format!("column {}: no Parquet column for {other}", field.name()))),
+        other => {
+            return Err(ParquetError::General(format!(
+                "column {}: no Parquet column for {other}",
+                field.name()
+            )));
+        }
     };
     let repetition = if field.is_nullable() { Repetition::OPTIONAL } else { Repetition::REQUIRED };
-    Type::primitive_type_builder(field.name(), physical).with_logical_type(logical).with_repetition(repetition).build().map(Arc::new)
+    Type::primitive_type_builder(field.name(), physical)
+        .with_logical_type(logical)
+        .with_repetition(repetition)
+        .build()
+        .map(Arc::new)
 }
 
 fn put(column: &mut SerializedColumnWriter, array: &dyn Array, nullable: bool) -> Result<()> {
     match array.data_type() {
-        DataType::Int32 => numbers::<Int32Type, typed::Int32Type>(column, array.as_primitive(), nullable),
-        DataType::Int64 => numbers::<Int64Type, typed::Int64Type>(column, array.as_primitive(), nullable),
-        DataType::Float64 => numbers::<Float64Type, typed::DoubleType>(column, array.as_primitive(), nullable),
+        DataType::Int32 => {
+            numbers::<Int32Type, typed::Int32Type>(column, array.as_primitive(), nullable)
+        }
+        DataType::Int64 => {
+            numbers::<Int64Type, typed::Int64Type>(column, array.as_primitive(), nullable)
+        }
+        DataType::Float64 => {
+            numbers::<Float64Type, typed::DoubleType>(column, array.as_primitive(), nullable)
+        }
         DataType::Boolean => {
             let values: Vec<bool> = array.as_boolean().iter().flatten().collect();
             values_of::<typed::BoolType>(column, &values, levels(array, nullable))
@@ -77,9 +99,16 @@ fn put(column: &mut SerializedColumnWriter, array: &dyn Array, nullable: bool) -
             // All values share one copy of the text.
             let ends = strings.value_offsets();
             let first = ends[0];
-            let text = Bytes::copy_from_slice(&strings.value_data()[first as usize..ends[strings.len()] as usize]);
-            let value = |row: usize| ByteArray::from(text.slice((ends[row] - first) as usize..(ends[row + 1] - first) as usize));
-            let values: Vec<ByteArray> = (0..strings.len()).filter(|row| strings.is_valid(*row)).map(value).collect();
+            let text = Bytes::copy_from_slice(
+                &strings.value_data()[first as usize..ends[strings.len()] as usize],
+            );
+            let value = |row: usize| {
+                ByteArray::from(
+                    text.slice((ends[row] - first) as usize..(ends[row + 1] - first) as usize),
+                )
+            };
+            let values: Vec<ByteArray> =
+                (0..strings.len()).filter(|row| strings.is_valid(*row)).map(value).collect();
             values_of::<typed::ByteArrayType>(column, &values, levels(array, nullable))
         }
         other => unreachable!("refused before: {other}"),
@@ -103,6 +132,10 @@ fn levels(array: &dyn Array, nullable: bool) -> Option<Vec<i16>> {
     nullable.then(|| (0..array.len()).map(|row| i16::from(array.is_valid(row))).collect())
 }
 
-fn values_of<P: typed::DataType>(column: &mut SerializedColumnWriter, values: &[P::T], levels: Option<Vec<i16>>) -> Result<()> {
+fn values_of<P: typed::DataType>(
+    column: &mut SerializedColumnWriter,
+    values: &[P::T],
+    levels: Option<Vec<i16>>,
+) -> Result<()> {
     column.typed::<P>().write_batch(values, levels.as_deref(), None).map(drop)
 }

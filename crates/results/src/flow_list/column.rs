@@ -2,7 +2,8 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
@@ -22,7 +23,11 @@ impl<'a> Column<'a> {
     /// Returns whole numbers in the range of `T`. A null is an error.
     pub fn numbers<T: TryFrom<i128>>(&self) -> Result<Vec<T>, String> {
         let values = self.numbers_or_none()?;
-        values.into_iter().enumerate().map(|(row, value)| value.ok_or_else(|| self.at(row, "null"))).collect()
+        values
+            .into_iter()
+            .enumerate()
+            .map(|(row, value)| value.ok_or_else(|| self.at(row, "null")))
+            .collect()
     }
 
     pub fn numbers_or_none<T: TryFrom<i128>>(&self) -> Result<Vec<Option<T>>, String> {
@@ -55,14 +60,22 @@ impl<'a> Column<'a> {
         }
     }
 
-    fn whole<T: TryFrom<i128>, P: ArrowPrimitiveType<Native: Into<i128>>>(&self, array: &ArrayRef) -> Result<Vec<Option<T>>, String> {
-        let number = |(row, value): (usize, Option<P::Native>)| value.map(|value| self.fits(row, value.into())).transpose();
+    fn whole<T: TryFrom<i128>, P: ArrowPrimitiveType<Native: Into<i128>>>(
+        &self,
+        array: &ArrayRef,
+    ) -> Result<Vec<Option<T>>, String> {
+        let number = |(row, value): (usize, Option<P::Native>)| {
+            value.map(|value| self.fits(row, value.into())).transpose()
+        };
         array.as_primitive::<P>().iter().enumerate().map(number).collect()
     }
 
     /// Reads whole numbers from floats, as pandas writes an integer column with missing values. NaN
     /// is null.
-    fn floats<T: TryFrom<i128>, P: ArrowPrimitiveType<Native: Into<f64>>>(&self, array: &ArrayRef) -> Result<Vec<Option<T>>, String> {
+    fn floats<T: TryFrom<i128>, P: ArrowPrimitiveType<Native: Into<f64>>>(
+        &self,
+        array: &ArrayRef,
+    ) -> Result<Vec<Option<T>>, String> {
         // Above 2^53 not every whole number has a float, so the value may differ from the intended
         // one.
         let exact = |value: f64| value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0;
@@ -76,7 +89,12 @@ impl<'a> Column<'a> {
     }
 
     fn fits<T: TryFrom<i128>>(&self, row: usize, value: i128) -> Result<T, String> {
-        T::try_from(value).map_err(|_| self.at(row, &format!("{value}, which is {}", if value < 0 { "negative" } else { "too large" })))
+        T::try_from(value).map_err(|_| {
+            self.at(
+                row,
+                &format!("{value}, which is {}", if value < 0 { "negative" } else { "too large" }),
+            )
+        })
     }
 
     fn array(&self) -> Result<&'a ArrayRef, String> {
@@ -88,6 +106,10 @@ impl<'a> Column<'a> {
     }
 
     fn wrong_type(&self, found: &DataType, allowed: &str) -> String {
-        format!("column \"{}\" has type {found} (from row {}); allowed are {allowed}", self.name, self.before + 1)
+        format!(
+            "column \"{}\" has type {found} (from row {}); allowed are {allowed}",
+            self.name,
+            self.before + 1
+        )
     }
 }

@@ -45,13 +45,18 @@ fn read(path: &Path, most_rows: u64) -> Result<FlowColumns, String> {
     }
     let has = |name: &str| names.contains(&name);
     let known = |name: &str| REQUIRED.contains(&name) || OPTIONAL.contains(&name);
-    if let Some(twice) = names.iter().enumerate().find(|(at, name)| known(name) && names[..*at].contains(name)) {
+    if let Some(twice) =
+        names.iter().enumerate().find(|(at, name)| known(name) && names[..*at].contains(name))
+    {
         return Err(format!("column \"{}\" twice; a flow list has each column once", twice.1));
     }
     if let Some(missing) = REQUIRED.into_iter().find(|name| !has(name)) {
         let found: Vec<String> = names.iter().take(12).map(|name| shown(name)).collect();
         let (required, optional) = (REQUIRED.join(", "), OPTIONAL.join(", "));
-        return Err(format!("no column \"{missing}\"; found: {}; a flow list has {required} and perhaps {optional}", found.join(", ")));
+        return Err(format!(
+            "no column \"{missing}\"; found: {}; a flow list has {required} and perhaps {optional}",
+            found.join(", ")
+        ));
     }
     let wanted: Vec<&str> = REQUIRED.into_iter().chain(OPTIONAL).filter(|name| has(name)).collect();
     let (_, batches) = reader.batches(&wanted, ROWS, most).map_err(unreadable)?;
@@ -90,7 +95,8 @@ fn append(columns: &mut FlowColumns, texts: &mut Texts, batch: &RecordBatch) -> 
     let column = |name| Column::new(batch, name, columns.bytes.len());
     let (start_ns, bytes) = (column("start_ns"), column("bytes"));
     let (src, dst) = (column("src"), column("dst"));
-    let (id, class, deadline_ns, dscp, priority) = (column("id"), column("class"), column("deadline_ns"), column("dscp"), column("priority"));
+    let (id, class, deadline_ns, dscp, priority) =
+        (column("id"), column("class"), column("deadline_ns"), column("dscp"), column("priority"));
     columns.start_ns.extend(start_ns.numbers::<u64>()?);
     hosts(&mut columns.src, &mut texts.src, &src)?;
     hosts(&mut columns.dst, &mut texts.dst, &dst)?;
@@ -100,7 +106,12 @@ fn append(columns: &mut FlowColumns, texts: &mut Texts, batch: &RecordBatch) -> 
     }
     if let Some((rows, names)) = &mut columns.class {
         for (row, text) in class.strings()?.enumerate() {
-            rows.push(text.filter(|text| !text.is_empty()).map(|text| numbered(text, names, &mut texts.class)).transpose().map_err(|e| class.at(row, &e))?);
+            rows.push(
+                text.filter(|text| !text.is_empty())
+                    .map(|text| numbered(text, names, &mut texts.class))
+                    .transpose()
+                    .map_err(|e| class.at(row, &e))?,
+            );
         }
     }
     if let Some(deadlines) = &mut columns.deadline_ns {
@@ -116,7 +127,11 @@ fn append(columns: &mut FlowColumns, texts: &mut Texts, batch: &RecordBatch) -> 
 }
 
 /// Appends hosts, given as numbers or as strings (names or addresses).
-fn hosts(known: &mut HostColumn, texts: &mut HashMap<String, u32>, column: &Column) -> Result<(), String> {
+fn hosts(
+    known: &mut HostColumn,
+    texts: &mut HashMap<String, u32>,
+    column: &Column,
+) -> Result<(), String> {
     if !column.is_text() {
         if let HostColumn::Numbers(rows) = known {
             rows.extend(column.numbers::<u32>()?);
@@ -135,7 +150,11 @@ fn hosts(known: &mut HostColumn, texts: &mut HashMap<String, u32>, column: &Colu
     Ok(())
 }
 
-fn numbered(text: &str, names: &mut Vec<String>, texts: &mut HashMap<String, u32>) -> Result<u32, String> {
+fn numbered(
+    text: &str,
+    names: &mut Vec<String>,
+    texts: &mut HashMap<String, u32>,
+) -> Result<u32, String> {
     if let Some(number) = texts.get(text) {
         return Ok(*number);
     }

@@ -26,7 +26,10 @@ impl Addresses {
         // If a derived address belongs to another host, use the next free network: 11.x.y.z, ….
         for host in (0..topology.hosts).filter(|host| !own.contains_key(host)).collect::<Vec<_>>() {
             let [_, x, y, z] = made(host);
-            if let Some(first) = (10..=u8::MAX).find(|first| !taken.contains(&[*first, x, y, z])).filter(|first| *first != 10) {
+            if let Some(first) = (10..=u8::MAX)
+                .find(|first| !taken.contains(&[*first, x, y, z]))
+                .filter(|first| *first != 10)
+            {
                 own.insert(host, [first, x, y, z]);
             }
         }
@@ -56,11 +59,19 @@ mod tests {
 
     #[test]
     fn each_host_has_its_own() {
-        let given = ["10.0.0.3", "192.0.2.1", "2001:db8::1", "10.0.0.1"].map(|text| text.parse().unwrap());
-        let topology = Topology { hosts: 4, addresses: given.into_iter().zip([0, 1, 2, 3]).collect(), ..Topology::default() };
+        let given =
+            ["10.0.0.3", "192.0.2.1", "2001:db8::1", "10.0.0.1"].map(|text| text.parse().unwrap());
+        let topology = Topology {
+            hosts: 4,
+            addresses: given.into_iter().zip([0, 1, 2, 3]).collect(),
+            ..Topology::default()
+        };
         let addresses = Addresses::of_hosts(&topology);
         // Host 2 has no IPv4 address, and 10.0.0.3 belongs to host 0.
-        assert_eq!([0, 1, 2, 3].map(|host| addresses.of(host)), [[10, 0, 0, 3], [192, 0, 2, 1], [11, 0, 0, 3], [10, 0, 0, 1]]);
+        assert_eq!(
+            [0, 1, 2, 3].map(|host| addresses.of(host)),
+            [[10, 0, 0, 3], [192, 0, 2, 1], [11, 0, 0, 3], [10, 0, 0, 1]]
+        );
         assert_eq!(Addresses::default().of(255), [10, 0, 1, 0]);
     }
 }

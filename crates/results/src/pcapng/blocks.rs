@@ -45,7 +45,8 @@ pub fn names(out: &mut Vec<u8>, names: &[([u8; 4], &str)]) {
         for (address, name) in names {
             // nrb_record_ipv4: the address, and its zero-terminated name. Names contain no zeros
             // and have at most 100 bytes.
-            let record: Vec<u8> = address.iter().chain(name.as_bytes()).copied().chain([0]).collect();
+            let record: Vec<u8> =
+                address.iter().chain(name.as_bytes()).copied().chain([0]).collect();
             option(out, 1, &record);
         }
         option(out, 0, &[]);

@@ -28,13 +28,23 @@ const CWR: u8 = 0x80;
 /// Appends the frame up to `snaplen` bytes, but at least its headers. Returns its full length in
 /// bytes: the simulated size without the frame check sequence. Profiles of other simulators have
 /// frames smaller than real headers, so the length is at least that of headers and payload.
-pub fn frame(out: &mut Vec<u8>, record: &CaptureRecord, facts: &Facts, seen: &mut Seen, snaplen: usize) -> u32 {
+pub fn frame(
+    out: &mut Vec<u8>,
+    record: &CaptureRecord,
+    facts: &Facts,
+    seen: &mut Seen,
+    snaplen: usize,
+) -> u32 {
     let start = out.len();
     let segment = match record.kind {
-        CaptureKind::TcpData | CaptureKind::TcpAck | CaptureKind::TcpControl(_) => Some(seen.segment(record)),
+        CaptureKind::TcpData | CaptureKind::TcpAck | CaptureKind::TcpControl(_) => {
+            Some(seen.segment(record))
+        }
         CaptureKind::Datagram | CaptureKind::Switch => None,
     };
-    let (protocol, header) = segment.as_ref().map_or((PROTOCOL_UDP, UDP), |segment| (PROTOCOL_TCP, TCP + segment.options.len()));
+    let (protocol, header) = segment
+        .as_ref()
+        .map_or((PROTOCOL_UDP, UDP), |segment| (PROTOCOL_TCP, TCP + segment.options.len()));
     let carried = header as u16 + record.payload;
     out.extend(mac(record.dst));
     out.extend(mac(record.src));
@@ -47,10 +57,12 @@ pub fn frame(out: &mut Vec<u8>, record: &CaptureRecord, facts: &Facts, seen: &mu
     }
     let sum = checksum(&out[transport..], pseudo_header(record, facts, protocol, carried));
     // RFC 768: a checksum of zero is sent as all ones.
-    let (offset, sum) = if protocol == PROTOCOL_TCP { (16, sum) } else { (6, if sum == 0 { 0xFFFF } else { sum }) };
+    let (offset, sum) =
+        if protocol == PROTOCOL_TCP { (16, sum) } else { (6, if sum == 0 { 0xFFFF } else { sum }) };
     out[transport + offset..transport + offset + 2].copy_from_slice(&sum.to_be_bytes());
     debug_assert_eq!(out.len() - start, ETHERNET + IPV4 + header);
-    let length = usize::from(record.size.saturating_sub(facts.fcs)).max(out.len() - start + usize::from(record.payload));
+    let length = usize::from(record.size.saturating_sub(facts.fcs))
+        .max(out.len() - start + usize::from(record.payload));
     out.resize(start + length.min(snaplen.max(out.len() - start)), 0);
     length as u32
 }
@@ -78,13 +90,18 @@ fn ipv4(out: &mut Vec<u8>, record: &CaptureRecord, facts: &Facts, protocol: u8, 
 /// Returns the source and destination port of a frame.
 fn ports(record: &CaptureRecord) -> [u16; 2] {
     let (low, high) = ((record.flow & 0x7FFF) as u16, ((record.flow >> 15) & 0x7FFF) as u16);
-    let subflow = record.options.as_ref().and_then(|options| options.multipath).map_or(0, |multipath| multipath.subflow);
+    let subflow = record
+        .options
+        .as_ref()
+        .and_then(|options| options.multipath)
+        .map_or(0, |multipath| multipath.subflow);
     let source = match subflow {
         0 => 0x8000 | low,
         // Spread subflows over the ports, so that neighbouring flows get different ones.
         number => 1_024 + ((u64::from(record.flow) * 63 + u64::from(number)) % 31_744) as u16,
     };
-    let answers = record.answer && !matches!(record.kind, CaptureKind::Datagram | CaptureKind::Switch);
+    let answers =
+        record.answer && !matches!(record.kind, CaptureKind::Datagram | CaptureKind::Switch);
     if answers { [1_024 + high, source] } else { [source, 1_024 + high] }
 }
 
@@ -99,7 +116,10 @@ fn tcp(out: &mut Vec<u8>, record: &CaptureRecord, segment: &Segment) {
         CaptureKind::TcpControl(Control::SynAck) => SYN | ACK,
         _ => ACK,
     };
-    let flags = kind | if record.ece { ECE } else { 0 } | if record.cwr { CWR } else { 0 } | if segment.fin { FIN } else { 0 };
+    let flags = kind
+        | if record.ece { ECE } else { 0 }
+        | if record.cwr { CWR } else { 0 }
+        | if segment.fin { FIN } else { 0 };
     let words = (TCP + segment.options.len()) / 4;
     out.extend([(words as u8) << 4, flags]);
     out.extend(segment.window.to_be_bytes());
@@ -116,7 +136,10 @@ fn udp(out: &mut Vec<u8>, record: &CaptureRecord, carried: u16) {
 }
 
 fn pseudo_header(record: &CaptureRecord, facts: &Facts, protocol: u8, carried: u16) -> u32 {
-    sum16(&facts.addresses.of(record.src)) + sum16(&facts.addresses.of(record.dst)) + u32::from(protocol) + u32::from(carried)
+    sum16(&facts.addresses.of(record.src))
+        + sum16(&facts.addresses.of(record.dst))
+        + u32::from(protocol)
+        + u32::from(carried)
 }
 
 fn sum16(bytes: &[u8]) -> u32 {

@@ -35,10 +35,16 @@ pub fn files<'a>(scenario: &'a Scenario, output: &'a Output) -> Vec<(String, Cap
     let name = |node: u32| plan.topology.nodes[node as usize].name.as_str();
     let mut files: Vec<(String, CaptureFile)> = Vec::new();
     let mut both: Option<LinkId> = None;
-    for (Capture { link: id, reverse }, records) in plan.record.captures.iter().zip(&output.captures) {
+    for (Capture { link: id, reverse }, records) in
+        plan.record.captures.iter().zip(&output.captures)
+    {
         let link = &plan.topology.links[*id as usize];
         let (from, to) = if *reverse { (link.b, link.a) } else { (link.a, link.b) };
-        let interface = Interface { name: format!("{}->{}", name(from), name(to)), rate_bps: link.rate.0, records };
+        let interface = Interface {
+            name: format!("{}->{}", name(from), name(to)),
+            rate_bps: link.rate.0,
+            records,
+        };
         // The opposite direction of this link was the previous capture.
         if both == Some(*id)
             && let Some((_, file)) = files.last_mut()
@@ -51,7 +57,9 @@ pub fn files<'a>(scenario: &'a Scenario, output: &'a Output) -> Vec<(String, Cap
         let stem = format!("{}-{}{}", name(from), name(to), if joined { "-both" } else { "" });
         let numbers = ["".to_owned()].into_iter().chain((2..).map(|number| format!("-{number}")));
         let mut names = numbers.map(|number| format!("{stem}{number}.pcapng").replace('/', "_"));
-        let Some(name) = names.find(|name| files.iter().all(|(taken, _)| taken != name)) else { continue };
+        let Some(name) = names.find(|name| files.iter().all(|(taken, _)| taken != name)) else {
+            continue;
+        };
         files.push((name, CaptureFile { interfaces: vec![interface], plan, output }));
     }
     files
@@ -68,7 +76,14 @@ impl CaptureFile<'_> {
     fn named(&self, facts: &Facts) -> Vec<([u8; 4], &str)> {
         let records = || self.interfaces.iter().flat_map(|interface| interface.records);
         let hosts: BTreeSet<u32> = records().flat_map(|record| [record.src, record.dst]).collect();
-        let name = |host: u32| self.plan.topology.nodes.get(host as usize).map(|node| node.name.as_str()).filter(|name| *name != format!("host{host}"));
+        let name = |host: u32| {
+            self.plan
+                .topology
+                .nodes
+                .get(host as usize)
+                .map(|node| node.name.as_str())
+                .filter(|name| *name != format!("host{host}"))
+        };
         hosts.into_iter().filter_map(|host| Some((facts.addresses.of(host), name(host)?))).collect()
     }
 
@@ -84,9 +99,13 @@ impl CaptureFile<'_> {
         out.write_all(&block)?;
         let mut seen = Seen::new(&facts);
         let mut frame = Vec::new();
-        let mut left: Vec<&[CaptureRecord]> = self.interfaces.iter().map(|interface| interface.records).collect();
+        let mut left: Vec<&[CaptureRecord]> =
+            self.interfaces.iter().map(|interface| interface.records).collect();
         // Select the interface with the earliest frame, or the first interface if times are equal.
-        while let Some(number) = (0..left.len()).filter(|&number| !left[number].is_empty()).min_by_key(|&number| left[number][0].time) {
+        while let Some(number) = (0..left.len())
+            .filter(|&number| !left[number].is_empty())
+            .min_by_key(|&number| left[number][0].time)
+        {
             let record = &left[number][0];
             left[number] = &left[number][1..];
             frame.clear();

@@ -63,12 +63,21 @@ impl Session {
     fn hmac(&self, subflow: u8, side: Side) -> [u8; 32] {
         let other = side.other();
         let nonce = |side| self.drawn::<4>(b"nonce", subflow, side);
-        hmac_sha256(&[self.key(side), self.key(other)].concat(), &[nonce(side), nonce(other)].concat())
+        hmac_sha256(
+            &[self.key(side), self.key(other)].concat(),
+            &[nonce(side), nonce(other)].concat(),
+        )
     }
 
     /// Appends the option of a segment that opens or joins a connection (§3.1, §3.2). The fourth
     /// segment and the last one of a subflow carry none.
-    pub fn opening(&self, out: &mut Vec<u8>, control: Control, side: Side, multipath: &CaptureMultipath) {
+    pub fn opening(
+        &self,
+        out: &mut Vec<u8>,
+        control: Control,
+        side: Side,
+        multipath: &CaptureMultipath,
+    ) {
         let number = multipath.subflow;
         let nonce = self.drawn::<4>(b"nonce", number, side);
         let start = out.len();
@@ -98,7 +107,9 @@ impl Session {
                 out.extend([JOIN, 0]);
                 out.extend(&self.hmac(number, side)[..20]);
             }
-            (Control::Ack | Control::AskWindow | Control::Report, _, _) => return out.truncate(start),
+            (Control::Ack | Control::AskWindow | Control::Report, _, _) => {
+                return out.truncate(start);
+            }
         }
         out[start + 1] = (out.len() - start) as u8;
     }
@@ -130,6 +141,7 @@ pub fn hmac_sha256(key: &[u8], message: &[u8]) -> [u8; 32] {
     const BLOCK: usize = 64;
     let mut padded = [0; BLOCK];
     padded[..key.len()].copy_from_slice(key);
-    let inner = Sha256::new().chain_update(padded.map(|byte| byte ^ 0x36)).chain_update(message).finalize();
+    let inner =
+        Sha256::new().chain_update(padded.map(|byte| byte ^ 0x36)).chain_update(message).finalize();
     Sha256::new().chain_update(padded.map(|byte| byte ^ 0x5C)).chain_update(inner).finalize().into()
 }

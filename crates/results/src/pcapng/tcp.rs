@@ -44,9 +44,11 @@ impl<'a> Facts<'a> {
             short: Short::new(),
         };
         for record in output.captures.iter().flatten() {
-            if let (CaptureKind::TcpData, Some(multipath), Some((config, _))) =
-                (record.kind, record.options.as_ref().and_then(|options| options.multipath), facts.tcp(record))
-                && record.payload < config.mss
+            if let (CaptureKind::TcpData, Some(multipath), Some((config, _))) = (
+                record.kind,
+                record.options.as_ref().and_then(|options| options.multipath),
+                facts.tcp(record),
+            ) && record.payload < config.mss
             {
                 let places = facts.short.entry((record.flow, multipath.subflow)).or_default();
                 let place = (record.sequence, u64::from(config.mss - record.payload));
@@ -61,15 +63,26 @@ impl<'a> Facts<'a> {
     /// Returns the TCP settings and the receive window of a TCP connection.
     fn tcp(&self, record: &CaptureRecord) -> Option<(&'a TcpConfig, Receive)> {
         let flows = &self.plan.flows;
-        let flow = flows.get(record.flow as usize).or_else(|| self.output.started.get((record.flow as usize).checked_sub(flows.len())?))?;
+        let flow = flows.get(record.flow as usize).or_else(|| {
+            self.output.started.get((record.flow as usize).checked_sub(flows.len())?)
+        })?;
         self.plan.transports.get(flow.transport as usize)?.parameters().segments()
     }
 
     /// Converts a position that assumes full segments to the actual position in the subflow.
     fn place(&self, record: &CaptureRecord, told: u64) -> u64 {
-        let subflow = record.options.as_ref().and_then(|options| options.multipath).map(|multipath| multipath.subflow);
+        let subflow = record
+            .options
+            .as_ref()
+            .and_then(|options| options.multipath)
+            .map(|multipath| multipath.subflow);
         let short = subflow.and_then(|subflow| self.short.get(&(record.flow, subflow)));
-        told - short.into_iter().flatten().filter(|(place, _)| *place < told).map(|(_, lacks)| lacks).sum::<u64>()
+        told - short
+            .into_iter()
+            .flatten()
+            .filter(|(place, _)| *place < told)
+            .map(|(_, lacks)| lacks)
+            .sum::<u64>()
     }
 }
 
@@ -99,35 +112,56 @@ impl<'a> Seen<'a> {
     /// Returns the header fields of the next segment of the file.
     pub fn segment(&mut self, record: &CaptureRecord) -> Segment {
         let place = self.facts.place(record, record.sequence) as u32;
-        let closes = record.options.as_ref().and_then(|options| options.multipath).is_some_and(|multipath| multipath.closes);
+        let closes = record
+            .options
+            .as_ref()
+            .and_then(|options| options.multipath)
+            .is_some_and(|multipath| multipath.closes);
         // Sequence number of the first byte. The SYN has the number before it.
         let first = 1u32;
         let (sequence, acknowledged, fin) = match record.kind {
             CaptureKind::TcpAck => {
                 // The acknowledgement of the other side's FIN carries this side's FIN.
                 let ends = record.last && !record.again;
-                (first + u32::from(record.last && record.again), first.wrapping_add(place).wrapping_add(record.last.into()), ends)
+                (
+                    first + u32::from(record.last && record.again),
+                    first.wrapping_add(place).wrapping_add(record.last.into()),
+                    ends,
+                )
             }
             CaptureKind::TcpControl(Control::Syn) => (0, 0, false),
             CaptureKind::TcpControl(Control::SynAck) => (0, first, false),
             CaptureKind::TcpControl(Control::AskWindow) => (place, first, false),
-            CaptureKind::TcpControl(Control::Ack) => (first.wrapping_add(place).wrapping_add(record.last.into()), first + u32::from(record.last), closes),
+            CaptureKind::TcpControl(Control::Ack) => (
+                first.wrapping_add(place).wrapping_add(record.last.into()),
+                first + u32::from(record.last),
+                closes,
+            ),
             _ => (first.wrapping_add(place), first, record.last),
         };
         let (window, options) = match self.facts.tcp(record) {
-            Some((config, receive)) => (window(record, receive), self.options(record, place, config, receive)),
+            Some((config, receive)) => {
+                (window(record, receive), self.options(record, place, config, receive))
+            }
             None => (u16::MAX, Vec::new()),
         };
         Segment { sequence, acknowledged, fin, window, options }
     }
 
-    fn options(&mut self, record: &CaptureRecord, place: u32, config: &TcpConfig, receive: Receive) -> Vec<u8> {
+    fn options(
+        &mut self,
+        record: &CaptureRecord,
+        place: u32,
+        config: &TcpConfig,
+        receive: Receive,
+    ) -> Vec<u8> {
         let mut out = Vec::new();
         let none = CaptureOptions::default();
         let options = record.options.as_deref().unwrap_or(&none);
         let opens = matches!(record.kind, CaptureKind::TcpControl(Control::Syn | Control::SynAck));
         if opens {
-            let beside = if self.facts.timestamps { TIMESTAMPS } else { 0 } + if options.multipath.is_some() { 24 } else { 0 };
+            let beside = if self.facts.timestamps { TIMESTAMPS } else { 0 }
+                + if options.multipath.is_some() { 24 } else { 0 };
             // Maximum segment size (RFC 9293 §3.2), then SACK permitted (RFC 2018) or padding.
             out.extend([2, 4]);
             out.extend((config.mss + beside).to_be_bytes());
@@ -137,7 +171,11 @@ impl<'a> Seen<'a> {
             if !opens {
                 out.extend([1, 1]);
             }
-            self.stamp(&mut out, record, options.multipath.map_or(0, |multipath| multipath.subflow));
+            self.stamp(
+                &mut out,
+                record,
+                options.multipath.map_or(0, |multipath| multipath.subflow),
+            );
         } else if opens {
             out.extend([1, 1]);
         }
@@ -145,10 +183,17 @@ impl<'a> Seen<'a> {
             out.extend([1, 3, 3, shift(receive) as u8]);
         }
         if let Some(multipath) = &options.multipath {
-            let session = self.sessions.entry(record.flow).or_insert_with(|| Session::new(self.facts.plan.run.seed, record.flow));
+            let session = self
+                .sessions
+                .entry(record.flow)
+                .or_insert_with(|| Session::new(self.facts.plan.run.seed, record.flow));
             match record.kind {
-                CaptureKind::TcpControl(control) => session.opening(&mut out, control, Side::of(record), multipath),
-                CaptureKind::TcpData => session.mapping(&mut out, multipath.data, place, record.payload),
+                CaptureKind::TcpControl(control) => {
+                    session.opening(&mut out, control, Side::of(record), multipath)
+                }
+                CaptureKind::TcpData => {
+                    session.mapping(&mut out, multipath.data, place, record.payload)
+                }
                 _ => session.acknowledgement(&mut out, multipath.data),
             }
         }
@@ -195,10 +240,16 @@ fn window(record: &CaptureRecord, receive: Receive) -> u16 {
         return u16::MAX;
     }
     let options = record.options.as_deref();
-    let from = options.and_then(|options| options.multipath).map_or(record.sequence, |multipath| multipath.data);
+    let from = options
+        .and_then(|options| options.multipath)
+        .map_or(record.sequence, |multipath| multipath.data);
     let edge = options.and_then(|options| options.edge);
     let bytes = edge.map_or(most(receive), |edge| edge.saturating_sub(from));
     // RFC 7323 §2.2: the window of a SYN is not scaled.
-    let scaled = if matches!(record.kind, CaptureKind::TcpControl(_)) { bytes } else { bytes >> shift(receive) };
+    let scaled = if matches!(record.kind, CaptureKind::TcpControl(_)) {
+        bytes
+    } else {
+        bytes >> shift(receive)
+    };
     scaled.min(u16::MAX.into()) as u16
 }

@@ -37,7 +37,10 @@ fn blocks(mut bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
 fn options(mut bytes: &[u8]) -> Vec<(u16, Vec<u8>)> {
     let mut options = Vec::new();
     loop {
-        let (code, length) = (u16::from_le_bytes([bytes[0], bytes[1]]), usize::from(u16::from_le_bytes([bytes[2], bytes[3]])));
+        let (code, length) = (
+            u16::from_le_bytes([bytes[0], bytes[1]]),
+            usize::from(u16::from_le_bytes([bytes[2], bytes[3]])),
+        );
         if code == 0 {
             assert_eq!(bytes.len(), 4, "ends with the block");
             return options;
@@ -53,12 +56,23 @@ fn read(bytes: &[u8]) -> Vec<Packet> {
     assert_eq!((*kind, le32(section, 0)), (0x0A0D_0D0A, 0x1A2B_3C4D));
     let (kind, interface) = &blocks[1];
     assert_eq!((*kind, le32(interface, 0), le32(interface, 4)), (1, 1, 96), "Ethernet, snaplen");
-    assert_eq!(options(&interface[8..]), [(2, b"leaf0->spine1".to_vec()), (8, 10_000_000_000u64.to_le_bytes().to_vec()), (9, vec![9])]);
+    assert_eq!(
+        options(&interface[8..]),
+        [
+            (2, b"leaf0->spine1".to_vec()),
+            (8, 10_000_000_000u64.to_le_bytes().to_vec()),
+            (9, vec![9])
+        ]
+    );
     let packet = |(kind, body): &(u32, Vec<u8>)| {
         assert_eq!((*kind, le32(body, 0)), (6, 0));
         let captured = le32(body, 12) as usize;
         assert_eq!(body.len(), 20 + captured.next_multiple_of(4));
-        Packet { time_ns: u64::from(le32(body, 4)) << 32 | u64::from(le32(body, 8)), captured: body[20..20 + captured].to_vec(), length: le32(body, 16) }
+        Packet {
+            time_ns: u64::from(le32(body, 4)) << 32 | u64::from(le32(body, 8)),
+            captured: body[20..20 + captured].to_vec(),
+            length: le32(body, 16),
+        }
     };
     blocks[2..].iter().map(packet).collect()
 }
@@ -69,7 +83,8 @@ fn transport_checksum(frame: &[u8]) -> u16 {
     let mut bytes = frame[26..34].to_vec();
     bytes.extend([0, frame[23]]);
     bytes.extend(segment.to_be_bytes());
-    bytes.extend(&frame[34..if frame[23] == 6 { 34 + usize::from(frame[46] >> 4) * 4 } else { 42 }]);
+    bytes
+        .extend(&frame[34..if frame[23] == 6 { 34 + usize::from(frame[46] >> 4) * 4 } else { 42 }]);
     checksum(&bytes, 0)
 }
 
@@ -110,9 +125,24 @@ fn written(records: Vec<CaptureRecord>) -> Vec<Packet> {
 #[test]
 fn tcp_headers() {
     let late = Time((5u64 << 32) * 1_000 + 7_499);
-    let data =
-        CaptureRecord { time: late, sequence: (3 << 32) + 9, payload: 1_460, size: 1_518, ecn: 3, cwr: true, priority: 5, ..record(CaptureKind::TcpData) };
-    let ack = CaptureRecord { time: late, src: 70_000, dst: 0, sequence: 1_469, ece: true, ..record(CaptureKind::TcpAck) };
+    let data = CaptureRecord {
+        time: late,
+        sequence: (3 << 32) + 9,
+        payload: 1_460,
+        size: 1_518,
+        ecn: 3,
+        cwr: true,
+        priority: 5,
+        ..record(CaptureKind::TcpData)
+    };
+    let ack = CaptureRecord {
+        time: late,
+        src: 70_000,
+        dst: 0,
+        sequence: 1_469,
+        ece: true,
+        ..record(CaptureKind::TcpAck)
+    };
     let packets = written(vec![data, ack]);
     let Packet { time_ns, captured, length } = &packets[0];
     assert_eq!((*time_ns, captured.len(), *length), ((5 << 32) + 7, 96, 1_514));
@@ -136,9 +166,16 @@ fn datagrams_and_small_profiles() {
     let bare = CaptureRecord { size: 40, ..record(CaptureKind::TcpAck) };
     let packets = written(vec![datagram, bare]);
     let Packet { captured, length, .. } = &packets[0];
-    assert_eq!((captured.len(), *length, captured[15], captured[23], be16(captured, 38)), (60, 60, 1, 17, 18));
+    assert_eq!(
+        (captured.len(), *length, captured[15], captured[23], be16(captured, 38)),
+        (60, 60, 1, 17, 18)
+    );
     assert_eq!((checksum(&captured[14..34], 0), transport_checksum(captured)), (0, 0));
-    assert_eq!((packets[1].captured.len(), packets[1].length), (54, 54), "never shorter than its headers");
+    assert_eq!(
+        (packets[1].captured.len(), packets[1].length),
+        (54, 54),
+        "never shorter than its headers"
+    );
 }
 
 #[test]
@@ -161,15 +198,23 @@ fn captures_of_parallel_links_have_names_of_their_own() {
 #[test]
 fn both_directions_share_a_file() {
     let (mut scenario, mut output) = run();
-    scenario.plan.record.captures = vec![Capture { link: 4, reverse: false }, Capture { link: 4, reverse: true }, Capture { link: 5, reverse: false }];
+    scenario.plan.record.captures = vec![
+        Capture { link: 4, reverse: false },
+        Capture { link: 4, reverse: true },
+        Capture { link: 5, reverse: false },
+    ];
     scenario.plan.record.joined = vec![4];
     let at = |time| CaptureRecord { time: Time(time), ..record(CaptureKind::TcpAck) };
     output.captures = vec![vec![at(2_000), at(5_000)], vec![at(1_000), at(5_000)], Vec::new()];
     let files = files(&scenario, &output);
-    assert_eq!(files.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["leaf0-spine0-both.pcapng", "leaf0-spine1.pcapng"]);
+    assert_eq!(
+        files.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
+        ["leaf0-spine0-both.pcapng", "leaf0-spine1.pcapng"]
+    );
     let mut bytes = Vec::new();
     files[0].1.write_to(&mut bytes).unwrap();
-    let packets: Vec<(u32, u32)> = blocks(&bytes)[3..].iter().map(|(_, body)| (le32(body, 0), le32(body, 8))).collect();
+    let packets: Vec<(u32, u32)> =
+        blocks(&bytes)[3..].iter().map(|(_, body)| (le32(body, 0), le32(body, 8))).collect();
     assert_eq!(packets, [(1, 1), (0, 2), (0, 5), (1, 5)]);
 }
 
@@ -177,8 +222,14 @@ fn both_directions_share_a_file() {
 #[test]
 fn hmac() {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    assert_eq!(hex(&hmac_sha256(b"Jefe", b"what do ya want for nothing?")), "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
-    assert_eq!(hex(&hmac_sha256(&[0x0b; 20], b"Hi There")), "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+    assert_eq!(
+        hex(&hmac_sha256(b"Jefe", b"what do ya want for nothing?")),
+        "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+    );
+    assert_eq!(
+        hex(&hmac_sha256(&[0x0b; 20], b"Hi There")),
+        "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
+    );
 }
 
 #[test]
@@ -190,10 +241,23 @@ fn options_of_multipath_have_the_lengths_of_rfc_8684() {
         assert!(out.is_empty() || usize::from(out[1]) == out.len());
         out.len() as u16
     };
-    for (control, side) in [(Control::Syn, Side::Asks), (Control::SynAck, Side::Answers), (Control::Ack, Side::Asks), (Control::Ack, Side::Answers)] {
+    for (control, side) in [
+        (Control::Syn, Side::Asks),
+        (Control::SynAck, Side::Answers),
+        (Control::Ack, Side::Asks),
+        (Control::Ack, Side::Answers),
+    ] {
         for subflow in [0, 3] {
-            let simulated = afflux_net::spec::MptcpConfig::opening_option(control, subflow > 0, side == Side::Asks);
-            assert_eq!(length(control, side, subflow, false), simulated, "{control:?} {side:?} {subflow}");
+            let simulated = afflux_net::spec::MptcpConfig::opening_option(
+                control,
+                subflow > 0,
+                side == Side::Asks,
+            );
+            assert_eq!(
+                length(control, side, subflow, false),
+                simulated,
+                "{control:?} {side:?} {subflow}"
+            );
         }
     }
     assert_eq!(length(Control::Ack, Side::Asks, 1, true), 0);

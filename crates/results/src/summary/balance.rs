@@ -37,9 +37,13 @@ pub struct ImbalanceStatistics {
 }
 
 pub(super) fn of(scenario: &Scenario, output: &Output) -> BalanceReport {
-    let BalanceCounters { flowlets, reroutes, switch_frames, conweave, late } = output.counters.balance;
+    let BalanceCounters { flowlets, reroutes, switch_frames, conweave, late } =
+        output.counters.balance;
     let weaves = scenario.plan.switches.iter().any(|switch| switch.balance.about().reorders);
-    let windows = imbalances(scenario, output).into_iter().filter(|(time, _)| time.0 >= scenario.warmup.0).map(|(_, imbalance)| imbalance);
+    let windows = imbalances(scenario, output)
+        .into_iter()
+        .filter(|(time, _)| time.0 >= scenario.warmup.0)
+        .map(|(_, imbalance)| imbalance);
     BalanceReport {
         flowlets,
         reroutes,

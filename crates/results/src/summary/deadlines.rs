@@ -30,7 +30,11 @@ pub struct DeadlineStatistics {
 
 impl DeadlineStatistics {
     fn add(&mut self, flow: &Flow, record: &FlowRecord, end: u64) {
-        let (Some(deadline), Some(met), Some(start)) = (flow.deadline, crate::tables::deadline_met(flow, record), record.start) else { return };
+        let (Some(deadline), Some(met), Some(start)) =
+            (flow.deadline, crate::tables::deadline_met(flow, record), record.start)
+        else {
+            return;
+        };
         let terminated = record.status == Status::Terminated;
         let open = record.status == Status::Running && end <= start.0.saturating_add(deadline.0);
         self.flows += 1;
@@ -59,6 +63,10 @@ pub fn of(scenario: &Scenario, output: &Output) -> Option<Deadlines> {
             by_class[usize::from(flow.class)].add(flow, record, output.end.0);
         }
     }
-    let named = scenario.classes.iter().cloned().zip(by_class.into_iter().map(DeadlineStatistics::closed));
-    Some(Deadlines { all: all.closed(), by_class: Named(named.filter(|(_, class)| class.flows > 0).collect()) })
+    let named =
+        scenario.classes.iter().cloned().zip(by_class.into_iter().map(DeadlineStatistics::closed));
+    Some(Deadlines {
+        all: all.closed(),
+        by_class: Named(named.filter(|(_, class)| class.flows > 0).collect()),
+    })
 }

@@ -43,7 +43,13 @@ pub fn early(scenario: &Scenario, output: &Output) -> Option<EarlyEnd> {
         Some(Bound::Group) => "control_group",
         Some(Bound::AddressSpace) => "address_space",
     };
-    Some(EarlyEnd { reason: "max_memory", limit_bytes: max.bytes, limit_of, reached_by, repeatable: max.by.is_none() && output.ended == Ended::Records })
+    Some(EarlyEnd {
+        reason: "max_memory",
+        limit_bytes: max.bytes,
+        limit_of,
+        reached_by,
+        repeatable: max.by.is_none() && output.ended == Ended::Records,
+    })
 }
 
 /// Returns a message for the user.
@@ -57,7 +63,10 @@ pub fn note(scenario: &Scenario, output: &Output) -> Option<String> {
     };
     let what = if reached_by == "records" { "its records" } else { "its memory" };
     let until = seconds(output.end.0 as f64 * 1e-12);
-    Some(format!("the run ended early, after {until}: {what} came to {limit}, {} MB; flows that were under way then are unfinished", limit_bytes / 1_000_000))
+    Some(format!(
+        "the run ended early, after {until}: {what} came to {limit}, {} MB; flows that were under way then are unfinished",
+        limit_bytes / 1_000_000
+    ))
 }
 
 pub fn seconds(s: f64) -> String {

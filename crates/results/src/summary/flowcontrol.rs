@@ -60,8 +60,14 @@ pub fn deadlocks(scenario: &Scenario, output: &Output) -> Vec<DeadlockReport> {
 /// Returns warnings for the user.
 pub fn warnings(scenario: &Scenario, output: &Output) -> Vec<String> {
     let deadlock = |d: &DeadlockReport| {
-        let ports: Vec<String> = d.ports.iter().map(|p| format!("{} port {}", p.node, p.port)).collect();
-        format!("warning: deadlock, seen at {} ns: priority {} is paused in a circle, {}", d.time_ns, d.priority, ports.join(", "))
+        let ports: Vec<String> =
+            d.ports.iter().map(|p| format!("{} port {}", p.node, p.port)).collect();
+        format!(
+            "warning: deadlock, seen at {} ns: priority {} is paused in a circle, {}",
+            d.time_ns,
+            d.priority,
+            ports.join(", ")
+        )
     };
     let storm = |s: &PauseStorm| {
         format!(
@@ -71,5 +77,9 @@ pub fn warnings(scenario: &Scenario, output: &Output) -> Vec<String> {
     };
     let found = deadlocks(scenario, output);
     let stalled = super::stalled::warning(scenario, output);
-    stalled.into_iter().chain(found.iter().map(deadlock)).chain(storms(scenario, output).iter().map(storm)).collect()
+    stalled
+        .into_iter()
+        .chain(found.iter().map(deadlock))
+        .chain(storms(scenario, output).iter().map(storm))
+        .collect()
 }

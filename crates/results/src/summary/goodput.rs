@@ -56,7 +56,8 @@ impl Class {
         let busy = union(self.active);
         ClassGoodput {
             bps: (busy > 0).then(|| rate(self.delivered, busy)),
-            jain: (self.squares > 0.0).then(|| self.sum * self.sum / (self.flows as f64 * self.squares)),
+            jain: (self.squares > 0.0)
+                .then(|| self.sum * self.sum / (self.flows as f64 * self.squares)),
             flows: self.flows,
         }
     }
@@ -67,7 +68,9 @@ pub(super) fn of(scenario: &Scenario, output: &Output) -> Goodput {
     let (mut delivered, mut rates, mut counted) = (0u128, 0.0, 0u64);
     let mut classes: Vec<Class> = scenario.classes.iter().map(|_| Class::default()).collect();
     for (flow, record) in output.all_flows(&scenario.plan) {
-        let Some((start, end)) = record.active(output.end).filter(|_| flow.src != flow.dst) else { continue };
+        let Some((start, end)) = record.active(output.end).filter(|_| flow.src != flow.dst) else {
+            continue;
+        };
         let class = &mut classes[usize::from(flow.class)];
         delivered += u128::from(record.bytes_received);
         class.delivered += u128::from(record.bytes_received);
@@ -82,7 +85,12 @@ pub(super) fn of(scenario: &Scenario, output: &Output) -> Goodput {
         }
     }
     let busy_ps = union(active);
-    let named = scenario.classes.iter().cloned().zip(classes.into_iter().map(Class::closed)).zip(used_classes(scenario, output));
+    let named = scenario
+        .classes
+        .iter()
+        .cloned()
+        .zip(classes.into_iter().map(Class::closed))
+        .zip(used_classes(scenario, output));
     let by_class = Named(named.filter(|(_, used)| *used).map(|(class, _)| class).collect());
     Goodput {
         delivered_bytes: u64::try_from(delivered).expect("bytes of a run fit"),
@@ -129,8 +137,12 @@ mod tests {
     /// us.
     fn with(flows: &[(u64, u64)]) -> (Scenario, Output) {
         let (mut scenario, mut output) = run();
-        scenario.plan.flows = flows.iter().map(|&(start, _)| flow(0, 1, 1_000, start * US)).collect();
-        output.flows = flows.iter().map(|&(start, end)| finished_flow(start * US, (end - start) * US)).collect();
+        scenario.plan.flows =
+            flows.iter().map(|&(start, _)| flow(0, 1, 1_000, start * US)).collect();
+        output.flows = flows
+            .iter()
+            .map(|&(start, end)| finished_flow(start * US, (end - start) * US))
+            .collect();
         output.end = Time(1_000 * US);
         (scenario, output)
     }
@@ -160,7 +172,9 @@ mod tests {
     #[test]
     fn flows_that_do_not_finish() {
         let (scenario, mut output) = with(&[(0, 10), (100, 110), (900, 910), (950, 960)]);
-        let unfinished = |record: &mut FlowRecord, status| (record.finish, record.status, record.bytes_received) = (None, status, 500);
+        let unfinished = |record: &mut FlowRecord, status| {
+            (record.finish, record.status, record.bytes_received) = (None, status, 500)
+        };
         unfinished(&mut output.flows[1], Status::Terminated);
         output.flows[1].given_up = Some(Time(120 * US));
         unfinished(&mut output.flows[2], Status::Running);
@@ -178,10 +192,16 @@ mod tests {
         scenario.warmup = Span(20 * US);
         scenario.plan.flows[2] = Flow { dst: 0, ..scenario.plan.flows[2].clone() };
         let goodput = of(&scenario, &output);
-        assert_eq!((goodput.delivered_bytes, goodput.busy_ps, goodput.flow_mean_bps), (2_000, 30 * US, Some(400e6)));
+        assert_eq!(
+            (goodput.delivered_bytes, goodput.busy_ps, goodput.flow_mean_bps),
+            (2_000, 30 * US, Some(400e6))
+        );
         let (scenario, output) = with(&[]);
         let groups = GoodputGroups { by_class: Named(Vec::new()) };
-        assert_eq!(of(&scenario, &output), Goodput { delivered_bytes: 0, busy_ps: 0, bps: 0.0, flow_mean_bps: None, groups });
+        assert_eq!(
+            of(&scenario, &output),
+            Goodput { delivered_bytes: 0, busy_ps: 0, bps: 0.0, flow_mean_bps: None, groups }
+        );
     }
 
     /// Two classes that overlap: each uses its own busy time. Jain's index of 800, 800 and 200 Mbps
@@ -194,9 +214,18 @@ mod tests {
         scenario.plan.flows[4] = Flow { dst: 0, ..scenario.plan.flows[4].clone() };
         let by_class = of(&scenario, &output).groups.by_class.0;
         let [(first, many), (second, one)] = &by_class[..] else { panic!("{by_class:?}") };
-        assert_eq!((first.as_str(), many.bps, many.flows), ("default", Some(3_000.0 * 8.0 / 50e-6), 3));
-        assert!((many.jain.unwrap() - 1_800.0 * 1_800.0 / (3.0 * 1_320_000.0)).abs() < 1e-12, "{many:?}");
-        assert_eq!((second.as_str(), one), ("batch", &ClassGoodput { bps: Some(800e6), jain: Some(1.0), flows: 1 }));
+        assert_eq!(
+            (first.as_str(), many.bps, many.flows),
+            ("default", Some(3_000.0 * 8.0 / 50e-6), 3)
+        );
+        assert!(
+            (many.jain.unwrap() - 1_800.0 * 1_800.0 / (3.0 * 1_320_000.0)).abs() < 1e-12,
+            "{many:?}"
+        );
+        assert_eq!(
+            (second.as_str(), one),
+            ("batch", &ClassGoodput { bps: Some(800e6), jain: Some(1.0), flows: 1 })
+        );
         // Flows of the warm-up count for the class, but not for the index.
         scenario.warmup = Span(US);
         let by_class = of(&scenario, &output).groups.by_class.0;
@@ -209,10 +238,17 @@ mod tests {
     fn classes_without_goodput() {
         let (mut scenario, mut output) = with(&[(0, 10), (0, 10)]);
         scenario.plan.flows[1].class = 1;
-        output.flows[0] = FlowRecord { finish: None, status: Status::Running, bytes_received: 0, last_received: None, ..output.flows[0].clone() };
+        output.flows[0] = FlowRecord {
+            finish: None,
+            status: Status::Running,
+            bytes_received: 0,
+            last_received: None,
+            ..output.flows[0].clone()
+        };
         output.flows[1].start = None;
         let by_class = of(&scenario, &output).groups.by_class.0;
-        let found: Vec<_> = by_class.iter().map(|(_, class)| (class.bps, class.jain, class.flows)).collect();
+        let found: Vec<_> =
+            by_class.iter().map(|(_, class)| (class.bps, class.jain, class.flows)).collect();
         assert_eq!(found, [(Some(0.0), None, 1), (None, None, 0)]);
     }
 
@@ -220,11 +256,21 @@ mod tests {
     #[test]
     fn late_arrivals_of_a_stopped_flow() {
         let (scenario, mut output) = with(&[(0, 10)]);
-        let stopped = FlowRecord { finish: None, status: Status::Terminated, given_up: Some(Time(10 * US)), ..output.flows[0].clone() };
+        let stopped = FlowRecord {
+            finish: None,
+            status: Status::Terminated,
+            given_up: Some(Time(10 * US)),
+            ..output.flows[0].clone()
+        };
         for (last, time) in [(Some(5), 10), (Some(40), 40), (None, 10)] {
-            output.flows[0] = FlowRecord { last_received: last.map(|last| Time(last * US)), ..stopped.clone() };
+            output.flows[0] =
+                FlowRecord { last_received: last.map(|last| Time(last * US)), ..stopped.clone() };
             let goodput = of(&scenario, &output);
-            assert_eq!((goodput.busy_ps, goodput.flow_mean_bps), (time * US, Some(goodput.bps)), "{last:?}");
+            assert_eq!(
+                (goodput.busy_ps, goodput.flow_mean_bps),
+                (time * US, Some(goodput.bps)),
+                "{last:?}"
+            );
         }
     }
 }

@@ -67,15 +67,21 @@ pub struct Sample {
     pub censored: bool,
 }
 
-pub fn of(scenario: &Scenario, output: &Output) -> (Groups<FctStatistics>, Groups<SlowdownStatistics>) {
+pub fn of(
+    scenario: &Scenario,
+    output: &Output,
+) -> (Groups<FctStatistics>, Groups<SlowdownStatistics>) {
     let mut all = Flows::default();
-    let mut by_size: Vec<Flows> = size_names(&scenario.size_bounds).iter().map(|_| Flows::default()).collect();
+    let mut by_size: Vec<Flows> =
+        size_names(&scenario.size_bounds).iter().map(|_| Flows::default()).collect();
     let mut by_class: Vec<Flows> = scenario.classes.iter().map(|_| Flows::default()).collect();
     for (flow, record) in output.all_flows(&scenario.plan) {
         if record.start.is_some_and(|start| start.0 >= scenario.warmup.0) {
             let times = FlowTimes::of(flow, record);
             let size = scenario.size_bounds.partition_point(|&bound| bound < flow.bytes);
-            [&mut all, &mut by_size[size], &mut by_class[flow.class as usize]].into_iter().for_each(|group| group.add(times));
+            [&mut all, &mut by_size[size], &mut by_class[flow.class as usize]]
+                .into_iter()
+                .for_each(|group| group.add(times));
         }
     }
     let mut fct = (Vec::new(), Vec::new());
@@ -84,13 +90,23 @@ pub fn of(scenario: &Scenario, output: &Output) -> (Groups<FctStatistics>, Group
         fct.0.push((name.clone(), FctStatistics::of(&flows)));
         slowdown.0.push((name, SlowdownStatistics::of(flows)));
     }
-    for ((name, flows), _) in scenario.classes.iter().zip(by_class).zip(used_classes(scenario, output)).filter(|(_, used)| *used) {
+    for ((name, flows), _) in scenario
+        .classes
+        .iter()
+        .zip(by_class)
+        .zip(used_classes(scenario, output))
+        .filter(|(_, used)| *used)
+    {
         fct.1.push((name.clone(), FctStatistics::of(&flows)));
         slowdown.1.push((name.clone(), SlowdownStatistics::of(flows)));
     }
     (
         Groups { all: FctStatistics::of(&all), by_size: Named(fct.0), by_class: Named(fct.1) },
-        Groups { all: SlowdownStatistics::of(all), by_size: Named(slowdown.0), by_class: Named(slowdown.1) },
+        Groups {
+            all: SlowdownStatistics::of(all),
+            by_size: Named(slowdown.0),
+            by_class: Named(slowdown.1),
+        },
     )
 }
 
@@ -119,7 +135,11 @@ impl Flows {
     }
 
     fn sample(&self) -> Sample {
-        Sample { count: self.fct_ns.len() as u64, unfinished: self.unfinished, censored: self.unfinished > 0 }
+        Sample {
+            count: self.fct_ns.len() as u64,
+            unfinished: self.unfinished,
+            censored: self.unfinished > 0,
+        }
     }
 }
 
@@ -159,7 +179,9 @@ impl SlowdownStatistics {
 
 /// Returns the names of the size classes: one more than there are bounds.
 fn size_names(bounds: &[u64]) -> Vec<String> {
-    let (Some(&first), Some(&last)) = (bounds.first(), bounds.last()) else { return vec!["all".into()] };
+    let (Some(&first), Some(&last)) = (bounds.first(), bounds.last()) else {
+        return vec!["all".into()];
+    };
     let mut names = vec![format!("le_{}", size(first))];
     names.extend(bounds.windows(2).map(|pair| format!("{}_{}", size(pair[0]), size(pair[1]))));
     names.push(format!("gt_{}", size(last)));
@@ -168,7 +190,8 @@ fn size_names(bounds: &[u64]) -> Vec<String> {
 
 /// Formats a size in the largest decimal unit that gives a whole number.
 fn size(bytes: u64) -> String {
-    let units = [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB")];
+    let units =
+        [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB")];
     match units.into_iter().find(|&(unit, _)| bytes > 0 && bytes.is_multiple_of(unit)) {
         Some((unit, name)) => format!("{}{name}", bytes / unit),
         None => format!("{bytes}B"),

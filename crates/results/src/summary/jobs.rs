@@ -61,12 +61,21 @@ fn each(scenario: &Scenario, output: &Output, times: &[JobTimes]) -> Vec<JobRow>
             .tasks
             .iter()
             .filter(|task| task.job as usize == job && task.task.is_none() && task.phase != "job")
-            .map(|task| PhaseRow { name: task.phase, start_ns: int(task.start.round_ns()), finish_ns: task.finish.map(|time| int(time.round_ns())) })
+            .map(|task| PhaseRow {
+                name: task.phase,
+                start_ns: int(task.start.round_ns()),
+                finish_ns: task.finish.map(|time| int(time.round_ns())),
+            })
             .collect();
         rows.sort_by_key(|row| row.start_ns);
         rows
     };
-    let jobs = scenario.jobs.iter().zip(times).enumerate().filter(|(_, (job, _))| job.kind == JobKind::Application);
+    let jobs = scenario
+        .jobs
+        .iter()
+        .zip(times)
+        .enumerate()
+        .filter(|(_, (job, _))| job.kind == JobKind::Application);
     jobs.map(|(index, (job, times))| JobRow {
         name: job.name.clone(),
         start_ns: times.start_ns,
@@ -84,17 +93,30 @@ pub fn of(scenario: &Scenario, output: &Output) -> Option<JobSummary> {
     let times = job_times(scenario, output);
     let started = int(scenario.warmup.round_ns())..=int(output.end.round_ns());
     let mut all = Times::default();
-    let (mut by_block, mut by_kind) = (BTreeMap::<u32, Times>::new(), BTreeMap::<JobKind, Times>::new());
+    let (mut by_block, mut by_kind) =
+        (BTreeMap::<u32, Times>::new(), BTreeMap::<JobKind, Times>::new());
     for (job, times) in scenario.jobs.iter().zip(&times) {
         let counts = times.start_ns.is_some_and(|start| started.contains(&start));
-        for group in [&mut all, by_block.entry(job.block).or_default(), by_kind.entry(job.kind).or_default()] {
+        for group in
+            [&mut all, by_block.entry(job.block).or_default(), by_kind.entry(job.kind).or_default()]
+        {
             group.extend(counts.then_some(times.completion_ns()));
         }
     }
     Some(JobSummary {
         all: statistics(all),
-        by_block: Named(by_block.into_iter().map(|(block, times)| (scenario.blocks[block as usize].clone(), statistics(times))).collect()),
-        by_kind: Named(by_kind.into_iter().map(|(kind, times)| (kind.word().to_string(), statistics(times))).collect()),
+        by_block: Named(
+            by_block
+                .into_iter()
+                .map(|(block, times)| (scenario.blocks[block as usize].clone(), statistics(times)))
+                .collect(),
+        ),
+        by_kind: Named(
+            by_kind
+                .into_iter()
+                .map(|(kind, times)| (kind.word().to_string(), statistics(times)))
+                .collect(),
+        ),
         each: each(scenario, output, &times),
     })
 }

@@ -222,7 +222,9 @@ pub struct Balance {
 impl Summary {
     /// Returns indented JSON that ends with a newline.
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).map(|text| text + "\n").expect("string keys and numbers only")
+        serde_json::to_string_pretty(self)
+            .map(|text| text + "\n")
+            .expect("string keys and numbers only")
     }
 
     /// Returns the summary with the digests of the other files in its directory, and with its own
@@ -306,9 +308,18 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         failed_checks: failed
             .into_iter()
             .take(FAILED_SHOWN)
-            .map(|checks::FailedCheck { flow, check, detail }| FailedCheck { flow: flow.map(|flow| output.flow(plan, flow).id), check, detail })
+            .map(|checks::FailedCheck { flow, check, detail }| FailedCheck {
+                flow: flow.map(|flow| output.flow(plan, flow).id),
+                check,
+                detail,
+            })
             .collect(),
-        cost: scenario.cost.clone().map(|FabricCost { currency, total, switches, ports }| Cost { currency, total, switches, ports }),
+        cost: scenario.cost.clone().map(|FabricCost { currency, total, switches, ports }| Cost {
+            currency,
+            total,
+            switches,
+            ports,
+        }),
         result_hash: result,
         ports_hash: ports,
         counters_hash,
@@ -317,7 +328,11 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
             .chain(unequal::notes(scenario, output))
             .chain(ending::note(scenario, output))
             .collect(),
-        warnings: scenario.warnings.iter().map(|warning| Warned { key: warning.key.clone(), text: warning.text.clone() }).collect(),
+        warnings: scenario
+            .warnings
+            .iter()
+            .map(|warning| Warned { key: warning.key.clone(), text: warning.text.clone() })
+            .collect(),
         host_names: host_names(&scenario.plan.topology),
         digests: BTreeMap::new(),
         summary_digest: None,
@@ -325,7 +340,8 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
 }
 
 fn flow_counts(scenario: &Scenario, output: &Output) -> FlowCounts {
-    let mut counts = FlowCounts { started: 0, finished: 0, unfinished: 0, not_started: 0, in_warmup: 0 };
+    let mut counts =
+        FlowCounts { started: 0, finished: 0, unfinished: 0, not_started: 0, in_warmup: 0 };
     for record in &output.flows {
         let Some(start) = record.start else {
             counts.not_started += 1;
@@ -341,8 +357,18 @@ fn flow_counts(scenario: &Scenario, output: &Output) -> FlowCounts {
 }
 
 fn conservation(c: &Counters) -> Conservation {
-    let packets = Balance { sent: c.sent_packets, delivered: c.delivered_packets, dropped: c.dropped_packets, in_flight: c.in_flight_packets };
-    let bytes = Balance { sent: c.sent_bytes, delivered: c.delivered_bytes, dropped: c.dropped_bytes, in_flight: c.in_flight_bytes };
+    let packets = Balance {
+        sent: c.sent_packets,
+        delivered: c.delivered_packets,
+        dropped: c.dropped_packets,
+        in_flight: c.in_flight_packets,
+    };
+    let bytes = Balance {
+        sent: c.sent_bytes,
+        delivered: c.delivered_bytes,
+        dropped: c.dropped_bytes,
+        in_flight: c.in_flight_bytes,
+    };
     let closes = |b: Balance| b.sent == b.delivered + b.dropped + b.in_flight;
     Conservation { packets, bytes, holds: closes(packets) && closes(bytes) }
 }

@@ -23,7 +23,11 @@ pub fn of(scenario: &Scenario, output: &Output) -> Option<Queueing> {
     if !plan.record.explain {
         return None;
     }
-    let tells: Vec<bool> = plan.transports.iter().map(|transport| transport.parameters().reports_host_queueing()).collect();
+    let tells: Vec<bool> = plan
+        .transports
+        .iter()
+        .map(|transport| transport.parameters().reports_host_queueing())
+        .collect();
     let (mut flows, mut host, mut all) = (0, 0, 0);
     for (id, record) in output.flows.iter().enumerate() {
         let flow = output.flow(plan, id as u32);
@@ -38,5 +42,9 @@ pub fn of(scenario: &Scenario, output: &Output) -> Option<Queueing> {
         }
     }
     let mean = |sum: i64| sum as f64 / flows as f64;
-    (flows > 0).then(|| Queueing { flows, host_mean_ns: mean(host), network_mean_ns: mean(all - host) })
+    (flows > 0).then(|| Queueing {
+        flows,
+        host_mean_ns: mean(host),
+        network_mean_ns: mean(all - host),
+    })
 }

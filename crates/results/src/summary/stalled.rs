@@ -45,15 +45,27 @@ pub fn of(scenario: &Scenario, output: &Output) -> Option<Stalled> {
         waits_for: stuck.waits_for.iter().map(|link| link_name(topology, *link)).collect(),
     });
     let patience = scenario.plan.run.stall.unwrap_or(Span::ZERO);
-    Some(Stalled { for_ns: Time(patience.0).round_ns(), frames: output.counters.in_flight_packets, ports: ports.collect() })
+    Some(Stalled {
+        for_ns: Time(patience.0).round_ns(),
+        frames: output.counters.in_flight_packets,
+        ports: ports.collect(),
+    })
 }
 
 /// Returns a warning for the user.
 pub fn warning(scenario: &Scenario, output: &Output) -> Option<String> {
     let Stalled { for_ns, frames, ports } = of(scenario, output)?;
-    let far_end = |port: &StuckPort| port.link.split_once('>').map_or(String::new(), |(_, to)| to.to_string());
+    let far_end = |port: &StuckPort| {
+        port.link.split_once('>').map_or(String::new(), |(_, to)| to.to_string())
+    };
     let one = |port: &StuckPort| {
-        let held = format!("{} ({} {}, priority {})", port.link, port.frames, if port.frames == 1 { "frame" } else { "frames" }, port.priority);
+        let held = format!(
+            "{} ({} {}, priority {})",
+            port.link,
+            port.frames,
+            if port.frames == 1 { "frame" } else { "frames" },
+            port.priority
+        );
         match port.waits_for.is_empty() {
             true => format!("{held} for {}, which sends PAUSE", far_end(port)),
             false => format!("{held} for {}", port.waits_for.join(" and ")),

@@ -88,9 +88,15 @@ pub fn notes(scenario: &Scenario, output: &Output) -> Vec<String> {
     // links.
     let Topology { nodes, links, hosts, .. } = &plan.topology;
     let cycles = links.len() >= nodes.len();
-    let multihomed = links.iter().filter(|link| link.a.min(link.b) < *hosts).count() > *hosts as usize;
+    let multihomed =
+        links.iter().filter(|link| link.a.min(link.b) < *hosts).count() > *hosts as usize;
     let mut company = vec![[0u64; 2]; racks.len()];
-    let networked = || output.all_flows(plan).enumerate().filter(|(_, (flow, record))| flow.src != flow.dst && record.start.is_some());
+    let networked = || {
+        output
+            .all_flows(plan)
+            .enumerate()
+            .filter(|(_, (flow, record))| flow.src != flow.dst && record.start.is_some())
+    };
     for (_, (flow, _)) in networked() {
         company[flow.src as usize][0] += 1;
         company[flow.dst as usize][1] += 1;
@@ -109,14 +115,20 @@ pub fn notes(scenario: &Scenario, output: &Output) -> Vec<String> {
     // Group by hash to save memory: a run may have millions of flows, and hardly any two of them
     // are equal.
     let hash = |kind: &Kind| BuildHasherDefault::<DefaultHasher>::default().hash_one(kind);
-    let counted = networked().filter(|(_, (_, record))| record.start.is_some_and(|start| start.0 >= scenario.warmup.0));
-    let mut places: Vec<(u64, FlowId)> = counted.map(|(place, _)| (hash(&kind(place as FlowId)), place as FlowId)).collect();
+    let counted = networked()
+        .filter(|(_, (_, record))| record.start.is_some_and(|start| start.0 >= scenario.warmup.0));
+    let mut places: Vec<(u64, FlowId)> =
+        counted.map(|(place, _)| (hash(&kind(place as FlowId)), place as FlowId)).collect();
     places.sort_unstable();
     let mut worst: BTreeMap<u16, (Together, bool)> = BTreeMap::new();
-    for equal in places.chunk_by(|a, b| a.0 == b.0 && kind(a.1) == kind(b.1)).filter(|equal| equal.len() > 1) {
+    for equal in
+        places.chunk_by(|a, b| a.0 == b.0 && kind(a.1) == kind(b.1)).filter(|equal| equal.len() > 1)
+    {
         let Kind { class, racks: [from, to], .. } = kind(equal[0].1);
         let several = cycles && (from != to || multihomed);
-        let of = |&(_, place): &(u64, FlowId)| Flow::of(output.flow(plan, place).id, &output.flows[place as usize], output.end);
+        let of = |&(_, place): &(u64, FlowId)| {
+            Flow::of(output.flow(plan, place).id, &output.flows[place as usize], output.end)
+        };
         let mut flows: Vec<Flow> = equal.iter().filter_map(of).collect();
         flows.sort_by_key(|flow| flow.start);
         for together in bursts(flows).into_iter().filter(|together| together.ratio() >= TENFOLD) {
@@ -125,7 +137,12 @@ pub fn notes(scenario: &Scenario, output: &Output) -> Vec<String> {
             }
         }
     }
-    worst.iter().map(|(&class, (together, several))| note(&scenario.classes[usize::from(class)], together, *several)).collect()
+    worst
+        .iter()
+        .map(|(&class, (together, several))| {
+            note(&scenario.classes[usize::from(class)], together, *several)
+        })
+        .collect()
 }
 
 /// Splits flows of one kind, ordered by start, into groups of simultaneous flows.
@@ -140,8 +157,13 @@ fn bursts(flows: Vec<Flow>) -> Vec<Together> {
 }
 
 fn note(class: &str, Together { least, most, .. }: &Together, several_paths: bool) -> String {
-    let [low, high] = [least, most].map(|flow| format!("{} (flow {})", rate(flow.goodput), flow.id));
-    let cause = if several_paths { "at most the choice among equal paths (ECMP) differs" } else { "no difference in their paths explains it" };
+    let [low, high] =
+        [least, most].map(|flow| format!("{} (flow {})", rate(flow.goodput), flow.id));
+    let cause = if several_paths {
+        "at most the choice among equal paths (ECMP) differs"
+    } else {
+        "no difference in their paths explains it"
+    };
     format!(
         "warning: class {class}: equal flows that started together got between {low} and {high}; {cause}: their size, racks, link rates and delays, and the \
          number of flows at their hosts are the same"
@@ -188,8 +210,17 @@ mod tests {
     /// start, end)` in us.
     fn with(flows: &[(u32, u64, u64)]) -> (Scenario, Output) {
         let (mut scenario, mut output) = run();
-        scenario.plan.flows = (7..).zip(flows).map(|(id, &(src, start, _))| afflux_net::spec::Flow { id, ..flow(src, 2, 1_000, start * US) }).collect();
-        let record = |&(_, start, end)| FlowRecord { ideal: Span(US), ..finished_flow(start * US, (end - start) * US) };
+        scenario.plan.flows = (7..)
+            .zip(flows)
+            .map(|(id, &(src, start, _))| afflux_net::spec::Flow {
+                id,
+                ..flow(src, 2, 1_000, start * US)
+            })
+            .collect();
+        let record = |&(_, start, end)| FlowRecord {
+            ideal: Span(US),
+            ..finished_flow(start * US, (end - start) * US)
+        };
         output.flows = flows.iter().map(record).collect();
         (scenario, output)
     }
@@ -224,11 +255,17 @@ mod tests {
         let (mut scenario, output) = with(&[(0, 0, 10), (1, 5, 1_000)]);
         assert!(notes(&scenario, &output)[0].contains("choice among equal paths"));
         scenario.plan.flows.iter_mut().for_each(|flow| flow.dst = 1 - flow.src);
-        assert!(notes(&scenario, &output)[0].contains("no difference in their paths explains it"), "within a rack");
+        assert!(
+            notes(&scenario, &output)[0].contains("no difference in their paths explains it"),
+            "within a rack"
+        );
         let (mut scenario, output) = with(&[(0, 0, 10), (1, 5, 1_000)]);
         scenario.plan.topology.links.retain(|link| link.b != 7);
         scenario.plan.topology.nodes.truncate(7);
-        assert!(notes(&scenario, &output)[0].contains("no difference in their paths explains it"), "one spine");
+        assert!(
+            notes(&scenario, &output)[0].contains("no difference in their paths explains it"),
+            "one spine"
+        );
     }
 
     /// Any other reason prevents the note: a different time, size, path, class, stop or company, or
@@ -241,7 +278,11 @@ mod tests {
             notes(&scenario, &output).len()
         };
         assert_eq!(unequal(&|_, _| ()), 1);
-        assert_eq!(unequal(&|_, output| output.flows[1].start = Some(Time(10 * US))), 0, "when the first had ended");
+        assert_eq!(
+            unequal(&|_, output| output.flows[1].start = Some(Time(10 * US))),
+            0,
+            "when the first had ended"
+        );
         assert_eq!(unequal(&|scenario, _| scenario.plan.flows[1].bytes += 1), 0);
         assert_eq!(unequal(&|scenario, _| scenario.plan.flows[1].class = 1), 0);
         assert_eq!(unequal(&|scenario, _| scenario.plan.flows[1].stop = Time(5_000 * US)), 0);
@@ -259,6 +300,19 @@ mod tests {
     #[test]
     fn three_digits() {
         let shown = [0.0, 0.5, 12.0, 999.0, 1_000.0, 276_000.0, 9.499e8, 25e9, 1.6e12].map(rate);
-        assert_eq!(shown, ["0 bps", "0.50 bps", "12.0 bps", "999 bps", "1.00 kbps", "276 kbps", "950 Mbps", "25.0 Gbps", "1.60 Tbps"]);
+        assert_eq!(
+            shown,
+            [
+                "0 bps",
+                "0.50 bps",
+                "12.0 bps",
+                "999 bps",
+                "1.00 kbps",
+                "276 kbps",
+                "950 Mbps",
+                "25.0 Gbps",
+                "1.60 Tbps"
+            ]
+        );
     }
 }

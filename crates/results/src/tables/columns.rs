@@ -1,6 +1,9 @@
 //! Builder of a record batch, column by column, with name, type and values in one place.
 
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray};
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, RecordBatch, RecordBatchOptions,
+    StringArray,
+};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use std::sync::Arc;
 
@@ -46,7 +49,11 @@ impl Columns {
     pub fn string(self, name: &str, values: impl Iterator<Item = impl AsRef<str>>) -> Self {
         self.push(name, DataType::Utf8, false, Arc::new(StringArray::from_iter_values(values)))
     }
-    pub fn string_or_null(self, name: &str, values: impl Iterator<Item = Option<impl AsRef<str>>>) -> Self {
+    pub fn string_or_null(
+        self,
+        name: &str,
+        values: impl Iterator<Item = Option<impl AsRef<str>>>,
+    ) -> Self {
         self.push(name, DataType::Utf8, true, Arc::new(values.collect::<StringArray>()))
     }
 

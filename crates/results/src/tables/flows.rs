@@ -34,14 +34,24 @@ impl Source for Flows<'_> {
             let split = if plan.record.explain { SplitNs::of(record) } else { None };
             Row { flow, record, times: FlowTimes::of(flow, record), split }
         };
-        let rows: Vec<Row> = rows.map(|id| row((self.output.flow(plan, id as u32), &self.output.flows[id]))).collect();
+        let rows: Vec<Row> = rows
+            .map(|id| row((self.output.flow(plan, id as u32), &self.output.flows[id])))
+            .collect();
         let rows = || rows.iter();
         let split = |part: fn(&SplitNs) -> i64| rows().map(move |r| r.split.as_ref().map(part));
-        let knows = |flow: &Flow| plan.transports.get(flow.transport as usize).is_some_and(|transport| transport.parameters().reports_host_queueing());
+        let knows = |flow: &Flow| {
+            plan.transports
+                .get(flow.transport as usize)
+                .is_some_and(|transport| transport.parameters().reports_host_queueing())
+        };
         Columns::new(rows().len())
             .i64("id", rows().map(|r| r.flow.id))
             .string("class", rows().map(|r| &classes[r.flow.class as usize]))
-            .string_or_null("job", rows().map(|r| (r.flow.job != Flow::NO_JOB).then(|| &jobs[r.flow.job as usize].name)))
+            .string_or_null(
+                "job",
+                rows()
+                    .map(|r| (r.flow.job != Flow::NO_JOB).then(|| &jobs[r.flow.job as usize].name)),
+            )
             .i32("src", rows().map(|r| r.flow.src as i32))
             .i32("dst", rows().map(|r| r.flow.dst as i32))
             .i64("bytes", rows().map(|r| int(r.flow.bytes)))
@@ -51,7 +61,10 @@ impl Source for Flows<'_> {
             .i64_or_null("fct_ns", rows().map(|r| r.times.fct_ns))
             .i64("ideal_ns", rows().map(|r| r.times.ideal_ns))
             .f64_or_null("slowdown", rows().map(|r| r.times.slowdown))
-            .i64_or_null("deadline_ns", rows().map(|r| r.flow.deadline.map(|span| int(span.round_ns()))))
+            .i64_or_null(
+                "deadline_ns",
+                rows().map(|r| r.flow.deadline.map(|span| int(span.round_ns()))),
+            )
             .bool_or_null("deadline_met", rows().map(|r| deadline_met(r.flow, r.record)))
             .i64("packets_sent", rows().map(|r| int(r.record.packets_sent)))
             .i64("packets_retransmitted", rows().map(|r| int(r.record.packets_retransmitted)))
@@ -71,7 +84,10 @@ impl Source for Flows<'_> {
             .string("dst_name", rows().map(|r| &plan.topology.nodes[r.flow.dst as usize].name))
             .i64("delivered_bytes", rows().map(|r| int(r.record.bytes_received)))
             .f64_or_null("goodput_bps", rows().map(|r| r.record.goodput(self.output.end)))
-            .i64_or_null("queueing_host_ns", rows().map(|r| r.split.as_ref().filter(|_| knows(r.flow)).map(|split| split.host)))
+            .i64_or_null(
+                "queueing_host_ns",
+                rows().map(|r| r.split.as_ref().filter(|_| knows(r.flow)).map(|split| split.host)),
+            )
             .batch()
             .map_err(arrow("flows"))
     }

@@ -51,7 +51,10 @@ impl Source for Gaps<'_> {
             .i64("bytes", rows().map(|r| int(r.gap.bytes)))
             .i64_or_null("gap_ns_least", rows().map(|r| of(&r.gap, r.gap.least)))
             .f64_or_null("gap_ns_mean", rows().map(|r| moments(&r.gap).map(|(mean, _)| mean / 1e3)))
-            .f64_or_null("gap_ns_deviation", rows().map(|r| moments(&r.gap).map(|(_, deviation)| deviation / 1e3)))
+            .f64_or_null(
+                "gap_ns_deviation",
+                rows().map(|r| moments(&r.gap).map(|(_, deviation)| deviation / 1e3)),
+            )
             .i64_or_null("gap_ns_most", rows().map(|r| of(&r.gap, r.gap.most)))
             .batch()
             .map_err(arrow("gaps"))

@@ -45,13 +45,22 @@ impl<'a> Imbalance<'a> {
         let uplinks = uplinks(topology);
         let windows = output.uplinks.chunk_by(|x, y| (x.time, x.node) == (y.time, y.node));
         let windows = windows.filter(|records| nodes[records[0].node as usize].tier == TOR_TIER);
-        Self { nodes, windows: windows.map(|records| window(records, uplinks[records[0].node as usize])).collect() }
+        Self {
+            nodes,
+            windows: windows
+                .map(|records| window(records, uplinks[records[0].node as usize]))
+                .collect(),
+        }
     }
 }
 
 /// Returns start and imbalance of every window with traffic.
 pub fn imbalances(scenario: &Scenario, output: &Output) -> Vec<(Time, f64)> {
-    Imbalance::new(scenario, output).windows.iter().filter_map(|window| Some((window.time, window.imbalance()?))).collect()
+    Imbalance::new(scenario, output)
+        .windows
+        .iter()
+        .filter_map(|window| Some((window.time, window.imbalance()?)))
+        .collect()
 }
 
 /// Combines the records of one ToR and window. A link without a record has sent nothing.
@@ -60,7 +69,14 @@ fn window(records: &[UplinkRecord], uplinks: u64) -> Window {
     let bytes = || records.iter().map(|r| r.bytes);
     let silent = (records.len() as u64) < uplinks;
     let min = if silent { 0 } else { bytes().min().unwrap_or(0) };
-    Window { time, node, uplinks: uplinks.max(records.len() as u64), min, max: bytes().max().unwrap_or(0), sum: bytes().sum() }
+    Window {
+        time,
+        node,
+        uplinks: uplinks.max(records.len() as u64),
+        min,
+        max: bytes().max().unwrap_or(0),
+        sum: bytes().sum(),
+    }
 }
 
 /// Returns the number of links to a higher tier, by node.

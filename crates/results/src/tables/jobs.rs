@@ -45,7 +45,11 @@ pub fn job_times(scenario: &Scenario, output: &Output) -> Vec<JobTimes> {
         bytes_in: u64,
         bytes_out: u64,
     }
-    let mut sums: Vec<Sum> = scenario.jobs.iter().map(|_| Sum { first: None, last: None, unfinished: false, bytes_in: 0, bytes_out: 0 }).collect();
+    let mut sums: Vec<Sum> = scenario
+        .jobs
+        .iter()
+        .map(|_| Sum { first: None, last: None, unfinished: false, bytes_in: 0, bytes_out: 0 })
+        .collect();
     for (flow, record) in output.all_flows(&scenario.plan) {
         if flow.job == Flow::NO_JOB {
             continue;
@@ -81,7 +85,11 @@ pub fn job_times(scenario: &Scenario, output: &Output) -> Vec<JobTimes> {
     };
     let whole = |index: usize| {
         let job = &scenario.jobs[index];
-        if job.kind == JobKind::Application { ran(job, ended[index]) } else { moved(job, &sums[index]) }
+        if job.kind == JobKind::Application {
+            ran(job, ended[index])
+        } else {
+            moved(job, &sums[index])
+        }
     };
     (0..scenario.jobs.len()).map(whole).collect()
 }
@@ -106,23 +114,42 @@ impl<'a> Jobs<'a> {
         let mut parts: Vec<Vec<Row>> = scenario.jobs.iter().map(|_| Vec::new()).collect();
         for task in output.tasks.iter().filter(|task| task.phase != WHOLE) {
             let ns = |time: Time| int(time.round_ns());
-            let times =
-                JobTimes { start_ns: Some(ns(task.start)), finish_ns: task.finish.map(ns), bytes_in: int(task.bytes_in), bytes_out: int(task.bytes_out) };
+            let times = JobTimes {
+                start_ns: Some(ns(task.start)),
+                finish_ns: task.finish.map(ns),
+                bytes_in: int(task.bytes_in),
+                bytes_out: int(task.bytes_out),
+            };
             let node = task.node.map(|node| node as i32);
-            parts[task.job as usize].push(Row { job: task.job, phase: task.phase, task: task.task, node, times });
+            parts[task.job as usize].push(Row {
+                job: task.job,
+                phase: task.phase,
+                task: task.task,
+                node,
+                times,
+            });
         }
         let whole = job_times(scenario, output);
-        let rows = whole.into_iter().zip(parts).enumerate().flat_map(|(job, (times, mut parts))| {
-            // Phases in the order of their start, each followed by its tasks.
-            let order: Vec<&'static str> = {
-                let mut phases: Vec<&Row> = parts.iter().filter(|row| row.task.is_none()).collect();
-                phases.sort_by_key(|row| row.times.start_ns);
-                phases.iter().map(|row| row.phase).collect()
-            };
-            parts.sort_by_key(|row| (order.iter().position(|phase| *phase == row.phase).unwrap_or(order.len()), row.phase, row.task));
-            let phase = scenario.jobs[job].kind.word();
-            std::iter::once(Row { job: job as u32, phase, task: None, node: None, times }).chain(parts)
-        });
+        let rows =
+            whole.into_iter().zip(parts).enumerate().flat_map(|(job, (times, mut parts))| {
+                // Phases in the order of their start, each followed by its tasks.
+                let order: Vec<&'static str> = {
+                    let mut phases: Vec<&Row> =
+                        parts.iter().filter(|row| row.task.is_none()).collect();
+                    phases.sort_by_key(|row| row.times.start_ns);
+                    phases.iter().map(|row| row.phase).collect()
+                };
+                parts.sort_by_key(|row| {
+                    (
+                        order.iter().position(|phase| *phase == row.phase).unwrap_or(order.len()),
+                        row.phase,
+                        row.task,
+                    )
+                });
+                let phase = scenario.jobs[job].kind.word();
+                std::iter::once(Row { job: job as u32, phase, task: None, node: None, times })
+                    .chain(parts)
+            });
         Jobs { scenario, rows: rows.collect() }
     }
 }
@@ -137,13 +164,21 @@ impl Source for Jobs<'_> {
         Columns::new(rows().len())
             .string("job", rows().map(|row| &self.scenario.jobs[row.job as usize].name))
             .string("phase", rows().map(|row| row.phase))
-            .string("task", rows().map(|row| row.task.map_or_else(String::new, |task| task.to_string())))
+            .string(
+                "task",
+                rows().map(|row| row.task.map_or_else(String::new, |task| task.to_string())),
+            )
             .i32_or_null("node", rows().map(|row| row.node))
             .i64_or_null("start_ns", rows().map(|row| row.times.start_ns))
             .i64_or_null("finish_ns", rows().map(|row| row.times.finish_ns))
             .i64("bytes_in", rows().map(|row| row.times.bytes_in))
             .i64("bytes_out", rows().map(|row| row.times.bytes_out))
-            .string_or_null("node_name", rows().map(|row| row.node.map(|node| &self.scenario.plan.topology.nodes[node as usize].name)))
+            .string_or_null(
+                "node_name",
+                rows().map(|row| {
+                    row.node.map(|node| &self.scenario.plan.topology.nodes[node as usize].name)
+                }),
+            )
             .batch()
             .map_err(arrow("jobs"))
     }

@@ -35,12 +35,18 @@ impl Source for Links<'_> {
             .i32("link", rows.clone().map(|row| row as i32))
             .string("from", rows.clone().map(|row| name(ends(row).0)))
             .string("to", rows.clone().map(|row| name(ends(row).1)))
-            .i64("rate_bps", rows.clone().map(|row| int(topology.links[row / 2].rate_of(row % 2 == 1).0)))
+            .i64(
+                "rate_bps",
+                rows.clone().map(|row| int(topology.links[row / 2].rate_of(row % 2 == 1).0)),
+            )
             .i64("frames", records().map(|r| int(r.frames)))
             .i64("bytes", records().map(|r| int(r.bytes)))
             // Share of the simulated time in which the link transmitted, including inter-frame
             // gaps.
-            .f64("utilisation", records().map(|r| if end == 0 { 0.0 } else { r.busy as f64 / end as f64 }))
+            .f64(
+                "utilisation",
+                records().map(|r| if end == 0 { 0.0 } else { r.busy as f64 / end as f64 }),
+            )
             .i64("busy_ns", records().map(|r| int(Span(r.busy).round_ns())))
             .batch()
             .map_err(arrow("links"))

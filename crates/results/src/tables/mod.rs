@@ -133,7 +133,8 @@ impl<'a> Tables<'a> {
     /// Errors of Arrow.
     pub fn get(&self, kind: Kind) -> Result<Table, ResultsError> {
         let source = self.source(kind);
-        let batches = ranges(source.rows()).map(|rows| source.batch(rows)).collect::<Result<_, _>>()?;
+        let batches =
+            ranges(source.rows()).map(|rows| source.batch(rows)).collect::<Result<_, _>>()?;
         Ok(Table { schema: source.batch(0..0)?.schema(), batches })
     }
 

@@ -23,9 +23,16 @@ impl Source for Paths<'_> {
     fn batch(&self, rows: Range<usize>) -> Result<RecordBatch, ResultsError> {
         let plan = &self.scenario.plan;
         let rows = || self.output.paths[rows.clone()].iter();
-        let fct = |r: &PathRecord| FlowTimes::of(self.output.flow(plan, r.flow), &self.output.flows[r.flow as usize]).fct_ns;
+        let fct = |r: &PathRecord| {
+            FlowTimes::of(self.output.flow(plan, r.flow), &self.output.flows[r.flow as usize])
+                .fct_ns
+        };
         let path = |r: &PathRecord| {
-            let names: Vec<&str> = r.nodes.iter().map(|&node| plan.topology.nodes[node as usize].name.as_str()).collect();
+            let names: Vec<&str> = r
+                .nodes
+                .iter()
+                .map(|&node| plan.topology.nodes[node as usize].name.as_str())
+                .collect();
             names.join(">")
         };
         Columns::new(rows().len())

@@ -24,7 +24,10 @@ impl Source for Reorder<'_> {
         let rows = || self.output.reordering[rows.clone()].iter();
         Columns::new(rows().len())
             .i64("time_ns", rows().map(|r| int(r.time.round_ns())))
-            .string("node", rows().map(|r| &self.scenario.plan.topology.nodes[r.node as usize].name))
+            .string(
+                "node",
+                rows().map(|r| &self.scenario.plan.topology.nodes[r.node as usize].name),
+            )
             .i32("port", rows().map(|r| r.port))
             .i64("queues", rows().map(|r| int(r.queues)))
             .i64("bytes", rows().map(|r| int(r.bytes)))

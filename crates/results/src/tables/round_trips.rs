@@ -32,7 +32,13 @@ impl Source for RoundTrips<'_> {
             .i64("subflow", rows().map(|r| i64::from(r.subflow)))
             .i64("samples", rows().map(|r| int(r.measured.samples)))
             .i64_or_null("least_ns", rows().map(|r| of(r.measured.samples, r.measured.least)))
-            .f64_or_null("mean_ns", rows().map(|r| (r.measured.samples > 0).then(|| r.measured.sum as f64 / r.measured.samples as f64 / 1e3)))
+            .f64_or_null(
+                "mean_ns",
+                rows().map(|r| {
+                    (r.measured.samples > 0)
+                        .then(|| r.measured.sum as f64 / r.measured.samples as f64 / 1e3)
+                }),
+            )
             .i64_or_null("most_ns", rows().map(|r| of(r.measured.samples, r.measured.most)))
             .i64("smoothed_ns", rows().map(|r| ns(r.smoothed)))
             .batch()

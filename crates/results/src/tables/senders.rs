@@ -31,7 +31,10 @@ impl Source for Senders<'_> {
             .i64("subflow", rows().map(|r| i64::from(r.subflow)))
             .i64_or_null("cwnd_bytes", rows().map(|r| known(r.window).map(int)))
             .i64_or_null("ssthresh_bytes", rows().map(|r| known(r.threshold).map(int)))
-            .i64_or_null("srtt_ns", rows().map(|r| known(r.smoothed).map(|ps| int(Span(ps).round_ns()))))
+            .i64_or_null(
+                "srtt_ns",
+                rows().map(|r| known(r.smoothed).map(|ps| int(Span(ps).round_ns()))),
+            )
             .i64("flight_bytes", rows().map(|r| int(r.flight)))
             .i64_or_null("pacing_bps", rows().map(|r| known(r.rate).map(int)))
             .batch()

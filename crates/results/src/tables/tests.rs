@@ -20,7 +20,19 @@ fn columns(kind: Kind) -> Vec<String> {
         DataType::Utf8 => "string",
         other => panic!("{other}"),
     };
-    table.schema.fields().iter().map(|field| format!("{} {}{}", field.name(), short(field.data_type()), if field.is_nullable() { "?" } else { "" })).collect()
+    table
+        .schema
+        .fields()
+        .iter()
+        .map(|field| {
+            format!(
+                "{} {}{}",
+                field.name(),
+                short(field.data_type()),
+                if field.is_nullable() { "?" } else { "" }
+            )
+        })
+        .collect()
 }
 
 fn only(kind: Kind, scenario: &Scenario, output: &Output) -> RecordBatch {
@@ -55,12 +67,18 @@ fn columns_of_the_contract() {
     assert_eq!(columns(Kind::Links).join(", "), links);
     let jobs = "job string, phase string, task string, node i32?, start_ns i64?, finish_ns i64?, bytes_in i64, bytes_out i64, node_name string?";
     assert_eq!(columns(Kind::Jobs).join(", "), jobs);
-    assert_eq!(columns(Kind::Paths).join(", "), "flow i64, subflow i64, path string, frames i64, bytes i64, fct_ns i64?");
+    assert_eq!(
+        columns(Kind::Paths).join(", "),
+        "flow i64, subflow i64, path string, frames i64, bytes i64, fct_ns i64?"
+    );
     let imbalance = "time_ns i64, node string, uplinks i32, bytes_min i64, bytes_max i64, bytes_avg f64, imbalance f64?";
     assert_eq!(columns(Kind::Imbalance).join(", "), imbalance);
     let senders = "time_ns i64, flow i64, subflow i64, cwnd_bytes i64?, ssthresh_bytes i64?, srtt_ns i64?, flight_bytes i64, pacing_bps i64?";
     assert_eq!(columns(Kind::Senders).join(", "), senders);
-    assert_eq!(columns(Kind::Reorder).join(", "), "time_ns i64, node string, port i32, queues i64, bytes i64");
+    assert_eq!(
+        columns(Kind::Reorder).join(", "),
+        "time_ns i64, node string, port i32, queues i64, bytes i64"
+    );
 }
 
 #[test]
@@ -77,43 +95,88 @@ fn flows() {
     assert_eq!(i64s(&batch, "ideal_ns")[0], Some(26_667));
     assert_eq!(f64s(&batch, "slowdown"), [Some(40_000.0 / 26_667.0), None, None]);
     let met: Vec<_> = batch["deadline_met"].as_boolean().iter().collect();
-    assert_eq!((i64s(&batch, "deadline_ns"), met), (vec![Some(50_000), Some(50_000), None], vec![Some(true), Some(false), None]));
-    let sum = ["propagation_ns", "serialization_ns", "queueing_ns", "window_ns"].map(|name| i64s(&batch, name)[0].unwrap()).iter().sum::<i64>();
+    assert_eq!(
+        (i64s(&batch, "deadline_ns"), met),
+        (vec![Some(50_000), Some(50_000), None], vec![Some(true), Some(false), None])
+    );
+    let sum = ["propagation_ns", "serialization_ns", "queueing_ns", "window_ns"]
+        .map(|name| i64s(&batch, name)[0].unwrap())
+        .iter()
+        .sum::<i64>();
     assert_eq!(sum, 40_000);
     assert_eq!(batch["application_ns"].null_count(), 2);
     // 50000 B in 40.000001 us; 1000 B until the end at 100 us; the third flow has not started.
     assert_eq!(i64s(&batch, "delivered_bytes"), [Some(50_000), Some(1_000), Some(0)]);
-    assert_eq!(f64s(&batch, "goodput_bps"), [Some(50_000.0 * 8e12 / 40_000_001.0), Some(1_000.0 * 8e12 / (100_000_000.0 - 2_000_499.0)), None]);
+    assert_eq!(
+        f64s(&batch, "goodput_bps"),
+        [
+            Some(50_000.0 * 8e12 / 40_000_001.0),
+            Some(1_000.0 * 8e12 / (100_000_000.0 - 2_000_499.0)),
+            None
+        ]
+    );
     let mut silent = scenario.clone();
     silent.plan.record.explain = false;
-    assert_eq!(only(Kind::Flows, &silent, &output)["propagation_ns"].null_count(), 3, "not explained");
+    assert_eq!(
+        only(Kind::Flows, &silent, &output)["propagation_ns"].null_count(),
+        3,
+        "not explained"
+    );
 }
 
 #[test]
 fn ports_and_links() {
     let (scenario, output) = run();
     let batch = only(Kind::Ports, &scenario, &output);
-    assert_eq!((strings(&batch, "node"), i32s(&batch, "port"), strings(&batch, "peer")), (vec![Some("leaf0")], vec![Some(2)], vec![Some("spine0")]));
-    assert_eq!((i32s(&batch, "queue"), i64s(&batch, "paused_ns"), i64s(&batch, "latency_ns_max")), (vec![Some(-1)], vec![Some(10)], vec![Some(12)]));
+    assert_eq!(
+        (strings(&batch, "node"), i32s(&batch, "port"), strings(&batch, "peer")),
+        (vec![Some("leaf0")], vec![Some(2)], vec![Some("spine0")])
+    );
+    assert_eq!(
+        (i32s(&batch, "queue"), i64s(&batch, "paused_ns"), i64s(&batch, "latency_ns_max")),
+        (vec![Some(-1)], vec![Some(10)], vec![Some(12)])
+    );
     let batch = only(Kind::Links, &scenario, &output);
     assert_eq!(batch.num_rows(), 16);
-    assert_eq!((i32s(&batch, "link")[11], strings(&batch, "from")[11], strings(&batch, "to")[11]), (Some(11), Some("spine1"), Some("leaf0")));
-    assert_eq!((i64s(&batch, "rate_bps")[11], f64s(&batch, "utilisation")[11], i64s(&batch, "busy_ns")[11]), (Some(10_000_000_000), Some(0.11), Some(11_000)));
+    assert_eq!(
+        (i32s(&batch, "link")[11], strings(&batch, "from")[11], strings(&batch, "to")[11]),
+        (Some(11), Some("spine1"), Some("leaf0"))
+    );
+    assert_eq!(
+        (
+            i64s(&batch, "rate_bps")[11],
+            f64s(&batch, "utilisation")[11],
+            i64s(&batch, "busy_ns")[11]
+        ),
+        (Some(10_000_000_000), Some(0.11), Some(11_000))
+    );
 }
 
 #[test]
 fn jobs_span_their_flows() {
     let (mut scenario, mut output) = run();
     let batch = only(Kind::Jobs, &scenario, &output);
-    assert_eq!((strings(&batch, "job"), strings(&batch, "phase"), strings(&batch, "task")), (vec![Some("query.0")], vec![Some("query")], vec![Some("")]));
-    assert_eq!((i64s(&batch, "start_ns"), i64s(&batch, "finish_ns"), i32s(&batch, "node")), (vec![Some(1_000)], vec![Some(41_000)], vec![None]));
-    assert_eq!((i64s(&batch, "bytes_in"), i64s(&batch, "bytes_out")), (vec![Some(50_000)], vec![Some(50_000)]));
+    assert_eq!(
+        (strings(&batch, "job"), strings(&batch, "phase"), strings(&batch, "task")),
+        (vec![Some("query.0")], vec![Some("query")], vec![Some("")])
+    );
+    assert_eq!(
+        (i64s(&batch, "start_ns"), i64s(&batch, "finish_ns"), i32s(&batch, "node")),
+        (vec![Some(1_000)], vec![Some(41_000)], vec![None])
+    );
+    assert_eq!(
+        (i64s(&batch, "bytes_in"), i64s(&batch, "bytes_out")),
+        (vec![Some(50_000)], vec![Some(50_000)])
+    );
     scenario.jobs[0].kind = JobKind::Coflow;
     assert_eq!(strings(&only(Kind::Jobs, &scenario, &output), "phase"), [Some("coflow")]);
     scenario.jobs[0].arrival = Some(Time::from_ns(500));
     scenario.plan.flows[1].job = 0;
     let batch = only(Kind::Jobs, &scenario, &output);
-    assert_eq!((i64s(&batch, "start_ns"), i64s(&batch, "finish_ns")), (vec![Some(500)], vec![None]));
+    assert_eq!(
+        (i64s(&batch, "start_ns"), i64s(&batch, "finish_ns")),
+        (vec![Some(500)], vec![None])
+    );
     output.flows[1] = finished_flow(2_000_000, 90_000_000);
     assert_eq!(i64s(&only(Kind::Jobs, &scenario, &output), "finish_ns"), [Some(92_000)]);
 }
@@ -121,52 +184,110 @@ fn jobs_span_their_flows() {
 #[test]
 fn paths_by_name() {
     let (scenario, mut output) = run();
-    output.paths = vec![PathRecord { flow: 0, subflow: 0, nodes: vec![0, 4, 6, 5, 2], frames: 3, bytes: 4_000 }];
+    output.paths = vec![PathRecord {
+        flow: 0,
+        subflow: 0,
+        nodes: vec![0, 4, 6, 5, 2],
+        frames: 3,
+        bytes: 4_000,
+    }];
     let batch = only(Kind::Paths, &scenario, &output);
-    assert_eq!((i64s(&batch, "flow"), strings(&batch, "path")), (vec![Some(7)], vec![Some("host0>leaf0>spine0>leaf1>host2")]));
-    assert_eq!((i64s(&batch, "bytes"), i64s(&batch, "fct_ns")), (vec![Some(4_000)], vec![Some(40_000)]));
+    assert_eq!(
+        (i64s(&batch, "flow"), strings(&batch, "path")),
+        (vec![Some(7)], vec![Some("host0>leaf0>spine0>leaf1>host2")])
+    );
+    assert_eq!(
+        (i64s(&batch, "bytes"), i64s(&batch, "fct_ns")),
+        (vec![Some(4_000)], vec![Some(40_000)])
+    );
 }
 
 #[test]
 fn imbalance_over_all_uplinks() {
     let (scenario, mut output) = run();
-    let uplink = |time, node, link, bytes| UplinkRecord { time: Time::from_ns(time), node, link, bytes };
-    output.uplinks = vec![uplink(0, 4, 4, 300), uplink(0, 4, 5, 100), uplink(0, 5, 7, 50), uplink(100, 4, 4, 0), uplink(100, 4, 5, 0), uplink(100, 6, 1, 9)];
+    let uplink =
+        |time, node, link, bytes| UplinkRecord { time: Time::from_ns(time), node, link, bytes };
+    output.uplinks = vec![
+        uplink(0, 4, 4, 300),
+        uplink(0, 4, 5, 100),
+        uplink(0, 5, 7, 50),
+        uplink(100, 4, 4, 0),
+        uplink(100, 4, 5, 0),
+        uplink(100, 6, 1, 9),
+    ];
     let batch = only(Kind::Imbalance, &scenario, &output);
     assert_eq!(strings(&batch, "node"), [Some("leaf0"), Some("leaf1"), Some("leaf0")], "ToRs only");
     assert_eq!(f64s(&batch, "imbalance"), [Some(1.0), Some(2.0), None]);
-    let windows: Vec<f64> = super::imbalances(&scenario, &output).into_iter().map(|(_, imbalance)| imbalance).collect();
+    let windows: Vec<f64> =
+        super::imbalances(&scenario, &output).into_iter().map(|(_, imbalance)| imbalance).collect();
     assert_eq!(windows, [1.0, 2.0], "where anything was sent");
-    assert_eq!((i64s(&batch, "bytes_min"), f64s(&batch, "bytes_avg")), (vec![Some(100), Some(0), Some(0)], vec![Some(200.0), Some(25.0), Some(0.0)]));
+    assert_eq!(
+        (i64s(&batch, "bytes_min"), f64s(&batch, "bytes_avg")),
+        (vec![Some(100), Some(0), Some(0)], vec![Some(200.0), Some(25.0), Some(0.0)])
+    );
 }
 
 #[test]
 fn reorder_queues_by_port() {
     let (scenario, mut output) = run();
-    let record = |time, port, queues, bytes| ReorderRecord { time: Time::from_ns(time), node: 4, port, queues, bytes };
-    output.reordering = vec![record(10_000, -1, 3, 4_500), record(10_000, 0, 1, 1_500), record(10_000, 1, 2, 3_000), record(20_000, -1, 0, 0)];
+    let record = |time, port, queues, bytes| ReorderRecord {
+        time: Time::from_ns(time),
+        node: 4,
+        port,
+        queues,
+        bytes,
+    };
+    output.reordering = vec![
+        record(10_000, -1, 3, 4_500),
+        record(10_000, 0, 1, 1_500),
+        record(10_000, 1, 2, 3_000),
+        record(20_000, -1, 0, 0),
+    ];
     let batch = only(Kind::Reorder, &scenario, &output);
-    assert_eq!((i64s(&batch, "time_ns")[3], strings(&batch, "node")[0]), (Some(20_000), Some("leaf0")));
-    assert_eq!((i32s(&batch, "port"), i64s(&batch, "queues")), (vec![Some(-1), Some(0), Some(1), Some(-1)], vec![Some(3), Some(1), Some(2), Some(0)]));
+    assert_eq!(
+        (i64s(&batch, "time_ns")[3], strings(&batch, "node")[0]),
+        (Some(20_000), Some("leaf0"))
+    );
+    assert_eq!(
+        (i32s(&batch, "port"), i64s(&batch, "queues")),
+        (vec![Some(-1), Some(0), Some(1), Some(-1)], vec![Some(3), Some(1), Some(2), Some(0)])
+    );
     assert_eq!(i64s(&batch, "bytes"), [Some(4_500), Some(1_500), Some(3_000), Some(0)]);
 }
 
 #[test]
 fn what_senders_do_not_have_is_null() {
     let (scenario, mut output) = run();
-    let some = SenderRecord { time: Time::from_ns(7), window: 14_600, smoothed: 12_499, ..SenderRecord::new(0, 2_920) };
-    output.senders = vec![some, SenderRecord { rate: 5_000_000, subflow: 1, ..SenderRecord::new(0, 0) }];
+    let some = SenderRecord {
+        time: Time::from_ns(7),
+        window: 14_600,
+        smoothed: 12_499,
+        ..SenderRecord::new(0, 2_920)
+    };
+    output.senders =
+        vec![some, SenderRecord { rate: 5_000_000, subflow: 1, ..SenderRecord::new(0, 0) }];
     let batch = only(Kind::Senders, &scenario, &output);
-    assert_eq!((i64s(&batch, "time_ns"), i64s(&batch, "subflow")), (vec![Some(7), Some(0)], vec![Some(0), Some(1)]));
-    assert_eq!((i64s(&batch, "cwnd_bytes"), i64s(&batch, "ssthresh_bytes")), (vec![Some(14_600), None], vec![None, None]));
-    assert_eq!((i64s(&batch, "srtt_ns"), i64s(&batch, "pacing_bps")), (vec![Some(12), None], vec![None, Some(5_000_000)]));
+    assert_eq!(
+        (i64s(&batch, "time_ns"), i64s(&batch, "subflow")),
+        (vec![Some(7), Some(0)], vec![Some(0), Some(1)])
+    );
+    assert_eq!(
+        (i64s(&batch, "cwnd_bytes"), i64s(&batch, "ssthresh_bytes")),
+        (vec![Some(14_600), None], vec![None, None])
+    );
+    assert_eq!(
+        (i64s(&batch, "srtt_ns"), i64s(&batch, "pacing_bps")),
+        (vec![Some(12), None], vec![None, Some(5_000_000)])
+    );
     assert_eq!(i64s(&batch, "flight_bytes"), [Some(2_920), Some(0)]);
 }
 
 #[test]
 fn what_is_recorded() {
     let (mut scenario, output) = run();
-    let names = |scenario: &Scenario| Tables::new(scenario, &output).recorded().into_iter().map(Kind::name).collect::<Vec<_>>();
+    let names = |scenario: &Scenario| {
+        Tables::new(scenario, &output).recorded().into_iter().map(Kind::name).collect::<Vec<_>>()
+    };
     assert_eq!(names(&scenario), ["flows", "ports", "links", "jobs"]);
     scenario.plan.record.paths = true;
     scenario.plan.record.ports = None;

@@ -32,7 +32,10 @@ pub use record::Record;
 pub use run::{Run, Until};
 pub use sonic::Sonic;
 pub use switch::{Forwarding, Sharing, Switch};
-pub use topology::{Bcube, Custom, DualHomed, Dumbbell, FatTree, Fault, HostName, Hpcc, LeafSpine, LinkOverride, NamedHost, Star, Switches, Topology, Vl2};
+pub use topology::{
+    Bcube, Custom, DualHomed, Dumbbell, FatTree, Fault, HostName, Hpcc, LeafSpine, LinkOverride,
+    NamedHost, Star, Switches, Topology, Vl2,
+};
 pub use traffic::*;
 
 use afflux_config::table;

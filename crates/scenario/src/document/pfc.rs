@@ -140,8 +140,16 @@ pub enum Headroom {
 
 /// Names of the headroom formulas, the formulas, and their descriptions.
 const FORMULAS: [(&str, Formula, &str); 6] = [
-    ("sonic", Formula::Sonic, "SONiC's formula: what is on its way when the PAUSE frame takes effect, in the worst case of cells that are almost empty"),
-    ("mellanox", Formula::Mellanox, "The Linux driver of Mellanox's adapters: (301 + 2.16 · metres) · Gbps + 2.72 · MTU"),
+    (
+        "sonic",
+        Formula::Sonic,
+        "SONiC's formula: what is on its way when the PAUSE frame takes effect, in the worst case of cells that are almost empty",
+    ),
+    (
+        "mellanox",
+        Formula::Mellanox,
+        "The Linux driver of Mellanox's adapters: (301 + 2.16 · metres) · Gbps + 2.72 · MTU",
+    ),
     ("conweave", Formula::Conweave, "ConWeave's ns-3: 2 · rate · delay + 2 · MTU"),
     ("hpcc", Formula::Hpcc, "HPCC's ns-3: 3 · rate · delay"),
     ("tub", Formula::Tub, "TU Berlin's ns-3: 2 · rate · delay + 2 · MTU + 3860"),
@@ -173,7 +181,9 @@ impl Serialize for Headroom {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Headroom::Size(size) => serializer.collect_str(size),
-            Headroom::Formula(formula) => serializer.serialize_str(FORMULAS.iter().find(|(_, f, _)| f == formula).expect("all are named").0),
+            Headroom::Formula(formula) => serializer.serialize_str(
+                FORMULAS.iter().find(|(_, f, _)| f == formula).expect("all are named").0,
+            ),
         }
     }
 }

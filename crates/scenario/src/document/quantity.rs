@@ -17,14 +17,19 @@ impl FromStr for QueueSize {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let trimmed = text.trim();
-        let digits = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '_')).unwrap_or(trimmed.len());
+        let digits =
+            trimmed.find(|c: char| !(c.is_ascii_digit() || c == '_')).unwrap_or(trimmed.len());
         if matches!(trimmed[digits..].trim(), "packets" | "packet" | "pkts") {
             return match trimmed[..digits].replace('_', "").parse() {
                 Ok(packets) => Ok(QueueSize(Limit::Packets(packets))),
-                Err(_) => Err(format!("\"{text}\" is not a number of packets: write a whole number, as in \"100packets\"")),
+                Err(_) => Err(format!(
+                    "\"{text}\" is not a number of packets: write a whole number, as in \"100packets\""
+                )),
             };
         }
-        let words = |error: ParseError| format!("{}, or packets, as in \"100packets\"", error.to_string().replace('`', "\""));
+        let words = |error: ParseError| {
+            format!("{}, or packets, as in \"100packets\"", error.to_string().replace('`', "\""))
+        };
         trimmed.parse().map(|Bytes(bytes)| QueueSize(Limit::Bytes(bytes))).map_err(words)
     }
 }

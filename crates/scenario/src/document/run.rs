@@ -53,7 +53,8 @@ impl<'de> Deserialize<'de> for Until {
         if text == "jobs" {
             return Ok(Until::Jobs);
         }
-        let time = Duration::deserialize(IntoDeserializer::<D::Error>::into_deserializer(text.as_str()));
+        let time =
+            Duration::deserialize(IntoDeserializer::<D::Error>::into_deserializer(text.as_str()));
         time.map(Until::Time).map_err(|error| de::Error::custom(format!("{error}, \"jobs\"")))
     }
 }

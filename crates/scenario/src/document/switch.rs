@@ -3,7 +3,9 @@
 use super::{Ecn, Mmu, Pfc, Preset, Processor, Queue, QueueSize};
 use afflux_config::{Duration, Names, Off, Or, Size, table, words};
 use afflux_net::balance::BalanceKeys;
-use afflux_net::spec::{AqmKeys, Compare, QueueLength, RouteHash, SchedulingKind, TrimKeys, VoqKeys};
+use afflux_net::spec::{
+    AqmKeys, Compare, QueueLength, RouteHash, SchedulingKind, TrimKeys, VoqKeys,
+};
 use schemars::Schema;
 
 macro_rules! switch {
@@ -128,7 +130,8 @@ fn defaults_of_switch(schema: &mut Schema) {
     let keys = schema.get_mut("properties").and_then(|keys| keys.as_object_mut());
     for (name, key) in keys.into_iter().flatten().filter(|(name, _)| *name != "match") {
         let about = key["description"].as_str().unwrap_or_default();
-        key["description"] = format!("{about} In an override the default is that of `[switch] {name}`.").into();
+        key["description"] =
+            format!("{about} In an override the default is that of `[switch] {name}`.").into();
     }
 }
 

@@ -248,10 +248,16 @@ impl<'de> Deserialize<'de> for HostList {
                 f.write_str("a number of hosts, or an array of their names")
             }
             fn visit_i64<E: serde::de::Error>(self, count: i64) -> Result<HostList, E> {
-                u32::try_from(count).map(HostList::Count).map_err(|_| E::invalid_value(serde::de::Unexpected::Signed(count), &self))
+                u32::try_from(count)
+                    .map(HostList::Count)
+                    .map_err(|_| E::invalid_value(serde::de::Unexpected::Signed(count), &self))
             }
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, items: A) -> Result<HostList, A::Error> {
-                Vec::deserialize(serde::de::value::SeqAccessDeserializer::new(items)).map(HostList::Names)
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(
+                self,
+                items: A,
+            ) -> Result<HostList, A::Error> {
+                Vec::deserialize(serde::de::value::SeqAccessDeserializer::new(items))
+                    .map(HostList::Names)
             }
         }
         deserializer.deserialize_any(Form)
@@ -283,13 +289,16 @@ impl<'de> Deserialize<'de> for HostName {
         impl<'de> serde::de::Visitor<'de> for Form {
             type Value = HostName;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a host's name, or a table as in { name = \"db1\", address = \"10.0.0.1\" }")
+                f.write_str(
+                    "a host's name, or a table as in { name = \"db1\", address = \"10.0.0.1\" }",
+                )
             }
             fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<HostName, E> {
                 Ok(HostName::Name(name.to_string()))
             }
             fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<HostName, A::Error> {
-                NamedHost::deserialize(serde::de::value::MapAccessDeserializer::new(map)).map(HostName::Table)
+                NamedHost::deserialize(serde::de::value::MapAccessDeserializer::new(map))
+                    .map(HostName::Table)
             }
         }
         deserializer.deserialize_any(Form)
@@ -313,10 +322,16 @@ impl<'de> Deserialize<'de> for Switches {
                 f.write_str("a number of switches, or an array of their names")
             }
             fn visit_i64<E: serde::de::Error>(self, count: i64) -> Result<Switches, E> {
-                u32::try_from(count).map(Switches::Count).map_err(|_| E::invalid_value(serde::de::Unexpected::Signed(count), &self))
+                u32::try_from(count)
+                    .map(Switches::Count)
+                    .map_err(|_| E::invalid_value(serde::de::Unexpected::Signed(count), &self))
             }
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, items: A) -> Result<Switches, A::Error> {
-                Vec::deserialize(serde::de::value::SeqAccessDeserializer::new(items)).map(Switches::Names)
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(
+                self,
+                items: A,
+            ) -> Result<Switches, A::Error> {
+                Vec::deserialize(serde::de::value::SeqAccessDeserializer::new(items))
+                    .map(Switches::Names)
             }
         }
         deserializer.deserialize_any(Form)

@@ -12,11 +12,17 @@ use afflux_units::{Rate, Span};
 pub fn build(fabric: &mut Bcube, key: &Key) -> Result<Topology, Wrong> {
     let ports = fabric.ports;
     if ports < 2 {
-        return Err(Wrong::at(key.clone().name("ports"), format!("found {ports}: write a number from 2")));
+        return Err(Wrong::at(
+            key.clone().name("ports"),
+            format!("found {ports}: write a number from 2"),
+        ));
     }
     let levels = fill(&mut fabric.levels, 2);
     if levels < 2 {
-        return Err(Wrong::at(key.clone().name("levels"), format!("found {levels}: write a number from 2; with one level it is a star")));
+        return Err(Wrong::at(
+            key.clone().name("levels"),
+            format!("found {levels}: write a number from 2; with one level it is a star"),
+        ));
     }
     let rate = rate(&mut fabric.rate, Rate::from_gbps(1), key.clone().name("rate"))?;
     let delay = delay(&mut fabric.delay, Span::from_us(1), key.clone().name("delay"))?;

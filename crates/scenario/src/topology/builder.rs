@@ -83,8 +83,15 @@ pub fn delay(slot: &mut Option<Duration>, default: Span, key: Key) -> Result<Spa
 
 pub fn check_delay(delay: Span, key: Key) -> Result<Span, Wrong> {
     match delay {
-        Span::ZERO => Err(Wrong::at(key, format!("\"{delay}\": a link has a delay above 0, as in \"1us\" (or \"5ns\" for a metre of cable)"))),
-        long if long > LONGEST_DELAY => Err(Wrong::at(key, format!("\"{delay}\": a link's delay is at most one hour"))),
+        Span::ZERO => Err(Wrong::at(
+            key,
+            format!(
+                "\"{delay}\": a link has a delay above 0, as in \"1us\" (or \"5ns\" for a metre of cable)"
+            ),
+        )),
+        long if long > LONGEST_DELAY => {
+            Err(Wrong::at(key, format!("\"{delay}\": a link's delay is at most one hour")))
+        }
         _ => Ok(delay),
     }
 }
@@ -99,10 +106,18 @@ pub fn at_least_one(count: u32, what: &str, key: Key) -> Result<u32, Wrong> {
 
 pub fn check_size(hosts: u64, links: u64, ports: u64, key: &Key) -> Result<(), Wrong> {
     if hosts.max(links) > MOST_LINKS {
-        return Err(Wrong::at(key.clone(), format!("this makes {hosts} hosts and {links} links: at most {MOST_LINKS} links are possible")));
+        return Err(Wrong::at(
+            key.clone(),
+            format!(
+                "this makes {hosts} hosts and {links} links: at most {MOST_LINKS} links are possible"
+            ),
+        ));
     }
     if ports > MOST_PORTS {
-        return Err(Wrong::at(key.clone(), format!("this makes a switch of {ports} ports: at most {MOST_PORTS} are possible")));
+        return Err(Wrong::at(
+            key.clone(),
+            format!("this makes a switch of {ports} ports: at most {MOST_PORTS} are possible"),
+        ));
     }
     Ok(())
 }

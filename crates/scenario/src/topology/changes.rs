@@ -12,7 +12,13 @@ use afflux_units::{Probability, Span, Time};
 
 /// Applies overrides and faults to the links. `frame`: bytes of a frame outside its IP packet, and
 /// the smallest packet size.
-pub fn apply(topology: &mut Topology, overrides: &mut [LinkOverride], faults: &mut [Fault], frame: (u16, u16), key: &Key) -> Result<(), Wrong> {
+pub fn apply(
+    topology: &mut Topology,
+    overrides: &mut [LinkOverride],
+    faults: &mut [Fault],
+    frame: (u16, u16),
+    key: &Key,
+) -> Result<(), Wrong> {
     let ports = Ports::new(topology);
     for (index, change) in overrides.iter_mut().enumerate() {
         let key = key.clone().name("override").index(index);
@@ -21,16 +27,23 @@ pub fn apply(topology: &mut Topology, overrides: &mut [LinkOverride], faults: &m
             return Err(Wrong::at(key, "nothing is changed: write rate, delay or mtu"));
         }
         if let Some(message) = change.rate.as_ref().and_then(|rate| wrong_rate(rate.0)) {
-            return Err(Wrong::at(key.name("rate"), format!("{message}; one that is down is a [[topology.fault]]")));
+            return Err(Wrong::at(
+                key.name("rate"),
+                format!("{message}; one that is down is a [[topology.fault]]"),
+            ));
         }
         if change.delay.is_some() {
             delay(&mut change.delay, Span::ZERO, key.clone().name("delay"))?;
         }
-        let longest = change.mtu.map(|mtu| longest(mtu, frame, key.clone().name("mtu"))).transpose()?;
+        let longest =
+            change.mtu.map(|mtu| longest(mtu, frame, key.clone().name("mtu"))).transpose()?;
         let one_way = links.iter().any(|(_, direction)| direction.is_some());
         for (name, given) in [("delay", change.delay.is_some()), ("mtu", change.mtu.is_some())] {
             if one_way && given {
-                return Err(Wrong::at(key.name(name), "is one for both directions: write the link with - instead of >"));
+                return Err(Wrong::at(
+                    key.name(name),
+                    "is one for both directions: write the link with - instead of >",
+                ));
             }
         }
         for (link, direction) in links {
@@ -54,7 +67,10 @@ pub fn apply(topology: &mut Topology, overrides: &mut [LinkOverride], faults: &m
         }
         let down = intervals(fault, &key)?;
         if !down.is_empty() && links.iter().any(|(_, direction)| direction.is_some()) {
-            return Err(Wrong::at(key.name("down"), "a link is down in both directions: write it with - instead of >"));
+            return Err(Wrong::at(
+                key.name("down"),
+                "a link is down in both directions: write it with - instead of >",
+            ));
         }
         for (link, direction) in links {
             let link = &mut topology.links[link as usize];
@@ -69,14 +85,22 @@ pub fn apply(topology: &mut Topology, overrides: &mut [LinkOverride], faults: &m
             link.down.sort_by_key(|down| down.from);
             if link.down.windows(2).any(|pair| pair[0].to.is_none_or(|to| to > pair[1].from)) {
                 let ends = [link.a, link.b].map(|node| topology.nodes[node as usize].name.as_str());
-                let message = format!("the times at which \"{}-{}\" is down overlap", ends[0], ends[1]);
+                let message =
+                    format!("the times at which \"{}-{}\" is down overlap", ends[0], ends[1]);
                 return Err(Wrong::at(key.name("down"), message));
             }
         }
     }
-    if let Some(link) = topology.links.iter().find(|link| [false, true].iter().any(|back| link.loss_of(*back) == Probability::ONE)) {
+    if let Some(link) = topology
+        .links
+        .iter()
+        .find(|link| [false, true].iter().any(|back| link.loss_of(*back) == Probability::ONE))
+    {
         let ends = [link.a, link.b].map(|node| topology.nodes[node as usize].name.as_str());
-        let message = format!("\"{}-{}\" loses every frame: write a probability below 1, or down = [{{ from = \"0s\" }}]", ends[0], ends[1]);
+        let message = format!(
+            "\"{}-{}\" loses every frame: write a probability below 1, or down = [{{ from = \"0s\" }}]",
+            ends[0], ends[1]
+        );
         return Err(Wrong::at(key.clone(), message));
     }
     Ok(())
@@ -84,13 +108,24 @@ pub fn apply(topology: &mut Topology, overrides: &mut [LinkOverride], faults: &m
 
 /// Returns the links that `texts` name. The direction is `None` if the text does not name one
 /// (`>`), and otherwise `Some(true)` if it is from `Link::b`.
-fn meant(topology: &Topology, ports: &Ports, texts: &[String], key: &Key) -> Result<Vec<(LinkId, Option<bool>)>, Wrong> {
+fn meant(
+    topology: &Topology,
+    ports: &Ports,
+    texts: &[String],
+    key: &Key,
+) -> Result<Vec<(LinkId, Option<bool>)>, Wrong> {
     let names = Names::of(topology);
     let mut links = Vec::new();
     for (index, text) in texts.iter().enumerate() {
-        let key = if texts.len() == 1 { key.clone().name("link") } else { key.clone().name("link").index(index) };
+        let key = if texts.len() == 1 {
+            key.clone().name("link")
+        } else {
+            key.clone().name("link").index(index)
+        };
         let one_way = text.contains('>');
-        let found = names.links(text, if one_way { '>' } else { '-' }, ports).map_err(|message| Wrong::at(key, message))?;
+        let found = names
+            .links(text, if one_way { '>' } else { '-' }, ports)
+            .map_err(|message| Wrong::at(key, message))?;
         links.extend(found.into_iter().map(|(link, reverse)| (link, one_way.then_some(reverse))));
     }
     links.sort_unstable();
@@ -104,7 +139,10 @@ pub fn longest(Size(mtu): Size, around: (u16, u16), key: Key) -> Result<u16, Wro
     let (link_header, least) = around;
     match u16::try_from(mtu.0 + u64::from(link_header)) {
         Ok(longest) if mtu.0 >= least.into() => Ok(longest),
-        _ => Err(Wrong::at(key, format!("\"{mtu}\": write a packet size from {least}B to {}B", u16::MAX - link_header))),
+        _ => Err(Wrong::at(
+            key,
+            format!("\"{mtu}\": write a packet size from {least}B to {}B", u16::MAX - link_header),
+        )),
     }
 }
 
@@ -116,7 +154,10 @@ fn intervals(fault: &mut Fault, key: &Key) -> Result<Vec<Down>, Wrong> {
         if let Some(to) = written.to
             && to.0 <= from
         {
-            return Err(Wrong::at(key.name("to"), format!("\"{}\" is not after from = \"{from}\"", to.0)));
+            return Err(Wrong::at(
+                key.name("to"),
+                format!("\"{}\" is not after from = \"{from}\"", to.0),
+            ));
         }
         let detect = fill(&mut written.detect, Duration(Span::ZERO)).0;
         if detect != Span::ZERO {
@@ -126,7 +167,12 @@ fn intervals(fault: &mut Fault, key: &Key) -> Result<Vec<Down>, Wrong> {
         if converge != Span::ZERO {
             check_delay(converge, key.name("converge"))?;
         }
-        down.push(Down { from: Time(from.0), to: written.to.map(|to| Time(to.0.0)), detect, converge });
+        down.push(Down {
+            from: Time(from.0),
+            to: written.to.map(|to| Time(to.0.0)),
+            detect,
+            converge,
+        });
     }
     Ok(down)
 }

@@ -20,13 +20,27 @@ pub fn check(topology: &Topology, key: &Key) -> Result<(), Wrong> {
     }
     for node in 0..topology.nodes.len() as NodeId {
         if ports.of(node).len() > usize::from(u16::MAX) {
-            return wrong(format!("\"{}\" has {} ports: at most {} are possible", name(node), ports.of(node).len(), u16::MAX));
+            return wrong(format!(
+                "\"{}\" has {} ports: at most {} are possible",
+                name(node),
+                ports.of(node).len(),
+                u16::MAX
+            ));
         }
     }
-    for node in (0..topology.nodes.len() as NodeId).filter(|node| ports.of(*node).len() > MOST_NEXT_HOPS) {
-        let switches = ports.of(node).iter().filter(|port| topology.nodes[port.peer as usize].kind == NodeKind::Switch).count();
+    for node in
+        (0..topology.nodes.len() as NodeId).filter(|node| ports.of(*node).len() > MOST_NEXT_HOPS)
+    {
+        let switches = ports
+            .of(node)
+            .iter()
+            .filter(|port| topology.nodes[port.peer as usize].kind == NodeKind::Switch)
+            .count();
         if switches > MOST_NEXT_HOPS {
-            return wrong(format!("\"{}\" has {switches} links to switches: at most {MOST_NEXT_HOPS} are possible", name(node)));
+            return wrong(format!(
+                "\"{}\" has {switches} links to switches: at most {MOST_NEXT_HOPS} are possible",
+                name(node)
+            ));
         }
     }
     Ok(())
@@ -53,22 +67,34 @@ impl<'a> Reach<'a> {
             found.into_iter().collect::<Vec<_>>()
         };
         let pieces: Vec<Vec<u32>> = (0..topology.hosts).map(of_host).collect();
-        let whole = (0..count).any(|piece| pieces.iter().all(|own| own.binary_search(&piece).is_ok()));
+        let whole =
+            (0..count).any(|piece| pieces.iter().all(|own| own.binary_search(&piece).is_ok()));
         Reach { topology, ports, pieces, whole }
     }
 
     fn joins(&self, one: NodeId, other: NodeId) -> bool {
         let linked = || self.ports.of(one).iter().any(|port| port.peer == other);
-        one == other || self.pieces[one as usize].iter().any(|piece| self.pieces[other as usize].binary_search(piece).is_ok()) || linked()
+        one == other
+            || self.pieces[one as usize]
+                .iter()
+                .any(|piece| self.pieces[other as usize].binary_search(piece).is_ok())
+            || linked()
     }
 
     /// Refuses pairs of hosts without a path. `key` is the block whose traffic they carry.
-    pub fn check(&self, mut pairs: impl Iterator<Item = (NodeId, NodeId)>, key: &Key) -> Result<(), Wrong> {
+    pub fn check(
+        &self,
+        mut pairs: impl Iterator<Item = (NodeId, NodeId)>,
+        key: &Key,
+    ) -> Result<(), Wrong> {
         if self.whole {
             return Ok(());
         }
         match pairs.find(|(from, to)| !self.joins(*from, *to)) {
-            Some((from, to)) => Err(Wrong::at(key.clone(), unreachable_because(self.topology, self.ports, from, to))),
+            Some((from, to)) => Err(Wrong::at(
+                key.clone(),
+                unreachable_because(self.topology, self.ports, from, to),
+            )),
             None => Ok(()),
         }
     }
@@ -101,14 +127,20 @@ fn pieces(topology: &Topology, ports: &Ports) -> (Vec<Option<u32>>, u32) {
 /// Returns the message that explains why two hosts cannot reach each other.
 fn unreachable_because(topology: &Topology, ports: &Ports, one: NodeId, other: NodeId) -> String {
     let name = |node: NodeId| topology.nodes[node as usize].name.as_str();
-    let hangs_on_hosts = |host: &NodeId| ports.of(*host).iter().all(|port| !topology.forwards(port.peer));
+    let hangs_on_hosts =
+        |host: &NodeId| ports.of(*host).iter().all(|port| !topology.forwards(port.peer));
     let found = format!("\"{}\" sends to \"{}\" and cannot reach it", name(one), name(other));
     match [one, other].into_iter().find(hangs_on_hosts) {
         Some(host) => {
             let peer = ports.of(host).first().map_or("", |port| name(port.peer));
-            format!("{found}: \"{}\" is linked to \"{peer}\" alone, and hosts do not forward; link it to a switch", name(host))
+            format!(
+                "{found}: \"{}\" is linked to \"{peer}\" alone, and hosts do not forward; link it to a switch",
+                name(host)
+            )
         }
-        None => format!("{found}: no path through switches joins them; add a link, or write hosts that have one"),
+        None => format!(
+            "{found}: no path through switches joins them; add a link, or write hosts that have one"
+        ),
     }
 }
 
@@ -116,7 +148,8 @@ fn unreachable_because(topology: &Topology, ports: &Ports, one: NodeId, other: N
 /// hosts and of their switches to racks.
 pub fn find_tiers(topology: &mut Topology) {
     let ports = Ports::new(topology);
-    let mut tier: Vec<Option<u8>> = topology.nodes.iter().map(|node| (node.kind == NodeKind::Host).then_some(0)).collect();
+    let mut tier: Vec<Option<u8>> =
+        topology.nodes.iter().map(|node| (node.kind == NodeKind::Host).then_some(0)).collect();
     let mut waiting: VecDeque<NodeId> = (0..topology.hosts).collect();
     while let Some(node) = waiting.pop_front() {
         let above = tier[node as usize].unwrap_or(0).saturating_add(1);

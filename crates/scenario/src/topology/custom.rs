@@ -28,14 +28,17 @@ pub fn build(fabric: &mut Custom, key: &Key, frame: (u16, u16)) -> Result<Topolo
     let mut links = 0u64;
     for (index, link) in fabric.link.iter_mut().enumerate() {
         let key = key.clone().name("link").index(index);
-        let end = |name: &str, end: &str| names.find(name).map_err(|message| Wrong::at(key.clone().name(end), message));
+        let end = |name: &str, end: &str| {
+            names.find(name).map_err(|message| Wrong::at(key.clone().name(end), message))
+        };
         let (a, b) = (end(&link.a, "a")?, end(&link.b, "b")?);
         if a == b {
             return Err(Wrong::at(key.name("b"), format!("a link from \"{}\" to itself", link.b)));
         }
         let rate = rate(&mut link.rate, common_rate, key.clone().name("rate"))?;
         let delay = delay(&mut link.delay, common_delay, key.clone().name("delay"))?;
-        let longest = link.mtu.map(|mtu| longest(mtu, frame, key.clone().name("mtu"))).transpose()?;
+        let longest =
+            link.mtu.map(|mtu| longest(mtu, frame, key.clone().name("mtu"))).transpose()?;
         let count = at_least_one(fill(&mut link.count, 1), "link", key.clone().name("count"))?;
         links += u64::from(count);
         check_size(hosts.into(), links, 0, &key.name("count"))?;

@@ -14,11 +14,22 @@ pub fn build(fabric: &mut DualHomed, key: &Key) -> Result<Topology, Wrong> {
     let k = fabric.k;
     if k < 4 || !k.is_multiple_of(4) {
         let below = k / 4 * 4;
-        let near = if below < 4 { "4".to_string() } else { format!("{below} or {}", u64::from(below) + 4) };
-        return Err(Wrong::at(key.clone().name("k"), format!("found {k}: k is a multiple of 4: {near}")));
+        let near = if below < 4 {
+            "4".to_string()
+        } else {
+            format!("{below} or {}", u64::from(below) + 4)
+        };
+        return Err(Wrong::at(
+            key.clone().name("k"),
+            format!("found {k}: k is a multiple of 4: {near}"),
+        ));
     }
     let default = (u64::from(k) * 2 / 3) as u32;
-    let per_pair = at_least_one(fill(&mut fabric.hosts_per_pair, default), "host per pair", key.clone().name("hosts_per_pair"))?;
+    let per_pair = at_least_one(
+        fill(&mut fabric.hosts_per_pair, default),
+        "host per pair",
+        key.clone().name("hosts_per_pair"),
+    )?;
     let rate = rate(&mut fabric.rate, Rate::from_gbps(1), key.clone().name("rate"))?;
     let delay = delay(&mut fabric.delay, Span::from_us(1), key.clone().name("delay"))?;
 
@@ -26,7 +37,12 @@ pub fn build(fabric: &mut DualHomed, key: &Key) -> Result<Topology, Wrong> {
     let pairs = u64::from(k).saturating_mul(half);
     let hosts = pairs.saturating_mul(per_pair.into());
     let ups = pairs.saturating_mul(2).saturating_mul(half / 2);
-    check_size(hosts, hosts.saturating_mul(2).saturating_add(ups).saturating_add(pairs.saturating_mul(half)), u64::from(per_pair) + half, key)?;
+    check_size(
+        hosts,
+        hosts.saturating_mul(2).saturating_add(ups).saturating_add(pairs.saturating_mul(half)),
+        u64::from(per_pair) + half,
+        key,
+    )?;
 
     let (half, pairs, hosts) = (k / 2, pairs as u32, hosts as u32);
     let mut builder = Builder::default();
@@ -42,14 +58,23 @@ pub fn build(fabric: &mut DualHomed, key: &Key) -> Result<Topology, Wrong> {
     });
     let (edge, agg, core) = (hosts, hosts + 2 * pairs, hosts + 3 * pairs);
     for host in 0..hosts {
-        (0..2).for_each(|side| builder.link(host, edge + 2 * (host / per_pair) + side, rate, delay));
+        (0..2)
+            .for_each(|side| builder.link(host, edge + 2 * (host / per_pair) + side, rate, delay));
     }
     for pod in 0..k {
         for e in 0..k {
-            (0..half / 2).for_each(|a| builder.link(edge + pod * k + e, agg + pod * half + e % 2 * (half / 2) + a, rate, delay));
+            (0..half / 2).for_each(|a| {
+                builder.link(
+                    edge + pod * k + e,
+                    agg + pod * half + e % 2 * (half / 2) + a,
+                    rate,
+                    delay,
+                )
+            });
         }
         for a in 0..half {
-            (0..half).for_each(|c| builder.link(agg + pod * half + a, core + a * half + c, rate, delay));
+            (0..half)
+                .for_each(|c| builder.link(agg + pod * half + a, core + a * half + c, rate, delay));
         }
     }
     Ok(builder.finish())

@@ -82,13 +82,18 @@ impl<'a> Facts<'a> {
 
     /// Longest frame in bytes that all links of a host carry, if any of these links has a limit.
     pub fn longest_frame(&self, host: u32) -> Option<u16> {
-        self.ports.of(host).iter().filter_map(|port| self.topology.links[port.link as usize].longest).min()
+        self.ports
+            .of(host)
+            .iter()
+            .filter_map(|port| self.topology.links[port.link as usize].longest)
+            .min()
     }
 
     /// Rate at which each of these hosts can send over all its links. Refuses hosts whose rates
     /// differ.
     pub fn host_rate(&self, hosts: &[u32]) -> Result<Rate, String> {
-        let rate = |host: &u32| Rate(self.ports.of(*host).iter().map(|port| self.rate(port).0).sum());
+        let rate =
+            |host: &u32| Rate(self.ports.of(*host).iter().map(|port| self.rate(port).0).sum());
         let first = hosts.first().map(rate).unwrap_or_default();
         match hosts.iter().find(|host| rate(host) != first) {
             Some(other) => Err(format!(
@@ -124,7 +129,11 @@ impl<'a> Facts<'a> {
             match found {
                 Some((other, node)) if other != ratio => {
                     let name = |node: NodeId| &self.topology.nodes[node as usize].name;
-                    return Err(format!("needs racks of one oversubscription: \"{}\" has {other}, \"{}\" {ratio}", name(node), name(anchor)));
+                    return Err(format!(
+                        "needs racks of one oversubscription: \"{}\" has {other}, \"{}\" {ratio}",
+                        name(node),
+                        name(anchor)
+                    ));
                 }
                 _ => found = Some((ratio, anchor)),
             }
@@ -172,7 +181,10 @@ impl<'a> Facts<'a> {
         let mut longest = Span::ZERO;
         while let Some(host) = reached.iter().position(|reached| !reached) {
             let near = self.distances(host as NodeId, frame_bytes);
-            reached.iter_mut().zip(&near).for_each(|(reached, distance)| *reached |= *distance < u64::MAX);
+            reached
+                .iter_mut()
+                .zip(&near)
+                .for_each(|(reached, distance)| *reached |= *distance < u64::MAX);
             let (first, _) = Self::farthest(&near).unwrap_or((host as NodeId, Span::ZERO));
             let far = self.distances(first, frame_bytes);
             longest = longest.max(Self::farthest(&far).map_or(Span::ZERO, |(_, span)| span));
@@ -182,7 +194,10 @@ impl<'a> Facts<'a> {
 
     fn farthest(distances: &[u64]) -> Option<(NodeId, Span)> {
         let hosts = distances.iter().enumerate().filter(|(_, distance)| **distance < u64::MAX);
-        hosts.map(|(host, distance)| (*distance, Reverse(host))).max().map(|(distance, Reverse(host))| (host as NodeId, Span(distance)))
+        hosts
+            .map(|(host, distance)| (*distance, Reverse(host)))
+            .max()
+            .map(|(distance, Reverse(host))| (host as NodeId, Span(distance)))
     }
 
     /// Returns the shortest time in ps from `from` to each host, including serialization of
@@ -198,7 +213,9 @@ impl<'a> Facts<'a> {
             }
             for port in self.ports.of(node) {
                 let link = &self.topology.links[port.link as usize];
-                let next = distance.saturating_add(link.delay.0).saturating_add(link.rate_of(port.reverse).serialize(frame_bytes).0);
+                let next = distance
+                    .saturating_add(link.delay.0)
+                    .saturating_add(link.rate_of(port.reverse).serialize(frame_bytes).0);
                 if next < best[port.peer as usize] {
                     best[port.peer as usize] = next;
                     waiting.push(Reverse((next, port.peer)));
@@ -211,10 +228,16 @@ impl<'a> Facts<'a> {
 
     /// Returns the most loaded direction of a link when each of `sources` sends the share
     /// `share(source, destination)` of its traffic, spread evenly over all shortest paths.
-    pub fn busiest(&self, sources: &[u32], destinations: &[u32], share: impl Fn(u32, u32) -> f64) -> Option<Channel> {
+    pub fn busiest(
+        &self,
+        sources: &[u32],
+        destinations: &[u32],
+        share: impl Fn(u32, u32) -> f64,
+    ) -> Option<Channel> {
         let nodes = self.topology.nodes.len();
         let mut load = vec![[0.0f64; 2]; self.topology.links.len()];
-        let mut by_anchor: Vec<(NodeId, u32)> = destinations.iter().map(|host| (self.anchor(*host), *host)).collect();
+        let mut by_anchor: Vec<(NodeId, u32)> =
+            destinations.iter().map(|host| (self.anchor(*host), *host)).collect();
         by_anchor.sort_unstable();
         for rack in by_anchor.chunk_by(|a, b| a.0 == b.0) {
             let anchor = rack[0].0;
@@ -233,7 +256,10 @@ impl<'a> Facts<'a> {
             self.spread(anchor, &mut demand, &mut load);
         }
         let links = self.topology.links.iter().zip(&load);
-        Channel::busiest(links.flat_map(|(link, load)| [false, true].map(|back| Channel { share: load[usize::from(back)], rate: link.rate_of(back) })))
+        Channel::busiest(links.flat_map(|(link, load)| {
+            [false, true]
+                .map(|back| Channel { share: load[usize::from(back)], rate: link.rate_of(back) })
+        }))
     }
 
     /// Spreads the `demand` of each node for `anchor` evenly over all shortest paths, and adds it
@@ -263,7 +289,8 @@ impl<'a> Facts<'a> {
                 let forwards = peer == anchor || self.topology.forwards(peer);
                 forwards && distance[peer as usize].checked_add(1) == Some(distance[node as usize])
             };
-            let ways: Vec<_> = self.ports.of(node).iter().filter(|port| nearer(port.peer)).collect();
+            let ways: Vec<_> =
+                self.ports.of(node).iter().filter(|port| nearer(port.peer)).collect();
             let part = demand[node as usize] / ways.len() as f64;
             for port in ways {
                 load[port.link as usize][usize::from(port.reverse)] += part;

@@ -14,7 +14,8 @@ use std::str::{FromStr, SplitWhitespace};
 pub fn build(fabric: &mut Hpcc, key: &Key, inputs: &mut Inputs) -> Result<Topology, Wrong> {
     let key = key.clone().name("file");
     let (path, bytes) = inputs.read(&mut fabric.file, &mut fabric.sha256, &key)?;
-    let text = text_of(bytes).map_err(|(line, message)| Wrong::input(key.clone(), &path, Some(line), message))?;
+    let text = text_of(bytes)
+        .map_err(|(line, message)| Wrong::input(key.clone(), &path, Some(line), message))?;
     read(&text).map_err(|(line, message)| Wrong::input(key, &path, line, message))
 }
 
@@ -22,16 +23,31 @@ pub fn build(fabric: &mut Hpcc, key: &Key, inputs: &mut Inputs) -> Result<Topolo
 type At = (Option<usize>, String);
 
 fn read(text: &str) -> Result<Topology, At> {
-    let mut lines = text.lines().enumerate().map(|(at, line)| (at + 1, line)).filter(|(_, line)| !line.trim().is_empty());
-    let (at, first) = lines.next().ok_or((None, "the file is empty: the first line is \"nodes switches links\"".to_string()))?;
+    let mut lines = text
+        .lines()
+        .enumerate()
+        .map(|(at, line)| (at + 1, line))
+        .filter(|(_, line)| !line.trim().is_empty());
+    let (at, first) = lines.next().ok_or((
+        None,
+        "the file is empty: the first line is \"nodes switches links\"".to_string(),
+    ))?;
     if first.split_whitespace().count() == 6 {
         return Err((Some(at), "six fields are SimAI's form of a topology: the first line here is \"nodes switches links\"".into()));
     }
     let mut words = Words { line: at, words: first.split_whitespace() };
-    let (nodes, switches, links): (u64, u64, u64) =
-        (words.whole("the number of nodes")?, words.whole("the number of switches")?, words.whole("the number of links")?);
+    let (nodes, switches, links): (u64, u64, u64) = (
+        words.whole("the number of nodes")?,
+        words.whole("the number of switches")?,
+        words.whole("the number of links")?,
+    );
     if switches > nodes {
-        return Err((Some(at), format!("{switches} switches among {nodes} nodes: the first line is \"nodes switches links\"")));
+        return Err((
+            Some(at),
+            format!(
+                "{switches} switches among {nodes} nodes: the first line is \"nodes switches links\""
+            ),
+        ));
     }
     if switches == nodes {
         return Err((Some(at), "no hosts: all nodes are switches".into()));
@@ -40,7 +56,9 @@ fn read(text: &str) -> Result<Topology, At> {
 
     let mut is_switch = vec![false; nodes as usize];
     if switches > 0 {
-        let (at, second) = lines.next().ok_or((Some(at + 1), "the line of the switches' numbers is missing".to_string()))?;
+        let (at, second) = lines
+            .next()
+            .ok_or((Some(at + 1), "the line of the switches' numbers is missing".to_string()))?;
         let mut words = Words { line: at, words: second.split_whitespace() };
         for _ in 0..switches {
             let id = words.node("a switch's number", nodes)?;
@@ -56,7 +74,8 @@ fn read(text: &str) -> Result<Topology, At> {
         node_of[id] = builder.hosts();
         builder.host(None);
     }
-    for (number, (id, _)) in is_switch.iter().enumerate().filter(|(_, switch)| **switch).enumerate() {
+    for (number, (id, _)) in is_switch.iter().enumerate().filter(|(_, switch)| **switch).enumerate()
+    {
         node_of[id] = builder.switch(format!("switch{number}"), 1, None);
     }
     let mut found = 0;
@@ -83,7 +102,9 @@ fn read(text: &str) -> Result<Topology, At> {
     // ConWeave's files have text after the links.
     let is_link = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
-        words.len() >= 3 && words[..2].iter().all(|word| word.parse::<u64>().is_ok()) && words[2].parse::<Rate>().is_ok()
+        words.len() >= 3
+            && words[..2].iter().all(|word| word.parse::<u64>().is_ok())
+            && words[2].parse::<Rate>().is_ok()
     };
     if let Some((at, _)) = lines.find(|(_, line)| is_link(line)) {
         return Err((Some(at), format!("link {}: the first line says {links}", links + 1)));
@@ -100,21 +121,49 @@ struct Words<'a> {
 
 impl Words<'_> {
     fn next<T: FromStr<Err: Display>>(&mut self, what: &str) -> Result<T, At> {
-        let word = self.words.next().ok_or_else(|| (Some(self.line), format!("the line ends where {what} is expected")))?;
-        word.parse().map_err(|error: T::Err| (Some(self.line), format!("found \"{word}\" where {what} is expected ({})", error.to_string().replace('`', "\""))))
+        let word = self
+            .words
+            .next()
+            .ok_or_else(|| (Some(self.line), format!("the line ends where {what} is expected")))?;
+        word.parse().map_err(|error: T::Err| {
+            (
+                Some(self.line),
+                format!(
+                    "found \"{word}\" where {what} is expected ({})",
+                    error.to_string().replace('`', "\"")
+                ),
+            )
+        })
     }
     fn whole(&mut self, what: &str) -> Result<u64, At> {
-        let word = self.words.next().ok_or_else(|| (Some(self.line), format!("the line ends where {what} is expected")))?;
+        let word = self
+            .words
+            .next()
+            .ok_or_else(|| (Some(self.line), format!("the line ends where {what} is expected")))?;
         // Rust's parser accepts a plus sign, but these files do not use one.
         let number = if word.starts_with('+') { None } else { word.parse().ok() };
-        number.ok_or_else(|| (Some(self.line), format!("found \"{word}\" where {what} is expected: write a whole number from 0")))
+        number.ok_or_else(|| {
+            (
+                Some(self.line),
+                format!("found \"{word}\" where {what} is expected: write a whole number from 0"),
+            )
+        })
     }
     fn end(&mut self) -> Result<(), At> {
-        self.words.next().map_or(Ok(()), |word| Err((Some(self.line), format!("found \"{word}\" where the line is expected to end"))))
+        self.words.next().map_or(Ok(()), |word| {
+            Err((Some(self.line), format!("found \"{word}\" where the line is expected to end")))
+        })
     }
     fn node(&mut self, what: &str, nodes: u64) -> Result<usize, At> {
         let id = self.whole(what)?;
-        if id >= nodes { Err((Some(self.line), format!("node {id} is out of range: nodes are 0 to {}", nodes.saturating_sub(1)))) } else { Ok(id as usize) }
+        if id >= nodes {
+            Err((
+                Some(self.line),
+                format!("node {id} is out of range: nodes are 0 to {}", nodes.saturating_sub(1)),
+            ))
+        } else {
+            Ok(id as usize)
+        }
     }
 }
 
@@ -127,7 +176,10 @@ mod tests {
         let topology = read("5 2 4\n3 4\n0 3 100Gbps 1000ns 0\n1 3 100Gbps 1000ns 0\n2 4 40Gbps 1us 0.01\n3 4 100Gbps 1000ns 0\n").unwrap();
         assert_eq!((topology.hosts, topology.nodes.len(), topology.links.len()), (3, 5, 4));
         assert_eq!(topology.nodes[3].name, "switch0");
-        assert_eq!((topology.nodes[0].group, topology.nodes[2].group, topology.nodes[4].group), (Some(0), Some(1), Some(1)));
+        assert_eq!(
+            (topology.nodes[0].group, topology.nodes[2].group, topology.nodes[4].group),
+            (Some(0), Some(1), Some(1))
+        );
         assert_eq!(topology.links[2].loss.get(), 0.01);
     }
 
@@ -142,9 +194,21 @@ mod tests {
             ("2 1 1\n1\n0 1 0Gbps 1us 0\n", Some(3), "a link has a rate above 0"),
             ("2 1 1\n1\n0 0 1Gbps 1us 0\n", Some(3), "a link from node 0 to itself"),
             ("2 1 2\n1\n0 1 1Gbps 1us 0\n", None, "found 1 links: the first line says 2"),
-            ("3 1 1\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n", Some(4), "link 2: the first line says 1"),
-            ("2 1 1\n1\n0 1 1Gbps 1us 0 7\n", Some(3), "found \"7\" where the line is expected to end"),
-            ("2 1 1\n1 0\n0 1 1Gbps 1us 0\n", Some(2), "found \"0\" where the line is expected to end"),
+            (
+                "3 1 1\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n",
+                Some(4),
+                "link 2: the first line says 1",
+            ),
+            (
+                "2 1 1\n1\n0 1 1Gbps 1us 0 7\n",
+                Some(3),
+                "found \"7\" where the line is expected to end",
+            ),
+            (
+                "2 1 1\n1 0\n0 1 1Gbps 1us 0\n",
+                Some(2),
+                "found \"0\" where the line is expected to end",
+            ),
             ("27 8 2 9 40 H100\n", Some(1), "SimAI's form"),
         ] {
             let (at, message) = read(text).unwrap_err();

@@ -29,7 +29,11 @@ use afflux_net::spec::Topology;
 
 /// Builds the fabric, and writes the defaults that it used into `document`. `frame`: bytes of a
 /// frame that do not count towards the MTU, and the smallest packet size.
-pub fn build(document: &mut document::Topology, inputs: &mut Inputs, frame: (u16, u16)) -> Result<Topology, Wrong> {
+pub fn build(
+    document: &mut document::Topology,
+    inputs: &mut Inputs,
+    frame: (u16, u16),
+) -> Result<Topology, Wrong> {
     use document::Topology as Kind;
     let key = Key::from("topology");
     let mut topology = match document {

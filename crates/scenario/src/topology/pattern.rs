@@ -43,9 +43,16 @@ impl Pattern {
                 '*' => Part::Any,
                 '?' => Part::One,
                 '[' => {
-                    let (inside, after) = rest.as_str().split_once(']').ok_or_else(|| format!("{}: the bracket does not end: write ]", shown(text)))?;
+                    let (inside, after) = rest.as_str().split_once(']').ok_or_else(|| {
+                        format!("{}: the bracket does not end: write ]", shown(text))
+                    })?;
                     rest = after.chars();
-                    Part::Choice(inside.split(',').map(|item| choice(item.trim(), text)).collect::<Result<_, _>>()?)
+                    Part::Choice(
+                        inside
+                            .split(',')
+                            .map(|item| choice(item.trim(), text))
+                            .collect::<Result<_, _>>()?,
+                    )
                 }
                 c => Part::Is(c),
             });
@@ -59,8 +66,13 @@ impl Pattern {
         let mut reached = BTreeSet::from([0]);
         for part in &self.0 {
             reached = match part {
-                Part::Any => reached.first().map_or_else(BTreeSet::new, |first| (*first..=name.len()).collect()),
-                _ => reached.iter().flat_map(|at| part.lengths(&name[*at..]).map(move |length| at + length)).collect(),
+                Part::Any => reached
+                    .first()
+                    .map_or_else(BTreeSet::new, |first| (*first..=name.len()).collect()),
+                _ => reached
+                    .iter()
+                    .flat_map(|at| part.lengths(&name[*at..]).map(move |length| at + length))
+                    .collect(),
             };
         }
         reached.contains(&name.len())
@@ -74,7 +86,9 @@ impl Part {
             Part::Any => (0..=name.len()).collect(),
             Part::One => (!name.is_empty()).then_some(1).into_iter().collect(),
             Part::Is(c) => (name.first() == Some(c)).then_some(1).into_iter().collect(),
-            Part::Choice(choices) => choices.iter().flat_map(|choice| choice.lengths(name)).collect(),
+            Part::Choice(choices) => {
+                choices.iter().flat_map(|choice| choice.lengths(name)).collect()
+            }
         };
         found.into_iter()
     }
@@ -83,15 +97,24 @@ impl Part {
 impl Choice {
     fn lengths(&self, name: &[char]) -> Vec<usize> {
         match self {
-            Choice::Word(word) => name.starts_with(word).then_some(word.len()).into_iter().collect(),
+            Choice::Word(word) => {
+                name.starts_with(word).then_some(word.len()).into_iter().collect()
+            }
             Choice::Numbers { first, last, digits } => {
                 let longest = name.iter().take(18).take_while(|c| c.is_ascii_digit()).count();
                 let right = |length: &usize| match digits {
                     Some(digits) => length == digits,
                     None => *length == 1 || name[0] != '0',
                 };
-                let number = |length: &usize| name[..*length].iter().fold(0, |number, c| 10 * number + u64::from(*c) - u64::from('0'));
-                (1..=longest).filter(right).filter(|length| (*first..=*last).contains(&number(length))).collect()
+                let number = |length: &usize| {
+                    name[..*length]
+                        .iter()
+                        .fold(0, |number, c| 10 * number + u64::from(*c) - u64::from('0'))
+                };
+                (1..=longest)
+                    .filter(right)
+                    .filter(|length| (*first..=*last).contains(&number(length)))
+                    .collect()
             }
         }
     }
@@ -100,18 +123,30 @@ impl Choice {
 /// Parses one item between brackets.
 fn choice(item: &str, pattern: &str) -> Result<Choice, String> {
     let wrong = |reason: &str| Err(format!("{}: {reason}", shown(pattern)));
-    let number = |text: &str| text.parse::<u64>().ok().filter(|_| text.len() <= 18 && text.bytes().all(|byte| byte.is_ascii_digit()));
+    let number = |text: &str| {
+        text.parse::<u64>()
+            .ok()
+            .filter(|_| text.len() <= 18 && text.bytes().all(|byte| byte.is_ascii_digit()))
+    };
     if item.is_empty() || item.contains(['*', '?', '[']) {
-        return wrong("between [ and ] stand numbers, ranges of numbers or words, with commas between them, as in \"host[1-3,7]\"");
+        return wrong(
+            "between [ and ] stand numbers, ranges of numbers or words, with commas between them, as in \"host[1-3,7]\"",
+        );
     }
-    let Some((from, to)) = item.split_once('-') else { return Ok(Choice::Word(item.chars().collect())) };
-    let (Some(first), Some(last)) = (number(from), number(to)) else { return Ok(Choice::Word(item.chars().collect())) };
+    let Some((from, to)) = item.split_once('-') else {
+        return Ok(Choice::Word(item.chars().collect()));
+    };
+    let (Some(first), Some(last)) = (number(from), number(to)) else {
+        return Ok(Choice::Word(item.chars().collect()));
+    };
     if first > last {
         return wrong(&format!("in {item} the first number is above the second"));
     }
     let padded = from.len() > 1 && from.starts_with('0');
     if padded && from.len() != to.len() {
-        return wrong(&format!("in {item} both numbers need as many digits, because the first begins with 0"));
+        return wrong(&format!(
+            "in {item} both numbers need as many digits, because the first begins with 0"
+        ));
     }
     Ok(Choice::Numbers { first, last, digits: padded.then_some(from.len()) })
 }
@@ -134,7 +169,11 @@ mod tests {
             ("srv[8-12]", &["srv8", "srv12"], &["srv08", "srv7", "srv13", "srv1"]),
             ("srv[08-12]", &["srv08", "srv12"], &["srv8", "srv012"]),
             ("srv[0-1]a", &["srv0a", "srv1a"], &["srv00a", "srv0"]),
-            ("[web, db-a][1-20,40]?", &["web1x", "db-a40x", "web20x", "web200"], &["db1x", "web21x", "db-a4"]),
+            (
+                "[web, db-a][1-20,40]?",
+                &["web1x", "db-a40x", "web20x", "web200"],
+                &["db1x", "web21x", "db-a4"],
+            ),
             ("r[1-2]-*[3-4]", &["r1-h3", "r2-3", "r2-h13"], &["r3-h3", "r1-h5"]),
             ("n[1-99999999999999999]", &["n5"], &["n0", "n123456789012345678"]),
         ] {

@@ -41,7 +41,8 @@ pub fn tiers(topology: &Topology) -> Vec<Tier> {
     let mut capacity = vec![(0u64, 0u64); topology.nodes.len()];
     let mut anchors: Vec<Option<NodeId>> = vec![None; topology.hosts as usize];
     for link in &topology.links {
-        let (low, high) = if height(link.a) <= height(link.b) { (link.a, link.b) } else { (link.b, link.a) };
+        let (low, high) =
+            if height(link.a) <= height(link.b) { (link.a, link.b) } else { (link.b, link.a) };
         let tier = found.entry(height(high)).or_default();
         let links = if height(low) == height(high) { &mut tier.within } else { &mut tier.down };
         links.count += 1;
@@ -57,7 +58,11 @@ pub fn tiers(topology: &Topology) -> Vec<Tier> {
     }
     for (id, node) in topology.nodes.iter().enumerate() {
         let tier = found.entry(node.tier).or_default();
-        let stem = if node.kind == NodeKind::Host { "host" } else { node.name.trim_end_matches(|c: char| c.is_ascii_digit()) };
+        let stem = if node.kind == NodeKind::Host {
+            "host"
+        } else {
+            node.name.trim_end_matches(|c: char| c.is_ascii_digit())
+        };
         if tier.count == 0 {
             (tier.height, tier.name) = (node.tier, stem.into());
         } else if tier.name != stem {
@@ -73,7 +78,10 @@ pub fn tiers(topology: &Topology) -> Vec<Tier> {
     }
     if let Some(hosts) = found.get_mut(&0) {
         let mut place: HashMap<NodeId, usize> = HashMap::new();
-        let own_names = topology.nodes[..topology.hosts as usize].iter().enumerate().any(|(host, node)| node.name != format!("host{host}"));
+        let own_names = topology.nodes[..topology.hosts as usize]
+            .iter()
+            .enumerate()
+            .any(|(host, node)| node.name != format!("host{host}"));
         for (host, anchor) in anchors.iter().enumerate() {
             let anchor = anchor.unwrap_or(host as NodeId);
             let rack = *place.entry(anchor).or_insert_with(|| {

@@ -10,9 +10,16 @@ use afflux_net::spec::{Balance, Buffer, Forwarding, NodeKind, SwitchConfig, Topo
 use std::cell::OnceCell;
 
 /// Resolves the balancer of a switch. `ns3`: with the deviations of ConWeave's ns-3 simulator.
-pub fn balance(keys: &mut BalanceKeys, fabric: &Topology, ns3: bool, key: &Key) -> Result<Balance, Wrong> {
+pub fn balance(
+    keys: &mut BalanceKeys,
+    fabric: &Topology,
+    ns3: bool,
+    key: &Key,
+) -> Result<Balance, Wrong> {
     let names = OnceCell::new();
-    let switches = |pattern: &str| names.get_or_init(|| Names::of(fabric)).matching(pattern, Some(NodeKind::Switch));
+    let switches = |pattern: &str| {
+        names.get_or_init(|| Names::of(fabric)).matching(pattern, Some(NodeKind::Switch))
+    };
     keys.resolve(key, &balance::PathContext { nodes: fabric.nodes.len(), switches: &switches, ns3 })
 }
 
@@ -20,8 +27,16 @@ pub fn balance(keys: &mut BalanceKeys, fabric: &Topology, ns3: bool, key: &Key) 
 /// to paths.
 pub fn fits(topology: &Topology, configs: &[SwitchConfig]) -> Result<(), Wrong> {
     let key = || Key::from("switch").name("balance");
-    let of_switches = || topology.nodes.iter().filter(|node| node.kind == NodeKind::Switch).map(|node| &configs[node.config as usize]);
-    for (config, why) in of_switches().filter_map(|config| Some((config, config.balance.about().alike?))) {
+    let of_switches = || {
+        topology
+            .nodes
+            .iter()
+            .filter(|node| node.kind == NodeKind::Switch)
+            .map(|node| &configs[node.config as usize])
+    };
+    for (config, why) in
+        of_switches().filter_map(|config| Some((config, config.balance.about().alike?)))
+    {
         if of_switches().any(|other| other.balance != config.balance) {
             return Err(Wrong::at(key(), format!("{why}: write the same for all switches")));
         }
@@ -32,17 +47,29 @@ pub fn fits(topology: &Topology, configs: &[SwitchConfig]) -> Result<(), Wrong> 
     for config in of_switches().filter(|config| config.balance.about().reorders) {
         let (at, name) = (|name: &str| Key::from("switch").name(name), config.balance.name());
         if matches!(config.forwarding, Forwarding::CutThrough { .. }) {
-            let what = format!("\"cut_through\" with balance = \"{name}\": reorder queues store whole frames; write \"store_and_forward\"");
+            let what = format!(
+                "\"cut_through\" with balance = \"{name}\": reorder queues store whole frames; write \"store_and_forward\""
+            );
             return Err(Wrong::at(at("forwarding"), what));
         }
         if matches!(config.buffer, Buffer::Voq(_)) {
-            let what = format!("\"voq\" with balance = \"{name}\": virtual output queues do not support reorder queues; write another value");
+            let what = format!(
+                "\"voq\" with balance = \"{name}\": virtual output queues do not support reorder queues; write another value"
+            );
             return Err(Wrong::at(at("sharing"), what));
         }
     }
-    if let Some(about) = of_switches().filter_map(|config| Some(config.aqm.as_ref()?.about())).find(|about| about.alone) {
+    if let Some(about) = of_switches()
+        .filter_map(|config| Some(config.aqm.as_ref()?.about()))
+        .find(|about| about.alone)
+    {
         let (what, name) = ("frames that are pinned to paths carry no hash", about.model.name);
-        return Err(Wrong::at(key(), format!("{what} by which {name} could distinguish flows: write another aqm, or another balance")));
+        return Err(Wrong::at(
+            key(),
+            format!(
+                "{what} by which {name} could distinguish flows: write another aqm, or another balance"
+            ),
+        ));
     }
     let named = |node: u32| &topology.nodes[node as usize].name;
     let routes = Routes::build(topology);

@@ -21,7 +21,12 @@ pub fn sharing_word(sharing: Sharing) -> &'static str {
 /// Checks a factor of a dynamic threshold: above 0, up to 1024. Real switches have powers of two.
 pub fn checked_alpha(alpha: f64, key: Key) -> Result<f64, Wrong> {
     if !(alpha > 0.0 && alpha <= 1024.0) {
-        return Err(Wrong::at(key, format!("found {alpha}: write a number above 0, up to 1024 (switches have powers of two from 1/128 to 8)")));
+        return Err(Wrong::at(
+            key,
+            format!(
+                "found {alpha}: write a number above 0, up to 1024 (switches have powers of two from 1/128 to 8)"
+            ),
+        ));
     }
     Ok(alpha)
 }
@@ -29,7 +34,10 @@ pub fn checked_alpha(alpha: f64, key: Key) -> Result<f64, Wrong> {
 /// Checks reserved memory, which must fit into the whole buffer of `total` bytes.
 pub fn checked_reserve(reserved: u64, total: u64, key: Key) -> Result<u64, Wrong> {
     if reserved > total {
-        return Err(Wrong::at(key, format!("\"{}\" is more than the whole buffer of {}", Bytes(reserved), Bytes(total))));
+        return Err(Wrong::at(
+            key,
+            format!("\"{}\" is more than the whole buffer of {}", Bytes(reserved), Bytes(total)),
+        ));
     }
     Ok(reserved)
 }

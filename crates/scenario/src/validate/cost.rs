@@ -14,10 +14,16 @@ pub fn check(cost: &mut Option<Cost>, topology: &Topology) -> Result<Option<Fabr
     let at = |name: &str| Key::from("cost").name(name);
     let currency = fill(&mut cost.currency, "USD".into());
     if currency.trim().is_empty() {
-        return Err(Wrong::at(at("currency"), "\"\": write the currency as it is to be printed, for example \"USD\""));
+        return Err(Wrong::at(
+            at("currency"),
+            "\"\": write the currency as it is to be printed, for example \"USD\"",
+        ));
     }
     if let Some(expected) = names::wrong(&currency) {
-        return Err(Wrong::at(at("currency"), format!("{}: write {expected}, as in \"USD\"", names::shown(&currency))));
+        return Err(Wrong::at(
+            at("currency"),
+            format!("{}: write {expected}, as in \"USD\"", names::shown(&currency)),
+        ));
     }
     let usual = (fill(&mut cost.switch, 0.0), fill(&mut cost.port, 0.0));
     price(&at("switch"), usual.0)?;
@@ -35,16 +41,27 @@ pub fn check(cost: &mut Option<Cost>, topology: &Topology) -> Result<Option<Fabr
         }
     }
     let is_switch = |node: u32| topology.nodes[node as usize].kind == NodeKind::Switch;
-    let switches: Vec<usize> = (0..topology.nodes.len()).filter(|node| is_switch(*node as u32)).collect();
-    let plugged: Vec<u32> = topology.links.iter().flat_map(|link| [link.a, link.b]).filter(|node| is_switch(*node)).collect();
+    let switches: Vec<usize> =
+        (0..topology.nodes.len()).filter(|node| is_switch(*node as u32)).collect();
+    let plugged: Vec<u32> = topology
+        .links
+        .iter()
+        .flat_map(|link| [link.a, link.b])
+        .filter(|node| is_switch(*node))
+        .collect();
     Ok(Some(FabricCost {
         currency,
-        total: switches.iter().map(|node| prices[*node].0).sum::<f64>() + plugged.iter().map(|node| prices[*node as usize].1).sum::<f64>(),
+        total: switches.iter().map(|node| prices[*node].0).sum::<f64>()
+            + plugged.iter().map(|node| prices[*node as usize].1).sum::<f64>(),
         switches: switches.len() as u64,
         ports: plugged.len() as u64,
     }))
 }
 
 fn price(key: &Key, value: f64) -> Result<(), Wrong> {
-    if value >= 0.0 && value.is_finite() { Ok(()) } else { Err(Wrong::at(key.clone(), format!("found {value}: write a price of 0 or more"))) }
+    if value >= 0.0 && value.is_finite() {
+        Ok(())
+    } else {
+        Err(Wrong::at(key.clone(), format!("found {value}: write a price of 0 or more")))
+    }
 }

@@ -8,7 +8,9 @@ use crate::wire::{Frames, Profile};
 use afflux_config::keys::{fill, meaningless};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Or, Size, spelling};
-use afflux_net::spec::{self, EngineKind, HostConfig, NodeKind, Plan, QdiscKeys, TimingKeys, Topology};
+use afflux_net::spec::{
+    self, EngineKind, HostConfig, NodeKind, Plan, QdiscKeys, TimingKeys, Topology,
+};
 use afflux_net::transports::HostTiming;
 use afflux_units::{Bytes, Rate, Span};
 use std::collections::BTreeSet;
@@ -29,7 +31,14 @@ pub fn wire(host: &mut Host) -> Result<Frames, Wrong> {
     let mtu = fill(&mut host.mtu, Size(Bytes(mtu.into()))).0;
     let key = Key::from("host.mtu");
     let budget = mtu.0.checked_sub(mtu_header.into()).filter(|budget| *budget > 0);
-    let budget = budget.ok_or_else(|| Wrong::at(key.clone(), format!("\"{mtu}\" leaves no payload after {mtu_header} B of headers: write a larger mtu")))?;
+    let budget = budget.ok_or_else(|| {
+        Wrong::at(
+            key.clone(),
+            format!(
+                "\"{mtu}\" leaves no payload after {mtu_header} B of headers: write a larger mtu"
+            ),
+        )
+    })?;
     if budget + u64::from(wire.data_header) > u64::from(u16::MAX) {
         return Err(Wrong::at(key, format!("\"{mtu}\": write at most \"65535B\"")));
     }
@@ -46,7 +55,9 @@ pub fn lasts(frames: &Frames, topology: &Topology) -> Result<(), Wrong> {
     let fastest = topology.links.iter().flat_map(|link| link.rates()).max();
     match fastest.filter(|rate| *rate > most) {
         Some(rate) => {
-            let found = format!("a frame of {bytes} B takes less than 1 ps at {rate}: write longer frames, or links of at most {most}");
+            let found = format!(
+                "a frame of {bytes} B takes less than 1 ps at {rate}: write longer frames, or links of at most {most}"
+            );
             Err(Wrong::at(Key::from("host.wire"), found))
         }
         None => Ok(()),
@@ -72,7 +83,10 @@ fn custom(table: &mut WireTable, key: &Key) -> Result<(spec::Wire, u16, u16), Wr
     let base = named(&fill(&mut table.base, "ethernet".into()), at("base"))?;
     let size = |slot: &mut Option<Size>, default: u16, name: &str| {
         let bytes = fill(slot, Size(Bytes(default.into()))).0;
-        u16::try_from(bytes.0).ok().filter(|bytes| *bytes <= 16_384).ok_or_else(|| Wrong::at(at(name), format!("\"{bytes}\": write a size up to 16384B")))
+        u16::try_from(bytes.0)
+            .ok()
+            .filter(|bytes| *bytes <= 16_384)
+            .ok_or_else(|| Wrong::at(at(name), format!("\"{bytes}\": write a size up to 16384B")))
     };
     let cnp = if table.ack.is_some() { None } else { Some(base.cnp) };
     let ack = size(&mut table.ack, base.ack, "ack")?;
@@ -90,9 +104,16 @@ fn custom(table: &mut WireTable, key: &Key) -> Result<(spec::Wire, u16, u16), Wr
     if wire.ack == 0 && wire.min_frame == 0 {
         return Err(Wrong::at(at("ack"), "\"0B\": write at least \"1B\""));
     }
-    let mtu_header = size(&mut table.mtu_header, base.mtu_header.min(wire.data_header), "mtu_header")?;
+    let mtu_header =
+        size(&mut table.mtu_header, base.mtu_header.min(wire.data_header), "mtu_header")?;
     if mtu_header > wire.data_header {
-        return Err(Wrong::at(at("mtu_header"), format!("\"{mtu_header}B\" is a part of data_header = \"{}B\": write at most that", wire.data_header)));
+        return Err(Wrong::at(
+            at("mtu_header"),
+            format!(
+                "\"{mtu_header}B\" is a part of data_header = \"{}B\": write at most that",
+                wire.data_header
+            ),
+        ));
     }
     Ok((wire, mtu_header, base.mtu))
 }
@@ -115,7 +136,12 @@ impl Said {
 /// no transport in `used` has `HostTiming::Exact` and not all have `HostTiming::Any`. They get a
 /// queueing discipline if one of the transports also has `HostTiming::Kernel`. Neither applies with
 /// `run.compat` or `engine = "ideal"`.
-pub fn real(host: &mut Host, plan: &mut Plan, said: &[Said], used: &BTreeSet<u16>) -> Result<(), Wrong> {
+pub fn real(
+    host: &mut Host,
+    plan: &mut Plan,
+    said: &[Said],
+    used: &BTreeSet<u16>,
+) -> Result<(), Wrong> {
     let met = || used.iter().map(|index| plan.transports[*index as usize].parameters().timing());
     let real = plan.run.compat.is_none()
         && plan.run.engine != EngineKind::Ideal
@@ -162,12 +188,19 @@ fn qdisc(host: &mut Host, plan: &mut Plan, said: &[Said], kernel: bool) -> Resul
 /// True if the NIC has one unlimited FIFO queue without AQM, marking and pacer, as a queueing
 /// discipline of the kernel requires.
 fn allows_qdisc(config: &HostConfig) -> bool {
-    config.queue.is_none() && config.scheduling == spec::Scheduling::One && config.aqm.is_none() && config.marking.is_none() && config.pacer.is_none()
+    config.queue.is_none()
+        && config.scheduling == spec::Scheduling::One
+        && config.aqm.is_none()
+        && config.marking.is_none()
+        && config.pacer.is_none()
 }
 
 /// Refuses keys of a queueing discipline that have no effect, because there is no discipline.
 fn without_qdisc(keys: &Host, key: &Key, why: &str) -> Result<(), Wrong> {
-    match [("bql", keys.bql.is_some()), ("hardware_queues", keys.hardware_queues.is_some())].iter().find(|(_, written)| *written) {
+    match [("bql", keys.bql.is_some()), ("hardware_queues", keys.hardware_queues.is_some())]
+        .iter()
+        .find(|(_, written)| *written)
+    {
         Some((name, _)) => Err(meaningless(key.clone().name(name), why)),
         None => Ok(()),
     }
@@ -176,7 +209,9 @@ fn without_qdisc(keys: &Host, key: &Key, why: &str) -> Result<(), Wrong> {
 /// Resolves `qdisc`; `None` if it is not written or off.
 fn discipline(keys: &mut Host, key: &Key) -> Result<Option<spec::Qdisc>, Wrong> {
     let at = |name: &str| key.clone().name(name);
-    let Some(kind) = keys.qdisc.as_mut().map(|kind| kind.resolve(&at("qdisc"))).transpose()? else { return Ok(None) };
+    let Some(kind) = keys.qdisc.as_mut().map(|kind| kind.resolve(&at("qdisc"))).transpose()? else {
+        return Ok(None);
+    };
     let Some(kind) = kind else {
         return without_qdisc(keys, key, "qdisc = \"off\"").map(|()| None);
     };
@@ -186,14 +221,21 @@ fn discipline(keys: &mut Host, key: &Key) -> Result<Option<spec::Qdisc>, Wrong> 
     }
     let rings = fill(&mut keys.hardware_queues, 1);
     if !(1..=64).contains(&rings) {
-        return Err(Wrong::at(at("hardware_queues"), format!("found {rings}: write a whole number from 1 to 64")));
+        return Err(Wrong::at(
+            at("hardware_queues"),
+            format!("found {rings}: write a whole number from 1 to 64"),
+        ));
     }
     Ok(Some(spec::Qdisc { kind, ring, rings }))
 }
 
 /// Sets the configuration number of every host in `topology`. Returns the distinct configurations,
 /// and for each whether `timing` and `qdisc` are written.
-pub fn assign(host: &mut Host, topology: &mut Topology, frame: u16) -> Result<(Vec<HostConfig>, Vec<Said>), Wrong> {
+pub fn assign(
+    host: &mut Host,
+    topology: &mut Topology,
+    frame: u16,
+) -> Result<(Vec<HostConfig>, Vec<Said>), Wrong> {
     let key = Key::from("host");
     let given = host.clone();
     let (mut configs, mut said) = (vec![build(host, frame, &key)?], vec![Said::by(&given)]);
@@ -219,7 +261,12 @@ pub fn assign(host: &mut Host, topology: &mut Topology, frame: u16) -> Result<(V
 fn meant(host: &Host, topology: &Topology) -> Result<Vec<Vec<usize>>, Wrong> {
     let mut meant: Vec<Vec<usize>> = vec![Vec::new(); topology.hosts as usize];
     for (index, change) in host.overrides.iter().enumerate() {
-        for node in matching(topology, &change.matching.0, NodeKind::Host, Key::from("host").name("override").index(index))? {
+        for node in matching(
+            topology,
+            &change.matching.0,
+            NodeKind::Host,
+            Key::from("host").name("override").index(index),
+        )? {
             meant[node as usize].push(index);
         }
     }
@@ -228,7 +275,9 @@ fn meant(host: &Host, topology: &Topology) -> Result<Vec<Vec<usize>>, Wrong> {
 
 /// Applies an override to `keys`. If a changed key makes other keys meaningless, those are removed.
 fn overlay(keys: &mut Host, change: &HostOverride) {
-    if change.scheduling.is_some_and(|scheduling| keys.scheduling != Some(scheduling)) || change.nic_queue.is_some() {
+    if change.scheduling.is_some_and(|scheduling| keys.scheduling != Some(scheduling))
+        || change.nic_queue.is_some()
+    {
         (keys.scheduling, keys.priorities, keys.quantum) = (None, None, None);
         keys.nic_queue = change.nic_queue.clone();
     }
@@ -241,11 +290,17 @@ fn overlay(keys: &mut Host, change: &HostOverride) {
 fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
     let delay = fill(&mut keys.delay, Duration(Span::ZERO)).0;
     if delay > Span::from_s(1) {
-        return Err(Wrong::at(key.clone().name("delay"), format!("\"{delay}\": write a time up to 1s")));
+        return Err(Wrong::at(
+            key.clone().name("delay"),
+            format!("\"{delay}\": write a time up to 1s"),
+        ));
     }
     let queue = fill(&mut keys.queue, Or::NONE).0.map(|QueueSize(limit)| limit);
     if matches!(queue, Some(spec::Limit::Bytes(0) | spec::Limit::Packets(0))) {
-        return Err(Wrong::at(key.clone().name("queue"), "a queue of size 0 drops every frame: write a size above 0, or \"unlimited\""));
+        return Err(Wrong::at(
+            key.clone().name("queue"),
+            "a queue of size 0 drops every frame: write a size above 0, or \"unlimited\"",
+        ));
     }
     let order = Order {
         scheduling: &mut keys.scheduling,
@@ -260,15 +315,27 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
     let aqm = kind.discipline(queue);
     let marking = match fill(&mut keys.nic_ecn, Or::NONE).0 {
         None => None,
-        Some(_) if aqm.is_some() => return Err(meaningless(key.clone().name("nic_ecn"), &kind.word())),
+        Some(_) if aqm.is_some() => {
+            return Err(meaningless(key.clone().name("nic_ecn"), &kind.word()));
+        }
         Some(mut ecn) => {
             let marking = super::switch::marking(&mut ecn, &key.clone().name("nic_ecn"))?;
             keys.nic_ecn = Some(Or::some(ecn));
             Some(marking)
         }
     };
-    let pacer = keys.pacer.get_or_insert(Or::NONE).0.as_mut().map(|pacer| pacer.resolve(&key.clone().name("pacer"))).transpose()?;
-    let storm = keys.storm.as_mut().map(|storm| super::pfc::storm(storm, &key.clone().name("storm"))).transpose()?;
+    let pacer = keys
+        .pacer
+        .get_or_insert(Or::NONE)
+        .0
+        .as_mut()
+        .map(|pacer| pacer.resolve(&key.clone().name("pacer")))
+        .transpose()?;
+    let storm = keys
+        .storm
+        .as_mut()
+        .map(|storm| super::pfc::storm(storm, &key.clone().name("storm")))
+        .transpose()?;
     // A discipline that is not written follows from the traffic: see `real`.
     let qdisc = discipline(keys, key)?;
     let config = HostConfig {
@@ -282,8 +349,16 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
         ecn: fill(&mut keys.ecn, true),
         honours_pause: fill(&mut keys.honours_pause, true),
         storm,
-        processor: super::processor::processor(&mut keys.processor, &key.clone().name("processor"))?,
-        timing: keys.timing.as_mut().and_then(|timing| timing.0.as_mut()).map(|timing| timing.resolve(&key.clone().name("timing"))).transpose()?,
+        processor: super::processor::processor(
+            &mut keys.processor,
+            &key.clone().name("processor"),
+        )?,
+        timing: keys
+            .timing
+            .as_mut()
+            .and_then(|timing| timing.0.as_mut())
+            .map(|timing| timing.resolve(&key.clone().name("timing")))
+            .transpose()?,
     };
     if config.qdisc.is_some() && !allows_qdisc(&config) {
         let why = "host.queue, scheduling, nic_queue, nic_ecn or pacer, which say themselves what waits in the NIC: write qdisc = \"off\", or remove them";
@@ -301,7 +376,10 @@ pub fn transports(host: &Host, topology: &Topology, known: &Transports) -> Resul
         let key = Key::from("host").name("override").index(index).name("transport");
         named.push(change.transport.as_deref().map(|name| known.find(name, key)).transpose()?);
     }
-    Ok(meant.iter().map(|changes| changes.iter().rev().find_map(|change| named[*change]).unwrap_or(0)).collect())
+    Ok(meant
+        .iter()
+        .map(|changes| changes.iter().rev().find_map(|change| named[*change]).unwrap_or(0))
+        .collect())
 }
 
 /// Returns the priority of each DSCP: SONiC's defaults (sonic-buildimage,
@@ -314,11 +392,19 @@ pub fn priority_of_dscp(host: &Host) -> Result<[u8; 64], Wrong> {
     for (dscp, &priority) in &host.dscp_to_priority {
         let key = Key::from("host").name("dscp_to_priority").name(dscp);
         if priority > 7 {
-            return Err(Wrong::at(key, format!("found {priority}: write a priority from 0 (lowest) to 7")));
+            return Err(Wrong::at(
+                key,
+                format!("found {priority}: write a priority from 0 (lowest) to 7"),
+            ));
         }
         match dscp.parse::<usize>().ok().and_then(|dscp| map.get_mut(dscp)) {
             Some(slot) => *slot = priority,
-            None => return Err(Wrong::at(key, format!("\"{dscp}\" is not a DSCP: write a number from 0 to 63, as in 26 = 3"))),
+            None => {
+                return Err(Wrong::at(
+                    key,
+                    format!("\"{dscp}\" is not a DSCP: write a number from 0 to 63, as in 26 = 3"),
+                ));
+            }
         }
     }
     Ok(map)

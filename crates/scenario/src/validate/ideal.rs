@@ -10,7 +10,10 @@ pub fn fits(plan: &Plan) -> Result<(), Wrong> {
     }
     let engine = Key::from("run").name("engine");
     if plan.applications.is_some() {
-        return Err(Wrong::at(engine, "\"ideal\" does not support applications: write \"window_log\", or traffic with given start times"));
+        return Err(Wrong::at(
+            engine,
+            "\"ideal\" does not support applications: write \"window_log\", or traffic with given start times",
+        ));
     }
     if plan.flows.iter().any(|flow| matches!(flow.start, Start::After { .. })) {
         return Err(Wrong::at(
@@ -18,7 +21,11 @@ pub fn fits(plan: &Plan) -> Result<(), Wrong> {
             "\"ideal\" does not support flows that other flows start (closed loop): write \"window_log\", or traffic with given start times",
         ));
     }
-    if plan.flows.iter().any(|flow| plan.transports[flow.transport as usize].parameters().is_limited()) {
+    if plan
+        .flows
+        .iter()
+        .any(|flow| plan.transports[flow.transport as usize].parameters().is_limited())
+    {
         return Err(Wrong::at(
             engine,
             "\"ideal\" sends every flow at line rate, and the scenario has datagrams of a lower rate: write \"window_log\", or remove them",
@@ -37,7 +44,10 @@ pub fn fits(plan: &Plan) -> Result<(), Wrong> {
         ("capture", !record.captures.is_empty()),
     ];
     match asked.into_iter().find(|(_, asked)| *asked) {
-        Some((name, _)) => Err(Wrong::at(Key::from("record").name(name), "has no effect with run.engine = \"ideal\", which has no packets: remove it")),
+        Some((name, _)) => Err(Wrong::at(
+            Key::from("record").name(name),
+            "has no effect with run.engine = \"ideal\", which has no packets: remove it",
+        )),
         None => Ok(()),
     }
 }

@@ -32,8 +32,12 @@ impl Limit {
         match self.by {
             None => format!("more than max_memory allows, {size}"),
             Some(Bound::Machine) => format!("more than the {size} that this machine can give now"),
-            Some(Bound::Group) => format!("more than the {size} that the control group of this process can give"),
-            Some(Bound::AddressSpace) => format!("more than the {size} that the address space of this process allows (ulimit -v)"),
+            Some(Bound::Group) => {
+                format!("more than the {size} that the control group of this process can give")
+            }
+            Some(Bound::AddressSpace) => format!(
+                "more than the {size} that the address space of this process allows (ulimit -v)"
+            ),
         }
     }
 }
@@ -42,21 +46,34 @@ impl MemoryBudget {
     /// Takes the lower of `[run] max_memory` and the memory that the machine can give.
     pub fn new(max_memory: Option<u64>) -> Self {
         let own = max_memory.map(|bytes| Limit { bytes, by: None });
-        let machine = memory::available().map(|most| Limit { bytes: most.bytes, by: Some(most.by) });
-        MemoryBudget { limit: own.into_iter().chain(machine).min_by_key(|limit| limit.bytes), flows: 0 }
+        let machine =
+            memory::available().map(|most| Limit { bytes: most.bytes, by: Some(most.by) });
+        MemoryBudget {
+            limit: own.into_iter().chain(machine).min_by_key(|limit| limit.bytes),
+            flows: 0,
+        }
     }
 
     /// Returns the number of flows that still fit into the limit.
     pub fn flows_left(&self) -> u64 {
-        self.limit.map_or(u64::MAX, |limit| (limit.bytes.saturating_sub(PROCESS) / FLOW).saturating_sub(self.flows))
+        self.limit.map_or(u64::MAX, |limit| {
+            (limit.bytes.saturating_sub(PROCESS) / FLOW).saturating_sub(self.flows)
+        })
     }
 
     /// Reserves memory for about `flows` flows. `key` is the key that sets their number.
     pub fn reserve(&mut self, flows: f64, key: impl FnOnce() -> Key) -> Result<(), Wrong> {
         let left = self.flows_left();
         if let Some(limit) = self.limit.filter(|_| flows > left as f64) {
-            let (count, size) = (counted(flows), shown(((flows + self.flows as f64) * FLOW as f64) as u64));
-            return Err(Wrong::at(key(), format!("this makes about {count} flows, which take at least {size} of memory: {}", limit.words())));
+            let (count, size) =
+                (counted(flows), shown(((flows + self.flows as f64) * FLOW as f64) as u64));
+            return Err(Wrong::at(
+                key(),
+                format!(
+                    "this makes about {count} flows, which take at least {size} of memory: {}",
+                    limit.words()
+                ),
+            ));
         }
         self.flows += flows as u64;
         Ok(())
@@ -69,7 +86,11 @@ impl MemoryBudget {
             None => Ok(()),
             Some(limit) => {
                 let (nodes, links) = (plan.topology.nodes.len(), plan.topology.links.len());
-                let message = format!("a fabric of {nodes} nodes and {links} links takes about {} of memory: {}", shown(needed), limit.words());
+                let message = format!(
+                    "a fabric of {nodes} nodes and {links} links takes about {} of memory: {}",
+                    shown(needed),
+                    limit.words()
+                );
                 Err(Wrong::at(Key::from("topology"), message))
             }
         }
@@ -78,7 +99,9 @@ impl MemoryBudget {
     /// Returns the memory limit for the run of a complete plan. Refuses plans that need more.
     pub fn of(&self, plan: &Plan) -> Result<Option<MaxMemory>, Wrong> {
         let Some(limit) = self.limit else { return Ok(None) };
-        let most = most(plan).map(|most| Memory::of(plan, &most)).filter(|most| limit.by.is_some() && most.bytes < limit.bytes / FAR_BELOW);
+        let most = most(plan)
+            .map(|most| Memory::of(plan, &most))
+            .filter(|most| limit.by.is_some() && most.bytes < limit.bytes / FAR_BELOW);
         let memory = match most {
             Some(most) => most,
             // The run itself refuses a plan that cannot be estimated.
@@ -89,11 +112,23 @@ impl MemoryBudget {
         };
         if memory.bytes > limit.bytes {
             let (key, part) = memory.largest;
-            let message = format!("this scenario needs about {} of memory, {} of it for {key}: {}", shown(memory.bytes), shown(part), limit.words());
+            let message = format!(
+                "this scenario needs about {} of memory, {} of it for {key}: {}",
+                shown(memory.bytes),
+                shown(part),
+                limit.words()
+            );
             let at = if limit.by.is_none() { "run.max_memory" } else { key };
-            return Err(Wrong::at(at.into(), format!("{message}: shorten the run, record less, or raise run.max_memory")));
+            return Err(Wrong::at(
+                at.into(),
+                format!("{message}: shorten the run, record less, or raise run.max_memory"),
+            ));
         }
-        Ok(Some(MaxMemory { bytes: limit.bytes, by: limit.by, records: Memory::records(limit.bytes, memory.fixed) }))
+        Ok(Some(MaxMemory {
+            bytes: limit.bytes,
+            by: limit.by,
+            records: Memory::records(limit.bytes, memory.fixed),
+        }))
     }
 }
 
@@ -101,13 +136,22 @@ impl MemoryBudget {
 /// estimate.
 fn most(plan: &Plan) -> Option<Expected> {
     let record = &plan.record;
-    let timed = record.ports.is_some() || record.imbalance.is_some() || record.reordering.is_some() || record.senders.is_some();
-    if !record.captures.is_empty() || timed && plan.run.until.is_none() || plan.applications.is_some() {
+    let timed = record.ports.is_some()
+        || record.imbalance.is_some()
+        || record.reordering.is_some()
+        || record.senders.is_some();
+    if !record.captures.is_empty()
+        || timed && plan.run.until.is_none()
+        || plan.applications.is_some()
+    {
         return None;
     }
     let undrawn = |of: fn(&Undrawn) -> f64| plan.undrawn.iter().map(of).sum::<f64>() as u64;
     let flows = plan.flows.len() as u64 + undrawn(|part| part.flows);
-    let bytes = plan.flows.iter().fold(undrawn(|part| part.bytes), |sum, flow| sum.saturating_add(flow.bytes));
+    let bytes = plan
+        .flows
+        .iter()
+        .fold(undrawn(|part| part.bytes), |sum, flow| sum.saturating_add(flow.bytes));
     let end = plan.run.until.map_or(0.0, |until| until.0 as f64 * 1e-12);
     // The bound assumes at least 100 B per outstanding frame, apart from one smaller frame per
     // flow.
@@ -148,8 +192,14 @@ mod tests {
 
     #[test]
     fn sizes_and_counts_as_people_write_them() {
-        assert_eq!([999, 51_400_000, 2_600_000_000, 13_000_000_000, u64::MAX].map(shown), ["1.0 kB", "51 MB", "2.6 GB", "13 GB", "18447 PB"]);
-        assert_eq!([1_000.0, 2.5e6, 1e9, 1e20].map(counted), ["1000", "2.5 million", "1.0 billion", "1.0e20"]);
+        assert_eq!(
+            [999, 51_400_000, 2_600_000_000, 13_000_000_000, u64::MAX].map(shown),
+            ["1.0 kB", "51 MB", "2.6 GB", "13 GB", "18447 PB"]
+        );
+        assert_eq!(
+            [1_000.0, 2.5e6, 1e9, 1e20].map(counted),
+            ["1000", "2.5 million", "1.0 billion", "1.0e20"]
+        );
     }
 
     #[test]
@@ -158,8 +208,13 @@ mod tests {
         let mut budget = MemoryBudget { limit: Some(Limit { bytes: limit, by: None }), flows: 0 };
         budget.reserve(600.0, || unreachable!("there is room")).unwrap();
         assert_eq!(budget.flows_left(), 400);
-        let wrong = budget.reserve(1e9, || Key::from("traffic").index(0).name("rounds")).unwrap_err();
-        assert!(wrong.message.starts_with("this makes about 1.0 billion flows, which take at least "), "{}", wrong.message);
+        let wrong =
+            budget.reserve(1e9, || Key::from("traffic").index(0).name("rounds")).unwrap_err();
+        assert!(
+            wrong.message.starts_with("this makes about 1.0 billion flows, which take at least "),
+            "{}",
+            wrong.message
+        );
         let allowed = format!("of memory: more than max_memory allows, {}", shown(limit));
         assert!(wrong.message.contains(&allowed), "{}", wrong.message);
     }

@@ -56,18 +56,29 @@ pub struct Checked {
 }
 
 /// Validates `document` and builds its plan. `tree` is the TOML tree that `document` was read from.
-pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: &dyn Reader, most_flows: Option<u64>) -> Result<Checked, Wrong> {
+pub fn check(
+    document: &mut Document,
+    tree: &Tree,
+    inputs: &mut Inputs,
+    reader: &dyn Reader,
+    most_flows: Option<u64>,
+) -> Result<Checked, Wrong> {
     let written = document.clone();
     let wire = hosts::wire(&mut document.host)?;
     let mut topology = topology::build(&mut document.topology, inputs, wire.overhead())?;
     hosts::lasts(&wire, &topology)?;
     let frame = wire.payload + wire.wire.data_header;
-    let (mut switches, switch_keys) = switch::assign(&mut document.switch, &mut topology, frame, document.run.compat.is_some())?;
+    let (mut switches, switch_keys) =
+        switch::assign(&mut document.switch, &mut topology, frame, document.run.compat.is_some())?;
     let (hosts, said) = hosts::assign(&mut document.host, &mut topology, frame)?;
-    debug_assert!(topology.nodes.iter().all(|node| (node.config as usize) < if node.kind == NodeKind::Host { hosts.len() } else { switches.len() }));
+    debug_assert!(topology.nodes.iter().all(|node| (node.config as usize)
+        < if node.kind == NodeKind::Host { hosts.len() } else { switches.len() }));
     let run = run::check(&mut document.run)?;
     if run.config.compat == Some(Compat::ConweaveNs3) {
-        switches.iter_mut().filter(|switch| switch.hash == RouteHash::OwnSeed).for_each(|switch| switch.hash = RouteHash::Murmur3);
+        switches
+            .iter_mut()
+            .filter(|switch| switch.hash == RouteHash::OwnSeed)
+            .for_each(|switch| switch.hash = RouteHash::Murmur3);
     }
     let record = record::check(&mut document.record, &topology)?;
     let cost = cost::check(&mut document.cost, &topology)?;
@@ -119,7 +130,8 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
         undrawn: Vec::new(),
     };
     let (mut traffic, budget) = traffic::generate(&mut document.traffic, context)?;
-    (plan.transports, plan.flows, plan.applications) = (std::mem::take(&mut traffic.transports.configs), traffic.flows, traffic.applications);
+    (plan.transports, plan.flows, plan.applications) =
+        (std::mem::take(&mut traffic.transports.configs), traffic.flows, traffic.applications);
     plan.undrawn = traffic.undrawn;
     hosts::real(&mut document.host, &mut plan, &said, &traffic.uses.transports())?;
     pfc::fits(&plan, document)?;
@@ -127,7 +139,14 @@ pub fn check(document: &mut Document, tree: &Tree, inputs: &mut Inputs, reader: 
     path_choice::fits(&plan, &traffic.transports)?;
     ideal::fits(&plan)?;
     plan.run.max_memory = budget.of(&plan)?;
-    let input = WarningInput { tree, written: &written, document, plan: &plan, transports: &traffic.transports, uses: &traffic.uses };
+    let input = WarningInput {
+        tree,
+        written: &written,
+        document,
+        plan: &plan,
+        transports: &traffic.transports,
+        uses: &traffic.uses,
+    };
     let mut notes = traffic.notes;
     notes.extend(own_congestion.as_ref().map(OwnCongestion::note));
     let mut warnings = traffic.warnings;

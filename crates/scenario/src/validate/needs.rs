@@ -14,7 +14,11 @@ fn one_rate(plan: &Plan) -> Result<(), Wrong> {
         NodeKind::Switch => plan.switches[nodes[id as usize].config as usize].pfc.is_some(),
         NodeKind::Host => plan.hosts[nodes[id as usize].config as usize].storm.is_some(),
     };
-    let two = plan.topology.links.iter().find(|link| link.rates().count() > 1 && (pauses(link.a) || pauses(link.b)));
+    let two = plan
+        .topology
+        .links
+        .iter()
+        .find(|link| link.rates().count() > 1 && (pauses(link.a) || pauses(link.b)));
     two.map_or(Ok(()), |link| {
         let name = |id: u32| nodes[id as usize].name.as_str();
         let found = format!("\"{}-{}\" has two rates, and PFC needs links of one rate: write the same rate for both directions", name(link.a), name(link.b));
@@ -25,16 +29,23 @@ fn one_rate(plan: &Plan) -> Result<(), Wrong> {
 /// Refuses switch settings that do not meet the requirements of the transports in use.
 pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
     one_rate(plan)?;
-    let rates: std::collections::BTreeSet<u64> = plan.topology.links.iter().flat_map(|link| link.rates()).map(|rate| rate.0).collect();
+    let rates: std::collections::BTreeSet<u64> =
+        plan.topology.links.iter().flat_map(|link| link.rates()).map(|rate| rate.0).collect();
     if plan.has_telemetry() && rates.len() > 16 {
-        let control = RdmaCongestion::ALL.iter().find(|control| control.about().is_some_and(|about| about.telemetry));
+        let control = RdmaCongestion::ALL
+            .iter()
+            .find(|control| control.about().is_some_and(|about| about.telemetry));
         let name = control.map_or("", |control| control.name());
-        let found = format!("\"{name}\": its telemetry can distinguish 16 link rates, and this fabric has {}", rates.len());
+        let found = format!(
+            "\"{name}\": its telemetry can distinguish 16 link rates, and this fabric has {}",
+            rates.len()
+        );
         return Err(Wrong::at(Key::from("host.transport").name("congestion"), found));
     }
     for (index, key) in transports.named() {
         let parameters = plan.transports[usize::from(index)].parameters();
-        let of_it = || plan.flows.iter().filter(|flow| flow.transport == index && flow.src != flow.dst);
+        let of_it =
+            || plan.flows.iter().filter(|flow| flow.transport == index && flow.src != flow.dst);
         if of_it().next().is_none() {
             continue;
         }
@@ -43,23 +54,42 @@ pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
         }
         let Some(pauses) = parameters.pauses() else { continue };
         let refused = |text: String| Err(Wrong::at(key.clone().name(pauses.key), text));
-        let paused = || plan.switches.iter().map(|switch| switch.pfc.as_ref().map(|pfc| pfc.priorities));
-        let mask = if pauses.needed { paused().flatten().fold(0xff, |all, of_it| all & of_it) } else { paused().flatten().fold(0, |any, of_it| any | of_it) };
+        let paused =
+            || plan.switches.iter().map(|switch| switch.pfc.as_ref().map(|pfc| pfc.priorities));
+        let mask = if pauses.needed {
+            paused().flatten().fold(0xff, |all, of_it| all & of_it)
+        } else {
+            paused().flatten().fold(0, |any, of_it| any | of_it)
+        };
         let wrong = of_it().find(|flow| (mask >> flow.priority & 1 != 0) != pauses.needed);
         match wrong {
             _ if pauses.needed && paused().any(|of_it| of_it.is_none()) => {
-                return refused(format!("needs switches that pause: write [switch.pfc], or {}", pauses.instead));
+                return refused(format!(
+                    "needs switches that pause: write [switch.pfc], or {}",
+                    pauses.instead
+                ));
             }
             Some(flow) if pauses.needed => {
-                let found = format!("flow {} has priority {}, for which PFC is off", flow.id, flow.priority);
-                return refused(format!("{found}: give its traffic a priority of switch.pfc.priorities"));
+                let found = format!(
+                    "flow {} has priority {}, for which PFC is off",
+                    flow.id, flow.priority
+                );
+                return refused(format!(
+                    "{found}: give its traffic a priority of switch.pfc.priorities"
+                ));
             }
             Some(flow) => {
-                let found = format!("flow {} has priority {}, for which PFC is on", flow.id, flow.priority);
-                return refused(format!("{found}: write {}, or give its traffic a lossy priority", pauses.instead));
+                let found =
+                    format!("flow {} has priority {}, for which PFC is on", flow.id, flow.priority);
+                return refused(format!(
+                    "{found}: write {}, or give its traffic a lossy priority",
+                    pauses.instead
+                ));
             }
             None if pauses.obeyed && !plan.switches.iter().all(|switch| switch.honours_pause) => {
-                return refused("needs switches that obey pauses: write switch.honours_pause = true".into());
+                return refused(
+                    "needs switches that obey pauses: write switch.honours_pause = true".into(),
+                );
             }
             None => {}
         }
@@ -72,17 +102,32 @@ pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
 fn hashes(plan: &Plan, key: Key, word: &str) -> Result<(), Wrong> {
     for switch in &plan.switches {
         if !switch.balance.about().hashes {
-            let others = spelling::list(Balance::ALL.iter().filter(|about| about.hashes).map(|about| about.model.name));
-            return Err(Wrong::at(key, format!("\"{word}\" needs switches that choose paths by hash: write switch.balance = {others}")));
+            let others = spelling::list(
+                Balance::ALL.iter().filter(|about| about.hashes).map(|about| about.model.name),
+            );
+            return Err(Wrong::at(
+                key,
+                format!(
+                    "\"{word}\" needs switches that choose paths by hash: write switch.balance = {others}"
+                ),
+            ));
         }
         if switch.hash == RouteHash::Murmur3 {
-            return Err(Wrong::at(key, format!("\"{word}\": switch.hash = \"murmur3\" hashes only addresses and ports; write another hash")));
+            return Err(Wrong::at(
+                key,
+                format!(
+                    "\"{word}\": switch.hash = \"murmur3\" hashes only addresses and ports; write another hash"
+                ),
+            ));
         }
-        if let Some(about) = switch.aqm.as_ref().map(|aqm| aqm.about()).filter(|about| about.alone) {
+        if let Some(about) = switch.aqm.as_ref().map(|aqm| aqm.about()).filter(|about| about.alone)
+        {
             let name = about.model.name;
             return Err(Wrong::at(
                 key,
-                format!("\"{word}\" gives each frame its own entropy value, so {name} would treat each frame as a separate flow: write another aqm"),
+                format!(
+                    "\"{word}\" gives each frame its own entropy value, so {name} would treat each frame as a separate flow: write another aqm"
+                ),
             ));
         }
     }

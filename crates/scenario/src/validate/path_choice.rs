@@ -12,16 +12,28 @@ pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
     for (index, key) in transports.named() {
         let (transport, at) = (&plan.transports[usize::from(index)], || key.clone().name("kind"));
         let (word, needs) = (transport.name(), transport.parameters().paths());
-        if !needs.one || plan.run.engine == EngineKind::Ideal || plan.flows.iter().all(|flow| flow.transport != index) {
+        if !needs.one
+            || plan.run.engine == EngineKind::Ideal
+            || plan.flows.iter().all(|flow| flow.transport != index)
+        {
             continue;
         }
         let (several, longest) = *variants.get_or_insert_with(|| path_choice(plan));
         if several && plan.switches.iter().any(|switch| switch.balance != Balance::default()) {
-            return Err(Wrong::at(at(), format!("\"{word}\" needs one path per flow: write balance = \"ecmp\" in [switch]")));
+            return Err(Wrong::at(
+                at(),
+                format!("\"{word}\" needs one path per flow: write balance = \"ecmp\" in [switch]"),
+            ));
         }
-        if needs.symmetric && several && plan.switches.iter().any(|switch| switch.hash != RouteHash::Symmetric) {
+        if needs.symmetric
+            && several
+            && plan.switches.iter().any(|switch| switch.hash != RouteHash::Symmetric)
+        {
             let cure = "write hash = \"symmetric\" in [switch]";
-            return Err(Wrong::at(at(), format!("\"{word}\" needs replies to return on the path of the flow: {cure}")));
+            return Err(Wrong::at(
+                at(),
+                format!("\"{word}\" needs replies to return on the path of the flow: {cure}"),
+            ));
         }
         if let Some(most) = needs.links.filter(|most| longest > *most) {
             return Err(Wrong::at(
@@ -52,7 +64,11 @@ fn path_choice(plan: &Plan) -> (bool, u32) {
             longest = longest.max(links);
         }
     }
-    let nodes = (0..topology.nodes.len() as NodeId).filter(|node| topology.nodes[*node as usize].kind == NodeKind::Switch || ports.of(*node).len() > 1);
-    let several = nodes.into_iter().any(|node| hosts.iter().any(|&host| host != node && routes.next_hops(node, host).as_slice().len() > 1));
+    let nodes = (0..topology.nodes.len() as NodeId).filter(|node| {
+        topology.nodes[*node as usize].kind == NodeKind::Switch || ports.of(*node).len() > 1
+    });
+    let several = nodes.into_iter().any(|node| {
+        hosts.iter().any(|&host| host != node && routes.next_hops(node, host).as_slice().len() > 1)
+    });
     (several, longest)
 }

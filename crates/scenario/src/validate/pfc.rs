@@ -7,15 +7,24 @@ use afflux_config::keys::{fill, meaningless};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Off, Or, Size, Speed};
 use afflux_net::spec::{
-    self, ConweaveRules, GroupShare, HpccRules, Limit, NodeId, NodeKind, OwnShares, PauseTime, Plan, Refresh, Rules, SchedulingKind, SonicRules, StormAction,
-    Topology,
+    self, ConweaveRules, GroupShare, HpccRules, Limit, NodeId, NodeKind, OwnShares, PauseTime,
+    Plan, Refresh, Rules, SchedulingKind, SonicRules, StormAction, Topology,
 };
 use afflux_units::{Bytes, Rate, Span, Time};
 
 /// Returns the lowest rate of a host's link.
 pub fn nic_rate(topology: &Topology) -> Rate {
-    let of_host = |link: &&spec::Link| topology.nodes[link.a as usize].kind == NodeKind::Host || topology.nodes[link.b as usize].kind == NodeKind::Host;
-    topology.links.iter().filter(of_host).map(|link| link.rate).min().unwrap_or(Rate::from_gbps(100))
+    let of_host = |link: &&spec::Link| {
+        topology.nodes[link.a as usize].kind == NodeKind::Host
+            || topology.nodes[link.b as usize].kind == NodeKind::Host
+    };
+    topology
+        .links
+        .iter()
+        .filter(of_host)
+        .map(|link| link.rate)
+        .min()
+        .unwrap_or(Rate::from_gbps(100))
 }
 
 /// Returns the keys of `change`, and those of `base` for all that `change` does not have.
@@ -26,7 +35,10 @@ pub fn overlay_mmu(base: Option<Mmu>, change: Option<Mmu>) -> Option<Mmu> {
     }
 }
 
-pub fn overlay_pfc(base: Option<Or<Off, Pfc>>, change: Option<Or<Off, Pfc>>) -> Option<Or<Off, Pfc>> {
+pub fn overlay_pfc(
+    base: Option<Or<Off, Pfc>>,
+    change: Option<Or<Off, Pfc>>,
+) -> Option<Or<Off, Pfc>> {
     match (base.and_then(|base| base.0), change) {
         (Some(mut base), Some(change)) => Some(match change.0 {
             None => Or::NONE,
@@ -45,20 +57,37 @@ pub fn overlay_pfc(base: Option<Or<Off, Pfc>>, change: Option<Or<Off, Pfc>>) -> 
 }
 
 /// Resolves the memory of a switch with `sharing = "sonic"`, `"conweave"` or `"hpcc"`.
-pub fn mmu(keys: &mut Switch, sharing: Sharing, nic_rate: Rate, key: &Key) -> Result<spec::Mmu, Wrong> {
+pub fn mmu(
+    keys: &mut Switch,
+    sharing: Sharing,
+    nic_rate: Rate,
+    key: &Key,
+) -> Result<spec::Mmu, Wrong> {
     let at = |name: &str| key.clone().name("mmu").name(name);
-    let (sonic, conweave, hpcc) = (sharing == Sharing::Sonic, sharing == Sharing::Conweave, sharing == Sharing::Hpcc);
+    let (sonic, conweave, hpcc) =
+        (sharing == Sharing::Sonic, sharing == Sharing::Conweave, sharing == Sharing::Hpcc);
     let word = sharing_word(sharing);
     let default_total = match sharing {
         Sharing::Sonic => 32_000_000,
         Sharing::Conweave => 9 << 20,
         _ => 32 << 20,
     };
-    let total = match fill(&mut keys.buffer, crate::document::QueueSize(Limit::Bytes(default_total))).0 {
-        Limit::Bytes(total) if total > 0 && total < 1 << 40 => total,
-        Limit::Bytes(total) => return Err(Wrong::at(key.clone().name("buffer"), format!("\"{}\": write a size from 1B to 1TB", Bytes(total)))),
-        Limit::Packets(_) => return Err(Wrong::at(key.clone().name("buffer"), "only sharing = \"static\" counts packets: write a size as in \"32MB\"")),
-    };
+    let total =
+        match fill(&mut keys.buffer, crate::document::QueueSize(Limit::Bytes(default_total))).0 {
+            Limit::Bytes(total) if total > 0 && total < 1 << 40 => total,
+            Limit::Bytes(total) => {
+                return Err(Wrong::at(
+                    key.clone().name("buffer"),
+                    format!("\"{}\": write a size from 1B to 1TB", Bytes(total)),
+                ));
+            }
+            Limit::Packets(_) => {
+                return Err(Wrong::at(
+                    key.clone().name("buffer"),
+                    "only sharing = \"static\" counts packets: write a size as in \"32MB\"",
+                ));
+            }
+        };
     let mut table = keys.mmu.take().unwrap_or_default();
     for (name, given, needs) in [
         ("lossless_alpha", table.lossless_alpha.is_some(), sonic),
@@ -84,13 +113,21 @@ pub fn mmu(keys: &mut Switch, sharing: Sharing, nic_rate: Rate, key: &Key) -> Re
     if conweave && keys.reserved.is_some() {
         return Err(meaningless(key.clone().name("reserved"), word));
     }
-    let alpha = |slot: &mut Option<f64>, default: f64, key: Key| checked_alpha(fill(slot, default), key);
-    let size = |slot: &mut Option<Size>, default: u64, key: Key| checked_reserve(fill(slot, Size(Bytes(default))).0.0, total, key);
+    let alpha =
+        |slot: &mut Option<f64>, default: f64, key: Key| checked_alpha(fill(slot, default), key);
+    let size = |slot: &mut Option<Size>, default: u64, key: Key| {
+        checked_reserve(fill(slot, Size(Bytes(default))).0.0, total, key)
+    };
     let cell = match fill(&mut table.cell, Or::NONE).0 {
         None => None,
         Some(Size(Bytes(bytes @ 65..=4096))) => Some(bytes as u16),
         Some(Size(bytes)) => {
-            return Err(Wrong::at(at("cell"), format!("\"{bytes}\": write a size from 65B to 4096B (the first cell holds 64 B of metadata), or \"off\"")));
+            return Err(Wrong::at(
+                at("cell"),
+                format!(
+                    "\"{bytes}\": write a size from 65B to 4096B (the first cell holds 64 B of metadata), or \"off\""
+                ),
+            ));
         }
     };
     let bypass = mask(&fill(&mut table.bypass, Vec::new()), at("bypass"))?;
@@ -104,11 +141,25 @@ pub fn mmu(keys: &mut Switch, sharing: Sharing, nic_rate: Rate, key: &Key) -> Re
             },
             lossy_alpha: alpha(&mut keys.alpha, 8.0, key.clone().name("alpha"))?,
             queue_reserved: size(&mut keys.reserved, 1_792, key.clone().name("reserved"))?,
-            lossy_pool: table.lossy_pool.map(|_| size(&mut table.lossy_pool, 0, at("lossy_pool"))).transpose()?,
-            headroom_pool: table.headroom_pool.map(|_| size(&mut table.headroom_pool, 0, at("headroom_pool"))).transpose()?,
+            lossy_pool: table
+                .lossy_pool
+                .map(|_| size(&mut table.lossy_pool, 0, at("lossy_pool")))
+                .transpose()?,
+            headroom_pool: table
+                .headroom_pool
+                .map(|_| size(&mut table.headroom_pool, 0, at("headroom_pool")))
+                .transpose()?,
             xon: size(&mut table.xon, 4_608, at("xon"))?,
             xon_offset: size(&mut table.xon_offset, 4_608, at("xon_offset"))?,
-            own: Box::new(OwnShares { groups: own_groups(table.group.as_deref().unwrap_or_default(), total, bypass, &at("group"))?, ..OwnShares::default() }),
+            own: Box::new(OwnShares {
+                groups: own_groups(
+                    table.group.as_deref().unwrap_or_default(),
+                    total,
+                    bypass,
+                    &at("group"),
+                )?,
+                ..OwnShares::default()
+            }),
         }),
         Sharing::Conweave => Rules::Conweave(ConweaveRules {
             ingress_alpha: alpha(&mut table.ingress_alpha, 1.0 / 16.0, at("ingress_alpha"))?,
@@ -118,7 +169,12 @@ pub fn mmu(keys: &mut Switch, sharing: Sharing, nic_rate: Rate, key: &Key) -> Re
         _ => Rules::Hpcc(HpccRules {
             shift: match fill(&mut table.shift, 3) {
                 shift @ 0..=20 => shift,
-                found => return Err(Wrong::at(at("shift"), format!("found {found}: write a number from 0 to 20"))),
+                found => {
+                    return Err(Wrong::at(
+                        at("shift"),
+                        format!("found {found}: write a number from 0 to 20"),
+                    ));
+                }
             },
             nic_rate: match fill(&mut table.nic_rate, Speed(nic_rate)).0 {
                 Rate(0) => return Err(Wrong::at(at("nic_rate"), "\"0bps\": write a rate above 0")),
@@ -133,7 +189,12 @@ pub fn mmu(keys: &mut Switch, sharing: Sharing, nic_rate: Rate, key: &Key) -> Re
 }
 
 /// Resolves `[[switch.mmu.group]]` into one entry per priority.
-fn own_groups(blocks: &[MmuGroup], total: u64, bypass: u8, key: &Key) -> Result<[GroupShare; 8], Wrong> {
+fn own_groups(
+    blocks: &[MmuGroup],
+    total: u64,
+    bypass: u8,
+    key: &Key,
+) -> Result<[GroupShare; 8], Wrong> {
     let mut groups = [GroupShare::default(); 8];
     let mut known = 0u8;
     for (block, group) in blocks.iter().enumerate() {
@@ -142,29 +203,57 @@ fn own_groups(blocks: &[MmuGroup], total: u64, bypass: u8, key: &Key) -> Result<
         let share = GroupShare {
             alpha: group.alpha.map(|alpha| checked_alpha(alpha, at("alpha"))).transpose()?,
             limit: group.limit.map(|Size(limit)| limit.0),
-            reserved: group.reserved.map(|Size(reserved)| checked_reserve(reserved.0, total, at("reserved"))).transpose()?,
+            reserved: group
+                .reserved
+                .map(|Size(reserved)| checked_reserve(reserved.0, total, at("reserved")))
+                .transpose()?,
         };
         if priorities == 0 {
-            return Err(Wrong::at(at("priorities"), "found none: write the priorities of these groups, as in [3, 4]"));
+            return Err(Wrong::at(
+                at("priorities"),
+                "found none: write the priorities of these groups, as in [3, 4]",
+            ));
         }
         if let Some(twice) = (0..8).find(|priority| priorities & known & 1 << priority != 0) {
-            return Err(Wrong::at(at("priorities"), format!("another block has priority {twice} already: remove it from one of the two")));
+            return Err(Wrong::at(
+                at("priorities"),
+                format!(
+                    "another block has priority {twice} already: remove it from one of the two"
+                ),
+            ));
         }
         if let Some(uncounted) = (0..8).find(|priority| priorities & bypass & 1 << priority != 0) {
-            let what = format!("priority {uncounted} is in mmu.bypass, so its frames are not counted: remove it from one of the two");
+            let what = format!(
+                "priority {uncounted} is in mmu.bypass, so its frames are not counted: remove it from one of the two"
+            );
             return Err(Wrong::at(at("priorities"), what));
         }
         if share == GroupShare::default() {
-            return Err(Wrong::at(key.clone().index(block), "these groups are as the others: write alpha, limit or reserved"));
+            return Err(Wrong::at(
+                key.clone().index(block),
+                "these groups are as the others: write alpha, limit or reserved",
+            ));
         }
         match share.limit {
-            Some(_) if share.alpha.is_some() => return Err(Wrong::at(at("alpha"), "has no effect with limit, a fixed threshold: write one of the two")),
+            Some(_) if share.alpha.is_some() => {
+                return Err(Wrong::at(
+                    at("alpha"),
+                    "has no effect with limit, a fixed threshold: write one of the two",
+                ));
+            }
             Some(0) => return Err(Wrong::at(at("limit"), "\"0B\": write a size above 0")),
-            Some(limit) if limit >= 1 << 40 => return Err(Wrong::at(at("limit"), format!("\"{}\": write a size below 1TB", Bytes(limit)))),
+            Some(limit) if limit >= 1 << 40 => {
+                return Err(Wrong::at(
+                    at("limit"),
+                    format!("\"{}\": write a size below 1TB", Bytes(limit)),
+                ));
+            }
             _ => {}
         }
         known |= priorities;
-        (0..8).filter(|priority| priorities >> priority & 1 != 0).for_each(|priority| groups[priority] = share);
+        (0..8)
+            .filter(|priority| priorities >> priority & 1 != 0)
+            .for_each(|priority| groups[priority] = share);
     }
     Ok(groups)
 }
@@ -184,7 +273,10 @@ pub fn pfc(table: &mut Pfc, sharing: Sharing, bypass: u8, key: &Key) -> Result<s
     let at = |name: &str| key.clone().name(name);
     let priorities = mask(&fill(&mut table.priorities, vec![3, 4]), at("priorities"))?;
     if priorities == 0 {
-        return Err(Wrong::at(at("priorities"), "found none: write the lossless priorities, as in [3, 4], or pfc = \"off\""));
+        return Err(Wrong::at(
+            at("priorities"),
+            "found none: write the lossless priorities, as in [3, 4], or pfc = \"off\"",
+        ));
     }
     if priorities & bypass != 0 {
         return Err(Wrong::at(
@@ -202,12 +294,19 @@ pub fn pfc(table: &mut Pfc, sharing: Sharing, bypass: u8, key: &Key) -> Result<s
         _ => spec::Formula::Sonic,
     };
     let headroom = match fill(&mut table.headroom, Headroom::Formula(own)) {
-        Headroom::Size(_) if table.cable.is_some() => return Err(meaningless(at("cable"), "a headroom in bytes")),
-        Headroom::Size(bytes) if bytes.0 < 1 << 40 => spec::Headroom::Bytes(bytes.0),
-        Headroom::Size(bytes) => return Err(Wrong::at(at("headroom"), format!("\"{bytes}\": write a size up to 1TB"))),
-        Headroom::Formula(formula) => {
-            spec::Headroom::Formula { formula, cable: table.cable.map_or(spec::Cable::FromDelay, |length| spec::Cable::Metres(length.0)) }
+        Headroom::Size(_) if table.cable.is_some() => {
+            return Err(meaningless(at("cable"), "a headroom in bytes"));
         }
+        Headroom::Size(bytes) if bytes.0 < 1 << 40 => spec::Headroom::Bytes(bytes.0),
+        Headroom::Size(bytes) => {
+            return Err(Wrong::at(at("headroom"), format!("\"{bytes}\": write a size up to 1TB")));
+        }
+        Headroom::Formula(formula) => spec::Headroom::Formula {
+            formula,
+            cable: table
+                .cable
+                .map_or(spec::Cable::FromDelay, |length| spec::Cable::Metres(length.0)),
+        },
     };
     if table.quanta.is_some() && table.pause_time.is_some() {
         return Err(meaningless(at("quanta"), "pause_time"));
@@ -226,10 +325,16 @@ pub fn pfc(table: &mut Pfc, sharing: Sharing, bypass: u8, key: &Key) -> Result<s
         priorities,
         headroom,
         pause,
-        refresh: fill(&mut table.refresh, if conweave { Refresh::OnArrival } else { Refresh::AtHalf }),
+        refresh: fill(
+            &mut table.refresh,
+            if conweave { Refresh::OnArrival } else { Refresh::AtHalf },
+        ),
         response: match fill(&mut table.response, Or::NONE).0 {
             Some(Duration(time)) if time > Span::from_s(1) => {
-                return Err(Wrong::at(at("response"), format!("\"{time}\": write a time up to 1s, or \"standard\"")));
+                return Err(Wrong::at(
+                    at("response"),
+                    format!("\"{time}\": write a time up to 1s, or \"standard\""),
+                ));
             }
             given => given.map(|Duration(time)| time),
         },
@@ -241,7 +346,9 @@ pub fn pfc(table: &mut Pfc, sharing: Sharing, bypass: u8, key: &Key) -> Result<s
                 Some(watchdog)
             }
         },
-        deadlock_after: match fill(&mut table.deadlock_after, Or::some(Duration(Span::from_ms(1)))).0 {
+        deadlock_after: match fill(&mut table.deadlock_after, Or::some(Duration(Span::from_ms(1))))
+            .0
+        {
             None => None,
             Some(time) => Some(positive(time, at("deadlock_after"))?),
         },
@@ -249,7 +356,11 @@ pub fn pfc(table: &mut Pfc, sharing: Sharing, bypass: u8, key: &Key) -> Result<s
 }
 
 fn positive(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
-    if time.0 == 0 || time > Span::from_s(1000) { Err(Wrong::at(key, format!("\"{time}\": write a time above 0, up to 1000s"))) } else { Ok(time) }
+    if time.0 == 0 || time > Span::from_s(1000) {
+        Err(Wrong::at(key, format!("\"{time}\": write a time above 0, up to 1000s")))
+    } else {
+        Ok(time)
+    }
 }
 
 fn pause_time(time: Duration, key: Key) -> Result<PauseTime, Wrong> {
@@ -261,12 +372,19 @@ fn watchdog(keys: &mut Watchdog, lossless: u8, key: &Key) -> Result<spec::Watchd
     let all = (0..8).filter(|priority| lossless >> priority & 1 != 0).collect();
     let priorities = mask(&fill(&mut keys.priorities, all), at("priorities"))?;
     if priorities == 0 || priorities & !lossless != 0 {
-        return Err(Wrong::at(at("priorities"), "write one or more of the lossless priorities, pfc.priorities"));
+        return Err(Wrong::at(
+            at("priorities"),
+            "write one or more of the lossless priorities, pfc.priorities",
+        ));
     }
-    let detection = positive(fill(&mut keys.detection, Duration(Span::from_ms(200))), at("detection"))?;
+    let detection =
+        positive(fill(&mut keys.detection, Duration(Span::from_ms(200))), at("detection"))?;
     Ok(spec::Watchdog {
         detection,
-        restoration: positive(fill(&mut keys.restoration, Duration(Span(2 * detection.0))), at("restoration"))?,
+        restoration: positive(
+            fill(&mut keys.restoration, Duration(Span(2 * detection.0))),
+            at("restoration"),
+        )?,
         poll: positive(fill(&mut keys.poll, Duration(Span::from_ms(200))), at("poll"))?,
         action: fill(&mut keys.action, StormAction::Drop),
         priorities,
@@ -285,7 +403,9 @@ pub fn storm(keys: &mut Storm, key: &Key) -> Result<spec::Storm, Wrong> {
         from: Time(from.0),
         until: keys.until.map(|Duration(until)| Time(until.0)),
         period: positive(keys.period, at("period"))?,
-        pause: keys.pause_time.map_or(Ok(PauseTime::Quanta(u16::MAX)), |time| pause_time(time, at("pause_time")))?,
+        pause: keys
+            .pause_time
+            .map_or(Ok(PauseTime::Quanta(u16::MAX)), |time| pause_time(time, at("pause_time")))?,
     })
 }
 
@@ -293,7 +413,8 @@ pub fn storm(keys: &mut Storm, key: &Key) -> Result<spec::Storm, Wrong> {
 /// every storm ends, and no queue that cannot be paused is on a link with PAUSE frames.
 pub fn fits(plan: &Plan, document: &Document) -> Result<(), Wrong> {
     unpausable(plan, document)?;
-    if let Some(storm) = plan.hosts.iter().filter_map(|host| host.storm).find(|storm| storm.until.is_none())
+    if let Some(storm) =
+        plan.hosts.iter().filter_map(|host| host.storm).find(|storm| storm.until.is_none())
         && plan.run.until.is_none()
     {
         return Err(Wrong::at(
@@ -304,7 +425,9 @@ pub fn fits(plan: &Plan, document: &Document) -> Result<(), Wrong> {
             ),
         ));
     }
-    for (id, node) in plan.topology.nodes.iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Switch) {
+    for (id, node) in
+        plan.topology.nodes.iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Switch)
+    {
         let switch = &plan.switches[node.config as usize];
         if let (spec::Buffer::Voq(voq), Some(pfc)) = (&switch.buffer, &switch.pfc) {
             deep_enough(plan, id as NodeId, voq, pfc)?;
@@ -332,7 +455,10 @@ pub fn fits(plan: &Plan, document: &Document) -> Result<(), Wrong> {
 /// priorities.
 fn deep_enough(plan: &Plan, node: NodeId, voq: &spec::Voq, pfc: &spec::Pfc) -> Result<(), Wrong> {
     let groups = u64::from(pfc.priorities.count_ones());
-    let of_ports = afflux_net::headrooms(plan).into_iter().filter(|port| port.node == node).map(|port| port.bytes() + voq.xoff.unwrap_or(0));
+    let of_ports = afflux_net::headrooms(plan)
+        .into_iter()
+        .filter(|port| port.node == node)
+        .map(|port| port.bytes() + voq.xoff.unwrap_or(0));
     let most = of_ports.sum::<u64>().saturating_mul(groups);
     let memory = voq.on_chip + (voq.dram as f64 * voq.dynamic) as u64;
     if most <= memory {
@@ -366,16 +492,31 @@ fn unpausable(plan: &Plan, document: &Document) -> Result<(), Wrong> {
         let node = &nodes[id as usize];
         let (table, aqm, device) = match node.kind {
             NodeKind::Host => ("host", &plan.hosts[node.config as usize].aqm, 0),
-            NodeKind::Switch => ("switch", &plan.switches[node.config as usize].aqm, plan.switches[node.config as usize].device_queue),
+            NodeKind::Switch => (
+                "switch",
+                &plan.switches[node.config as usize].aqm,
+                plan.switches[node.config as usize].device_queue,
+            ),
         };
         match aqm.as_ref().map(|aqm| aqm.about()) {
-            Some(about) if about.pfabric_order => Some((table, "scheduling", format!("\"{}\"", about.model.name), "another scheduling")),
-            Some(about) if about.unpausable => Some((table, "trimming", "a queue that trims".into(), "no trimming")),
-            _ => (device > 0).then(|| (table, "device_queue", "a device queue".into(), "device_queue = 0")),
+            Some(about) if about.pfabric_order => Some((
+                table,
+                "scheduling",
+                format!("\"{}\"", about.model.name),
+                "another scheduling",
+            )),
+            Some(about) if about.unpausable => {
+                Some((table, "trimming", "a queue that trims".into(), "no trimming"))
+            }
+            _ => (device > 0)
+                .then(|| (table, "device_queue", "a device queue".into(), "device_queue = 0")),
         }
     };
-    let pfabric_order = |scheduling: Option<SchedulingKind>| scheduling.is_some_and(SchedulingKind::is_pfabric);
-    for (id, peer) in plan.topology.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]) {
+    let pfabric_order =
+        |scheduling: Option<SchedulingKind>| scheduling.is_some_and(SchedulingKind::is_pfabric);
+    for (id, peer) in
+        plan.topology.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)])
+    {
         let Some((table, name, what, plain)) = rigid(id) else { continue };
         if !sends(id) && !sends(peer) {
             continue;
@@ -387,17 +528,28 @@ fn unpausable(plan: &Plan, document: &Document) -> Result<(), Wrong> {
             _ => keys.device_queue.is_some_and(|packets| packets > 0),
         };
         let in_override = match table {
-            "host" if !pfabric_order(host.scheduling) => host.overrides.iter().position(|change| pfabric_order(change.scheduling)),
-            "switch" if !asks(switch) => switch.overrides.iter().position(|change| asks(&change.keys())),
+            "host" if !pfabric_order(host.scheduling) => {
+                host.overrides.iter().position(|change| pfabric_order(change.scheduling))
+            }
+            "switch" if !asks(switch) => {
+                switch.overrides.iter().position(|change| asks(&change.keys()))
+            }
             _ => None,
         };
         let key = Key::from(table);
-        let key = in_override.map_or(key.clone(), |index| key.name("override").index(index)).name(name);
+        let key =
+            in_override.map_or(key.clone(), |index| key.name("override").index(index)).name(name);
         let (here, there) = (&nodes[id as usize].name, &nodes[peer as usize].name);
         let teller = if sends(peer) { there } else { here };
-        let off = if nodes[if sends(peer) { peer } else { id } as usize].kind == NodeKind::Switch { "pfc = \"off\" in [switch]" } else { "no storm" };
-        let found =
-            format!("{what} at \"{here}\" cannot be paused, and \"{teller}\" sends PAUSE frames on the link to \"{}\"", if sends(peer) { here } else { there });
+        let off = if nodes[if sends(peer) { peer } else { id } as usize].kind == NodeKind::Switch {
+            "pfc = \"off\" in [switch]"
+        } else {
+            "no storm"
+        };
+        let found = format!(
+            "{what} at \"{here}\" cannot be paused, and \"{teller}\" sends PAUSE frames on the link to \"{}\"",
+            if sends(peer) { here } else { there }
+        );
         return Err(Wrong::at(key, format!("{found}: write {plain}, or {off}")));
     }
     Ok(())

@@ -31,7 +31,11 @@ pub fn keys(preset: Preset) -> Switch {
                 xon_offset: Some(Size(Bytes(4_608))),
                 ..Mmu::default()
             }),
-            pfc: Some(Or::some(Pfc { priorities: Some(vec![3, 4]), headroom: Some(Headroom::Size(Bytes(160_000))), ..Pfc::default() })),
+            pfc: Some(Or::some(Pfc {
+                priorities: Some(vec![3, 4]),
+                headroom: Some(Headroom::Size(Bytes(160_000))),
+                ..Pfc::default()
+            })),
             latency: Some(Duration(Span::from_ns(800))),
             ..Switch::default()
         },

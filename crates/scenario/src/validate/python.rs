@@ -25,7 +25,9 @@ impl OwnCongestion {
     pub fn note(&self) -> String {
         let name = self.class.as_ref().map_or_else(String::new, |class| format!("{class} of "));
         let file = self.path.file_name().unwrap_or_default().to_string_lossy();
-        format!("the congestion control is a Python class ({name}{file}): the result repeats only as far as the class does")
+        format!(
+            "the congestion control is a Python class ({name}{file}): the result repeats only as far as the class does"
+        )
     }
 }
 
@@ -35,18 +37,28 @@ struct Absent;
 
 impl Factory for Absent {
     fn make(&self, _: u32, _: u32) -> Box<dyn Algorithm> {
-        panic!("a congestion control in Python runs only from Python: `afflux run` or `Scenario.run`");
+        panic!(
+            "a congestion control in Python runs only from Python: `afflux run` or `Scenario.run`"
+        );
     }
 }
 
 /// Puts the placeholder into the transports that `transports` names, or into all transports that
 /// can have any congestion control.
-pub fn bind(host: &mut Host, transports: &mut Transports, inputs: &Inputs) -> Result<Option<OwnCongestion>, Wrong> {
-    let Some(Python { file, sha256, class, transports: named, parameters }) = &mut host.python else { return Ok(None) };
+pub fn bind(
+    host: &mut Host,
+    transports: &mut Transports,
+    inputs: &Inputs,
+) -> Result<Option<OwnCongestion>, Wrong> {
+    let Some(Python { file, sha256, class, transports: named, parameters }) = &mut host.python
+    else {
+        return Ok(None);
+    };
     let key = Key::from("host.python");
     let at = key.clone().name("file");
     let (path, bytes) = inputs.read(file, sha256, &at)?;
-    let text = String::from_utf8(bytes).map_err(|_| Wrong::input(at, &path, None, "is not UTF-8 text".to_string()))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Wrong::input(at, &path, None, "is not UTF-8 text".to_string()))?;
     let place_holder = || CongestionControl::External(Foreign(Arc::new(Absent)));
     let mut used = false;
     if let Some(names) = named {
@@ -54,7 +66,13 @@ pub fn bind(host: &mut Host, transports: &mut Transports, inputs: &Inputs) -> Re
             let at = key.clone().name("transports").index(place);
             let index = transports.find(name, at.clone())?;
             let Some(config) = transports.configs[usize::from(index)].own_window() else {
-                return Err(Wrong::at(at, format!("the transport \"{name}\" cannot use the class: {}", TransportConfig::OWN_WINDOW)));
+                return Err(Wrong::at(
+                    at,
+                    format!(
+                        "the transport \"{name}\" cannot use the class: {}",
+                        TransportConfig::OWN_WINDOW
+                    ),
+                ));
             };
             config.congestion = place_holder();
             used = true;
@@ -66,7 +84,10 @@ pub fn bind(host: &mut Host, transports: &mut Transports, inputs: &Inputs) -> Re
         }
     }
     if !used {
-        return Err(Wrong::at(key, format!("no transport of this scenario can use it: {}", TransportConfig::OWN_WINDOW)));
+        return Err(Wrong::at(
+            key,
+            format!("no transport of this scenario can use it: {}", TransportConfig::OWN_WINDOW),
+        ));
     }
     Ok(Some(OwnCongestion { path, text, class: class.clone(), parameters: parameters.clone() }))
 }

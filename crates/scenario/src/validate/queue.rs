@@ -28,7 +28,8 @@ pub fn scheduling(mut order: Order, key: &Key) -> Result<spec::Scheduling, Wrong
         Served::Priorities => count > 0,
         served => served == Served::One,
     };
-    let implied = *SchedulingKind::ALL.iter().rev().find(says).expect("one queue is served in one way");
+    let implied =
+        *SchedulingKind::ALL.iter().rev().find(says).expect("one queue is served in one way");
     let kind = fill(order.scheduling, implied);
     let (name, served) = (&kind.word(), kind.about().served);
     let share = if let Served::Shares(share) = served { Some(share) } else { None };
@@ -37,7 +38,10 @@ pub fn scheduling(mut order: Order, key: &Key) -> Result<spec::Scheduling, Wrong
             return Err(meaningless(at("priorities"), name));
         }
         if count > 0 {
-            return Err(meaningless(at("priorities"), &format!("[[{blocks}]], whose blocks give the number of queues")));
+            return Err(meaningless(
+                at("priorities"),
+                &format!("[[{blocks}]], whose blocks give the number of queues"),
+            ));
         }
     }
     if order.quantum.is_some() && share.is_none() {
@@ -49,14 +53,25 @@ pub fn scheduling(mut order: Order, key: &Key) -> Result<spec::Scheduling, Wrong
         (Served::Priorities, 0) => {
             return match fill(order.priorities, 8) {
                 queues @ 2..=8 => Ok(spec::Scheduling::Priorities { queues }),
-                other => Err(Wrong::at(at("priorities"), format!("found {other}: write a number of queues from 2 to 8"))),
+                other => Err(Wrong::at(
+                    at("priorities"),
+                    format!("found {other}: write a number of queues from 2 to 8"),
+                )),
             };
         }
         (Served::Shares(share), 0) => {
-            return Err(Wrong::at(at("scheduling"), format!("needs queues: write a [[{blocks}]] block with {} or strict = true for each", share.key)));
+            return Err(Wrong::at(
+                at("scheduling"),
+                format!(
+                    "needs queues: write a [[{blocks}]] block with {} or strict = true for each",
+                    share.key
+                ),
+            ));
         }
         (_, 2..=8) => {}
-        _ => return Err(Wrong::at(own(key, blocks), format!("found {count}: write 2 to 8 queues"))),
+        _ => {
+            return Err(Wrong::at(own(key, blocks), format!("found {count}: write 2 to 8 queues")));
+        }
     }
     let of_block = |block: usize| own(key, blocks).index(block);
     let place = places(&mut order, &of_block)?;
@@ -65,22 +80,38 @@ pub fn scheduling(mut order: Order, key: &Key) -> Result<spec::Scheduling, Wrong
     for (block, rules) in order.queues.iter_mut().enumerate() {
         service[place[block]] = service_of(rules, share, name, &of_block(block))?;
     }
-    let total: u32 = service.iter().map(|s| if let Service::Bandwidth(percent) = s { u32::from(*percent) } else { 0 }).sum();
+    let total: u32 = service
+        .iter()
+        .map(|s| if let Service::Bandwidth(percent) = s { u32::from(*percent) } else { 0 })
+        .sum();
     if share.is_some_and(|share| share.percent) && total != 100 {
         return Err(Wrong::at(
             own(key, blocks),
-            format!("the bandwidths add up to {total}%: write shares of the bandwidth that strict queues leave, 100% in total"),
+            format!(
+                "the bandwidths add up to {total}%: write shares of the bandwidth that strict queues leave, 100% in total"
+            ),
         ));
     }
     if share.is_some() && service.iter().all(|s| *s == Service::Strict) {
-        return Err(Wrong::at(at("scheduling"), format!("all queues are strict: write \"{}\"", SchedulingKind::named(Served::Priorities))));
+        return Err(Wrong::at(
+            at("scheduling"),
+            format!(
+                "all queues are strict: write \"{}\"",
+                SchedulingKind::named(Served::Priorities)
+            ),
+        ));
     }
     let mut quantum = u32::from(order.frame);
     if share.is_some() {
         let given = fill(order.quantum, Size(Bytes(quantum.into()))).0;
         quantum = match given.0 {
             bytes @ 64..=1_000_000 => bytes as u32,
-            _ => return Err(Wrong::at(at("quantum"), format!("\"{given}\": write a size from 64B to 1MB"))),
+            _ => {
+                return Err(Wrong::at(
+                    at("quantum"),
+                    format!("\"{given}\": write a size from 64B to 1MB"),
+                ));
+            }
         };
     }
     Ok(spec::Scheduling::Classes(Classes { of_priority, service, quantum }))
@@ -99,18 +130,28 @@ fn places(order: &mut Order, key: &dyn Fn(usize) -> Key) -> Result<Vec<usize>, W
     for (block, rules) in order.queues.iter_mut().enumerate() {
         let index = usize::from(fill(rules.index, block as u8));
         if index >= count {
-            return Err(Wrong::at(key(block).name("index"), format!("found {index}: with {count} queues write 0 to {}", count - 1)));
+            return Err(Wrong::at(
+                key(block).name("index"),
+                format!("found {index}: with {count} queues write 0 to {}", count - 1),
+            ));
         }
         if let Some(other) = place.iter().position(|known| *known == index) {
             return Err(Wrong::at(
                 key(block).name("index"),
-                format!("block {other} has the index {index} too (blocks count from 0, and a block without index has its position): write another number"),
+                format!(
+                    "block {other} has the index {index} too (blocks count from 0, and a block without index has its position): write another number"
+                ),
             ));
         }
         place.push(index);
         let name = fill(rules.name, format!("queue{index}"));
         if let Some(other) = names.iter().position(|known| *known == name) {
-            return Err(Wrong::at(key(block).name("name"), format!("block {other} has the name \"{name}\" too (blocks count from 0): write another name")));
+            return Err(Wrong::at(
+                key(block).name("name"),
+                format!(
+                    "block {other} has the name \"{name}\" too (blocks count from 0): write another name"
+                ),
+            ));
         }
         names.push(name);
     }
@@ -118,11 +159,16 @@ fn places(order: &mut Order, key: &dyn Fn(usize) -> Key) -> Result<Vec<usize>, W
 }
 
 /// Returns the queue of each priority.
-fn priorities(order: &mut Order, place: &[usize], key: &dyn Fn(usize) -> Key) -> Result<[u8; 8], Wrong> {
+fn priorities(
+    order: &mut Order,
+    place: &[usize],
+    key: &dyn Fn(usize) -> Key,
+) -> Result<[u8; 8], Wrong> {
     let last = place.len() - 1;
     if order.queues.iter().all(|rules| rules.priorities.is_none()) {
         for (rules, &queue) in order.queues.iter_mut().zip(place) {
-            *rules.priorities = Some(if queue == last { (queue as u8..8).collect() } else { vec![queue as u8] });
+            *rules.priorities =
+                Some(if queue == last { (queue as u8..8).collect() } else { vec![queue as u8] });
         }
     }
     let mut of_priority = [None; 8];
@@ -130,8 +176,20 @@ fn priorities(order: &mut Order, place: &[usize], key: &dyn Fn(usize) -> Key) ->
         for (index, &priority) in fill(rules.priorities, Vec::new()).iter().enumerate() {
             let key = || key(block).name("priorities").index(index);
             match of_priority.get_mut(usize::from(priority)) {
-                None => return Err(Wrong::at(key(), format!("found {priority}: write priorities from 0 to 7"))),
-                Some(Some(other)) => return Err(Wrong::at(key(), format!("queue {other} has priority {priority} already: remove it from one of the two"))),
+                None => {
+                    return Err(Wrong::at(
+                        key(),
+                        format!("found {priority}: write priorities from 0 to 7"),
+                    ));
+                }
+                Some(Some(other)) => {
+                    return Err(Wrong::at(
+                        key(),
+                        format!(
+                            "queue {other} has priority {priority} already: remove it from one of the two"
+                        ),
+                    ));
+                }
                 Some(free) => *free = Some(queue as u8),
             }
         }
@@ -140,14 +198,21 @@ fn priorities(order: &mut Order, place: &[usize], key: &dyn Fn(usize) -> Key) ->
 }
 
 /// Returns the service rule of one queue.
-fn service_of(rules: &mut QueueRules, share: Option<Share>, name: &str, key: &Key) -> Result<Service, Wrong> {
+fn service_of(
+    rules: &mut QueueRules,
+    share: Option<Share>,
+    name: &str,
+    key: &Key,
+) -> Result<Service, Wrong> {
     for other in ["weight", "bandwidth"] {
         if rules.has(other) && share.is_none_or(|share| share.key != other) {
             return Err(meaningless(key.clone().name(other), name));
         }
     }
     match (rules.weight.as_ref(), rules.bandwidth.as_ref()) {
-        _ if *rules.strict == Some(false) && share.is_none() => Err(meaningless(key.clone().name("strict"), name)),
+        _ if *rules.strict == Some(false) && share.is_none() => {
+            Err(meaningless(key.clone().name("strict"), name))
+        }
         (None, None) => match share.filter(|_| *rules.strict != Some(true)) {
             None => {
                 *rules.strict = Some(true);
@@ -155,12 +220,21 @@ fn service_of(rules: &mut QueueRules, share: Option<Share>, name: &str, key: &Ke
             }
             Some(share) => Err(Wrong::at(
                 key.clone(),
-                format!("this queue has no service rule: write {} (its share of the bandwidth that strict queues leave) or strict = true", share.example),
+                format!(
+                    "this queue has no service rule: write {} (its share of the bandwidth that strict queues leave) or strict = true",
+                    share.example
+                ),
             )),
         },
-        _ if *rules.strict == Some(true) => Err(Wrong::at(key.clone().name("strict"), "a strict queue has no share: write strict = true or a share, not both")),
+        _ if *rules.strict == Some(true) => Err(Wrong::at(
+            key.clone().name("strict"),
+            "a strict queue has no share: write strict = true or a share, not both",
+        )),
         (Some(weight @ 1..=10_000), _) => Ok(Service::Weight(*weight)),
-        (Some(weight), _) => Err(Wrong::at(key.clone().name("weight"), format!("found {weight}: write a whole number from 1 to 10000"))),
+        (Some(weight), _) => Err(Wrong::at(
+            key.clone().name("weight"),
+            format!("found {weight}: write a whole number from 1 to 10000"),
+        )),
         (None, Some(percent)) => Ok(Service::Bandwidth(percent.0)),
     }
 }

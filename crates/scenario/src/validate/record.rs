@@ -42,27 +42,41 @@ pub fn check(record: &mut Record, topology: &Topology) -> Result<spec::Record, W
     if senders == Some(Span::ZERO) {
         return Err(Wrong::at(key.name("senders"), "\"0s\": write a time above 0, or \"off\""));
     }
-    let watched = |asked: &mut Option<Names>, name: &str| sampled(&fill(asked, Names(Vec::new())).0, &names, topology, &key.clone().name(name));
+    let watched = |asked: &mut Option<Names>, name: &str| {
+        sampled(&fill(asked, Names(Vec::new())).0, &names, topology, &key.clone().name(name))
+    };
     let (gaps, waits) = (watched(&mut record.gaps, "gaps")?, watched(&mut record.waits, "waits")?);
     let snaplen = fill(&mut record.snaplen, Size(Bytes(HEADERS))).0.0;
     if !(HEADERS..=65_535).contains(&snaplen) {
-        return Err(Wrong::at(key.name("snaplen"), format!("\"{}\": write a size from {HEADERS}B (all headers) to 65535B", Bytes(snaplen))));
+        return Err(Wrong::at(
+            key.name("snaplen"),
+            format!("\"{}\": write a size from {HEADERS}B (all headers) to 65535B", Bytes(snaplen)),
+        ));
     }
     let mut captures: Vec<Capture> = Vec::new();
     let mut joined: Vec<LinkId> = Vec::new();
     let asked = fill(&mut record.capture, Names(Vec::new()));
     let all = Ports::new(topology);
     for (index, text) in asked.0.iter().enumerate() {
-        let key = if asked.0.len() == 1 { key.clone().name("capture") } else { key.clone().name("capture").index(index) };
+        let key = if asked.0.len() == 1 {
+            key.clone().name("capture")
+        } else {
+            key.clone().name("capture").index(index)
+        };
         if text.contains('>') {
             let links = names.links(text, '>', &all).map_err(|message| Wrong::at(key, message))?;
             captures.extend(links.into_iter().map(|(link, reverse)| Capture { link, reverse }));
         } else {
             // Text without any separator most likely lacks the arrow, so the message is about it.
             let separator = if text.contains('-') { '-' } else { '>' };
-            let links = names.links(text, separator, &all).map_err(|message| Wrong::at(key, message))?;
+            let links =
+                names.links(text, separator, &all).map_err(|message| Wrong::at(key, message))?;
             joined.extend(links.iter().map(|(link, _)| link));
-            captures.extend(links.into_iter().flat_map(|(link, _)| [false, true].map(|reverse| Capture { link, reverse })));
+            captures.extend(
+                links
+                    .into_iter()
+                    .flat_map(|(link, _)| [false, true].map(|reverse| Capture { link, reverse })),
+            );
         }
     }
     joined.sort_unstable();
@@ -86,7 +100,12 @@ pub fn check(record: &mut Record, topology: &Topology) -> Result<spec::Record, W
 }
 
 /// Returns the nodes that `texts` name, in the order of the fabric.
-fn sampled(texts: &[String], names: &topology::Names, topology: &Topology, key: &Key) -> Result<Vec<NodeId>, Wrong> {
+fn sampled(
+    texts: &[String],
+    names: &topology::Names,
+    topology: &Topology,
+    key: &Key,
+) -> Result<Vec<NodeId>, Wrong> {
     let mut nodes: Vec<NodeId> = Vec::new();
     for (index, text) in texts.iter().enumerate() {
         let kind = match text.as_str() {
@@ -95,10 +114,15 @@ fn sampled(texts: &[String], names: &topology::Names, topology: &Topology, key: 
             _ => None,
         };
         if kind.is_some() || text == "all" {
-            nodes.extend((0..topology.nodes.len() as NodeId).filter(|id| kind.is_none_or(|kind| topology.nodes[*id as usize].kind == kind)));
+            nodes
+                .extend((0..topology.nodes.len() as NodeId).filter(|id| {
+                    kind.is_none_or(|kind| topology.nodes[*id as usize].kind == kind)
+                }));
         } else {
             let key = if texts.len() == 1 { key.clone() } else { key.clone().index(index) };
-            let found = names.matching(text, None).map_err(|message| Wrong::at(key, format!("{message}; or write \"switches\", \"hosts\" or \"all\"")))?;
+            let found = names.matching(text, None).map_err(|message| {
+                Wrong::at(key, format!("{message}; or write \"switches\", \"hosts\" or \"all\""))
+            })?;
             nodes.extend(found);
         }
     }

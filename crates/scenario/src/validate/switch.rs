@@ -9,33 +9,46 @@ use afflux_config::keys::{fill, meaningless};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Chance, Duration, Or, Size};
 use afflux_net::spec::{
-    self, Buffer, Compare, Limit, MarkAt, Marking, NodeId, NodeKind, QueueConfig, QueueLength, RouteHash, SchedulingKind, Served, Spacing, SwitchConfig,
-    Topology,
+    self, Buffer, Compare, Limit, MarkAt, Marking, NodeId, NodeKind, QueueConfig, QueueLength,
+    RouteHash, SchedulingKind, Served, Spacing, SwitchConfig, Topology,
 };
 use afflux_units::{Bytes, Probability, Rate, Span};
 
 /// Sets the number of the settings of every switch in `topology`. Returns the distinct settings,
 /// and for each the keys that it follows from, every default filled in.
-pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16, ns3: bool) -> Result<(Vec<SwitchConfig>, Vec<Switch>), Wrong> {
+pub fn assign(
+    switch: &mut Switch,
+    topology: &mut Topology,
+    frame: u16,
+    ns3: bool,
+) -> Result<(Vec<SwitchConfig>, Vec<Switch>), Wrong> {
     let key = Key::from("switch");
     let mut overrides = std::mem::take(&mut switch.overrides);
     *switch = with_preset(std::mem::take(switch));
     for change in &mut overrides {
         change.set_keys(with_preset(change.keys()));
     }
-    let context = PathContext { fabric: topology.clone(), nic_rate: pfc::nic_rate(topology), frame, ns3 };
+    let context =
+        PathContext { fabric: topology.clone(), nic_rate: pfc::nic_rate(topology), frame, ns3 };
     let base = build(switch, &context, &key)?;
     // For each node, the indices of the overrides that match it.
     let mut meant: Vec<Vec<usize>> = vec![Vec::new(); topology.nodes.len()];
     for (index, change) in overrides.iter().enumerate() {
-        for node in matching(topology, &change.matching.0, NodeKind::Switch, key.clone().name("override").index(index))? {
+        for node in matching(
+            topology,
+            &change.matching.0,
+            NodeKind::Switch,
+            key.clone().name("override").index(index),
+        )? {
             meant[node as usize].push(index);
         }
     }
     let mut configs = vec![base];
     let mut filled = vec![switch.clone()];
     let mut known: Vec<(Vec<usize>, u32)> = vec![(Vec::new(), 0)];
-    for (node, changes) in topology.nodes.iter_mut().zip(meant).filter(|(node, _)| node.kind == NodeKind::Switch) {
+    for (node, changes) in
+        topology.nodes.iter_mut().zip(meant).filter(|(node, _)| node.kind == NodeKind::Switch)
+    {
         if let Some((_, config)) = known.iter().find(|(known, _)| *known == changes) {
             node.config = *config;
             continue;
@@ -57,11 +70,20 @@ pub fn assign(switch: &mut Switch, topology: &mut Topology, frame: u16, ns3: boo
 }
 
 /// Returns the nodes that an override matches.
-pub fn matching(topology: &Topology, patterns: &[String], kind: NodeKind, key: Key) -> Result<Vec<NodeId>, Wrong> {
+pub fn matching(
+    topology: &Topology,
+    patterns: &[String],
+    kind: NodeKind,
+    key: Key,
+) -> Result<Vec<NodeId>, Wrong> {
     let names = Names::of(topology);
     let mut nodes = Vec::new();
     for pattern in patterns {
-        nodes.extend(names.matching(pattern, Some(kind)).map_err(|message| Wrong::at(key.clone().name("match"), message))?);
+        nodes.extend(
+            names
+                .matching(pattern, Some(kind))
+                .map_err(|message| Wrong::at(key.clone().name("match"), message))?,
+        );
     }
     Ok(nodes)
 }
@@ -79,11 +101,17 @@ fn with_preset(written: Switch) -> Switch {
 fn overlay(base: &Switch, mut change: Switch) -> Switch {
     let mut keys = base.clone();
     if change.sharing.is_some_and(|sharing| base.sharing != Some(sharing)) {
-        (keys.buffer, keys.alpha, keys.reserved, keys.drop_when, keys.voq) = (None, None, None, None, None);
+        (keys.buffer, keys.alpha, keys.reserved, keys.drop_when, keys.voq) =
+            (None, None, None, None, None);
         (keys.mmu, keys.pfc, keys.honours_pause) = (None, None, None);
-        keys.queue.iter_mut().flatten().for_each(|queue| (queue.buffer, queue.alpha, queue.reserved) = (None, None, None));
+        keys.queue
+            .iter_mut()
+            .flatten()
+            .for_each(|queue| (queue.buffer, queue.alpha, queue.reserved) = (None, None, None));
     }
-    if change.scheduling.is_some_and(|scheduling| base.scheduling != Some(scheduling)) || change.queue.is_some() {
+    if change.scheduling.is_some_and(|scheduling| base.scheduling != Some(scheduling))
+        || change.queue.is_some()
+    {
         (keys.scheduling, keys.priorities, keys.quantum, keys.queue) = (None, None, None, None);
     }
     if change.forwarding.is_some_and(|forwarding| base.forwarding != Some(forwarding)) {
@@ -121,10 +149,18 @@ fn check_pfabric(keys: &mut Switch, word: &str, key: &Key) -> Result<(), Wrong> 
         );
         return Err(Wrong::at(at("sharing"), what));
     }
-    if keys.sharing == Some(Sharing::Static) && fill(&mut keys.drop_when, Compare::AtOrAbove) == Compare::Above {
-        return Err(Wrong::at(at("drop_when"), format!("{word} drops a frame when the queue reaches its limit: write \"at_or_above\"")));
+    if keys.sharing == Some(Sharing::Static)
+        && fill(&mut keys.drop_when, Compare::AtOrAbove) == Compare::Above
+    {
+        return Err(Wrong::at(
+            at("drop_when"),
+            format!("{word} drops a frame when the queue reaches its limit: write \"at_or_above\""),
+        ));
     }
-    for (name, given) in [("ecn", keys.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some())), ("aqm", keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()))] {
+    for (name, given) in [
+        ("ecn", keys.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some())),
+        ("aqm", keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some())),
+    ] {
         if given {
             return Err(meaningless(at(name), word));
         }
@@ -150,7 +186,10 @@ fn build(keys: &mut Switch, context: &PathContext, key: &Key) -> Result<SwitchCo
     }
     let device_queue = fill(&mut keys.device_queue, 0);
     if device_queue > 10_000 {
-        return Err(Wrong::at(at("device_queue"), format!("found {device_queue}: write a number of packets from 0 to 10000")));
+        return Err(Wrong::at(
+            at("device_queue"),
+            format!("found {device_queue}: write a number of packets from 0 to 10000"),
+        ));
     }
     if device_queue > 0 && keys.queue_length == Some(QueueLength::ThroughTransmission) {
         return Err(Wrong::at(
@@ -160,7 +199,9 @@ fn build(keys: &mut Switch, context: &PathContext, key: &Key) -> Result<SwitchCo
             ),
         ));
     }
-    if keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) && keys.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some()) {
+    if keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some())
+        && keys.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some())
+    {
         return Err(Wrong::at(
             at("aqm"),
             "ecn and aqm both decide on marks and drops: write \"off\" for one of them (aqm disciplines that mark have ecn = true in aqm)",
@@ -224,7 +265,14 @@ fn build(keys: &mut Switch, context: &PathContext, key: &Key) -> Result<SwitchCo
     }
     Ok(SwitchConfig {
         processor,
-        own: own_queues(keys, &mut buffer, pfc.as_ref().map_or(0, |pfc| pfc.priorities), &scheduling, &marking, key)?,
+        own: own_queues(
+            keys,
+            &mut buffer,
+            pfc.as_ref().map_or(0, |pfc| pfc.priorities),
+            &scheduling,
+            &marking,
+            key,
+        )?,
         buffer,
         pfc,
         honours_pause,
@@ -236,7 +284,9 @@ fn build(keys: &mut Switch, context: &PathContext, key: &Key) -> Result<SwitchCo
                 let about = aqm.about();
                 if about.alone && kind.about().served != Served::One {
                     let (name, one) = (about.model.name, SchedulingKind::named(Served::One));
-                    let what = format!("\"{name}\" has its own scheduling: write scheduling = \"{one}\", or another kind");
+                    let what = format!(
+                        "\"{name}\" has its own scheduling: write scheduling = \"{one}\", or another kind"
+                    );
                     return Err(Wrong::at(at("aqm").name("kind"), what));
                 }
                 keys.aqm = Some(Or::some(table));
@@ -247,26 +297,51 @@ fn build(keys: &mut Switch, context: &PathContext, key: &Key) -> Result<SwitchCo
         scheduling,
         forwarding: match fill(&mut keys.forwarding, Forwarding::StoreAndForward) {
             Forwarding::StoreAndForward if keys.cut_through_header.is_some() => {
-                return Err(meaningless(at("cut_through_header"), "forwarding = \"store_and_forward\""));
+                return Err(meaningless(
+                    at("cut_through_header"),
+                    "forwarding = \"store_and_forward\"",
+                ));
             }
             Forwarding::StoreAndForward => spec::Forwarding::StoreAndForward,
             Forwarding::CutThrough => {
                 let header = fill(&mut keys.cut_through_header, Size(Bytes(128))).0;
                 match u16::try_from(header.0) {
                     Ok(bytes) if bytes > 0 => spec::Forwarding::CutThrough { header: bytes },
-                    _ => return Err(Wrong::at(at("cut_through_header"), format!("\"{header}\": write a size from 1B to 65535B"))),
+                    _ => {
+                        return Err(Wrong::at(
+                            at("cut_through_header"),
+                            format!("\"{header}\": write a size from 1B to 65535B"),
+                        ));
+                    }
                 }
             }
         },
         latency,
-        balance: super::balance::balance(keys.balance.get_or_insert_default(), &context.fabric, context.ns3, &at("balance"))?,
+        balance: super::balance::balance(
+            keys.balance.get_or_insert_default(),
+            &context.fabric,
+            context.ns3,
+            &at("balance"),
+        )?,
         hash: fill(&mut keys.hash, RouteHash::OwnSeed),
-        queue_length: fill(&mut keys.queue_length, if device_queue > 0 { QueueLength::BeforeTransmission } else { QueueLength::ThroughTransmission }),
+        queue_length: fill(
+            &mut keys.queue_length,
+            if device_queue > 0 {
+                QueueLength::BeforeTransmission
+            } else {
+                QueueLength::ThroughTransmission
+            },
+        ),
     })
 }
 
 /// Resolves `pfc`, and refuses keys that PFC or ingress accounting exclude.
-fn flow_control(keys: &mut Switch, buffer: &Buffer, device_queue: u32, key: &Key) -> Result<Option<spec::Pfc>, Wrong> {
+fn flow_control(
+    keys: &mut Switch,
+    buffer: &Buffer,
+    device_queue: u32,
+    key: &Key,
+) -> Result<Option<spec::Pfc>, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let sharing = keys.sharing.expect("just filled in");
     // Bit mask of the priorities that are not counted at ingress; `None` if `sharing` does not
@@ -285,7 +360,12 @@ fn flow_control(keys: &mut Switch, buffer: &Buffer, device_queue: u32, key: &Key
             return Err(meaningless(at("device_queue"), why));
         }
         if keys.queue_length == Some(QueueLength::ThroughStart) {
-            return Err(Wrong::at(at("queue_length"), format!("\"through_start\" with {why}: write \"through_transmission\" or \"before_transmission\"")));
+            return Err(Wrong::at(
+                at("queue_length"),
+                format!(
+                    "\"through_start\" with {why}: write \"through_transmission\" or \"before_transmission\""
+                ),
+            ));
         }
     }
     match (fill(&mut keys.pfc, Or::NONE).0, bypass) {
@@ -333,7 +413,9 @@ fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong>
         }
     }
     match sharing {
-        Sharing::Unlimited | Sharing::Sonic | Sharing::Conweave | Sharing::Hpcc => Ok(Buffer::Unlimited),
+        Sharing::Unlimited | Sharing::Sonic | Sharing::Conweave | Sharing::Hpcc => {
+            Ok(Buffer::Unlimited)
+        }
         Sharing::Voq => voq::buffer(keys, key),
         Sharing::Static => {
             let Some(QueueSize(per_queue)) = keys.buffer else {
@@ -343,22 +425,42 @@ fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong>
                 ));
             };
             if matches!(per_queue, Limit::Bytes(0) | Limit::Packets(0)) {
-                return Err(Wrong::at(at("buffer"), "a queue of size 0 drops every frame: write a size above 0"));
+                return Err(Wrong::at(
+                    at("buffer"),
+                    "a queue of size 0 drops every frame: write a size above 0",
+                ));
             }
             let drop_when = fill(&mut keys.drop_when, Compare::Above);
             Ok(Buffer::Static { per_queue, drop_when })
         }
         Sharing::Dynamic => {
             let total = match fill(&mut keys.buffer, QueueSize(Limit::Bytes(32_000_000))).0 {
-                Limit::Bytes(0) => return Err(Wrong::at(at("buffer"), "a buffer of size 0 drops every frame: write a size above 0")),
+                Limit::Bytes(0) => {
+                    return Err(Wrong::at(
+                        at("buffer"),
+                        "a buffer of size 0 drops every frame: write a size above 0",
+                    ));
+                }
                 Limit::Bytes(total) if total >= 1 << 40 => {
-                    return Err(Wrong::at(at("buffer"), format!("\"{}\": write a size from 1B to 1TB", Bytes(total))));
+                    return Err(Wrong::at(
+                        at("buffer"),
+                        format!("\"{}\": write a size from 1B to 1TB", Bytes(total)),
+                    ));
                 }
                 Limit::Bytes(total) => total,
-                Limit::Packets(_) => return Err(Wrong::at(at("buffer"), "only sharing = \"static\" counts packets: write a size as in \"32MB\"")),
+                Limit::Packets(_) => {
+                    return Err(Wrong::at(
+                        at("buffer"),
+                        "only sharing = \"static\" counts packets: write a size as in \"32MB\"",
+                    ));
+                }
             };
             let alpha = checked_alpha(fill(&mut keys.alpha, 1.0), at("alpha"))?;
-            let reserved_per_queue = checked_reserve(fill(&mut keys.reserved, Size(Bytes(0))).0.0, total, at("reserved"))?;
+            let reserved_per_queue = checked_reserve(
+                fill(&mut keys.reserved, Size(Bytes(0))).0.0,
+                total,
+                at("reserved"),
+            )?;
             Ok(Buffer::Shared { total, alpha, reserved_per_queue })
         }
     }
@@ -366,19 +468,31 @@ fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong>
 
 /// Writes `alpha` and `reserved` of single queues into a memory management unit, which keeps them
 /// itself.
-fn own_shares(keys: &Switch, mmu: &mut spec::Mmu, lossless: u8, scheduling: &spec::Scheduling, key: &Key) -> Result<(), Wrong> {
+fn own_shares(
+    keys: &Switch,
+    mmu: &mut spec::Mmu,
+    lossless: u8,
+    scheduling: &spec::Scheduling,
+    key: &Key,
+) -> Result<(), Wrong> {
     let total = mmu.total;
     let of_priority = scheduling.of_priority();
     for (block, queue) in keys.queue.iter().flatten().enumerate() {
         let at = |name: &str| key.clone().name("queue").index(block).name(name);
         let number = queue.index.expect("checked with the scheduling");
-        let Some(name) = [("alpha", queue.alpha.is_some()), ("reserved", queue.reserved.is_some())].into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+        let Some(name) = [("alpha", queue.alpha.is_some()), ("reserved", queue.reserved.is_some())]
+            .into_iter()
+            .find(|(_, given)| *given)
+            .map(|(name, _)| name)
         else {
             continue;
         };
         let spec::Rules::Sonic(rules) = &mut mmu.rules else {
             let sharing = keys.sharing.expect("filled in");
-            let what = format!("{} has one value for all queues: remove it, or write sharing = \"sonic\"", sharing_word(sharing));
+            let what = format!(
+                "{} has one value for all queues: remove it, or write sharing = \"sonic\"",
+                sharing_word(sharing)
+            );
             return Err(Wrong::at(at(name), what));
         };
         let mut priorities = (0..8).filter(|priority| of_priority[*priority] == number).peekable();
@@ -389,7 +503,10 @@ fn own_shares(keys: &Switch, mmu: &mut spec::Mmu, lossless: u8, scheduling: &spe
         }
         let share = &mut rules.own.queues[usize::from(number)];
         share.alpha = queue.alpha.map(|alpha| checked_alpha(alpha, at("alpha"))).transpose()?;
-        share.reserved = queue.reserved.map(|Size(reserved)| checked_reserve(reserved.0, total, at("reserved"))).transpose()?;
+        share.reserved = queue
+            .reserved
+            .map(|Size(reserved)| checked_reserve(reserved.0, total, at("reserved")))
+            .transpose()?;
     }
     Ok(())
 }
@@ -408,7 +525,11 @@ fn own_queues(
         own_shares(keys, mmu, lossless, scheduling, key)?;
     }
     let of_all = &*of_all;
-    let mut own = vec![QueueConfig { buffer: of_all.clone(), limit: None, marking: marking_of_all.clone() }; keys.queue.as_ref().map_or(0, Vec::len)];
+    let mut own =
+        vec![
+            QueueConfig { buffer: of_all.clone(), limit: None, marking: marking_of_all.clone() };
+            keys.queue.as_ref().map_or(0, Vec::len)
+        ];
     for (block, queue) in keys.queue.iter_mut().flatten().enumerate() {
         let key = key.clone().name("queue").index(block);
         let at = |name: &str| key.clone().name(name);
@@ -423,7 +544,11 @@ fn own_queues(
         match (&mut config.buffer, of_all) {
             (Buffer::Shared { alpha, reserved_per_queue, .. }, Buffer::Shared { total, .. }) => {
                 *alpha = checked_alpha(queue.alpha.unwrap_or(*alpha), at("alpha"))?;
-                *reserved_per_queue = checked_reserve(queue.reserved.map_or(*reserved_per_queue, |Size(reserved)| reserved.0), *total, at("reserved"))?;
+                *reserved_per_queue = checked_reserve(
+                    queue.reserved.map_or(*reserved_per_queue, |Size(reserved)| reserved.0),
+                    *total,
+                    at("reserved"),
+                )?;
             }
             (Buffer::Mmu(_), _) => {}
             _ if queue.alpha.is_some() => return Err(meaningless(at("alpha"), word)),
@@ -432,7 +557,10 @@ fn own_queues(
         }
         if let Some(QueueSize(limit)) = queue.buffer {
             if matches!(limit, Limit::Bytes(0) | Limit::Packets(0)) {
-                return Err(Wrong::at(at("buffer"), "a queue of size 0 drops every frame: write a size above 0"));
+                return Err(Wrong::at(
+                    at("buffer"),
+                    "a queue of size 0 drops every frame: write a size above 0",
+                ));
             }
             match &mut config.buffer {
                 Buffer::Static { per_queue, .. } => *per_queue = limit,
@@ -441,19 +569,28 @@ fn own_queues(
         }
         if let Some(ecn) = &mut queue.ecn {
             if ecn.0.is_some() && keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) {
-                return Err(Wrong::at(at("ecn"), "ecn and aqm both decide on marks and drops: write aqm = \"off\", or remove ecn"));
+                return Err(Wrong::at(
+                    at("ecn"),
+                    "ecn and aqm both decide on marks and drops: write aqm = \"off\", or remove ecn",
+                ));
             }
             config.marking = ecn.0.as_mut().map(|ecn| marking(ecn, &at("ecn"))).transpose()?;
         }
     }
-    let differs = own.iter().any(|q| q.limit.is_some() || q.buffer != *of_all || q.marking != *marking_of_all);
+    let differs = own
+        .iter()
+        .any(|q| q.limit.is_some() || q.buffer != *of_all || q.marking != *marking_of_all);
     Ok(if differs { own } else { Vec::new() })
 }
 
 pub fn marking(ecn: &mut Ecn, key: &Key) -> Result<Marking, Wrong> {
     let at = |name: &str| key.clone().name(name);
     if let Some(k) = ecn.k.take() {
-        for (name, given) in [("kmin", ecn.kmin.is_some()), ("kmax", ecn.kmax.is_some()), ("pmax", ecn.pmax.is_some())] {
+        for (name, given) in [
+            ("kmin", ecn.kmin.is_some()),
+            ("kmax", ecn.kmax.is_some()),
+            ("pmax", ecn.pmax.is_some()),
+        ] {
             if given {
                 return Err(meaningless(at(name), "k (a step)"));
             }
@@ -465,23 +602,44 @@ pub fn marking(ecn: &mut Ecn, key: &Key) -> Result<Marking, Wrong> {
     };
     let pmax = fill(&mut ecn.pmax, Chance(Probability::ONE)).0;
     match (kmin, kmax) {
-        (Limit::Bytes(low), Limit::Bytes(high)) if low > high => return Err(above(kmin, kmax, at("kmin"))),
-        (Limit::Packets(low), Limit::Packets(high)) if low > high => return Err(above(kmin, kmax, at("kmin"))),
+        (Limit::Bytes(low), Limit::Bytes(high)) if low > high => {
+            return Err(above(kmin, kmax, at("kmin")));
+        }
+        (Limit::Packets(low), Limit::Packets(high)) if low > high => {
+            return Err(above(kmin, kmax, at("kmin")));
+        }
         (Limit::Bytes(_), Limit::Packets(_)) | (Limit::Packets(_), Limit::Bytes(_)) => {
-            return Err(Wrong::at(at("kmax"), format!("\"{}\" and kmin = \"{}\": write both in bytes or both in packets", QueueSize(kmax), QueueSize(kmin))));
+            return Err(Wrong::at(
+                at("kmax"),
+                format!(
+                    "\"{}\" and kmin = \"{}\": write both in bytes or both in packets",
+                    QueueSize(kmax),
+                    QueueSize(kmin)
+                ),
+            ));
         }
         _ if kmin == kmax && pmax != Probability::ONE => {
-            return Err(Wrong::at(at("pmax"), "with kmin = kmax the marking is a step, so pmax must be 1: remove it"));
+            return Err(Wrong::at(
+                at("pmax"),
+                "with kmin = kmax the marking is a step, so pmax must be 1: remove it",
+            ));
         }
         _ => {}
     }
     let average_weight = fill(&mut ecn.average_weight, Or::NONE).0;
     if let Some(weight) = average_weight.filter(|weight| !(*weight > 0.0 && *weight <= 1.0)) {
-        return Err(Wrong::at(at("average_weight"), format!("found {weight}: write a number above 0, up to 1, or \"off\"")));
+        return Err(Wrong::at(
+            at("average_weight"),
+            format!("found {weight}: write a number above 0, up to 1, or \"off\""),
+        ));
     }
     let idle = match ecn.idle_frame.as_ref().map(|given| given.0) {
-        Some(_) if average_weight.is_none() => return Err(meaningless(at("idle_frame"), "average_weight = \"off\"")),
-        Some(Some(Duration(Span(0)))) => return Err(Wrong::at(at("idle_frame"), "\"0ps\": write a time above 0, or \"off\"")),
+        Some(_) if average_weight.is_none() => {
+            return Err(meaningless(at("idle_frame"), "average_weight = \"off\""));
+        }
+        Some(Some(Duration(Span(0)))) => {
+            return Err(Wrong::at(at("idle_frame"), "\"0ps\": write a time above 0, or \"off\""));
+        }
         Some(Some(Duration(time))) => spec::Idle::Frame(time),
         Some(None) => spec::Idle::Unseen,
         None => spec::Idle::PortFrame,

@@ -24,8 +24,19 @@ impl Transports {
         let names = self.names.iter().map(String::as_str);
         let found = names.clone().position(|known| known == name);
         found.map(|index| index as u16).ok_or_else(|| {
-            let more = if self.names.len() == 1 { "; others are defined in [host.transports.NAME]" } else { "" };
-            Wrong::at(key, format!("there is no transport \"{name}\"{}: write {}{more}", spelling::suggestion(name, names.clone()), spelling::list(names)))
+            let more = if self.names.len() == 1 {
+                "; others are defined in [host.transports.NAME]"
+            } else {
+                ""
+            };
+            Wrong::at(
+                key,
+                format!(
+                    "there is no transport \"{name}\"{}: write {}{more}",
+                    spelling::suggestion(name, names.clone()),
+                    spelling::list(names)
+                ),
+            )
         })
     }
     /// Returns the index of `config`, which is added if it is new. `of` is the named transport that
@@ -57,17 +68,24 @@ impl Transports {
 }
 
 pub fn check(host: &mut Host, context: &KeyContext) -> Result<Transports, Wrong> {
-    let mut transports = Transports { names: vec!["default".into()], configs: Vec::new(), origins: Vec::new() };
+    let mut transports =
+        Transports { names: vec!["default".into()], configs: Vec::new(), origins: Vec::new() };
     let default = host.transport.get_or_insert_with(|| TransportKeys::Tcp(Tcp::default()));
     transports.configs.push(default.resolve(&Key::from("host.transport"), context)?);
     let key = Key::from("host.transports");
     for (name, transport) in &mut host.transports {
         let key = key.clone().name(name);
         if name == "default" {
-            return Err(Wrong::at(key, "the transport \"default\" is [host.transport]: choose another name"));
+            return Err(Wrong::at(
+                key,
+                "the transport \"default\" is [host.transport]: choose another name",
+            ));
         }
         if let Some(expected) = afflux_traffic::names::wrong(name) {
-            return Err(Wrong::at(key, format!("{}: write {expected}", afflux_traffic::names::shown(name))));
+            return Err(Wrong::at(
+                key,
+                format!("{}: write {expected}", afflux_traffic::names::shown(name)),
+            ));
         }
         if transports.configs.len() >= 1_000 {
             return Err(Wrong::at(key, "at most 1000 transports are possible"));
@@ -81,6 +99,9 @@ pub fn check(host: &mut Host, context: &KeyContext) -> Result<Transports, Wrong>
 /// Round trip of a full frame and its acknowledgement between the two hosts that are farthest apart, without queues.
 pub fn idle_round_trip(host: &Host, frames: &Frames, facts: &Facts) -> Span {
     let hosts = host.delay.map_or(0, |delay| delay.0.0).saturating_mul(4);
-    let frame = u64::from(frames.payload) + u64::from(frames.wire.data_header) + u64::from(frames.wire.ack) + 2 * u64::from(frames.wire.gap);
+    let frame = u64::from(frames.payload)
+        + u64::from(frames.wire.data_header)
+        + u64::from(frames.wire.ack)
+        + 2 * u64::from(frames.wire.gap);
     Span(facts.longest(0).0.saturating_add(facts.longest(frame).0).saturating_add(hosts))
 }

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 /// Returns the scenario with the defaults that its resolved text contains as comments.
 fn filled(scenario: &Scenario) -> toml::Table {
-    let text: Vec<&str> = scenario.resolved.lines().map(|line| line.strip_prefix("# ").unwrap_or(line)).collect();
-    toml::from_str(&text.join("\n")).unwrap_or_else(|error| panic!("{error}\n{}", scenario.resolved))
+    let text: Vec<&str> =
+        scenario.resolved.lines().map(|line| line.strip_prefix("# ").unwrap_or(line)).collect();
+    toml::from_str(&text.join("\n"))
+        .unwrap_or_else(|error| panic!("{error}\n{}", scenario.resolved))
 }
 
 fn set(key: &str, value: &str) -> Overrides {
@@ -67,7 +69,9 @@ const CHANGES: &[(&str, &str)] = &[
 const NAMED: &str = "congestion";
 
 fn without_name(mut table: toml::Table) -> toml::Table {
-    if let Some(toml::Value::Table(transport)) = table.get_mut("host").and_then(|host| host.get_mut("transport")) {
+    if let Some(toml::Value::Table(transport)) =
+        table.get_mut("host").and_then(|host| host.get_mut("transport"))
+    {
         for key in ["congestion", "newreno", "cubic", "hystart_plusplus", "ecn"] {
             transport.remove(key);
         }
@@ -76,13 +80,17 @@ fn without_name(mut table: toml::Table) -> toml::Table {
 }
 
 fn follows(original: &str, path: &Path, what: &str) -> usize {
-    let parse_in = |text: &str, overrides: &Overrides| afflux_scenario::parse(text, path, overrides, &NoParquet);
+    let parse_in = |text: &str, overrides: &Overrides| {
+        afflux_scenario::parse(text, path, overrides, &NoParquet)
+    };
     let Ok(scenario) = parse_in(original, &Overrides::default()) else { return 0 };
-    let again = parse_in(&scenario.resolved, &Overrides::default()).unwrap_or_else(|error| panic!("{what}: {error}\n{}", scenario.resolved));
+    let again = parse_in(&scenario.resolved, &Overrides::default())
+        .unwrap_or_else(|error| panic!("{what}: {error}\n{}", scenario.resolved));
     assert_eq!((&again.resolved, &again.hash), (&scenario.resolved, &scenario.hash), "{what}");
     let mut taken = 0;
     for (key, value) in CHANGES {
-        let (direct, after) = (parse_in(original, &set(key, value)), parse_in(&scenario.resolved, &set(key, value)));
+        let (direct, after) =
+            (parse_in(original, &set(key, value)), parse_in(&scenario.resolved, &set(key, value)));
         match (direct, after) {
             (Ok(direct), Ok(after)) => {
                 let (mut one, mut other) = (filled(&direct), filled(&after));
@@ -95,8 +103,13 @@ fn follows(original: &str, path: &Path, what: &str) -> usize {
             (Err(_), Err(_)) => {}
             // The default that is written into the resolved scenario may exclude another stack or
             // kind. The error then says so.
-            (Ok(_), Err(error)) => assert!(key.starts_with("host.transport"), "{what}: {key} = {value}: only the resolved one is refused: {error}"),
-            (Err(error), Ok(_)) => panic!("{what}: {key} = {value}: only the original is refused: {error}"),
+            (Ok(_), Err(error)) => assert!(
+                key.starts_with("host.transport"),
+                "{what}: {key} = {value}: only the resolved one is refused: {error}"
+            ),
+            (Err(error), Ok(_)) => {
+                panic!("{what}: {key} = {value}: only the original is refused: {error}")
+            }
         }
     }
     taken
@@ -121,12 +134,26 @@ const FEWER_FLOWS: &[(&str, &str)] = &[
 fn every_example_template_and_study() {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let (mut files, mut taken) = (0, 0);
-    for folder in ["examples", "python/afflux/templates", "studies/conweave", "studies/longfat", "studies/mptcp", "studies/pfabric"] {
-        let mut paths: Vec<PathBuf> = std::fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
+    for folder in [
+        "examples",
+        "python/afflux/templates",
+        "studies/conweave",
+        "studies/longfat",
+        "studies/mptcp",
+        "studies/pfabric",
+    ] {
+        let mut paths: Vec<PathBuf> = std::fs::read_dir(root.join(folder))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
         paths.sort();
         for path in paths {
-            let text = FEWER_FLOWS.iter().fold(std::fs::read_to_string(&path).unwrap(), |text, (many, few)| text.replace(many, few));
+            let text = FEWER_FLOWS
+                .iter()
+                .fold(std::fs::read_to_string(&path).unwrap(), |text, (many, few)| {
+                    text.replace(many, few)
+                });
             taken += follows(&text, &path, &path.display().to_string());
             files += 1;
         }
@@ -148,7 +175,10 @@ fn another_buffer_on_a_resolved_scenario() {
     let direct = parse_with(text, &set("switch.buffer", "\"8MB\"")).unwrap();
     let after = parse_with(&resolved, &set("switch.buffer", "\"8MB\"")).unwrap();
     assert_eq!(format!("{:?}", direct.plan.switches), format!("{:?}", after.plan.switches));
-    assert_ne!(format!("{:?}", direct.plan.switches), format!("{:?}", parse(text).unwrap().plan.switches));
+    assert_ne!(
+        format!("{:?}", direct.plan.switches),
+        format!("{:?}", parse(text).unwrap().plan.switches)
+    );
 }
 
 /// Covers keys as written, names for tables, strings with special characters, and inputs by path
@@ -196,7 +226,13 @@ transport = "a b"
         assert!(resolved.contains(line), "{line} in\n{resolved}");
     }
     assert!(!resolved.contains("[host.transport]"), "nothing is sent by it:\n{resolved}");
-    let elsewhere = afflux_scenario::parse(resolved, Path::new("/elsewhere/y.toml"), &Overrides::default(), &NoParquet).unwrap();
+    let elsewhere = afflux_scenario::parse(
+        resolved,
+        Path::new("/elsewhere/y.toml"),
+        &Overrides::default(),
+        &NoParquet,
+    )
+    .unwrap();
     assert_eq!((&elsewhere.resolved, &elsewhere.hash), (resolved, &scenario.hash));
     assert_eq!(filled(&scenario)["traffic"][0]["sizes"]["unit"].as_str(), Some("1B"));
 }

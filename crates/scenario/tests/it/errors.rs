@@ -297,7 +297,10 @@ says! {
 #[test]
 fn no_traffic() {
     let text = &VALID[..VALID.find("[[traffic]]").unwrap()];
-    assert_eq!(parse(text).unwrap_err().to_string(), "fabric.toml: there is no traffic: write at least one [[traffic]] block");
+    assert_eq!(
+        parse(text).unwrap_err().to_string(),
+        "fabric.toml: there is no traffic: write at least one [[traffic]] block"
+    );
 }
 
 #[test]
@@ -309,15 +312,27 @@ fn the_parts_of_an_error() {
 
 #[test]
 fn an_option_of_the_command_line_is_named_instead_of_a_line() {
-    let set = |key: &str, value: &str| Overrides { set: vec![(key.into(), value.into())], ..Overrides::default() };
+    let set = |key: &str, value: &str| Overrides {
+        set: vec![(key.into(), value.into())],
+        ..Overrides::default()
+    };
     let message = |overrides: &Overrides| parse_with(VALID, overrides).unwrap_err().to_string();
-    assert!(message(&set("switch.buffer", "9Mb")).starts_with("fabric.toml: --set switch.buffer=9Mb: key switch.buffer: \"9Mb\" has the wrong unit"));
+    assert!(message(&set("switch.buffer", "9Mb")).starts_with(
+        "fabric.toml: --set switch.buffer=9Mb: key switch.buffer: \"9Mb\" has the wrong unit"
+    ));
     assert!(message(&set("switch.bufer", "9MB")).starts_with("fabric.toml: --set switch.bufer=9MB: key switch.bufer: unknown key (did you mean \"buffer\"?)"));
-    assert!(message(&set("traffic[1].to", "99")).starts_with("fabric.toml: --set traffic[1].to=99: key traffic[1].to: host 99 is out of range"));
-    assert!(message(&set("traffic[5].to", "1")).ends_with("--set traffic[5].to=1: traffic has 2 elements, counted from 0: there is no element 5"));
+    assert!(message(&set("traffic[1].to", "99")).starts_with(
+        "fabric.toml: --set traffic[1].to=99: key traffic[1].to: host 99 is out of range"
+    ));
+    assert!(message(&set("traffic[5].to", "1")).ends_with(
+        "--set traffic[5].to=1: traffic has 2 elements, counted from 0: there is no element 5"
+    ));
     assert!(message(&set("a..b", "1")).contains("is not a key path"));
     let threads = Overrides { threads: Some(0), ..Overrides::default() };
-    assert_eq!(message(&threads), "fabric.toml: --threads 0: key run.threads: found 0: write a number from 1 to 1024");
+    assert_eq!(
+        message(&threads),
+        "fabric.toml: --threads 0: key run.threads: found 0: write a number from 1 to 1024"
+    );
 }
 
 #[test]
@@ -328,15 +343,25 @@ fn fabrics_that_do_not_hang_together() {
         )
     };
     let link = |a: &str, b: &str| format!("[[topology.link]]\na = \"{a}\"\nb = \"{b}\"\n");
-    let message = |links: &[(&str, &str)]| parse(&custom(&links.iter().map(|(a, b)| link(a, b)).collect::<String>())).unwrap_err().to_string();
+    let message = |links: &[(&str, &str)]| {
+        parse(&custom(&links.iter().map(|(a, b)| link(a, b)).collect::<String>()))
+            .unwrap_err()
+            .to_string()
+    };
     assert_eq!(
         message(&[("host0", "a"), ("host1", "b")]),
         "fabric.toml:13: key traffic[0]: \"host0\" sends to \"host1\" and cannot reach it: no path through switches joins them; add a link, or write hosts \
          that have one"
     );
     assert_eq!(message(&[("host0", "a")]), "fabric.toml:2: key topology: \"host1\" has no link");
-    assert_eq!(message(&[("host0", "a"), ("a", "a")]), "fabric.toml:11: key topology.link[1].b: a link from \"a\" to itself");
-    assert_eq!(message(&[("host0", "c")]), "fabric.toml:8: key topology.link[0].b: there is no node \"c\": the nodes are host0 to host1, a, b");
+    assert_eq!(
+        message(&[("host0", "a"), ("a", "a")]),
+        "fabric.toml:11: key topology.link[1].b: a link from \"a\" to itself"
+    );
+    assert_eq!(
+        message(&[("host0", "c")]),
+        "fabric.toml:8: key topology.link[0].b: there is no node \"c\": the nodes are host0 to host1, a, b"
+    );
     assert!(parse(&custom(&(link("host0", "a") + &link("host1", "a")))).is_ok());
 }
 
@@ -344,29 +369,42 @@ fn fabrics_that_do_not_hang_together() {
 /// one to the other.
 #[test]
 fn separate_planes() {
-    let links: String = [("a", "s"), ("b", "s"), ("b", "t"), ("c", "t"), ("d", "u"), ("e", "u"), ("f", "e")]
-        .iter()
-        .map(|(a, b)| format!("[[topology.link]]\na = \"{a}\"\nb = \"{b}\"\n"))
-        .collect();
-    let fabric =
-        format!("format = 1\n[topology]\nkind = \"custom\"\nhosts = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nswitches = [\"s\", \"t\", \"u\"]\n{links}");
-    let pairs = |pairs: &str| parse(&format!("{fabric}[[traffic]]\nkind = \"pairs\"\npairs = {pairs}\nsizes = \"10kB\"\n"));
+    let links: String =
+        [("a", "s"), ("b", "s"), ("b", "t"), ("c", "t"), ("d", "u"), ("e", "u"), ("f", "e")]
+            .iter()
+            .map(|(a, b)| format!("[[topology.link]]\na = \"{a}\"\nb = \"{b}\"\n"))
+            .collect();
+    let fabric = format!(
+        "format = 1\n[topology]\nkind = \"custom\"\nhosts = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]\nswitches = [\"s\", \"t\", \"u\"]\n{links}"
+    );
+    let pairs = |pairs: &str| {
+        parse(&format!(
+            "{fabric}[[traffic]]\nkind = \"pairs\"\npairs = {pairs}\nsizes = \"10kB\"\n"
+        ))
+    };
     let message = |of: &str| pairs(of).unwrap_err().to_string();
     // b has a link to each of two planes; f sends to e over their link.
-    let scenario = pairs("[[\"a\", \"b\"], [\"b\", \"c\"], [\"d\", \"e\"], [\"e\", \"f\"]]").unwrap();
+    let scenario =
+        pairs("[[\"a\", \"b\"], [\"b\", \"c\"], [\"d\", \"e\"], [\"e\", \"f\"]]").unwrap();
     let output = afflux_net::run(&scenario.plan, &afflux_net::Progress::default()).unwrap();
     assert!(output.flows.iter().all(|flow| flow.finish.is_some()));
     // Hosts do not forward: b does not join the planes of a and c, e does not join d and f.
     assert!(
         message("[[\"a\", \"b\"], [\"a\", \"c\"]]").contains("key traffic[0]: \"a\" sends to \"c\" and cannot reach it: no path through switches joins them")
     );
-    assert!(message("[[\"d\", \"f\"]]").contains("\"f\" is linked to \"e\" alone, and hosts do not forward; link it to a switch"));
+    assert!(
+        message("[[\"d\", \"f\"]]").contains(
+            "\"f\" is linked to \"e\" alone, and hosts do not forward; link it to a switch"
+        )
+    );
     // Defaults that follow from the longest path look at every plane.
     let slow = fabric.replace("b = \"u\"\n", "b = \"u\"\ndelay = \"7us\"\n");
     let incast = "[[traffic]]\nkind = \"incast\"\nto = \"a\"\nhosts = [\"a\", \"b\"]\nsenders = 1\nbytes = \"1kB\"\nrounds = 2\nclosed_loop = true\n";
     let resolved = parse(&format!("{slow}{incast}")).unwrap().resolved;
     assert!(resolved.contains("request_delay = \"14us\""), "{resolved}");
-    let permutation = |hosts: &str| parse(&format!("{fabric}[[traffic]]\nkind = \"permutation\"\n{hosts}sizes = \"10kB\"\n"));
+    let permutation = |hosts: &str| {
+        parse(&format!("{fabric}[[traffic]]\nkind = \"permutation\"\n{hosts}sizes = \"10kB\"\n"))
+    };
     assert!(permutation("hosts = [\"d\", \"e\"]\n").is_ok());
     assert!(permutation("").unwrap_err().to_string().contains("key traffic[0]: "));
 }
@@ -376,7 +414,11 @@ fn separate_planes() {
 #[test]
 fn what_flows_without_packets_cannot_be() {
     let text = &VALID[..VALID.find("[record]").unwrap()];
-    let message = |from: &str, to: &str| parse(&text.replace("seed = 7", "engine = \"ideal\"").replacen(from, to, 1)).unwrap_err().to_string();
+    let message = |from: &str, to: &str| {
+        parse(&text.replace("seed = 7", "engine = \"ideal\"").replacen(from, to, 1))
+            .unwrap_err()
+            .to_string()
+    };
     assert_eq!(
         message("senders = 3", "senders = 3\nrounds = 2\nclosed_loop = true"),
         "fabric.toml:47: key run.engine: \"ideal\" does not support flows that other flows start (closed loop): write \"window_log\", or traffic with given start times"
@@ -391,7 +433,9 @@ fn what_flows_without_packets_cannot_be() {
 
 #[test]
 fn flows_that_are_granted_rates_keep_to_one_path() {
-    let sprayed = VALID.replace("kind = \"tcp\"\ncongestion = \"dctcp\"", "kind = \"d3\"").replace("alpha = 1.0", "alpha = 1.0\nbalance = \"spray\"");
+    let sprayed = VALID
+        .replace("kind = \"tcp\"\ncongestion = \"dctcp\"", "kind = \"d3\"")
+        .replace("alpha = 1.0", "alpha = 1.0\nbalance = \"spray\"");
     assert_eq!(
         parse(&sprayed).unwrap_err().to_string(),
         "fabric.toml:25: key host.transport.kind: \"d3\" needs one path per flow: write balance = \"ecmp\" in [switch]"
@@ -403,7 +447,10 @@ fn flows_that_are_granted_rates_keep_to_one_path() {
 #[test]
 fn an_odd_fat_tree() {
     let text = "format = 1\n[topology]\nkind = \"fat_tree\"\nk = 5\n[[traffic]]\nkind = \"permutation\"\nsizes = \"1MB\"\n";
-    assert_eq!(parse(text).unwrap_err().to_string(), "fabric.toml:4: key topology.k: found 5: a fat-tree's k is an even number from 2: 4 or 6");
+    assert_eq!(
+        parse(text).unwrap_err().to_string(),
+        "fabric.toml:4: key topology.k: found 5: a fat-tree's k is an even number from 2: 4 or 6"
+    );
     let large = text.replace("k = 5", "k = 4000000000");
     assert!(parse(&large).unwrap_err().to_string().contains("at most 4000000 links are possible"));
 }
@@ -439,12 +486,19 @@ fn flow_lists() {
 #[test]
 fn flows_of_a_file_that_are_too_large() {
     let folder = folder("too_large");
-    std::fs::write(folder.join("flows.cm"), "Nodes 4\nConnections 1\n0->2 id 1 start 0 size 18446744073709551615\n").unwrap();
+    std::fs::write(
+        folder.join("flows.cm"),
+        "Nodes 4\nConnections 1\n0->2 id 1 start 0 size 18446744073709551615\n",
+    )
+    .unwrap();
     let text = "format = 1\n[topology]\nkind = \"star\"\nhosts = 4\n[[traffic]]\nkind = \"flows\"\nformat = \"htsim\"\nfile = \"flows.cm\"\n";
-    let error = afflux_scenario::parse(text, &folder.join("lists.toml"), &Overrides::default(), &NoParquet).err().unwrap().to_string();
+    let error =
+        afflux_scenario::parse(text, &folder.join("lists.toml"), &Overrides::default(), &NoParquet)
+            .err()
+            .unwrap()
+            .to_string();
     let error = error.replace(&format!("{}/", folder.display()), "");
-    let message =
-        "flows.cm: a flow of \"18446744073709551615B\": at most \"6270652247780B\" are possible with this transport, 2^32 segments (key traffic[0].file, ";
+    let message = "flows.cm: a flow of \"18446744073709551615B\": at most \"6270652247780B\" are possible with this transport, 2^32 segments (key traffic[0].file, ";
     assert!(error.starts_with(message), "{error}");
 }
 
@@ -453,33 +507,52 @@ fn inputs_that_are_missing_or_changed() {
     let folder = folder("inputs");
     let scenario = folder.join("inputs.toml");
     let text = "format = 1\n[topology]\nkind = \"star\"\nhosts = 4\n[[traffic]]\nkind = \"flows\"\nfile = \"flows.csv\"\n";
-    let parse = |text: &str| afflux_scenario::parse(text, &scenario, &Overrides::default(), &NoParquet);
+    let parse =
+        |text: &str| afflux_scenario::parse(text, &scenario, &Overrides::default(), &NoParquet);
     let missing = parse(text).unwrap_err();
     assert!(missing.to_string().contains("flows.csv: cannot be read: No such file"), "{missing}");
     // A device or a pipe may have no end.
     for (name, is) in [("/dev/zero", "a pipe or a device, not a file"), ("..", "a directory")] {
-        let refused = parse(&text.replace("\"flows.csv\"", &format!("\"{name}\"\nformat = \"htsim\""))).unwrap_err().to_string();
+        let refused =
+            parse(&text.replace("\"flows.csv\"", &format!("\"{name}\"\nformat = \"htsim\"")))
+                .unwrap_err()
+                .to_string();
         assert!(refused.contains(&format!("{name}: cannot be read: it is {is}")), "{refused}");
     }
     std::fs::write(folder.join("flows.csv"), "start_ns,src,dst,bytes\n0,0,1,1000\n").unwrap();
     let resolved = parse(text).unwrap().resolved;
     std::fs::write(folder.join("flows.csv"), "start_ns,src,dst,bytes\n0,0,1,1001\n").unwrap();
     let changed = parse(&resolved).unwrap_err().to_string();
-    assert!(changed.contains("the file is not the one of this scenario: its SHA-256 is ") && changed.contains(", the scenario says "), "{changed}");
+    assert!(
+        changed.contains("the file is not the one of this scenario: its SHA-256 is ")
+            && changed.contains(", the scenario says "),
+        "{changed}"
+    );
     let unknown = parse(&text.replace("flows.csv", "flows.txt")).unwrap_err().to_string();
     assert!(unknown.ends_with("inputs.toml:7: key traffic[0].file: the extension of \"flows.txt\" does not name a known format: write format = \"csv\", \"parquet\", \"hpcc\", \"htsim\" or \"coflow\""), "{unknown}");
 }
 
 #[test]
 fn scenarios_without_an_end() {
-    let endless = afflux_scenario::load(std::path::Path::new("/dev/zero"), &Overrides::default(), &NoParquet).unwrap_err().to_string();
-    assert_eq!(endless, "/dev/zero: cannot be read: a scenario has at most 64 MiB; long lists of flows go into a file of their own");
+    let endless =
+        afflux_scenario::load(std::path::Path::new("/dev/zero"), &Overrides::default(), &NoParquet)
+            .unwrap_err()
+            .to_string();
+    assert_eq!(
+        endless,
+        "/dev/zero: cannot be read: a scenario has at most 64 MiB; long lists of flows go into a file of their own"
+    );
 }
 
 #[test]
 fn more_memory_than_allowed() {
     let message = error("[run]", "[run]\nmax_memory = \"1MB\"");
-    assert!(message.starts_with("fabric.toml:3: key topology: a fabric of 12 nodes and 12 links takes about "), "{message}");
+    assert!(
+        message.starts_with(
+            "fabric.toml:3: key topology: a fabric of 12 nodes and 12 links takes about "
+        ),
+        "{message}"
+    );
     assert!(message.ends_with(" of memory: more than max_memory allows, 1.0 MB"), "{message}");
 }
 
@@ -502,14 +575,38 @@ fn balancers() {
             "fabric.toml:14: key switch.balance: the key \"kind\" is missing: write kind = \"ecmp\", \"resilient\", \"wcmp\", \"spray\", \"round_robin\", \
              \"drill\", \"letflow\", \"conga\", \"dlb\", \"glb\", \"detail\", \"presto\" or \"conweave\"",
         ),
-        ("{ kind = \"letflow\", gaps = \"1us\" }", "fabric.toml:14: key switch.balance.gaps: unknown key (did you mean \"gap\"?); the keys here are gap"),
-        ("{ kind = \"ecmp\", gap = \"1us\" }", "fabric.toml:14: key switch.balance.gap: unknown key; there are none here"),
-        ("{ kind = \"drill\", samples = 0 }", "fabric.toml:14: key switch.balance.samples: found 0: write a number from 1 to 64"),
-        ("{ kind = \"conga\", alpha = 1.0 }", "fabric.toml:14: key switch.balance.alpha: found 1: write a number above 0 and below 1"),
-        ("{ kind = \"conga\", tdre = \"0s\" }", "fabric.toml:14: key switch.balance.tdre: \"0ps\": write a time from \"1ns\" to \"1s\""),
-        ("{ kind = \"conga\", bits = 9 }", "fabric.toml:14: key switch.balance.bits: found 9: write a number from 1 to 8"),
-        ("{ kind = \"wcmp\", entries = 1 }", "fabric.toml:14: key switch.balance.entries: found 1: write a number from 2 to 65536, or \"off\""),
-        ("{ kind = \"wcmp\", weights = { spine0 = 0 } }", "fabric.toml:14: key switch.balance.weights.spine0: found 0: write a weight from 1 to 1000000"),
+        (
+            "{ kind = \"letflow\", gaps = \"1us\" }",
+            "fabric.toml:14: key switch.balance.gaps: unknown key (did you mean \"gap\"?); the keys here are gap",
+        ),
+        (
+            "{ kind = \"ecmp\", gap = \"1us\" }",
+            "fabric.toml:14: key switch.balance.gap: unknown key; there are none here",
+        ),
+        (
+            "{ kind = \"drill\", samples = 0 }",
+            "fabric.toml:14: key switch.balance.samples: found 0: write a number from 1 to 64",
+        ),
+        (
+            "{ kind = \"conga\", alpha = 1.0 }",
+            "fabric.toml:14: key switch.balance.alpha: found 1: write a number above 0 and below 1",
+        ),
+        (
+            "{ kind = \"conga\", tdre = \"0s\" }",
+            "fabric.toml:14: key switch.balance.tdre: \"0ps\": write a time from \"1ns\" to \"1s\"",
+        ),
+        (
+            "{ kind = \"conga\", bits = 9 }",
+            "fabric.toml:14: key switch.balance.bits: found 9: write a number from 1 to 8",
+        ),
+        (
+            "{ kind = \"wcmp\", entries = 1 }",
+            "fabric.toml:14: key switch.balance.entries: found 1: write a number from 2 to 65536, or \"off\"",
+        ),
+        (
+            "{ kind = \"wcmp\", weights = { spine0 = 0 } }",
+            "fabric.toml:14: key switch.balance.weights.spine0: found 0: write a weight from 1 to 1000000",
+        ),
         (
             "{ kind = \"wcmp\", weights = { spine9 = 2 } }",
             "fabric.toml:14: key switch.balance.weights.spine9: there is no node \"spine9\" (did you mean \"spine0\"?): the nodes are host0 to host7, leaf0 to \
@@ -523,16 +620,25 @@ fn balancers() {
             "{ kind = \"detail\", thresholds = [\"64kB\", \"16kB\"] }",
             "fabric.toml:14: key switch.balance.thresholds: \"64kB\", \"16kB\": write two sizes above 0, the smaller first, as in [\"16kB\", \"64kB\"]",
         ),
-        ("{ kind = \"presto\", flowcell = \"0B\" }", "fabric.toml:14: key switch.balance.flowcell: \"0B\": write a size above 0, as in \"64KiB\""),
+        (
+            "{ kind = \"presto\", flowcell = \"0B\" }",
+            "fabric.toml:14: key switch.balance.flowcell: \"0B\": write a size above 0, as in \"64KiB\"",
+        ),
     ] {
         assert_eq!(balance_error(balance), message);
     }
     assert_eq!(
-        error("alpha = 1.0", "alpha = 1.0\nbalance = \"conga\"\n[[switch.override]]\nmatch = \"spine*\"\nbalance = \"ecmp\""),
+        error(
+            "alpha = 1.0",
+            "alpha = 1.0\nbalance = \"conga\"\n[[switch.override]]\nmatch = \"spine*\"\nbalance = \"ecmp\""
+        ),
         "fabric.toml:14: key switch.balance: the source's ToR chooses all of a path here, and the switches behind have to follow: write the same for all switches"
     );
     assert_eq!(
-        error("alpha = 1.0", "alpha = 1.0\nbalance = \"glb\"\n[[switch.override]]\nmatch = \"leaf*\"\nbalance = \"dlb\""),
+        error(
+            "alpha = 1.0",
+            "alpha = 1.0\nbalance = \"glb\"\n[[switch.override]]\nmatch = \"leaf*\"\nbalance = \"dlb\""
+        ),
         "fabric.toml:14: key switch.balance: \"glb\": next hops report the state of their links to ToRs, so all switches need it: write the same for all switches"
     );
 }

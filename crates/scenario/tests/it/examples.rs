@@ -19,7 +19,8 @@ fn every_example_is_valid() {
         if path.ends_with("coflows.toml") {
             overrides.set.push(("traffic[0].file".into(), trace.to_str().unwrap().into()));
         }
-        let scenario = load(&path, &overrides, &NoParquet).unwrap_or_else(|error| panic!("{error}"));
+        let scenario =
+            load(&path, &overrides, &NoParquet).unwrap_or_else(|error| panic!("{error}"));
         assert!(!scenario.plan.flows.is_empty(), "{}", path.display());
         assert_eq!(Some(scenario.name.as_str()), path.file_stem().and_then(|stem| stem.to_str()));
         seen += 1;

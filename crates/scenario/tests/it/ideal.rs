@@ -17,8 +17,10 @@ struct Fabric {
     idle: (f64, f64),
 }
 
-const LARGE: Fabric = Fabric { leaves: 9, hosts_per_leaf: 16, core: "40Gbps", idle: (13.264, 14.680) };
-const SMALL: Fabric = Fabric { leaves: 3, hosts_per_leaf: 4, core: "10Gbps", idle: (13.264, 16.528) };
+const LARGE: Fabric =
+    Fabric { leaves: 9, hosts_per_leaf: 16, core: "40Gbps", idle: (13.264, 14.680) };
+const SMALL: Fabric =
+    Fabric { leaves: 3, hosts_per_leaf: 4, core: "10Gbps", idle: (13.264, 16.528) };
 
 impl Fabric {
     fn text(&self, traffic: &str) -> String {
@@ -42,7 +44,8 @@ impl Fabric {
         for (flow, record) in scenario.plan.flows.iter().zip(&output.flows) {
             let (start, finish) = (record.start.unwrap(), record.finish.unwrap());
             let same_rack = flow.src / self.hosts_per_leaf == flow.dst / self.hosts_per_leaf;
-            let idle = if same_rack { self.idle.0 } else { self.idle.1 } + 1.2 * (flow.bytes.div_ceil(1460) - 1) as f64;
+            let idle = if same_rack { self.idle.0 } else { self.idle.1 }
+                + 1.2 * (flow.bytes.div_ceil(1460) - 1) as f64;
             let normalised = (finish - start).0 as f64 / 1e6 / idle;
             assert!(normalised > 1.0 - 1e-9, "faster than the idle fabric: {normalised}");
             done.push((finish.0, flow.bytes, normalised));
@@ -50,7 +53,11 @@ impl Fabric {
         done.sort_unstable_by_key(|row| row.0);
         done.truncate(count);
         let mean = |from: u64, to: u64| {
-            let class: Vec<f64> = done.iter().filter(|row| (from..to).contains(&(row.1 - 1))).map(|row| row.2).collect();
+            let class: Vec<f64> = done
+                .iter()
+                .filter(|row| (from..to).contains(&(row.1 - 1)))
+                .map(|row| row.2)
+                .collect();
             class.iter().sum::<f64>() / class.len() as f64
         };
         [mean(0, u64::MAX), mean(0, 100_000), mean(100_000, 10_000_000), mean(10_000_000, u64::MAX)]
@@ -64,13 +71,20 @@ fn within_two_percent(fabric: &Fabric, sizes: &str, load: f64, count: usize, the
     for (class, theirs) in theirs.iter().enumerate() {
         let ours = runs.iter().map(|means| means[class]).sum::<f64>() / runs.len() as f64;
         eprintln!("{sizes} {load}, class {class}: {ours:.3}, in the table {theirs}");
-        assert!((ours / theirs - 1.0).abs() <= 0.02, "{sizes} at {load}, class {class}: {ours:.3}, in the table {theirs}");
+        assert!(
+            (ours / theirs - 1.0).abs() <= 0.02,
+            "{sizes} at {load}, class {class}: {ours:.3}, in the table {theirs}"
+        );
     }
 }
 
 #[test]
 fn web_search_on_144_hosts() {
-    for (load, theirs) in [(0.2, [1.055, 1.002, 1.099, 1.39]), (0.5, [1.189, 1.006, 1.315, 2.79]), (0.8, [1.496, 1.010, 1.700, 8.33])] {
+    for (load, theirs) in [
+        (0.2, [1.055, 1.002, 1.099, 1.39]),
+        (0.5, [1.189, 1.006, 1.315, 2.79]),
+        (0.8, [1.496, 1.010, 1.700, 8.33]),
+    ] {
         within_two_percent(&LARGE, "pfabric-websearch", load, 150_000, &theirs);
     }
 }
@@ -94,7 +108,15 @@ fn one_flow_and_two() {
     let list = "[[traffic]]\nkind = \"pairs\"\npairs = [[0, 5]]\nsizes = \"146kB\"\n[[traffic]]\nkind = \"pairs\"\npairs = [[1, 5]]\nsizes = \"14600B\"\nstart = \"1us\"\n";
     let scenario = parse(&SMALL.text(list)).unwrap_or_else(|error| panic!("{error}"));
     let output = run(&scenario.plan, &Progress::default()).unwrap();
-    let of = |bytes: u64| scenario.plan.flows.iter().position(|flow| flow.bytes == bytes).map(|id| &output.flows[id]).unwrap();
+    let of = |bytes: u64| {
+        scenario
+            .plan
+            .flows
+            .iter()
+            .position(|flow| flow.bytes == bytes)
+            .map(|id| &output.flows[id])
+            .unwrap()
+    };
     let (long, short) = (of(146_000), of(14_600));
     // The short flow has 10 packets of 1.2 us from 1 us on, the long one 100 packets with a break
     // of 12 us. Crossing the fabric takes 16.528 us less one packet.

@@ -46,9 +46,16 @@ const PIECES: &[&str] = &[
 
 fn check(text: &str) {
     match parse(text) {
-        Ok(scenario) => assert!(parse(&scenario.resolved).is_ok(), "the resolved form is refused:\n{}\n{text}", scenario.resolved),
+        Ok(scenario) => assert!(
+            parse(&scenario.resolved).is_ok(),
+            "the resolved form is refused:\n{}\n{text}",
+            scenario.resolved
+        ),
         Err(error) => {
-            assert!(error.line.is_none_or(|line| line >= 1 && line <= text.lines().count().max(1)), "{error}");
+            assert!(
+                error.line.is_none_or(|line| line >= 1 && line <= text.lines().count().max(1)),
+                "{error}"
+            );
             assert!(!error.to_string().is_empty());
         }
     }

@@ -2,19 +2,26 @@
 //! that the resolved scenario has the same plan.
 
 use crate::common::{VALID, error, parse};
-use afflux_net::spec::{Buffer, CongestionControl, EcnMode, Limit, Scheduling, Service, TransportConfig};
+use afflux_net::spec::{
+    Buffer, CongestionControl, EcnMode, Limit, Scheduling, Service, TransportConfig,
+};
 use afflux_scenario::Scenario;
 
 /// Returns the valid scenario with these blocks in `[switch]`.
 fn with(blocks: &str) -> Result<Scenario, String> {
-    parse(&VALID.replace("[host]\n", &format!("{blocks}\n[host]\n"))).map_err(|error| error.to_string())
+    parse(&VALID.replace("[host]\n", &format!("{blocks}\n[host]\n")))
+        .map_err(|error| error.to_string())
 }
 
 /// Reads a scenario, and checks that its resolved text gives the same plan.
 fn same(text: &str) -> Scenario {
     let first = parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let again = parse(&first.resolved).unwrap_or_else(|error| panic!("{error}\n{}", first.resolved));
-    assert_eq!((&again.resolved, format!("{:?}", again.plan)), (&first.resolved, format!("{:?}", first.plan)));
+    let again =
+        parse(&first.resolved).unwrap_or_else(|error| panic!("{error}\n{}", first.resolved));
+    assert_eq!(
+        (&again.resolved, format!("{:?}", again.plan)),
+        (&first.resolved, format!("{:?}", first.plan))
+    );
     first
 }
 
@@ -48,8 +55,14 @@ fn queues_of_a_switch() {
     // A full frame has 1460 B of payload and 58 B of headers.
     assert_eq!(classes.quantum, 1518);
     let [first, lossless, strict] = &leaf.own[..] else { panic!("three queues") };
-    assert_eq!(first.buffer, Buffer::Shared { total: 9_000_000, alpha: 8.0, reserved_per_queue: 1792 });
-    assert_eq!((&first.marking, first.limit, lossless.limit), (&None, None, Some(Limit::Bytes(4_000_000))));
+    assert_eq!(
+        first.buffer,
+        Buffer::Shared { total: 9_000_000, alpha: 8.0, reserved_per_queue: 1792 }
+    );
+    assert_eq!(
+        (&first.marking, first.limit, lossless.limit),
+        (&None, None, Some(Limit::Bytes(4_000_000)))
+    );
     assert_eq!(lossless.marking.as_ref().unwrap().kmin, Limit::Bytes(1 << 20));
     assert_eq!((&strict.buffer, &strict.marking), (&leaf.buffer, &leaf.marking));
     // With another kind of sharing, the queues' own alphas and limits have no meaning, but their
@@ -61,7 +74,15 @@ fn queues_of_a_switch() {
 
 #[test]
 fn kinds_of_scheduling() {
-    let scheduling = |blocks: &str| same(&VALID.replace("[host]\n", &format!("{blocks}\n[host]\n"))).plan.switches.last().unwrap().scheduling.clone();
+    let scheduling = |blocks: &str| {
+        same(&VALID.replace("[host]\n", &format!("{blocks}\n[host]\n")))
+            .plan
+            .switches
+            .last()
+            .unwrap()
+            .scheduling
+            .clone()
+    };
     let services = |blocks: &str| match scheduling(blocks) {
         Scheduling::Classes(classes) => (classes.service, classes.of_priority, classes.quantum),
         other => panic!("{other:?}"),
@@ -69,16 +90,30 @@ fn kinds_of_scheduling() {
     let queue = |keys: &str| format!("[[switch.queue]]\n{keys}\n");
     // The numbers are out of order. Each queue has the priority of its number, and the last queue
     // has the rest.
-    let ets = queue("index = 1\nbandwidth = \"70%\"") + &queue("index = 0\nbandwidth = \"30%\"") + &queue("strict = true");
-    assert_eq!(services(&ets), (vec![Service::Bandwidth(30), Service::Bandwidth(70), Service::Strict], [0, 1, 2, 2, 2, 2, 2, 2], 1518));
+    let ets = queue("index = 1\nbandwidth = \"70%\"")
+        + &queue("index = 0\nbandwidth = \"30%\"")
+        + &queue("strict = true");
+    assert_eq!(
+        services(&ets),
+        (
+            vec![Service::Bandwidth(30), Service::Bandwidth(70), Service::Strict],
+            [0, 1, 2, 2, 2, 2, 2, 2],
+            1518
+        )
+    );
     let strict = queue("strict = true").repeat(2);
     assert_eq!(services(&strict).0, [Service::Strict; 2]);
     // Overrides give other switches other queues, or none.
     let dwrr = queue("weight = 1") + &queue("weight = 3");
     let after = |keys: &str| format!("{dwrr}[[switch.override]]\nmatch = \"spine*\"\n{keys}\n");
     assert_eq!(scheduling(&after("scheduling = \"fifo\"")), Scheduling::One);
-    assert_eq!(scheduling(&after("scheduling = \"strict_priority\"\npriorities = 3")), Scheduling::Priorities { queues: 3 });
-    let other = after("[[switch.override.queue]]\nbandwidth = \"100%\"\n[[switch.override.queue]]\nstrict = true");
+    assert_eq!(
+        scheduling(&after("scheduling = \"strict_priority\"\npriorities = 3")),
+        Scheduling::Priorities { queues: 3 }
+    );
+    let other = after(
+        "[[switch.override.queue]]\nbandwidth = \"100%\"\n[[switch.override.queue]]\nstrict = true",
+    );
     assert_eq!(services(&other).0, [Service::Bandwidth(100), Service::Strict]);
     assert_eq!(services(&after("quantum = \"3kB\"")).2, 3_000);
     // If no queue has settings of its own, `own` is empty.
@@ -87,25 +122,44 @@ fn kinds_of_scheduling() {
 
 #[test]
 fn queues_of_a_nic() {
-    let queues = "[[host.nic_queue]]\nweight = 1\n[[host.nic_queue]]\nweight = 4\npriorities = [6]\n";
+    let queues =
+        "[[host.nic_queue]]\nweight = 1\n[[host.nic_queue]]\nweight = 4\npriorities = [6]\n";
     let queues = queues.replacen("weight = 1", "weight = 1\npriorities = [0]", 1);
     let scenario =
         same(&VALID.replace("[host.transport]\n", &format!("{queues}[[host.override]]\nmatch = \"host1\"\nscheduling = \"fifo\"\n[host.transport]\n")));
-    let Scheduling::Classes(classes) = &scenario.plan.hosts[0].scheduling else { panic!("{:?}", scenario.plan.hosts[0]) };
-    assert_eq!((&classes.service[..], classes.of_priority), (&[Service::Weight(1), Service::Weight(4)][..], [0, 0, 0, 0, 0, 0, 1, 0]));
+    let Scheduling::Classes(classes) = &scenario.plan.hosts[0].scheduling else {
+        panic!("{:?}", scenario.plan.hosts[0])
+    };
+    assert_eq!(
+        (&classes.service[..], classes.of_priority),
+        (&[Service::Weight(1), Service::Weight(4)][..], [0, 0, 0, 0, 0, 0, 1, 0])
+    );
     assert_eq!(scenario.plan.hosts[1].scheduling, Scheduling::One);
 }
 
 #[test]
 fn dscp_gives_the_priority() {
     let of = |dscp: u8, map: &str| {
-        let text = VALID.replace("[host]\n", &format!("[host]\n{map}\n")).replace("senders = 3", &format!("senders = 3\ndscp = {dscp}"));
-        same(&text).plan.flows.iter().find(|f| f.class == 0 && f.bytes == 64_000 && f.dst == 0).unwrap().priority
+        let text = VALID
+            .replace("[host]\n", &format!("[host]\n{map}\n"))
+            .replace("senders = 3", &format!("senders = 3\ndscp = {dscp}"));
+        same(&text)
+            .plan
+            .flows
+            .iter()
+            .find(|f| f.class == 0 && f.bytes == 64_000 && f.dst == 0)
+            .unwrap()
+            .priority
     };
-    for (dscp, priority) in [(3, 3), (4, 4), (5, 2), (8, 0), (46, 5), (48, 6), (0, 1), (26, 1), (63, 1)] {
+    for (dscp, priority) in
+        [(3, 3), (4, 4), (5, 2), (8, 0), (46, 5), (48, 6), (0, 1), (26, 1), (63, 1)]
+    {
         assert_eq!(of(dscp, ""), priority, "DSCP {dscp}");
     }
-    assert_eq!((of(26, "dscp_to_priority = { 26 = 3 }"), of(46, "dscp_to_priority = { 26 = 3 }")), (3, 5));
+    assert_eq!(
+        (of(26, "dscp_to_priority = { 26 = 3 }"), of(46, "dscp_to_priority = { 26 = 3 }")),
+        (3, 5)
+    );
 }
 
 /// Hosts 4 to 7 send with another transport than the others.
@@ -119,7 +173,9 @@ fn hosts_send_by_their_own_transport() {
     let plan = &scenario.plan;
     let (mut own, mut agreed, mut refused) = (0, 0, 0);
     for flow in &plan.flows {
-        let TransportConfig::Tcp(tcp) = &plan.transports[flow.transport as usize] else { panic!("TCP") };
+        let TransportConfig::Tcp(tcp) = &plan.transports[flow.transport as usize] else {
+            panic!("TCP")
+        };
         // The second block names its transport.
         if flow.bytes == 64_000 && flow.dst == 0 {
             assert_eq!(flow.transport, 1);
@@ -145,7 +201,8 @@ fn hosts_send_by_their_own_transport() {
 
 #[test]
 fn priority_of_acknowledgements() {
-    let scenario = same(&VALID.replace("congestion = \"dctcp\"", "congestion = \"dctcp\"\nack_priority = 6"));
+    let scenario =
+        same(&VALID.replace("congestion = \"dctcp\"", "congestion = \"dctcp\"\nack_priority = 6"));
     let of = |index: usize| match &scenario.plan.transports[index] {
         TransportConfig::Tcp(tcp) => tcp.ack_priority,
         other => panic!("{other:?}"),
@@ -163,8 +220,14 @@ fn what_is_refused() {
     let one = queue("weight = 1");
     refused(one.clone(), "20: key switch.queue: found 1: write 2 to 8 queues");
     refused(one.repeat(9), "20: key switch.queue: found 9: write 2 to 8 queues");
-    refused(one.clone() + &queue("weight = 0"), "23: key switch.queue[1].weight: found 0: write a whole number from 1 to 10000");
-    refused(one.clone() + &queue("bandwidth = \"40%\""), "21: key switch.queue[0].weight: has no effect with scheduling = \"ets\": remove it");
+    refused(
+        one.clone() + &queue("weight = 0"),
+        "23: key switch.queue[1].weight: found 0: write a whole number from 1 to 10000",
+    );
+    refused(
+        one.clone() + &queue("bandwidth = \"40%\""),
+        "21: key switch.queue[0].weight: has no effect with scheduling = \"ets\": remove it",
+    );
     refused(
         one.clone() + &queue("name = \"low\""),
         "22: key switch.queue[1]: this queue has no service rule: write weight = 14 (its share of the bandwidth that strict queues leave) or strict = true",
@@ -177,8 +240,14 @@ fn what_is_refused() {
         queue("bandwidth = \"40%\"") + &queue("bandwidth = \"50%\""),
         "20: key switch.queue: the bandwidths add up to 90%: write shares of the bandwidth that strict queues leave, 100% in total",
     );
-    refused(queue("bandwidth = \"33.5%\""), "21: key switch.queue[0].bandwidth: \"33.5%\": write a whole percentage from \"1%\" to \"100%\"");
-    refused(one.clone() + &queue("weight = 1\nindex = 2"), "24: key switch.queue[1].index: found 2: with 2 queues write 0 to 1");
+    refused(
+        queue("bandwidth = \"33.5%\""),
+        "21: key switch.queue[0].bandwidth: \"33.5%\": write a whole percentage from \"1%\" to \"100%\"",
+    );
+    refused(
+        one.clone() + &queue("weight = 1\nindex = 2"),
+        "24: key switch.queue[1].index: found 2: with 2 queues write 0 to 1",
+    );
     refused(
         one.clone() + &queue("weight = 1\nindex = 0"),
         "24: key switch.queue[1].index: block 0 has the index 0 too (blocks count from 0, and a block without index has its position): write another number",
@@ -187,18 +256,30 @@ fn what_is_refused() {
         queue("weight = 1\nname = \"a\"").repeat(2),
         "25: key switch.queue[1].name: block 0 has the name \"a\" too (blocks count from 0): write another name",
     );
-    refused(queue("weight = 1\npriorities = [0, 8]") + &one, "22: key switch.queue[0].priorities[1]: found 8: write priorities from 0 to 7");
+    refused(
+        queue("weight = 1\npriorities = [0, 8]") + &one,
+        "22: key switch.queue[0].priorities[1]: found 8: write priorities from 0 to 7",
+    );
     refused(
         queue("weight = 1\npriorities = [0, 3]") + &queue("weight = 1\npriorities = [3]"),
         "25: key switch.queue[1].priorities[0]: queue 0 has priority 3 already: remove it from one of the two",
     );
-    refused(one.clone() + &queue("weight = 1\nbuffer = \"0B\""), "24: key switch.queue[1].buffer: a queue of size 0 drops every frame: write a size above 0");
+    refused(
+        one.clone() + &queue("weight = 1\nbuffer = \"0B\""),
+        "24: key switch.queue[1].buffer: a queue of size 0 drops every frame: write a size above 0",
+    );
     refused(
         one.clone() + &queue("weight = 1\nalpha = 0"),
         "24: key switch.queue[1].alpha: found 0: write a number above 0, up to 1024 (switches have powers of two from 1/128 to 8)",
     );
-    refused(one.clone() + &queue("weight = 1\nreserved = \"10MB\""), "24: key switch.queue[1].reserved: \"10MB\" is more than the whole buffer of 9MB");
-    refused(one.clone() + &queue("weight = 1\necn = { kmin = \"1kB\" }"), "24: key switch.queue[1].ecn: write k (a step, as for DCTCP), or kmin and kmax");
+    refused(
+        one.clone() + &queue("weight = 1\nreserved = \"10MB\""),
+        "24: key switch.queue[1].reserved: \"10MB\" is more than the whole buffer of 9MB",
+    );
+    refused(
+        one.clone() + &queue("weight = 1\necn = { kmin = \"1kB\" }"),
+        "24: key switch.queue[1].ecn: write k (a step, as for DCTCP), or kmin and kmax",
+    );
     refused(
         one.clone() + &queue("weight = 1\npriority = 3"),
         "24: key switch.queue[1].priority: unknown key (did you mean \"priorities\"?); the keys here are index, name, priorities, strict, weight, bandwidth, ecn, alpha, reserved, buffer",
@@ -218,7 +299,11 @@ fn what_is_refused_elsewhere() {
             "scheduling = \"ets\"",
             "13: key switch.scheduling: needs queues: write a [[switch.queue]] block with bandwidth or strict = true for each",
         ),
-        ("alpha = 1.0", "quantum = \"3kB\"", "13: key switch.quantum: has no effect with scheduling = \"fifo\": remove it"),
+        (
+            "alpha = 1.0",
+            "quantum = \"3kB\"",
+            "13: key switch.quantum: has no effect with scheduling = \"fifo\": remove it",
+        ),
         (
             "alpha = 1.0",
             "scheduling = \"fifo\"\nqueue = [{ strict = true }, { strict = true }]",
@@ -234,8 +319,16 @@ fn what_is_refused_elsewhere() {
             "scheduling = \"dwrr\"\nqueue = [{ strict = true }, { strict = true }]",
             "13: key switch.scheduling: all queues are strict: write \"strict_priority\"",
         ),
-        ("alpha = 1.0", "quantum = \"1B\"\nqueue = [{ weight = 1 }, { weight = 1 }]", "13: key switch.quantum: \"1B\": write a size from 64B to 1MB"),
-        ("senders = 3", "senders = 3\ndscp = 64", "41: key traffic[1].dscp: found 64: write a DSCP from 0 to 63"),
+        (
+            "alpha = 1.0",
+            "quantum = \"1B\"\nqueue = [{ weight = 1 }, { weight = 1 }]",
+            "13: key switch.quantum: \"1B\": write a size from 64B to 1MB",
+        ),
+        (
+            "senders = 3",
+            "senders = 3\ndscp = 64",
+            "41: key traffic[1].dscp: found 64: write a DSCP from 0 to 63",
+        ),
         (
             "senders = 3",
             "senders = 3\npriority = 1\ndscp = 3",
@@ -246,14 +339,26 @@ fn what_is_refused_elsewhere() {
             "dscp_to_priority = { 64 = 1 }",
             "21: key host.dscp_to_priority.64: \"64\" is not a DSCP: write a number from 0 to 63, as in 26 = 3",
         ),
-        ("wire = \"ethernet\"", "dscp_to_priority = { 26 = 8 }", "21: key host.dscp_to_priority.26: found 8: write a priority from 0 (lowest) to 7"),
-        ("wire = \"ethernet\"", "nic_queue = [{ weight = 1 }]", "21: key host.nic_queue: found 1: write 2 to 8 queues"),
+        (
+            "wire = \"ethernet\"",
+            "dscp_to_priority = { 26 = 8 }",
+            "21: key host.dscp_to_priority.26: found 8: write a priority from 0 (lowest) to 7",
+        ),
+        (
+            "wire = \"ethernet\"",
+            "nic_queue = [{ weight = 1 }]",
+            "21: key host.nic_queue: found 1: write 2 to 8 queues",
+        ),
         (
             "wire = \"ethernet\"",
             "[[host.override]]\nmatch = \"host1\"\ntransport = \"bluk\"",
             "23: key host.override[0].transport: there is no transport \"bluk\" (did you mean \"bulk\"?): write \"default\" or \"bulk\"",
         ),
-        ("congestion = \"dctcp\"", "ack_priority = 8", "25: key host.transport.ack_priority: found 8: write a priority from 0 (lowest) to 7"),
+        (
+            "congestion = \"dctcp\"",
+            "ack_priority = 8",
+            "25: key host.transport.ack_priority: found 8: write a priority from 0 (lowest) to 7",
+        ),
     ] {
         assert_eq!(error(from, to), format!("fabric.toml:{message}"));
     }
@@ -263,8 +368,10 @@ fn what_is_refused_elsewhere() {
     );
     let message = parse(&both).expect_err("no error").to_string();
     assert!(message.ends_with("key switch.queue[1].ecn: ecn and aqm both decide on marks and drops: write aqm = \"off\", or remove ecn"), "{message}");
-    let fair = VALID
-        .replace("[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2\n", "aqm = { kind = \"fq_codel\" }\nqueue = [{ weight = 1 }, { weight = 1 }]\n");
+    let fair = VALID.replace(
+        "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2\n",
+        "aqm = { kind = \"fq_codel\" }\nqueue = [{ weight = 1 }, { weight = 1 }]\n",
+    );
     let message = parse(&fair).expect_err("no error").to_string();
     assert!(message.contains("\"fq_codel\" has its own scheduling"), "{message}");
 }

@@ -6,10 +6,14 @@ use afflux_scenario::{Overrides, Scenario};
 use afflux_units::Span;
 
 fn same(first: &Scenario) -> Scenario {
-    let again = parse(&first.resolved).unwrap_or_else(|error| panic!("{error}\n{}", first.resolved));
+    let again =
+        parse(&first.resolved).unwrap_or_else(|error| panic!("{error}\n{}", first.resolved));
     assert_eq!(again.resolved, first.resolved);
     assert_eq!(format!("{:?}", again.plan), format!("{:?}", first.plan));
-    assert_eq!((&again.hash, &again.name, &again.classes), (&first.hash, &first.name, &first.classes));
+    assert_eq!(
+        (&again.hash, &again.name, &again.classes),
+        (&first.hash, &first.name, &first.classes)
+    );
     again
 }
 
@@ -22,7 +26,8 @@ fn running_it_again_is_the_same() {
 #[test]
 fn a_single_sender_stays_a_host() {
     let one = same(&parse(&VALID.replace("senders = 3", "senders = [3]")).unwrap());
-    let incast: Vec<_> = one.plan.flows.iter().filter(|flow| flow.dst == 0 && flow.src == 3).collect();
+    let incast: Vec<_> =
+        one.plan.flows.iter().filter(|flow| flow.dst == 0 && flow.src == 3).collect();
     assert!(!incast.is_empty());
     same(&parse(&VALID.replace("senders = 3", "senders = \"1-2\"")).unwrap());
 }
@@ -72,21 +77,28 @@ fn every_memory_survives() {
         "sharing = \"hpcc\"\nmmu = { shift = 2, nic_rate = \"25Gbps\" }\n[[switch.override]]\nmatch = \"spine*\"\nsharing = \"dynamic\"",
         "honours_pause = true",
     ] {
-        same(&parse(&VALID.replace("alpha = 1.0", keys)).unwrap_or_else(|error| panic!("{error}\n{keys}")));
+        same(
+            &parse(&VALID.replace("alpha = 1.0", keys))
+                .unwrap_or_else(|error| panic!("{error}\n{keys}")),
+        );
     }
-    let storm =
-        "storm = { priority = 3, period = \"1us\", until = \"1ms\" }\nhonours_pause = false\n[[host.override]]\nmatch = \"host3\"\nhonours_pause = true";
+    let storm = "storm = { priority = 3, period = \"1us\", until = \"1ms\" }\nhonours_pause = false\n[[host.override]]\nmatch = \"host3\"\nhonours_pause = true";
     same(&parse(&VALID.replace("wire = \"ethernet\"", storm)).unwrap());
 }
 
 #[test]
 fn every_kind_of_thing_survives() {
     let folder = folder("resolved");
-    std::fs::write(folder.join("flows.csv"), "start_ns,src,dst,bytes,class\n0,0,1,1000,a\n5,2,1,1000,b\n").unwrap();
+    std::fs::write(
+        folder.join("flows.csv"),
+        "start_ns,src,dst,bytes,class\n0,0,1,1000,a\n5,2,1,1000,b\n",
+    )
+    .unwrap();
     std::fs::write(folder.join("sizes.csv"), "size_bytes,cdf\n1000,0\n2000,1\n").unwrap();
     std::fs::write(folder.join("trace.txt"), "4 1\n1 0 1 0 1 3:1.0\n").unwrap();
     std::fs::write(folder.join("hpcc.txt"), "1\n0 1 3 1000 2.000001000\n").unwrap();
-    std::fs::write(folder.join("perm.cm"), "Nodes 4\nConnections 1\n0->1 id 1 start 0 size 1000\n").unwrap();
+    std::fs::write(folder.join("perm.cm"), "Nodes 4\nConnections 1\n0->1 id 1 start 0 size 1000\n")
+        .unwrap();
     std::fs::write(folder.join("fabric.txt"), "6 2 5\n4 5\n0 4 10Gbps 1us 0\n1 4 10Gbps 1us 0\n2 5 10Gbps 1us 0\n3 5 10Gbps 1us 0\n4 5 10Gbps 1us 0\n")
         .unwrap();
     let traffic = format!(
@@ -194,12 +206,16 @@ capture = ["host0>switch0", "switch0>switch1"]
     for fabric in fabrics {
         let fault = "[[topology.override]]\nlink = \"host1-switch0\"\nrate = \"40Gbps\"\n[[topology.override]]\nlink = \"host*-switch?\"\nrate = \"40Gbps\"\n[[topology.fault]]\n\
                      link = \"switch0-switch1#0\"\nloss = \"1%\"\ndown = [{ from = \"1ms\", to = \"2ms\", detect = \"10us\" }]\n";
-        let text = format!("format = 1\nname = \"all\"\n[topology]\n{fabric}{fault}{traffic}{rest}");
+        let text =
+            format!("format = 1\nname = \"all\"\n[topology]\n{fabric}{fault}{traffic}{rest}");
         let scenario = parse(&text).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(scenario.plan.switches.len(), 2);
         assert_eq!(scenario.plan.hosts.len(), 2);
         assert_eq!(scenario.classes, ["default", "a", "b"]);
-        assert_eq!(scenario.plan.record.captures.len(), if fabric.contains("hpcc") { 2 } else { 3 });
+        assert_eq!(
+            scenario.plan.record.captures.len(),
+            if fabric.contains("hpcc") { 2 } else { 3 }
+        );
         assert!(scenario.jobs.len() >= 5, "{:?}", scenario.jobs);
         same(&scenario);
     }
@@ -223,8 +239,15 @@ fn queue_disciplines_survive() {
     ];
     let ecn = &VALID[VALID.find("[switch.ecn]").unwrap()..VALID.find("[host]").unwrap()];
     for first in disciplines {
-        for second in disciplines.iter().copied().chain(["aqm = \"off\"", "device_queue = 3", "scheduling = \"fifo\""]) {
-            let text = VALID.replace(ecn, &format!("{first}\n[[switch.override]]\nmatch = \"spine*\"\n{second}\n"));
+        for second in disciplines.iter().copied().chain([
+            "aqm = \"off\"",
+            "device_queue = 3",
+            "scheduling = \"fifo\"",
+        ]) {
+            let text = VALID.replace(
+                ecn,
+                &format!("{first}\n[[switch.override]]\nmatch = \"spine*\"\n{second}\n"),
+            );
             let scenario = same(&parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}")));
             let switches = &scenario.plan.switches;
             assert!(switches.iter().all(|s| s.aqm.is_none() || s.marking.is_none()));
@@ -247,17 +270,24 @@ fn flow_scheduling_survives() {
         "kind = \"d3\"",
         "kind = \"d3\"\nheader = \"20B\"\nquench = false\nbase_rate = \"10Mbps\"\nalpha = 0.2\nbeta = 0.5",
     ] {
-        let text = VALID.replace("kind = \"tcp\"\ncongestion = \"dctcp\"", transport).replace("alpha = 1.0", "alpha = 1.0\nhash = \"symmetric\"");
+        let text = VALID
+            .replace("kind = \"tcp\"\ncongestion = \"dctcp\"", transport)
+            .replace("alpha = 1.0", "alpha = 1.0\nhash = \"symmetric\"");
         let text = text.replace("[host]\n", "[host]\nprocessor = { packet_time = \"1us\", stall = { work = \"1s\", pause = \"1ms\" } }\n");
-        for pacer in ["", "pacer = {}\n", "pacer = { interval = \"7.2us\", queue_gain = 3000.0, timeout = \"1ms\", max_rate = \"50Gbps\", bucket = \"9kB\" }\n"]
-        {
+        for pacer in [
+            "",
+            "pacer = {}\n",
+            "pacer = { interval = \"7.2us\", queue_gain = 3000.0, timeout = \"1ms\", max_rate = \"50Gbps\", bucket = \"9kB\" }\n",
+        ] {
             let text = text.replace("[host]\n", &format!("[host]\n{pacer}"));
             let scenario = same(&parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}")));
             assert_eq!(scenario.plan.hosts[0].pacer.is_some(), !pacer.is_empty());
         }
     }
     let text = VALID.replace("kind = \"tcp\"\ncongestion = \"dctcp\"", "kind = \"d3\"");
-    let spec::TransportConfig::D3(d3) = parse(&text).unwrap().plan.transports.remove(0) else { panic!("another transport") };
+    let spec::TransportConfig::D3(d3) = parse(&text).unwrap().plan.transports.remove(0) else {
+        panic!("another transport")
+    };
     // Ethernet's profile allows 1500 B with 40 B of headers; the scheduling header takes 16 B more.
     assert_eq!((d3.payload, d3.header, d3.alpha, d3.beta), (1_444, 16, 0.1, 1.0));
 }
@@ -273,18 +303,34 @@ fn balancers_survive() {
         ),
         ("\"conweave\"", 24),
     ] {
-        let text = VALID.replacen("alpha = 1.0", &format!("alpha = 1.0\nbalance = {balance}"), 1).replacen("[record]", "[record]\nreorder = \"10us\"", 1);
+        let text = VALID
+            .replacen("alpha = 1.0", &format!("alpha = 1.0\nbalance = {balance}"), 1)
+            .replacen("[record]", "[record]\nreorder = \"10us\"", 1);
         let scenario = same(&parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}")));
-        let spec::Balance::Conweave(conweave) = &scenario.plan.switches[0].balance else { panic!("{balance}") };
+        let spec::Balance::Conweave(conweave) = &scenario.plan.switches[0].balance else {
+            panic!("{balance}")
+        };
         assert!(!conweave.ns3);
-        assert_eq!((conweave.reorder_queues, scenario.plan.record.reordering), (reorder_queues, Some(Span::from_us(10))));
+        assert_eq!(
+            (conweave.reorder_queues, scenario.plan.record.reordering),
+            (reorder_queues, Some(Span::from_us(10)))
+        );
         if reorder_queues == 24 {
             let us = Span::from_us;
-            assert_eq!((conweave.reply_extra, conweave.path_busy, conweave.inactive), (us(4), us(16), us(300)));
-            assert_eq!((conweave.flush_extra, conweave.default_wait, conweave.age), (us(16), us(200), us(2_000)));
+            assert_eq!(
+                (conweave.reply_extra, conweave.path_busy, conweave.inactive),
+                (us(4), us(16), us(300))
+            );
+            assert_eq!(
+                (conweave.flush_extra, conweave.default_wait, conweave.age),
+                (us(16), us(200), us(2_000))
+            );
         }
-        let ns3 = parse(&text.replacen("[run]", "[run]\ncompat = \"conweave-ns3\"", 1)).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let spec::Balance::Conweave(conweave) = &ns3.plan.switches[0].balance else { panic!("{balance}") };
+        let ns3 = parse(&text.replacen("[run]", "[run]\ncompat = \"conweave-ns3\"", 1))
+            .unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let spec::Balance::Conweave(conweave) = &ns3.plan.switches[0].balance else {
+            panic!("{balance}")
+        };
         assert!(conweave.ns3);
     }
 }
@@ -297,16 +343,26 @@ fn the_hash_ignores_what_does_not_change_results() {
         assert_eq!(parse_with(VALID, &overrides).unwrap().hash, first.hash, "{what}");
     }
     assert_eq!(parse(&VALID.replace("10us", "20us")).unwrap().hash, first.hash);
-    assert_eq!(parse(&VALID.replacen("format = 1", "format = 1\nname = \"other\"", 1)).unwrap().hash, first.hash);
-    assert_ne!(parse_with(VALID, &Overrides { seed: Some(8), ..Overrides::default() }).unwrap().hash, first.hash);
+    assert_eq!(
+        parse(&VALID.replacen("format = 1", "format = 1\nname = \"other\"", 1)).unwrap().hash,
+        first.hash
+    );
+    assert_ne!(
+        parse_with(VALID, &Overrides { seed: Some(8), ..Overrides::default() }).unwrap().hash,
+        first.hash
+    );
     assert_ne!(parse(&VALID.replace("9MB", "8MB")).unwrap().hash, first.hash);
     assert_eq!(first.hash.len(), 64);
 }
 
 #[test]
 fn options_of_the_command_line_win() {
-    let overrides =
-        Overrides { set: vec![("run.seed".into(), "3".into()), ("switch.ecn".into(), "off".into())], seed: Some(9), threads: Some(2), ..Overrides::default() };
+    let overrides = Overrides {
+        set: vec![("run.seed".into(), "3".into()), ("switch.ecn".into(), "off".into())],
+        seed: Some(9),
+        threads: Some(2),
+        ..Overrides::default()
+    };
     let scenario = parse_with(VALID, &overrides).unwrap();
     assert_eq!((scenario.plan.run.seed, scenario.plan.run.threads), (9, 2));
     assert_eq!(scenario.plan.switches[0].marking, None);

@@ -16,15 +16,22 @@ fn every_key_has_a_description() {
 fn walk(value: &Value, path: &str, missing: &mut Vec<String>) {
     if let Some(properties) = value.get("properties").and_then(Value::as_object) {
         for (key, property) in properties {
-            let described = property.get("description").is_some() || property.get("$ref").is_some() || property.get("const").is_some();
+            let described = property.get("description").is_some()
+                || property.get("$ref").is_some()
+                || property.get("const").is_some();
             if !described {
                 missing.push(format!("{path}.{key}"));
             }
         }
     }
     match value {
-        Value::Object(entries) => entries.iter().for_each(|(key, inner)| walk(inner, &format!("{path}/{key}"), missing)),
-        Value::Array(items) => items.iter().enumerate().for_each(|(index, inner)| walk(inner, &format!("{path}/{index}"), missing)),
+        Value::Object(entries) => {
+            entries.iter().for_each(|(key, inner)| walk(inner, &format!("{path}/{key}"), missing))
+        }
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .for_each(|(index, inner)| walk(inner, &format!("{path}/{index}"), missing)),
         _ => {}
     }
 }
@@ -33,7 +40,14 @@ fn walk(value: &Value, path: &str, missing: &mut Vec<String>) {
 fn transports_may_leave_their_kind_out() {
     let schema: Value = serde_json::from_str(&afflux_scenario::schema()).unwrap();
     let forms = schema.pointer("/$defs/Transport/oneOf").and_then(Value::as_array).unwrap();
-    assert!(forms[0].get("required").and_then(Value::as_array).is_none_or(|required| required.is_empty()), "{}", forms[0]);
+    assert!(
+        forms[0]
+            .get("required")
+            .and_then(Value::as_array)
+            .is_none_or(|required| required.is_empty()),
+        "{}",
+        forms[0]
+    );
 }
 
 #[test]
@@ -45,5 +59,7 @@ fn there_is_no_null() {
 fn every_model_says_where_it_comes_from() {
     let models = afflux_scenario::models();
     assert!(models.iter().any(|model| model.kind == "wire" && model.name == "ethernet"));
-    assert!(models.iter().all(|model| !model.source.is_empty() && !model.faithful.is_empty() && !model.simplified.is_empty()));
+    assert!(models.iter().all(|model| !model.source.is_empty()
+        && !model.faithful.is_empty()
+        && !model.simplified.is_empty()));
 }

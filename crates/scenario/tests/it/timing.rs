@@ -13,7 +13,11 @@ fn text(host: &str, traffic: &str) -> String {
 fn timed(host: &str, traffic: &str) -> Vec<bool> {
     let scenario = parse(&text(host, traffic)).unwrap_or_else(|error| panic!("{error}"));
     let topology = &scenario.plan.topology;
-    (0..topology.hosts).map(|host| scenario.plan.hosts[topology.nodes[host as usize].config as usize].timing.is_some()).collect()
+    (0..topology.hosts)
+        .map(|host| {
+            scenario.plan.hosts[topology.nodes[host as usize].config as usize].timing.is_some()
+        })
+        .collect()
 }
 
 #[test]
@@ -36,8 +40,17 @@ fn linux_and_rdma_have_it_by_default_and_models_without_hosts_do_not() {
     ] {
         assert_eq!(&timed(host, traffic), expected, "{host} {traffic}");
     }
-    assert_eq!(timed("override = [{ match = \"host1\", timing = \"exact\" }]", ""), [true, false, true, true]);
-    assert_eq!(timed("transport = { stack = \"basic\" }\noverride = [{ match = \"host1\", timing = {} }]", ""), [false, true, false, false]);
+    assert_eq!(
+        timed("override = [{ match = \"host1\", timing = \"exact\" }]", ""),
+        [true, false, true, true]
+    );
+    assert_eq!(
+        timed(
+            "transport = { stack = \"basic\" }\noverride = [{ match = \"host1\", timing = {} }]",
+            ""
+        ),
+        [false, true, false, false]
+    );
 }
 
 /// Tests that hosts are the same with all seeds, even if no flow of a rare kind starts with some of
@@ -46,9 +59,20 @@ fn linux_and_rdma_have_it_by_default_and_models_without_hosts_do_not() {
 fn hosts_do_not_depend_on_whether_a_flow_starts() {
     let text = "format = 1\n[topology]\nkind = \"star\"\nhosts = 4\nrate = \"10Gbps\"\n[[traffic]]\nkind = \"random\"\nsizes = \"20kB\"\n\
                 flows_per_second = 100.0\nduration = \"10ms\"\n";
-    let scenarios: Vec<_> = (1..=20).map(|seed| parse_with(text, &Overrides { seed: Some(seed), ..Overrides::default() }).unwrap()).collect();
-    assert!(scenarios.iter().any(|one| one.plan.flows.is_empty()) && scenarios.iter().any(|one| !one.plan.flows.is_empty()));
-    assert!(scenarios.iter().all(|one| one.plan.hosts[0].timing.is_some() && one.plan.hosts[0].qdisc.is_some()));
+    let scenarios: Vec<_> = (1..=20)
+        .map(|seed| {
+            parse_with(text, &Overrides { seed: Some(seed), ..Overrides::default() }).unwrap()
+        })
+        .collect();
+    assert!(
+        scenarios.iter().any(|one| one.plan.flows.is_empty())
+            && scenarios.iter().any(|one| !one.plan.flows.is_empty())
+    );
+    assert!(
+        scenarios
+            .iter()
+            .all(|one| one.plan.hosts[0].timing.is_some() && one.plan.hosts[0].qdisc.is_some())
+    );
 }
 
 #[test]
@@ -70,7 +94,9 @@ fn its_keys_have_bounds() {
 fn a_lone_flow_is_late_by_the_noise_alone() {
     let took = |timing: &str, seed: u64| {
         let overrides = Overrides { seed: Some(seed), ..Overrides::default() };
-        let scenario = parse_with(&text(&format!("timing = {timing}"), "").replace("1MB", "1kB"), &overrides).unwrap();
+        let scenario =
+            parse_with(&text(&format!("timing = {timing}"), "").replace("1MB", "1kB"), &overrides)
+                .unwrap();
         let output = afflux_net::run(&scenario.plan, &afflux_net::Progress::default()).unwrap();
         let record = &output.flows[0];
         record.finish.unwrap().since(record.start.unwrap()).0
@@ -85,7 +111,8 @@ fn a_lone_flow_is_late_by_the_noise_alone() {
     assert!((0.4..0.6).contains(&(mean / most as f64)), "{mean}");
     assert_eq!(took("{}", 3) - exact, late[2]);
     // Interrupts occur at times that are not whole nanoseconds.
-    let none = took("{ receive = \"0ns\", send = \"0ns\", gap = \"0ns\", clock_ppm = 0.0 }", 1) - exact;
+    let none =
+        took("{ receive = \"0ns\", send = \"0ns\", gap = \"0ns\", clock_ppm = 0.0 }", 1) - exact;
     assert!(none <= 4, "{none}");
 }
 
@@ -102,7 +129,11 @@ fn no_number_of_a_host_is_preferred() {
         let overrides = Overrides { seed: Some(seed), ..Overrides::default() };
         let scenario = parse_with(&text, &overrides).unwrap_or_else(|error| panic!("{error}"));
         let output = afflux_net::run(&scenario.plan, &afflux_net::Progress::default()).unwrap();
-        let sent: Vec<f64> = output.flows.iter().map(|flow| (flow.packets_sent - flow.packets_retransmitted) as f64).collect();
+        let sent: Vec<f64> = output
+            .flows
+            .iter()
+            .map(|flow| (flow.packets_sent - flow.packets_retransmitted) as f64)
+            .collect();
         let all: f64 = sent.iter().sum();
         sent.into_iter().map(|sent| sent / all).collect::<Vec<f64>>()
     };
@@ -112,10 +143,15 @@ fn no_number_of_a_host_is_preferred() {
         for sender in 0..4 {
             let of: Vec<f64> = runs.iter().map(|run| run[sender]).collect();
             let mean = of.iter().sum::<f64>() / seeds as f64;
-            let variance = of.iter().map(|share| (share - mean) * (share - mean)).sum::<f64>() / (seeds - 1) as f64;
+            let variance = of.iter().map(|share| (share - mean) * (share - mean)).sum::<f64>()
+                / (seeds - 1) as f64;
             // The limit is four standard errors. About one test in some thousand would fail by
             // chance, but the seeds are fixed.
-            assert!((mean - 0.25).abs() < 4.0 * (variance / seeds as f64).sqrt(), "{timing}: host{}: {mean}, {of:?}", sender + 1);
+            assert!(
+                (mean - 0.25).abs() < 4.0 * (variance / seeds as f64).sqrt(),
+                "{timing}: host{}: {mean}, {of:?}",
+                sender + 1
+            );
         }
     }
 }

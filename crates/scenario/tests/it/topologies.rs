@@ -6,7 +6,9 @@ use afflux_net::spec::{NodeKind, Topology};
 use std::time::Instant;
 
 fn topology(fabric: &str) -> Topology {
-    let text = format!("format = 1\n[topology]\n{fabric}\n[[traffic]]\nkind = \"pairs\"\npairs = [[0, 1]]\nsizes = \"1MB\"\n");
+    let text = format!(
+        "format = 1\n[topology]\n{fabric}\n[[traffic]]\nkind = \"pairs\"\npairs = [[0, 1]]\nsizes = \"1MB\"\n"
+    );
     parse(&text).unwrap_or_else(|error| panic!("{error}")).plan.topology
 }
 
@@ -16,7 +18,11 @@ fn switches(topology: &Topology) -> usize {
 
 fn peers(topology: &Topology, node: &str) -> Vec<String> {
     let id = topology.nodes.iter().position(|n| n.name == node).unwrap();
-    Ports::new(topology).of(id as u32).iter().map(|port| topology.nodes[port.peer as usize].name.clone()).collect()
+    Ports::new(topology)
+        .of(id as u32)
+        .iter()
+        .map(|port| topology.nodes[port.peer as usize].name.clone())
+        .collect()
 }
 
 #[test]
@@ -36,7 +42,9 @@ fn dumbbell() {
 
 #[test]
 fn leaf_spine() {
-    let fabric = topology("kind = \"leaf_spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nparallel = 2\nuplink_rate = \"40Gbps\"\nuplink_delay = \"2us\"");
+    let fabric = topology(
+        "kind = \"leaf_spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nparallel = 2\nuplink_rate = \"40Gbps\"\nuplink_delay = \"2us\"",
+    );
     assert_eq!(peers(&fabric, "leaf1"), ["host2", "host3", "spine0", "spine0", "spine1", "spine1"]);
     assert_eq!(peers(&fabric, "spine0"), ["leaf0", "leaf0", "leaf1", "leaf1"]);
     let groups: Vec<_> = fabric.nodes.iter().map(|node| node.group).collect();
@@ -62,7 +70,10 @@ fn a_dual_homed_fat_tree() {
     assert_eq!(peers(&fabric, "edge2")[6..], ["host14", "host15", "agg0", "agg1", "agg2"]);
     assert_eq!(peers(&fabric, "edge3")[8..], ["agg3", "agg4", "agg5"]);
     assert_eq!(peers(&fabric, "agg1").len(), 12);
-    assert_eq!(peers(&fabric, "agg4")[6..], ["core24", "core25", "core26", "core27", "core28", "core29"]);
+    assert_eq!(
+        peers(&fabric, "agg4")[6..],
+        ["core24", "core25", "core26", "core27", "core28", "core29"]
+    );
     assert_eq!(peers(&fabric, "core35").len(), 12);
 }
 
@@ -91,11 +102,22 @@ fn a_large_fat_tree_is_quick() {
 fn a_file_of_the_rdma_simulators() {
     let folder = folder("hpcc");
     let (hosts, leaves, spines) = (8, 4, 2);
-    let mut lines = vec![format!("{} {} {}", hosts + leaves + spines, leaves + spines, hosts + leaves * spines)];
-    lines.push((hosts..hosts + leaves + spines).map(|id| id.to_string()).collect::<Vec<_>>().join(" "));
+    let mut lines = vec![format!(
+        "{} {} {}",
+        hosts + leaves + spines,
+        leaves + spines,
+        hosts + leaves * spines
+    )];
+    lines.push(
+        (hosts..hosts + leaves + spines).map(|id| id.to_string()).collect::<Vec<_>>().join(" "),
+    );
     lines.extend((0..hosts).map(|host| format!("{host} {} 100Gbps 1000ns 0", hosts + host / 2)));
     for leaf in 0..leaves {
-        lines.extend((0..spines).map(|spine| format!("{} {} 100Gbps 1000ns 0", hosts + leaf, hosts + leaves + spine)));
+        lines.extend(
+            (0..spines).map(|spine| {
+                format!("{} {} 100Gbps 1000ns 0", hosts + leaf, hosts + leaves + spine)
+            }),
+        );
     }
     std::fs::write(folder.join("fabric.txt"), lines.join("\n")).unwrap();
     let read = topology(&format!("kind = \"hpcc\"\nfile = \"{}/fabric.txt\"", folder.display()));
@@ -116,7 +138,10 @@ fn overrides_and_faults() {
     assert_eq!(rates, [100.0, 100.0, 40.0, 40.0, 40.0, 40.0, 100.0, 100.0, 100.0, 100.0]);
     let lossy: Vec<usize> = (0..10).filter(|link| fabric.links[*link].loss.get() > 0.0).collect();
     assert_eq!(lossy, [0, 5]);
-    assert_eq!(fabric.links[0].down.iter().map(|down| down.from.round_ns()).collect::<Vec<_>>(), [1_000_000, 2_000_000]);
+    assert_eq!(
+        fabric.links[0].down.iter().map(|down| down.from.round_ns()).collect::<Vec<_>>(),
+        [1_000_000, 2_000_000]
+    );
 }
 
 /// Tests that `>` names one direction and `-` both, and that later overrides win.
@@ -127,8 +152,15 @@ fn directions() {
          rate = \"1Gbps\"\n[[topology.override]]\nlink = \"host2-switch0\"\nrate = \"40Gbps\"\n[[topology.fault]]\nlink = \"switch0>host0\"\nloss = 0.1\n\
          [[topology.fault]]\nlink = \"host0>switch0\"\nloss = 0.2\ndown = []",
     );
-    let both = |link: usize| [false, true].map(|back| (fabric.links[link].rate_of(back).as_gbps(), fabric.links[link].loss_of(back).get()));
-    assert_eq!([0, 1, 2].map(both), [[(10.0, 0.2), (100.0, 0.1)], [(10.0, 0.0), (1.0, 0.0)], [(40.0, 0.0), (40.0, 0.0)]]);
+    let both = |link: usize| {
+        [false, true].map(|back| {
+            (fabric.links[link].rate_of(back).as_gbps(), fabric.links[link].loss_of(back).get())
+        })
+    };
+    assert_eq!(
+        [0, 1, 2].map(both),
+        [[(10.0, 0.2), (100.0, 0.1)], [(10.0, 0.0), (1.0, 0.0)], [(40.0, 0.0), (40.0, 0.0)]]
+    );
 }
 
 /// Tests that packets fit the links of both hosts with every transport, and that a smaller link
@@ -152,16 +184,27 @@ fn mtus() {
         ("kind = \"d3\"", 16),
     ] {
         let plan = scenario(transport, "host2-*").plan;
-        let payloads: Vec<u16> = plan.flows.iter().map(|flow| plan.transports[flow.transport as usize].parameters().frames().payload).collect();
+        let payloads: Vec<u16> = plan
+            .flows
+            .iter()
+            .map(|flow| plan.transports[flow.transport as usize].parameters().frames().payload)
+            .collect();
         assert_eq!(payloads, [1_460 - overhead, 1_460 - overhead, 8_960 - overhead], "{transport}");
         // A packet of 1,500 B with Ethernet's 18 B.
-        assert_eq!(plan.topology.links.iter().filter_map(|link| link.longest).collect::<Vec<_>>(), [1_518]);
+        assert_eq!(
+            plan.topology.links.iter().filter_map(|link| link.longest).collect::<Vec<_>>(),
+            [1_518]
+        );
     }
     assert_eq!(scenario("kind = \"tcp\"", "host2-*").warnings.len(), 0);
     let warnings = scenario("kind = \"tcp\"", "leaf0-spine0").warnings;
     let text = "\"leaf0-spine0\" discards frames above 1518 B, and flows send up to 9018 B: no full frame passes it, and TCP does not learn of that; write a larger mtu \
                 for the link, or a smaller host.mtu";
-    assert!(warnings.iter().any(|warning| warning.to_string().contains(text)), "{:?}", warnings.iter().map(ToString::to_string).collect::<Vec<_>>());
+    assert!(
+        warnings.iter().any(|warning| warning.to_string().contains(text)),
+        "{:?}",
+        warnings.iter().map(ToString::to_string).collect::<Vec<_>>()
+    );
 }
 
 /// Tests a load of 0.5 under each definition, on 2 leaves × 2 spines × 4 hosts at 100G with uplinks
@@ -189,7 +232,10 @@ fn loads() {
     assert_eq!(share("max_link", "rack_local = 0.75"), 50.0);
     // Host 0 receives all traffic of the other seven hosts: its link is half loaded if each of them
     // sends a seventh of half the rate.
-    let hot = share("max_link", "hotspot = { hosts = [0], share = 1.0 }\ndestinations = [0]\nsources = \"1-7\"");
+    let hot = share(
+        "max_link",
+        "hotspot = { hosts = [0], share = 1.0 }\ndestinations = [0]\nsources = \"1-7\"",
+    );
     assert_eq!(hot, 7.14);
 }
 
@@ -198,7 +244,10 @@ fn loads() {
 #[test]
 fn bcube() {
     let fabric = topology("kind = \"bcube\"\nports = 4");
-    assert_eq!((fabric.hosts, switches(&fabric), fabric.links.len(), fabric.relays), (16, 8, 32, true));
+    assert_eq!(
+        (fabric.hosts, switches(&fabric), fabric.links.len(), fabric.relays),
+        (16, 8, 32, true)
+    );
     assert_eq!(peers(&fabric, "host6"), ["level0_1", "level1_2"]);
     assert_eq!(peers(&fabric, "level0_1"), ["host4", "host5", "host6", "host7"]);
     assert_eq!(peers(&fabric, "level1_2"), ["host2", "host6", "host10", "host14"]);
@@ -213,9 +262,15 @@ fn paths(fabric: &Topology, from: &str, to: &str) -> usize {
         if node == to {
             return 1;
         }
-        routes.next_hops(node, to).as_slice().iter().map(|port| walk(routes, ports, ports.of(node)[*port as usize].peer, to)).sum()
+        routes
+            .next_hops(node, to)
+            .as_slice()
+            .iter()
+            .map(|port| walk(routes, ports, ports.of(node)[*port as usize].peer, to))
+            .sum()
     }
-    let number = |name: &str| fabric.nodes.iter().position(|node| node.name == name).unwrap() as u32;
+    let number =
+        |name: &str| fabric.nodes.iter().position(|node| node.name == name).unwrap() as u32;
     walk(&Routes::build(fabric), &Ports::new(fabric), number(from), number(to))
 }
 
@@ -227,19 +282,37 @@ fn path_counts_of_every_fabric() {
         pairs.iter().map(|(from, to)| paths(&fabric, from, to)).collect::<Vec<_>>()
     };
     assert_eq!(counts("kind = \"star\"\nhosts = 3", &[("host0", "host2")]), [1]);
-    assert_eq!(counts("kind = \"dumbbell\"\npairs = 2", &[("host0", "host1"), ("host0", "host3")]), [1, 1]);
+    assert_eq!(
+        counts("kind = \"dumbbell\"\npairs = 2", &[("host0", "host1"), ("host0", "host3")]),
+        [1, 1]
+    );
     let leaves = "kind = \"leaf_spine\"\nleaves = 2\nspines = 3\nhosts_per_leaf = 2\nparallel = 2";
     // A path uses one of two links up and one of two links down at each of three spines.
     assert_eq!(counts(leaves, &[("host0", "host1"), ("host0", "host2")]), [1, 12]);
-    assert_eq!(counts("kind = \"fat_tree\"\nk = 6", &[("host0", "host1"), ("host0", "host3"), ("host0", "host9")]), [1, 3, 9]);
+    assert_eq!(
+        counts(
+            "kind = \"fat_tree\"\nk = 6",
+            &[("host0", "host1"), ("host0", "host3"), ("host0", "host9")]
+        ),
+        [1, 3, 9]
+    );
     // Within a pair paths lead over either switch. Within a pod and beyond they lead over both,
     // each with three of the pod's aggregation switches, and these with six cores each.
     let dual = "kind = \"dual_homed_fat_tree\"\nk = 12";
-    assert_eq!(counts(dual, &[("host0", "host1"), ("host0", "host8"), ("host0", "host48")]), [2, 6, 36]);
+    assert_eq!(
+        counts(dual, &[("host0", "host1"), ("host0", "host8"), ("host0", "host48")]),
+        [2, 6, 36]
+    );
     // Racks 0 and 3 share both aggregation switches, racks 0 and 1 share none: two up, two
     // intermediate, two down.
     let vl2 = "kind = \"vl2\"\naggregation_ports = 4\nintermediate_ports = 6";
-    assert_eq!(counts(vl2, &[("host0", "host1"), ("host0", "host60"), ("host0", "host20")]), [1, 2, 8]);
+    assert_eq!(
+        counts(vl2, &[("host0", "host1"), ("host0", "host60"), ("host0", "host20")]),
+        [1, 2, 8]
+    );
     let bcube = "kind = \"bcube\"\nports = 3\nlevels = 3";
-    assert_eq!(counts(bcube, &[("host0", "host2"), ("host0", "host12"), ("host0", "host26")]), [1, 2, 6]);
+    assert_eq!(
+        counts(bcube, &[("host0", "host2"), ("host0", "host12"), ("host0", "host26")]),
+        [1, 2, 6]
+    );
 }

@@ -6,8 +6,10 @@ use afflux_scenario::Scenario;
 use afflux_units::{Rate, Span};
 
 fn with_switch(keys: &str) -> Scenario {
-    let scenario = parse(&VALID.replacen("buffer = \"9MB\"\nalpha = 1.0\n", keys, 1)).unwrap_or_else(|error| panic!("{error}"));
-    let again = parse(&scenario.resolved).unwrap_or_else(|error| panic!("{error}\n{}", scenario.resolved));
+    let scenario = parse(&VALID.replacen("buffer = \"9MB\"\nalpha = 1.0\n", keys, 1))
+        .unwrap_or_else(|error| panic!("{error}"));
+    let again =
+        parse(&scenario.resolved).unwrap_or_else(|error| panic!("{error}\n{}", scenario.resolved));
     assert_eq!(again.resolved, scenario.resolved);
     scenario
 }
@@ -24,18 +26,34 @@ fn voq(scenario: &Scenario, name: &str) -> Voq {
 fn defaults_are_written_down() {
     let scenario = with_switch("sharing = \"voq\"\n");
     let voq = voq(&scenario, "leaf0");
-    assert_eq!((voq.ports_per_core, voq.max_bytes, voq.max_time, voq.dram), (None, None, None, 4_000_000_000));
-    assert_eq!((voq.dram_bandwidth, voq.grant_latency), (Some(Rate::from_gbps(900)), Span::from_ns(1_500)));
-    for key in ["max_bytes = \"by_speed\"", "max_time = \"off\"", "evict_packets = 6000", "dram_bandwidth = \"900Gbps\""] {
+    assert_eq!(
+        (voq.ports_per_core, voq.max_bytes, voq.max_time, voq.dram),
+        (None, None, None, 4_000_000_000)
+    );
+    assert_eq!(
+        (voq.dram_bandwidth, voq.grant_latency),
+        (Some(Rate::from_gbps(900)), Span::from_ns(1_500))
+    );
+    for key in [
+        "max_bytes = \"by_speed\"",
+        "max_time = \"off\"",
+        "evict_packets = 6000",
+        "dram_bandwidth = \"900Gbps\"",
+    ] {
         assert!(scenario.resolved.contains(key), "{key} in\n{}", scenario.resolved);
     }
 }
 
 #[test]
 fn the_table_alone_says_which_sharing() {
-    let scenario = with_switch("voq = { ingress = \"port\", credit = \"4kB\", max_time = \"5ms\", dram_bandwidth = \"unlimited\" }\n");
+    let scenario = with_switch(
+        "voq = { ingress = \"port\", credit = \"4kB\", max_time = \"5ms\", dram_bandwidth = \"unlimited\" }\n",
+    );
     let voq = voq(&scenario, "leaf0");
-    assert_eq!((voq.per_core(), voq.credit, voq.max_time, voq.dram_bandwidth), (Some(1), Some(4_000), Some(Span::from_ms(5)), None));
+    assert_eq!(
+        (voq.per_core(), voq.credit, voq.max_time, voq.dram_bandwidth),
+        (Some(1), Some(4_000), Some(Span::from_ms(5)), None)
+    );
 }
 
 #[test]
@@ -44,12 +62,18 @@ fn a_preset_and_an_override_key_by_key() {
         "preset = \"jericho_plus\"\nvoq = { max_time = \"5ms\" }\noverride = [{ match = \"leaf1\", voq = { max_bytes = \"1MB\" } }, { match = \"spine0\", preset = \"trident3\" }]\n",
     );
     let (leaf0, leaf1) = (voq(&scenario, "leaf0"), voq(&scenario, "leaf1"));
-    assert_eq!((leaf0.dram, leaf0.max_bytes, leaf0.max_time), (8_000_000_000, None, Some(Span::from_ms(5))));
+    assert_eq!(
+        (leaf0.dram, leaf0.max_bytes, leaf0.max_time),
+        (8_000_000_000, None, Some(Span::from_ms(5)))
+    );
     assert_eq!(leaf1, Voq { max_bytes: Some(1_000_000), ..leaf0 });
     let switch = &scenario.plan.switches[0];
     assert_eq!(switch.least_latency(), Span::from_ns(3_800));
     let spine = scenario.plan.topology.nodes.iter().find(|node| node.name == "spine0").unwrap();
-    assert!(matches!(scenario.plan.switches[spine.config as usize].buffer, Buffer::Shared { total: 24_192_256, .. }));
+    assert!(matches!(
+        scenario.plan.switches[spine.config as usize].buffer,
+        Buffer::Shared { total: 24_192_256, .. }
+    ));
 }
 
 macro_rules! says {
@@ -110,15 +134,32 @@ fn pauses_credits_and_their_overrides() {
         "voq = { max_credits = 64, fabric_speedup = 1.5, xoff = \"200kB\" }\npfc = { priorities = [3] }\noverride = [{ match = \"leaf1\", pfc = \"off\", voq = { \
          max_credits = \"unlimited\", fabric_speedup = \"unlimited\" } }, { match = \"spine0\", voq = { xoff = \"50kB\" } }]\n",
     );
-    let (leaf0, leaf1, spine0) = (voq(&scenario, "leaf0"), voq(&scenario, "leaf1"), voq(&scenario, "spine0"));
+    let (leaf0, leaf1, spine0) =
+        (voq(&scenario, "leaf0"), voq(&scenario, "leaf1"), voq(&scenario, "spine0"));
     assert_eq!(
         (leaf0.max_credits, leaf0.fabric_speedup, leaf0.credit, leaf0.xoff, leaf0.xon),
         (Some(64), Some(1.5), Some(2_000), Some(200_000), Some(100_000))
     );
-    assert_eq!((leaf1.max_credits, leaf1.fabric_speedup, leaf1.credit, leaf1.xoff, leaf1.xon), (None, None, None, None, None));
+    assert_eq!(
+        (leaf1.max_credits, leaf1.fabric_speedup, leaf1.credit, leaf1.xoff, leaf1.xon),
+        (None, None, None, None, None)
+    );
     assert_eq!((spine0.xoff, spine0.xon), (Some(50_000), Some(25_000)));
-    let config = |name: &str| &scenario.plan.switches[scenario.plan.topology.nodes.iter().find(|node| node.name == name).unwrap().config as usize];
-    assert!(config("leaf0").honours_pause && config("leaf0").pfc.is_some() && config("leaf1").pfc.is_none());
+    let config = |name: &str| {
+        &scenario.plan.switches[scenario
+            .plan
+            .topology
+            .nodes
+            .iter()
+            .find(|node| node.name == name)
+            .unwrap()
+            .config as usize]
+    };
+    assert!(
+        config("leaf0").honours_pause
+            && config("leaf0").pfc.is_some()
+            && config("leaf1").pfc.is_none()
+    );
     let obeys = with_switch("sharing = \"voq\"\nhonours_pause = true\n");
     assert!(obeys.plan.switches[0].honours_pause && obeys.plan.switches[0].pfc.is_none());
 }
@@ -128,10 +169,14 @@ fn disciplines_and_marks_at_dequeue_beside_it() {
     let ecn = "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2\n";
     for kind in ["codel", "fq_codel", "pie", "pi2", "phantom"] {
         let aqm = format!("sharing = \"voq\"\naqm = {{ kind = \"{kind}\" }}\n");
-        let scenario = parse(&VALID.replacen("buffer = \"9MB\"\nalpha = 1.0\n", &aqm, 1).replacen(ecn, "", 1)).unwrap();
+        let scenario =
+            parse(&VALID.replacen("buffer = \"9MB\"\nalpha = 1.0\n", &aqm, 1).replacen(ecn, "", 1))
+                .unwrap();
         assert_eq!(scenario.plan.switches[0].aqm.as_ref().unwrap().about().model.name, kind);
     }
-    let marks = VALID.replacen("buffer = \"9MB\"\nalpha = 1.0\n", "sharing = \"voq\"\n", 1).replacen(ecn, "ecn = { k = \"100kB\", at = \"dequeue\" }\n", 1);
+    let marks = VALID
+        .replacen("buffer = \"9MB\"\nalpha = 1.0\n", "sharing = \"voq\"\n", 1)
+        .replacen(ecn, "ecn = { k = \"100kB\", at = \"dequeue\" }\n", 1);
     let scenario = parse(&marks).unwrap();
     assert_eq!(scenario.plan.switches[0].marking.as_ref().unwrap().at, MarkAt::Dequeue);
 }
@@ -141,21 +186,44 @@ fn disciplines_and_marks_at_dequeue_beside_it() {
 fn classes_with_it() {
     let ecn = "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2\n";
     let queues = "[[switch.queue]]\nbandwidth = \"20%\"\nbuffer = \"1MB\"\n[[switch.queue]]\nbandwidth = \"80%\"\necn = { k = \"50kB\" }\n[[switch.queue]]\nstrict = true\n";
-    for memory in ["sharing = \"voq\"\n", "voq = { ports_per_core = 2, max_credits = 8 }\n", "sharing = \"dynamic\"\n"] {
-        let scenario = parse(&VALID.replacen("buffer = \"9MB\"\nalpha = 1.0\n", memory, 1).replacen(ecn, queues, 1)).unwrap_or_else(|error| panic!("{error}"));
+    for memory in [
+        "sharing = \"voq\"\n",
+        "voq = { ports_per_core = 2, max_credits = 8 }\n",
+        "sharing = \"dynamic\"\n",
+    ] {
+        let scenario = parse(
+            &VALID.replacen("buffer = \"9MB\"\nalpha = 1.0\n", memory, 1).replacen(ecn, queues, 1),
+        )
+        .unwrap_or_else(|error| panic!("{error}"));
         let switch = &scenario.plan.switches[0];
-        let Scheduling::Classes(classes) = &switch.scheduling else { panic!("{:?}", switch.scheduling) };
-        assert_eq!(classes.service, [Service::Bandwidth(20), Service::Bandwidth(80), Service::Strict]);
-        assert_eq!((switch.own[0].limit, switch.own[1].marking.as_ref().map(|ecn| ecn.kmin)), (Some(Limit::Bytes(1_000_000)), Some(Limit::Bytes(50_000))));
-        let again = parse(&scenario.resolved).unwrap_or_else(|error| panic!("{error}\n{}", scenario.resolved));
-        assert_eq!((&again.resolved, &again.plan.switches), (&scenario.resolved, &scenario.plan.switches));
+        let Scheduling::Classes(classes) = &switch.scheduling else {
+            panic!("{:?}", switch.scheduling)
+        };
+        assert_eq!(
+            classes.service,
+            [Service::Bandwidth(20), Service::Bandwidth(80), Service::Strict]
+        );
+        assert_eq!(
+            (switch.own[0].limit, switch.own[1].marking.as_ref().map(|ecn| ecn.kmin)),
+            (Some(Limit::Bytes(1_000_000)), Some(Limit::Bytes(50_000)))
+        );
+        let again = parse(&scenario.resolved)
+            .unwrap_or_else(|error| panic!("{error}\n{}", scenario.resolved));
+        assert_eq!(
+            (&again.resolved, &again.plan.switches),
+            (&scenario.resolved, &scenario.plan.switches)
+        );
     }
 }
 
 #[test]
 fn queues_have_a_number_below_256() {
     let keys = "voq = { ingress = \"port\" }\nscheduling = \"strict_priority\"\n";
-    let text = VALID.replacen("buffer = \"9MB\"\nalpha = 1.0\n", keys, 1).replacen("hosts_per_leaf = 4", "hosts_per_leaf = 40", 1);
+    let text = VALID.replacen("buffer = \"9MB\"\nalpha = 1.0\n", keys, 1).replacen(
+        "hosts_per_leaf = 4",
+        "hosts_per_leaf = 40",
+        1,
+    );
     let message = parse(&text).err().map(|error| error.to_string()).unwrap_or_default();
     let expected = "fabric.toml:12: key switch.voq: leaf0 has 42 ports, so each port has 336 queues, more than 255: write ingress = \"core\" with a larger \
                     ports_per_core";

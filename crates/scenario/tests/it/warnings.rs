@@ -59,7 +59,12 @@ priority = 3
 "#;
 
 fn warnings(text: &str) -> Vec<String> {
-    parse(text).unwrap_or_else(|error| panic!("{error}\n{text}")).warnings.iter().map(ToString::to_string).collect()
+    parse(text)
+        .unwrap_or_else(|error| panic!("{error}\n{text}"))
+        .warnings
+        .iter()
+        .map(ToString::to_string)
+        .collect()
 }
 
 /// Returns `text` with pieces replaced.
@@ -214,12 +219,27 @@ warns! {
 fn what_is_meant_is_not_warned_of() {
     for changes in [
         vec![("k = \"65kB\"", "k = \"65kB\", incapable = \"drop\""), ("\"dctcp\"", "\"cubic\"")],
-        vec![("ecn = { k = \"65kB\" }\n", "aqm = { kind = \"fq_codel\" }\n"), ("\"dctcp\"", "\"cubic\"")],
-        vec![("ecn = { k = \"65kB\" }\n", ""), ("[host.transport]", "[host]\nnic_ecn = { k = \"30kB\" }\n\n[host.transport]")],
+        vec![
+            ("ecn = { k = \"65kB\" }\n", "aqm = { kind = \"fq_codel\" }\n"),
+            ("\"dctcp\"", "\"cubic\""),
+        ],
+        vec![
+            ("ecn = { k = \"65kB\" }\n", ""),
+            ("[host.transport]", "[host]\nnic_ecn = { k = \"30kB\" }\n\n[host.transport]"),
+        ],
         vec![("senders = 4", "senders = 4\npriority = 0")],
-        vec![("k = \"65kB\"", "k = \"65kB\", incapable = \"pass\""), ("\"dctcp\"", "\"cubic\"\necn = \"classic\"")],
-        vec![("k = \"65kB\"", "k = \"65kB\", incapable = \"drop\""), ("\"dctcp\"", "\"cubic\"\necn = \"classic\"")],
-        vec![("[[traffic]]", "[run]\nengine = \"ideal\"\n\n[[traffic]]"), ("ecn = { k = \"65kB\" }\n", "")],
+        vec![
+            ("k = \"65kB\"", "k = \"65kB\", incapable = \"pass\""),
+            ("\"dctcp\"", "\"cubic\"\necn = \"classic\""),
+        ],
+        vec![
+            ("k = \"65kB\"", "k = \"65kB\", incapable = \"drop\""),
+            ("\"dctcp\"", "\"cubic\"\necn = \"classic\""),
+        ],
+        vec![
+            ("[[traffic]]", "[run]\nengine = \"ideal\"\n\n[[traffic]]"),
+            ("ecn = { k = \"65kB\" }\n", ""),
+        ],
         vec![(
             "kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"",
             "kind = \"random\"\nsizes = \"100kB\"\nload = 1.0\nload_basis = \"host_wire\"\nduration = \"1ms\"",
@@ -264,7 +284,10 @@ fn a_buffer_that_sizes_nothing() {
         &[
             ("kind = \"rdma\"", "congestion = \"dctcp\""),
             ("\npriority = 3", ""),
-            ("[switch.pfc]\npriorities = [3]\nheadroom = \"40kB\"\n", "[switch.mmu]\nlossy_pool = \"3MB\"\n"),
+            (
+                "[switch.pfc]\npriorities = [3]\nheadroom = \"40kB\"\n",
+                "[switch.mmu]\nlossy_pool = \"3MB\"\n",
+            ),
         ],
     );
     let said = warnings(&text);
@@ -285,9 +308,18 @@ fn a_buffer_that_sizes_nothing() {
         ],
     );
     assert_eq!(warnings(&both), [""; 0], "lossless traffic uses the rest");
-    let set =
-        |pairs: &[(&str, &str)]| Overrides { set: pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect(), ..Overrides::default() };
-    let of = |pairs: &[(&str, &str)]| parse_with(&both, &set(pairs)).unwrap().warnings.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let set = |pairs: &[(&str, &str)]| Overrides {
+        set: pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect(),
+        ..Overrides::default()
+    };
+    let of = |pairs: &[(&str, &str)]| {
+        parse_with(&both, &set(pairs))
+            .unwrap()
+            .warnings
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+    };
     let expected = "fabric.toml: --set switch.buffer=6MB: key switch.buffer: does not change the 1MB that lossy traffic shares, because mmu.lossy_pool is set; set mmu.lossy_pool too, or remove it, so that it is derived from the buffer";
     assert_eq!(of(&[("switch.buffer", "6MB")]), [expected]);
     assert_eq!(of(&[("switch.buffer", "6MB"), ("switch.mmu.lossy_pool", "2MB")]), [""; 0]);
@@ -303,7 +335,10 @@ fn resolved_scenarios_are_warned_of_alike() {
         (
             STAR,
             vec![
-                ("[host.transport]", "[host.transport]\ncongestion = \"bbr\"\n\n[host.transports.marked]"),
+                (
+                    "[host.transport]",
+                    "[host.transport]\ncongestion = \"bbr\"\n\n[host.transports.marked]",
+                ),
                 ("senders = 4", "senders = 4\ntransport = \"marked\""),
             ],
         ),
@@ -313,7 +348,13 @@ fn resolved_scenarios_are_warned_of_alike() {
     ] {
         let scenario = parse(&changed(base, &changes)).unwrap();
         let again = parse(&scenario.resolved).unwrap();
-        let told = |scenario: &afflux_scenario::Scenario| scenario.warnings.iter().map(|one| (one.key.clone(), one.text.clone())).collect::<Vec<_>>();
+        let told = |scenario: &afflux_scenario::Scenario| {
+            scenario
+                .warnings
+                .iter()
+                .map(|one| (one.key.clone(), one.text.clone()))
+                .collect::<Vec<_>>()
+        };
         assert_eq!(told(&again), told(&scenario), "{}", scenario.resolved);
     }
 }
@@ -321,13 +362,27 @@ fn resolved_scenarios_are_warned_of_alike() {
 #[test]
 fn exact_hosts_behind_one_drop_tail_port() {
     let star = |host: &str, switch: &str, rate: &str| {
-        let uplink = if rate.is_empty() { String::new() } else { format!("[[topology.override]]\nlink = \"host0-switch0\"\nrate = \"{rate}\"\n") };
-        STAR.replace("[switch]\nbuffer = \"1MB\"\necn = { k = \"65kB\" }", &format!("{uplink}[switch]\n{switch}"))
-            .replace("[host.transport]\ncongestion = \"dctcp\"", &format!("[host]\n{host}\n[host.transport]\ncongestion = \"cubic\""))
+        let uplink = if rate.is_empty() {
+            String::new()
+        } else {
+            format!("[[topology.override]]\nlink = \"host0-switch0\"\nrate = \"{rate}\"\n")
+        };
+        STAR.replace(
+            "[switch]\nbuffer = \"1MB\"\necn = { k = \"65kB\" }",
+            &format!("{uplink}[switch]\n{switch}"),
+        )
+        .replace(
+            "[host.transport]\ncongestion = \"dctcp\"",
+            &format!("[host]\n{host}\n[host.transport]\ncongestion = \"cubic\""),
+        )
     };
     let said = warnings(&star("timing = \"exact\"", "buffer = \"1MB\"", ""));
     assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].contains("key host.timing") && said[0].contains("share the drop-tail port to host0"), "{said:?}");
+    assert!(
+        said[0].contains("key host.timing")
+            && said[0].contains("share the drop-tail port to host0"),
+        "{said:?}"
+    );
     for quiet in [
         star("delay = \"1us\"", "buffer = \"1MB\"", ""),
         star("timing = {}", "buffer = \"1MB\"", ""),
@@ -367,7 +422,14 @@ fn a_standing_queue_that_drops_what_is_not_capable() {
         star("kmin = \"30kB\", kmax = \"65kB\", pmax = 0.05, incapable = \"pass\"", long),
         star(curve, &long.replace("\nrounds = 4\nperiod = \"1us\"", "")),
         star(curve, &long.replace("1GB", "20kB").replace("1us", "1ms")),
-        star(curve, &long.replace("[2, 0]", "[0, 2]").replace("[3, 0]", "[0, 3]").replace("[4, 0]", "[0, 4]").replace("rounds = 4", "rounds = 7")),
+        star(
+            curve,
+            &long
+                .replace("[2, 0]", "[0, 2]")
+                .replace("[3, 0]", "[0, 3]")
+                .replace("[4, 0]", "[0, 4]")
+                .replace("rounds = 4", "rounds = 7"),
+        ),
         star(curve, "kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"1GB\""),
         star("kmin = \"30kB\", kmax = \"65kB\", pmax = 1.0, incapable = \"drop\"", long),
         star("kmin = \"30kB\", kmax = \"160kB\", pmax = 0.05, incapable = \"drop\"", long),
@@ -377,11 +439,18 @@ fn a_standing_queue_that_drops_what_is_not_capable() {
     // Traffic without ECN draws the warning even if it is not opened later. Here the long flows are
     // open from the start.
     let open = |more: &str| {
-        let text = star(curve, &format!("{long}{more}")).replace("ecn = \"classic\"", "ecn = \"classic\"\nhandshake = false");
-        text.replacen("[[traffic]]", "[host.transports.plain]\ncongestion = \"cubic\"\n\n[[traffic]]", 1)
+        let text = star(curve, &format!("{long}{more}"))
+            .replace("ecn = \"classic\"", "ecn = \"classic\"\nhandshake = false");
+        text.replacen(
+            "[[traffic]]",
+            "[host.transports.plain]\ncongestion = \"cubic\"\n\n[[traffic]]",
+            1,
+        )
     };
     let plain = "\n\n[[traffic]]\nkind = \"pairs\"\npairs = [[1, 0]]\nsizes = \"1MB\"\ntransport = \"plain\"";
-    let starves = |text: &str| warnings(text).iter().filter(|warning| warning.contains("can starve connections")).count();
+    let starves = |text: &str| {
+        warnings(text).iter().filter(|warning| warning.contains("can starve connections")).count()
+    };
     assert_eq!([open(""), open(plain)].map(|text| starves(&text)), [0, 1]);
 }
 
@@ -392,8 +461,13 @@ fn sizes_in_three_columns_without_a_unit() {
     let file = crate::common::folder("ns2_sizes").join("sizes.txt");
     std::fs::write(&file, "1 1 0\n6 1 0.5\n100 1 1\n").unwrap();
     let with = |sizes: &str| {
-        let block = format!("kind = \"random\"\nsizes = {sizes}\nload = 0.2\nload_basis = \"host_wire\"\nduration = \"1ms\"");
-        warnings(&changed(STAR, &[("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", &block)]))
+        let block = format!(
+            "kind = \"random\"\nsizes = {sizes}\nload = 0.2\nload_basis = \"host_wire\"\nduration = \"1ms\""
+        );
+        warnings(&changed(
+            STAR,
+            &[("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", &block)],
+        ))
     };
     let path = file.to_str().unwrap();
     let expected = "fabric.toml:18: key traffic[0].sizes: has three columns, as files of ns-2, whose sizes usually count packets, and is read as bytes: write \

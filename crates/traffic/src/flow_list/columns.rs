@@ -44,14 +44,22 @@ impl HostColumn {
         }
     }
     /// Returns the host number of each row. A name may also be a number, as in CSV.
-    fn numbers(&self, column: &'static str, collector: &Collector, file: &Path) -> Result<Vec<u32>, TrafficError> {
+    fn numbers(
+        &self,
+        column: &'static str,
+        collector: &Collector,
+        file: &Path,
+    ) -> Result<Vec<u32>, TrafficError> {
         let (rows, names) = match self {
             HostColumn::Numbers(rows) => return Ok(rows.clone()),
             HostColumn::Names(rows, names) => (rows, names),
         };
-        let found: Vec<Option<u32>> = names.iter().map(|name| name.parse().ok().or_else(|| collector.find(name))).collect();
+        let found: Vec<Option<u32>> =
+            names.iter().map(|name| name.parse().ok().or_else(|| collector.find(name))).collect();
         let number = |(at, row): (usize, &u32)| {
-            let missing = || collector.unknown(column, &names[*row as usize]).at(Place::row(file, at as u64 + 1));
+            let missing = || {
+                collector.unknown(column, &names[*row as usize]).at(Place::row(file, at as u64 + 1))
+            };
             found[*row as usize].ok_or_else(missing)
         };
         rows.iter().enumerate().map(number).collect()
@@ -59,7 +67,12 @@ impl HostColumn {
 }
 
 /// Checks columns read from `file` as [`super::read_csv`] checks rows. Errors name the row, from 1.
-pub fn from_columns(columns: &FlowColumns, file: &Path, options: &FlowListOptions<'_>, classes: &mut Classes) -> Result<Generated, TrafficError> {
+pub fn from_columns(
+    columns: &FlowColumns,
+    file: &Path,
+    options: &FlowListOptions<'_>,
+    classes: &mut Classes,
+) -> Result<Generated, TrafficError> {
     for name in &columns.others {
         refuse_misspelt(name, || Place::whole(file))?;
     }
@@ -76,14 +89,21 @@ pub fn from_columns(columns: &FlowColumns, file: &Path, options: &FlowListOption
     ];
     for (column, length) in lengths {
         if length.is_some_and(|length| length != rows) {
-            return Err(TrafficError::input(Place::whole(file).column(column), format!("{} rows", length.unwrap_or(0)), format!("{rows}, as in `start_ns`")));
+            return Err(TrafficError::input(
+                Place::whole(file).column(column),
+                format!("{} rows", length.unwrap_or(0)),
+                format!("{rows}, as in `start_ns`"),
+            ));
         }
     }
     if rows == 0 {
         return Err(TrafficError::input(Place::whole(file), "no rows", "at least one flow"));
     }
     let mut collector = Collector::new(options, classes, columns.id.is_some());
-    let (src, dst) = (columns.src.numbers("src", &collector, file)?, columns.dst.numbers("dst", &collector, file)?);
+    let (src, dst) = (
+        columns.src.numbers("src", &collector, file)?,
+        columns.dst.numbers("dst", &collector, file)?,
+    );
     for index in 0..rows {
         let row = Row {
             start_ns: columns.start_ns[index],
@@ -91,7 +111,10 @@ pub fn from_columns(columns: &FlowColumns, file: &Path, options: &FlowListOption
             dst: dst[index],
             bytes: columns.bytes[index],
             id: columns.id.as_ref().map_or(0, |ids| ids[index]),
-            class: columns.class.as_ref().and_then(|(rows, names)| rows[index].map(|at| names[at as usize].as_str())),
+            class: columns
+                .class
+                .as_ref()
+                .and_then(|(rows, names)| rows[index].map(|at| names[at as usize].as_str())),
             deadline_ns: columns.deadline_ns.as_ref().and_then(|deadlines| deadlines[index]),
             dscp: columns.dscp.as_ref().and_then(|values| values[index]),
             priority: columns.priority.as_ref().and_then(|values| values[index]),
@@ -102,7 +125,10 @@ pub fn from_columns(columns: &FlowColumns, file: &Path, options: &FlowListOption
     left_out(file, &others).into_iter().for_each(|note| collector.note(note));
     collector.finish(file, |id| {
         let ids = columns.id.as_deref().unwrap_or_default();
-        Place::row(file, ids.iter().rposition(|other| *other == id).map_or(0, |index| index as u64 + 1))
+        Place::row(
+            file,
+            ids.iter().rposition(|other| *other == id).map_or(0, |index| index as u64 + 1),
+        )
     })
 }
 
@@ -112,22 +138,40 @@ mod tests {
 
     fn columns() -> FlowColumns {
         let [src, dst] = [vec![0, 1], vec![1, 0]].map(HostColumn::Numbers);
-        FlowColumns { start_ns: vec![9, 5], src, dst, bytes: vec![7, 8], id: Some(vec![3, 4]), ..FlowColumns::default() }
+        FlowColumns {
+            start_ns: vec![9, 5],
+            src,
+            dst,
+            bytes: vec![7, 8],
+            id: Some(vec![3, 4]),
+            ..FlowColumns::default()
+        }
     }
     fn read(columns: &FlowColumns) -> Result<Generated, TrafficError> {
-        from_columns(columns, Path::new("flows.parquet"), &FlowListOptions::new(2), &mut Classes::default())
+        from_columns(
+            columns,
+            Path::new("flows.parquet"),
+            &FlowListOptions::new(2),
+            &mut Classes::default(),
+        )
     }
 
     #[test]
     fn sorted_with_identifiers_kept() {
-        assert_eq!(read(&columns()).unwrap().flows.iter().map(|flow| flow.id).collect::<Vec<_>>(), [4, 3]);
+        assert_eq!(
+            read(&columns()).unwrap().flows.iter().map(|flow| flow.id).collect::<Vec<_>>(),
+            [4, 3]
+        );
     }
 
     #[test]
     fn other_columns_are_noted() {
         let others = ["fct_ns", "src_name"].map(String::from).to_vec();
         let notes = read(&FlowColumns { others, ..columns() }).unwrap().notes;
-        let says = ["column fct_ns is not part of a flow list: left out", "column src_name repeats a host that `src` or `dst` names: left out"];
+        let says = [
+            "column fct_ns is not part of a flow list: left out",
+            "column src_name repeats a host that `src` or `dst` names: left out",
+        ];
         assert_eq!(notes, says.map(|note| format!("flows.parquet: {note}")));
     }
 
@@ -135,9 +179,15 @@ mod tests {
     fn errors_name_the_row() {
         type Change = fn(&mut FlowColumns);
         let broken: [(Change, &str); 6] = [
-            (|c| c.others = vec!["dealine_ns".into()], "flows.parquet: found unknown column `dealine_ns`"),
+            (
+                |c| c.others = vec!["dealine_ns".into()],
+                "flows.parquet: found unknown column `dealine_ns`",
+            ),
             (|c| c.bytes[1] = 0, "flows.parquet, row 2, column `bytes`"),
-            (|c| c.dst = HostColumn::Numbers(vec![2, 0]), "row 1, column `dst`: found host 2, expected a host from 0 to 1"),
+            (
+                |c| c.dst = HostColumn::Numbers(vec![2, 0]),
+                "row 1, column `dst`: found host 2, expected a host from 0 to 1",
+            ),
             (|c| c.id = Some(vec![3, 3]), "row 2, column `id`"),
             (|c| c.src = HostColumn::Numbers(vec![0, 1, 0]), "column `src`: found 3 rows"),
             (|c| *c = FlowColumns::default(), "no rows"),

@@ -13,12 +13,21 @@ use std::io::BufRead;
 use std::path::Path;
 
 /// Reads a flow list. Columns may be in any order. The flows are returned sorted by start.
-pub fn read_csv(file: &Path, options: &FlowListOptions<'_>, classes: &mut Classes) -> Result<Generated, TrafficError> {
+pub fn read_csv(
+    file: &Path,
+    options: &FlowListOptions<'_>,
+    classes: &mut Classes,
+) -> Result<Generated, TrafficError> {
     read_csv_from(text::open(file)?, file, options, classes)
 }
 
 /// Reads a flow list from the text of `file`.
-pub fn read_csv_from(reader: impl BufRead, file: &Path, options: &FlowListOptions<'_>, classes: &mut Classes) -> Result<Generated, TrafficError> {
+pub fn read_csv_from(
+    reader: impl BufRead,
+    file: &Path,
+    options: &FlowListOptions<'_>,
+    classes: &mut Classes,
+) -> Result<Generated, TrafficError> {
     let mut lines = Lines::new(reader, file);
     let header = lines.next_filled()?.map(header);
     let header_place = lines.place();
@@ -47,11 +56,20 @@ pub fn read_csv_from(reader: impl BufRead, file: &Path, options: &FlowListOption
         rows += 1;
     }
     if rows == 0 {
-        return Err(TrafficError::input(Place::whole(file), "a header without rows", "at least one flow"));
+        return Err(TrafficError::input(
+            Place::whole(file),
+            "a header without rows",
+            "at least one flow",
+        ));
     }
     let others: Vec<&str> = order.iter().filter_map(|column| column.as_other()).collect();
     left_out(file, &others).into_iter().for_each(|note| collector.note(note));
-    collector.finish(file, |id| Place::line(file, at.iter().rev().find(|(other, _)| *other == id).map_or(0, |(_, line)| *line)))
+    collector.finish(file, |id| {
+        Place::line(
+            file,
+            at.iter().rev().find(|(other, _)| *other == id).map_or(0, |(_, line)| *line),
+        )
+    })
 }
 
 /// An error in a line.
@@ -74,7 +92,9 @@ impl Wrong {
         match self {
             Wrong::Value(refused) => refused.at(place),
             Wrong::Line { found, expected } => TrafficError::input(place, found, expected),
-            Wrong::Header { found, expected, word } => TrafficError::input(place, found, expected).near(&word, &COLUMNS),
+            Wrong::Header { found, expected, word } => {
+                TrafficError::input(place, found, expected).near(&word, &COLUMNS)
+            }
         }
     }
 }
@@ -104,17 +124,27 @@ impl Column {
 }
 
 fn header(line: &[u8]) -> Result<Vec<Column>, Wrong> {
-    let wrong = |found: String, expected: String, word: &str| Err(Wrong::Header { found, expected, word: word.to_string() });
+    let wrong = |found: String, expected: String, word: &str| {
+        Err(Wrong::Header { found, expected, word: word.to_string() })
+    };
     let mut order = Vec::new();
     for field in Fields::of(line) {
         let field = field?;
         let name = String::from_utf8_lossy(&field);
         let Some(column) = COLUMNS.iter().position(|known| *known == name) else {
             if text::number(&field).is_some() {
-                return wrong("a row of numbers in the first line".to_string(), HEADER.to_string(), &name);
+                return wrong(
+                    "a row of numbers in the first line".to_string(),
+                    HEADER.to_string(),
+                    &name,
+                );
             }
             if spelling::nearest(&name, &COLUMNS).is_some() && !NAMES.contains(&&*name) {
-                return wrong(format!("unknown column {}", shown(&field)), HEADER.to_string(), &name);
+                return wrong(
+                    format!("unknown column {}", shown(&field)),
+                    HEADER.to_string(),
+                    &name,
+                );
             }
             order.push(Column::Other(shown(&field).trim_matches('`').to_string()));
             continue;
@@ -154,11 +184,15 @@ impl<'l> Iterator for Fields<'l> {
             return Some(Ok(Cow::Borrowed(rest[..end.unwrap_or(rest.len())].trim_ascii())));
         };
         self.rest = None;
-        let wrong = |expected: &str| Some(Err(Wrong::Line { found: shown(rest), expected: expected.to_string() }));
+        let wrong = |expected: &str| {
+            Some(Err(Wrong::Line { found: shown(rest), expected: expected.to_string() }))
+        };
         let mut at = 0;
         let close = loop {
             match quoted[at..].iter().position(|byte| *byte == b'"') {
-                None => return wrong("a field whose quotes end on its line: names have no line ends"),
+                None => {
+                    return wrong("a field whose quotes end on its line: names have no line ends");
+                }
                 Some(more) if quoted.get(at + more + 1) == Some(&b'"') => at += more + 2,
                 Some(more) => break at + more,
             }
@@ -188,13 +222,19 @@ impl<'l> Iterator for Fields<'l> {
 /// Removes the apostrophe that keeps spreadsheets from treating the text as a formula.
 fn plain(field: &[u8]) -> &[u8] {
     let text = &field[field.iter().take_while(|byte| **byte == b'\'').count()..];
-    let formula = text.len() < field.len() && matches!(text.first(), Some(b'=' | b'+' | b'-' | b'@' | b'\t' | b'\r'));
+    let formula = text.len() < field.len()
+        && matches!(text.first(), Some(b'=' | b'+' | b'-' | b'@' | b'\t' | b'\r'));
     if formula { &field[1..] } else { field }
 }
 
 /// Parses a row. Its texts borrow from the line, or from `kept` if quotes had to be removed from
 /// them.
-fn parse<'l>(line: &'l [u8], order: &[Column], collector: &Collector, kept: &'l mut Vec<u8>) -> Result<Row<'l>, Wrong> {
+fn parse<'l>(
+    line: &'l [u8],
+    order: &[Column],
+    collector: &Collector,
+    kept: &'l mut Vec<u8>,
+) -> Result<Row<'l>, Wrong> {
     let mut row = Row::default();
     let mut count = 0;
     let mut class: Option<Cow<'l, [u8]>> = None;
@@ -202,7 +242,9 @@ fn parse<'l>(line: &'l [u8], order: &[Column], collector: &Collector, kept: &'l 
         let field = field?;
         match order.get(count) {
             Some(Column::Known(CLASS)) => class = Some(field),
-            Some(Column::Known(column)) => value(&mut row, *column, &field, collector).map_err(Wrong::Value)?,
+            Some(Column::Known(column)) => {
+                value(&mut row, *column, &field, collector).map_err(Wrong::Value)?
+            }
             Some(Column::Other(_)) | None => {}
         }
         count += 1;
@@ -234,8 +276,17 @@ fn value(row: &mut Row, column: usize, field: &[u8], collector: &Collector) -> R
         1 => row.src = host(1, field, collector)?,
         2 => row.dst = host(2, field, collector)?,
         3 => row.bytes = whole(3, field, "bytes, at least one")?,
-        4 => row.id = identifier(field).ok_or_else(|| Refused::new(COLUMNS[4], shown(field), "a whole number"))?,
-        6 => row.deadline_ns = if field.is_empty() { None } else { Some(whole(6, field, "nanoseconds from the flow's start, or empty for none")?) },
+        4 => {
+            row.id = identifier(field)
+                .ok_or_else(|| Refused::new(COLUMNS[4], shown(field), "a whole number"))?
+        }
+        6 => {
+            row.deadline_ns = if field.is_empty() {
+                None
+            } else {
+                Some(whole(6, field, "nanoseconds from the flow's start, or empty for none")?)
+            }
+        }
         7 => row.dscp = small(7, field, "a DSCP from 0 to 63, or empty for none")?,
         _ => row.priority = small(8, field, "a priority from 0 (lowest) to 7, or empty for none")?,
     }
@@ -243,7 +294,9 @@ fn value(row: &mut Row, column: usize, field: &[u8], collector: &Collector) -> R
 }
 
 fn whole(column: usize, field: &[u8], of: &str) -> Result<u64, Refused> {
-    text::whole(field).ok_or_else(|| Refused::new(COLUMNS[column], shown(field), format!("a whole number of {of}")))
+    text::whole(field).ok_or_else(|| {
+        Refused::new(COLUMNS[column], shown(field), format!("a whole number of {of}"))
+    })
 }
 
 fn small(column: usize, field: &[u8], expected: &str) -> Result<Option<u8>, Refused> {
@@ -260,7 +313,9 @@ fn host(column: usize, field: &[u8], collector: &Collector) -> Result<u32, Refus
     }
     match std::str::from_utf8(plain(field)) {
         Ok(name) => collector.find(name).ok_or_else(|| collector.unknown(COLUMNS[column], name)),
-        Err(_) => Err(Refused::new(COLUMNS[column], shown(field), "a host's number or name, in UTF-8")),
+        Err(_) => {
+            Err(Refused::new(COLUMNS[column], shown(field), "a host's number or name, in UTF-8"))
+        }
     }
 }
 

@@ -6,16 +6,27 @@ use proptest::prelude::*;
 use std::io::Write;
 
 fn read(text: &str) -> Result<Generated, TrafficError> {
-    read_csv_from(text.as_bytes(), Path::new("flows.csv"), &FlowListOptions::new(4), &mut Classes::default())
+    read_csv_from(
+        text.as_bytes(),
+        Path::new("flows.csv"),
+        &FlowListOptions::new(4),
+        &mut Classes::default(),
+    )
 }
 
 #[test]
 fn reads_any_order_of_columns() {
     let mut classes = Classes::default();
     let text = "\u{feff}bytes,dst,src,class,start_ns,deadline_ns,id\r\n500,1,0,query,20,,7\r\n600,2,3,,10,1000,-5\r\n\r\n";
-    let given = read_csv_from(text.as_bytes(), Path::new("f"), &FlowListOptions::new(4), &mut classes).unwrap();
+    let given =
+        read_csv_from(text.as_bytes(), Path::new("f"), &FlowListOptions::new(4), &mut classes)
+            .unwrap();
     assert_eq!(
-        given.flows.iter().map(|flow| (flow.id, flow.src, flow.dst, flow.bytes, flow.class)).collect::<Vec<_>>(),
+        given
+            .flows
+            .iter()
+            .map(|flow| (flow.id, flow.src, flow.dst, flow.bytes, flow.class))
+            .collect::<Vec<_>>(),
         [(-5, 3, 2, 600, 0), (7, 0, 1, 500, 1)]
     );
     assert_eq!(given.flows[0].start, Start::At(Time::from_ns(10)));
@@ -27,7 +38,10 @@ fn reads_any_order_of_columns() {
 #[test]
 fn equal_starts_keep_their_order_and_get_running_numbers() {
     let given = read("start_ns,src,dst,bytes\n5,0,1,1\n5,0,1,2\n0,0,1,3\n").unwrap();
-    assert_eq!(given.flows.iter().map(|flow| (flow.id, flow.bytes)).collect::<Vec<_>>(), [(0, 3), (1, 1), (2, 2)]);
+    assert_eq!(
+        given.flows.iter().map(|flow| (flow.id, flow.bytes)).collect::<Vec<_>>(),
+        [(0, 3), (1, 1), (2, 2)]
+    );
     assert!(!given.own_ids);
 }
 
@@ -36,7 +50,11 @@ fn columns_of_other_tools_are_left_out_with_a_note() {
     let text = "start_ns,src,dst,bytes,fct_ns,normalized\n5,0,1,100,17,1.5\n";
     let given = read(text).unwrap();
     assert_eq!(given.flows[0].bytes, 100);
-    assert!(given.notes[0].contains("columns fct_ns, normalized are not part of a flow list"), "{:?}", given.notes);
+    assert!(
+        given.notes[0].contains("columns fct_ns, normalized are not part of a flow list"),
+        "{:?}",
+        given.notes
+    );
 }
 
 #[test]
@@ -56,17 +74,33 @@ fn errors_name_place_found_and_allowed() {
         ("0,0,1,5\n".to_string(), Some(1), "row of numbers"),
         (format!("{head}1,0,1,5\n2,0,1\n"), Some(3), "3 fields in `2,0,1`"),
         (format!("{head}1,0,1,5,6\n"), Some(2), "5 fields"),
-        (format!("{head}1,0,1,-5\n"), Some(2), "column `bytes`: found `-5`, expected a whole number of bytes, at least one"),
+        (
+            format!("{head}1,0,1,-5\n"),
+            Some(2),
+            "column `bytes`: found `-5`, expected a whole number of bytes, at least one",
+        ),
         (format!("{head}1,0,1,0\n"), Some(2), "column `bytes`: found 0"),
         (format!("{head}1,0,1,1.5\n"), Some(2), "column `bytes`: found `1.5`"),
         (format!("{head}1,0,1,99999999999999999999\n"), Some(2), "column `bytes`"),
-        (format!("{head}1,0,4,5\n"), Some(2), "column `dst`: found host 4, expected a host from 0 to 3"),
+        (
+            format!("{head}1,0,4,5\n"),
+            Some(2),
+            "column `dst`: found host 4, expected a host from 0 to 3",
+        ),
         (format!("{head}1,x,1,5\n"), Some(2), "column `src`: found `x`"),
         (format!("{head}1,,1,5\n"), Some(2), "column `src`: found nothing"),
         (format!("{head}1,1,1,5\n"), Some(2), "column `dst`: found host 1, the source itself"),
         (format!("{head}18446744073709552,0,1,5\n"), Some(2), "213 days"),
-        ("start_ns,src,dst,bytes,id\n1,0,1,5,3\n2,0,1,5,3\n".to_string(), Some(3), "column `id`: found 3 a second time"),
-        ("start_ns,src,dst,bytes,deadline_ns\n1,0,1,5,0\n".to_string(), Some(2), "column `deadline_ns`"),
+        (
+            "start_ns,src,dst,bytes,id\n1,0,1,5,3\n2,0,1,5,3\n".to_string(),
+            Some(3),
+            "column `id`: found 3 a second time",
+        ),
+        (
+            "start_ns,src,dst,bytes,deadline_ns\n1,0,1,5,0\n".to_string(),
+            Some(2),
+            "column `deadline_ns`",
+        ),
     ] {
         let error = read(&text).unwrap_err();
         assert_eq!(error.line(), line, "{text}: {error}");
@@ -79,7 +113,12 @@ fn errors_name_place_found_and_allowed() {
 fn local_flows() {
     let with = |local| {
         let options = FlowListOptions { local, ..FlowListOptions::new(4) };
-        read_csv_from(&b"start_ns,src,dst,bytes\n3,1,1,5\n1,0,1,5\n"[..], Path::new("f"), &options, &mut Classes::default())
+        read_csv_from(
+            &b"start_ns,src,dst,bytes\n3,1,1,5\n1,0,1,5\n"[..],
+            Path::new("f"),
+            &options,
+            &mut Classes::default(),
+        )
     };
     let kept = with(LocalFlows::Instant).unwrap();
     assert_eq!((kept.flows.len(), kept.local.len(), kept.local[0].id), (1, 1, 1));
@@ -101,7 +140,10 @@ fn gzip_is_recognised_and_a_broken_one_is_an_error() {
     let options = FlowListOptions::new(2);
     assert_eq!(read_csv(&path, &options, &mut Classes::default()).unwrap().flows.len(), 1);
     std::fs::write(&path, &packed[..packed.len() - 9]).unwrap();
-    assert!(matches!(read_csv(&path, &options, &mut Classes::default()), Err(TrafficError::Unreadable { .. })));
+    assert!(matches!(
+        read_csv(&path, &options, &mut Classes::default()),
+        Err(TrafficError::Unreadable { .. })
+    ));
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -142,7 +184,10 @@ struct Lab;
 
 impl crate::names::HostNames for Lab {
     fn find(&self, text: &str) -> Option<u32> {
-        [("db1", 0), ("10.0.0.2", 1), ("=web", 2)].into_iter().find(|(name, _)| *name == text).map(|(_, host)| host)
+        [("db1", 0), ("10.0.0.2", 1), ("=web", 2)]
+            .into_iter()
+            .find(|(name, _)| *name == text)
+            .map(|(_, host)| host)
     }
     fn nearest(&self, text: &str) -> Option<String> {
         text.starts_with("db").then(|| "db1".to_string())
@@ -150,16 +195,24 @@ impl crate::names::HostNames for Lab {
 }
 
 fn in_lab(text: &str) -> Result<Generated, TrafficError> {
-    read_csv_from(text.as_bytes(), Path::new("flows.csv"), &FlowListOptions { names: &Lab, ..FlowListOptions::new(4) }, &mut Classes::default())
+    read_csv_from(
+        text.as_bytes(),
+        Path::new("flows.csv"),
+        &FlowListOptions { names: &Lab, ..FlowListOptions::new(4) },
+        &mut Classes::default(),
+    )
 }
 
 #[test]
 fn hosts_by_name_and_address() {
-    let given = in_lab("start_ns,src,dst,bytes\n0,db1,10.0.0.2,5\n1,\"db1\",3,5\n2,'=web,1,5\n").unwrap();
-    assert_eq!(given.flows.iter().map(|flow| (flow.src, flow.dst)).collect::<Vec<_>>(), [(0, 1), (0, 3), (2, 1)]);
+    let given =
+        in_lab("start_ns,src,dst,bytes\n0,db1,10.0.0.2,5\n1,\"db1\",3,5\n2,'=web,1,5\n").unwrap();
+    assert_eq!(
+        given.flows.iter().map(|flow| (flow.src, flow.dst)).collect::<Vec<_>>(),
+        [(0, 1), (0, 3), (2, 1)]
+    );
     let error = in_lab("start_ns,src,dst,bytes\n0,0,1,5\n0,db9,1,5\n").unwrap_err();
-    let says =
-        "flows.csv:3, column `src`: found `db9`, expected a host's number, from 0 in rack order, or its name or address in the topology (did you mean `db1`?)";
+    let says = "flows.csv:3, column `src`: found `db9`, expected a host's number, from 0 in rack order, or its name or address in the topology (did you mean `db1`?)";
     assert_eq!(error.to_string(), says);
 }
 
@@ -186,18 +239,33 @@ fn quotes_hold_commas_and_quotes_but_no_line_ends() {
 fn dscp_and_priority_and_what_the_user_says() {
     let mut map = [1; 64];
     map[46] = 5;
-    let text = "start_ns,src,dst,bytes,class,dscp,priority\n0,0,1,5,tcp,46,\n1,0,1,5,tcp,,6\n2,0,1,5,,,\n";
+    let text =
+        "start_ns,src,dst,bytes,class,dscp,priority\n0,0,1,5,tcp,46,\n1,0,1,5,tcp,,6\n2,0,1,5,,,\n";
     let with = |own| {
         let template = Template { class: 0, priority: 3, ..Template::default() };
-        let options = FlowListOptions { priority_of_dscp: &map, own_class: own, own_priority: own, template, ..FlowListOptions::new(4) };
+        let options = FlowListOptions {
+            priority_of_dscp: &map,
+            own_class: own,
+            own_priority: own,
+            template,
+            ..FlowListOptions::new(4)
+        };
         read_csv_from(text.as_bytes(), Path::new("f"), &options, &mut Classes::default()).unwrap()
     };
-    assert_eq!(with(false).flows.iter().map(|flow| (flow.class, flow.priority)).collect::<Vec<_>>(), [(1, 5), (1, 6), (0, 3)]);
+    assert_eq!(
+        with(false).flows.iter().map(|flow| (flow.class, flow.priority)).collect::<Vec<_>>(),
+        [(1, 5), (1, 6), (0, 3)]
+    );
     let own = with(true);
     assert!(own.flows.iter().all(|flow| (flow.class, flow.priority) == (0, 3)));
     assert_eq!(own.notes.len(), 2, "{:?}", own.notes);
-    for (row, says) in [("0,0,1,5,,64,", "a DSCP from 0 to 63"), ("0,0,1,5,,,8", "0 (lowest) to 7"), ("0,0,1,5,,x,", "column `dscp`")] {
-        let error = read(&format!("start_ns,src,dst,bytes,class,dscp,priority\n{row}\n")).unwrap_err();
+    for (row, says) in [
+        ("0,0,1,5,,64,", "a DSCP from 0 to 63"),
+        ("0,0,1,5,,,8", "0 (lowest) to 7"),
+        ("0,0,1,5,,x,", "column `dscp`"),
+    ] {
+        let error =
+            read(&format!("start_ns,src,dst,bytes,class,dscp,priority\n{row}\n")).unwrap_err();
         assert!(error.to_string().contains(says), "{error}");
     }
 }
@@ -214,5 +282,9 @@ fn compressed_files_do_not_grow_without_bounds() {
     std::fs::write(&path, encoder.finish().unwrap()).unwrap();
     let error = read_csv(&path, &FlowListOptions::new(2), &mut Classes::default()).unwrap_err();
     std::fs::remove_dir_all(&folder).unwrap();
-    assert!(error.to_string().contains("more than 17 MB come out of it") && error.to_string().contains("AFFLUX_MAX_UNPACKED=4GB"), "{error}");
+    assert!(
+        error.to_string().contains("more than 17 MB come out of it")
+            && error.to_string().contains("AFFLUX_MAX_UNPACKED=4GB"),
+        "{error}"
+    );
 }

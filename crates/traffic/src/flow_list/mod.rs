@@ -13,9 +13,11 @@ use crate::{Place, Template, TrafficError, spelling, text};
 use std::path::Path;
 
 /// Columns of a flow list, the required ones first.
-const COLUMNS: [&str; 9] = ["start_ns", "src", "dst", "bytes", "id", "class", "deadline_ns", "dscp", "priority"];
+const COLUMNS: [&str; 9] =
+    ["start_ns", "src", "dst", "bytes", "id", "class", "deadline_ns", "dscp", "priority"];
 const REQUIRED: usize = 4;
-const HEADER: &str = "a header with `start_ns,src,dst,bytes` and optionally `id,class,deadline_ns,dscp,priority`";
+const HEADER: &str =
+    "a header with `start_ns,src,dst,bytes` and optionally `id,class,deadline_ns,dscp,priority`";
 /// Columns that results and other tools write next to the numbers of hosts.
 const NAMES: [&str; 2] = ["src_name", "dst_name"];
 /// Largest number of other columns that a note names.
@@ -26,23 +28,48 @@ fn refuse_misspelt(name: &str, place: impl FnOnce() -> Place) -> Result<(), Traf
     if NAMES.contains(&name) || spelling::nearest(name, &COLUMNS).is_none() {
         return Ok(());
     }
-    Err(TrafficError::input(place(), format!("unknown column {}", text::shown(name.as_bytes())), HEADER).near(name, &COLUMNS))
+    Err(TrafficError::input(
+        place(),
+        format!("unknown column {}", text::shown(name.as_bytes())),
+        HEADER,
+    )
+    .near(name, &COLUMNS))
 }
 
 /// Returns notes on columns that are not part of a flow list, such as those of other tools'
 /// results.
 fn left_out(file: &Path, others: &[&str]) -> Vec<String> {
-    let (names, others): (Vec<&str>, Vec<&str>) = others.iter().partition(|name| NAMES.contains(name));
+    let (names, others): (Vec<&str>, Vec<&str>) =
+        others.iter().partition(|name| NAMES.contains(name));
     let note = |columns: &[&str], why: &str| {
-        let more = if columns.len() > MOST_NAMED { format!(" and {} more", columns.len() - MOST_NAMED) } else { String::new() };
-        let shown: Vec<String> = columns.iter().take(MOST_NAMED).map(|name| text::shown(name.as_bytes()).trim_matches('`').to_string()).collect();
+        let more = if columns.len() > MOST_NAMED {
+            format!(" and {} more", columns.len() - MOST_NAMED)
+        } else {
+            String::new()
+        };
+        let shown: Vec<String> = columns
+            .iter()
+            .take(MOST_NAMED)
+            .map(|name| text::shown(name.as_bytes()).trim_matches('`').to_string())
+            .collect();
         let plural = if columns.len() == 1 { "" } else { "s" };
-        (!columns.is_empty()).then(|| format!("{}: column{plural} {}{more} {why}: left out", file.display(), shown.join(", ")))
+        (!columns.is_empty()).then(|| {
+            format!("{}: column{plural} {}{more} {why}: left out", file.display(), shown.join(", "))
+        })
     };
-    let be = |columns: &[&str], one: &str, more: &str| if columns.len() == 1 { one.to_string() } else { more.to_string() };
+    let be = |columns: &[&str], one: &str, more: &str| {
+        if columns.len() == 1 { one.to_string() } else { more.to_string() }
+    };
     let notes = [
         note(&others, &be(&others, "is not part of a flow list", "are not part of a flow list")),
-        note(&names, &be(&names, "repeats a host that `src` or `dst` names", "repeat hosts that `src` and `dst` name")),
+        note(
+            &names,
+            &be(
+                &names,
+                "repeats a host that `src` or `dst` names",
+                "repeat hosts that `src` and `dst` name",
+            ),
+        ),
     ];
     notes.into_iter().flatten().collect()
 }

@@ -44,7 +44,11 @@ pub(super) struct Refused {
 }
 
 impl Refused {
-    pub fn new(column: &'static str, found: impl Into<String>, expected: impl Into<String>) -> Self {
+    pub fn new(
+        column: &'static str,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Self {
         Refused { column, found: found.into(), expected: expected.into(), nearest: None }
     }
     pub fn near(mut self, nearest: Option<String>) -> Self {
@@ -52,13 +56,20 @@ impl Refused {
         self
     }
     pub fn at(self, place: Place) -> TrafficError {
-        TrafficError::input(place.column(self.column), self.found, self.expected).nearest(self.nearest)
+        TrafficError::input(place.column(self.column), self.found, self.expected)
+            .nearest(self.nearest)
     }
 }
 
 impl<'a> Collector<'a> {
     pub fn new(options: &'a FlowListOptions<'a>, classes: &'a mut Classes, own_ids: bool) -> Self {
-        Collector { options, classes, given: Generated { own_ids, ..Generated::default() }, dropped: 0, overruled: [0; 3] }
+        Collector {
+            options,
+            classes,
+            given: Generated { own_ids, ..Generated::default() },
+            dropped: 0,
+            overruled: [0; 3],
+        }
     }
 
     /// Returns the host with this name or address. The caller handles host numbers.
@@ -68,34 +79,71 @@ impl<'a> Collector<'a> {
 
     /// Returns the error about a host that [`Collector::find`] does not know.
     pub fn unknown(&self, column: &'static str, text: &str) -> Refused {
-        let expected = "a host's number, from 0 in rack order, or its name or address in the topology";
-        Refused::new(column, crate::text::shown(text.as_bytes()), expected).near(self.options.names.nearest(text))
+        let expected =
+            "a host's number, from 0 in rack order, or its name or address in the topology";
+        Refused::new(column, crate::text::shown(text.as_bytes()), expected)
+            .near(self.options.names.nearest(text))
     }
 
     pub fn push(&mut self, row: &Row) -> Result<(), Refused> {
-        let FlowListOptions { hosts, local, most, most_bytes, template, own_class, own_priority, priority_of_dscp, .. } = *self.options;
+        let FlowListOptions {
+            hosts,
+            local,
+            most,
+            most_bytes,
+            template,
+            own_class,
+            own_priority,
+            priority_of_dscp,
+            ..
+        } = *self.options;
         let rows = (self.given.flows.len() + self.given.local.len()) as u64;
         if rows >= most {
-            return Err(Refused::new("start_ns", format!("flow {}", rows + 1), format!("at most {most} flows: memory has no room for more")));
+            return Err(Refused::new(
+                "start_ns",
+                format!("flow {}", rows + 1),
+                format!("at most {most} flows: memory has no room for more"),
+            ));
         }
-        let time =
-            |column, ns: u64| if ns > LATEST_NS { Err(Refused::new(column, ns.to_string(), format!("at most {LATEST_NS} ns (213 days)"))) } else { Ok(ns) };
+        let time = |column, ns: u64| {
+            if ns > LATEST_NS {
+                Err(Refused::new(
+                    column,
+                    ns.to_string(),
+                    format!("at most {LATEST_NS} ns (213 days)"),
+                ))
+            } else {
+                Ok(ns)
+            }
+        };
         let start = Time::from_ns(time("start_ns", row.start_ns)?);
         for (column, host) in [("src", row.src), ("dst", row.dst)] {
             if host >= hosts {
-                return Err(Refused::new(column, format!("host {host}"), format!("a host from 0 to {}", hosts.saturating_sub(1))));
+                return Err(Refused::new(
+                    column,
+                    format!("host {host}"),
+                    format!("a host from 0 to {}", hosts.saturating_sub(1)),
+                ));
             }
         }
         if row.bytes == 0 {
             return Err(Refused::new("bytes", "0", "at least one byte"));
         }
         if row.bytes > most_bytes {
-            return Err(Refused::new("bytes", row.bytes.to_string(), format!("at most {most_bytes}: segments of a flow are numbered with 32 bits")));
+            return Err(Refused::new(
+                "bytes",
+                row.bytes.to_string(),
+                format!("at most {most_bytes}: segments of a flow are numbered with 32 bits"),
+            ));
         }
         let mut flow = template.flow(row.id, row.src, row.dst, row.bytes, Start::At(start));
         if let Some(deadline_ns) = row.deadline_ns {
             if deadline_ns == 0 {
-                return Err(Refused::new("deadline_ns", "0", "nanoseconds from the flow's start, more than 0; empty for none"));
+                return Err(Refused::new(
+                    "deadline_ns",
+                    "0",
+                    "nanoseconds from the flow's start, more than 0; empty for none",
+                ));
             }
             flow.deadline = Some(Span::from_ns(time("deadline_ns", deadline_ns)?));
         }
@@ -103,24 +151,38 @@ impl<'a> Collector<'a> {
             Some(_) if own_class => self.overruled[0] += 1,
             Some(class) => {
                 if let Some(expected) = names::wrong(class) {
-                    return Err(Refused::new("class", crate::text::shown(class.as_bytes()), expected));
+                    return Err(Refused::new(
+                        "class",
+                        crate::text::shown(class.as_bytes()),
+                        expected,
+                    ));
                 }
-                flow.class = self.classes.index(class).ok_or_else(|| Refused::new("class", names::shown(class), "at most 65,536 different classes"))?;
+                flow.class = self.classes.index(class).ok_or_else(|| {
+                    Refused::new("class", names::shown(class), "at most 65,536 different classes")
+                })?;
             }
             None => {}
         }
         let by_dscp = match row.dscp {
             None => None,
-            Some(dscp) => {
-                Some(*priority_of_dscp.get(usize::from(dscp)).ok_or_else(|| Refused::new("dscp", dscp.to_string(), "a DSCP from 0 to 63, or empty for none"))?)
-            }
+            Some(dscp) => Some(*priority_of_dscp.get(usize::from(dscp)).ok_or_else(|| {
+                Refused::new("dscp", dscp.to_string(), "a DSCP from 0 to 63, or empty for none")
+            })?),
         };
         if let (Some(own), Some(by_dscp)) = (row.priority, by_dscp) {
             self.overruled[2] += u64::from(own != by_dscp);
         }
         match row.priority.or(by_dscp) {
-            Some(priority) if priority > 7 => return Err(Refused::new("priority", priority.to_string(), "a priority from 0 (lowest) to 7, or empty for none")),
-            Some(priority) if own_priority => self.overruled[1] += u64::from(priority != flow.priority),
+            Some(priority) if priority > 7 => {
+                return Err(Refused::new(
+                    "priority",
+                    priority.to_string(),
+                    "a priority from 0 (lowest) to 7, or empty for none",
+                ));
+            }
+            Some(priority) if own_priority => {
+                self.overruled[1] += u64::from(priority != flow.priority)
+            }
             Some(priority) => flow.priority = priority,
             None => {}
         }
@@ -145,20 +207,35 @@ impl<'a> Collector<'a> {
 
     /// Returns all flows, sorted by start. `place_of` returns the place of an identifier that
     /// occurs twice.
-    pub fn finish(mut self, file: &Path, place_of: impl Fn(i64) -> Place) -> Result<Generated, TrafficError> {
+    pub fn finish(
+        mut self,
+        file: &Path,
+        place_of: impl Fn(i64) -> Place,
+    ) -> Result<Generated, TrafficError> {
         if self.given.own_ids {
             self.given.distinct(place_of)?;
         }
-        for (count, columns, keys) in [(self.overruled[0], "`class`", "`class`"), (self.overruled[1], "`dscp` or `priority`", "`dscp` or `priority`")] {
+        for (count, columns, keys) in [
+            (self.overruled[0], "`class`", "`class`"),
+            (self.overruled[1], "`dscp` or `priority`", "`dscp` or `priority`"),
+        ] {
             if count > 0 {
                 self.given.notes.push(format!("{}: {columns} of {count} flows is not used: the block's own {keys} takes precedence", file.display()));
             }
         }
         if self.overruled[2] > 0 && !self.options.own_priority {
-            self.given.notes.push(format!("{}: `dscp` of {} flows is not used: their `priority` takes precedence", file.display(), self.overruled[2]));
+            self.given.notes.push(format!(
+                "{}: `dscp` of {} flows is not used: their `priority` takes precedence",
+                file.display(),
+                self.overruled[2]
+            ));
         }
         if self.dropped > 0 {
-            self.given.notes.push(format!("{}: {} flows from a host to itself were left out", file.display(), self.dropped));
+            self.given.notes.push(format!(
+                "{}: {} flows from a host to itself were left out",
+                file.display(),
+                self.dropped
+            ));
         }
         Ok(self.given.finish())
     }

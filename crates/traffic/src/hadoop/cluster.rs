@@ -69,7 +69,9 @@ pub struct Requests {
 impl Cluster {
     pub fn begin(settings: Arc<Settings>, simulation: Simulation) {
         let mut disks = FxHashMap::default();
-        for (nodes, kind) in [(&settings.data, settings.data_disks), (&settings.compute, settings.compute_disks)] {
+        for (nodes, kind) in
+            [(&settings.data, settings.data_disks), (&settings.compute, settings.compute_disks)]
+        {
             for node in nodes {
                 disks.insert(*node, (0..kind.count).map(|_| Disk::new(&simulation)).collect());
             }
@@ -119,7 +121,8 @@ impl Cluster {
                 if state.running == 0 {
                     return;
                 }
-                let idle = state.jobs.iter().all(|job| !job.master && job.maps == 0 && job.reducers == 0);
+                let idle =
+                    state.jobs.iter().all(|job| !job.master && job.maps == 0 && job.reducers == 0);
                 idle.then(|| {
                     let (giver, signal) = self.simulation.signal();
                     state.asleep.push(giver);
@@ -162,8 +165,12 @@ impl Cluster {
     pub fn capacity(&self, kind: Kind) -> u64 {
         let nodes = self.settings.compute.len() as u64;
         match (self.settings.capacity, kind) {
-            (TaskCapacity::Slots { map, reduce }, kind) => nodes * u64::from(if kind == Kind::Map { map } else { reduce }),
-            (TaskCapacity::Memory { node, map, reduce, .. }, kind) => nodes * (node / if kind == Kind::Map { map } else { reduce }),
+            (TaskCapacity::Slots { map, reduce }, kind) => {
+                nodes * u64::from(if kind == Kind::Map { map } else { reduce })
+            }
+            (TaskCapacity::Memory { node, map, reduce, .. }, kind) => {
+                nodes * (node / if kind == Kind::Map { map } else { reduce })
+            }
         }
     }
 

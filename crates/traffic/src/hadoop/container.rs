@@ -134,8 +134,12 @@ impl Progress {
         if !state.maps.is_empty() {
             allowed = allowed.min(cluster.settings.ramp_up * cluster.capacity(Kind::Reduce) as f64);
         }
-        let [again, reducers_again] = [0, 1].map(|kind| state.speculated[kind].waiting.len() as u32);
-        (state.maps.len() as u32 + again, (allowed as u32).saturating_sub(state.next_reducer) + reducers_again)
+        let [again, reducers_again] =
+            [0, 1].map(|kind| state.speculated[kind].waiting.len() as u32);
+        (
+            state.maps.len() as u32 + again,
+            (allowed as u32).saturating_sub(state.next_reducer) + reducers_again,
+        )
     }
 
     /// Registers an attempt whose container has been started. Returns the signal that ends the
@@ -149,7 +153,12 @@ impl Progress {
             if kind.ended.contains(&of.task) {
                 Some(kill)
             } else {
-                kind.open.entry(of.task).or_default().push(Open { of, begun: cluster.simulation.now(), share: 0.0, kill });
+                kind.open.entry(of.task).or_default().push(Open {
+                    of,
+                    begun: cluster.simulation.now(),
+                    share: 0.0,
+                    kill,
+                });
                 None
             }
         };
@@ -160,7 +169,12 @@ impl Progress {
     /// Records the share of its work that an attempt has done.
     pub fn report(&self, of: Attempt, share: f64) {
         for kind in &mut self.state().speculated {
-            kind.open.get_mut(&of.task).into_iter().flatten().filter(|open| open.of == of).for_each(|open| open.share = share);
+            kind.open
+                .get_mut(&of.task)
+                .into_iter()
+                .flatten()
+                .filter(|open| open.of == of)
+                .for_each(|open| open.share = share);
         }
     }
 
@@ -176,7 +190,8 @@ impl Progress {
             kind.waiting.retain(|task| *task != of.task);
             let mut attempts = kind.open.remove(&of.task).unwrap_or_default();
             if let Some(place) = attempts.iter().position(|open| open.of == of) {
-                kind.taken += u128::from((cluster.simulation.now() - attempts.remove(place).begun).0);
+                kind.taken +=
+                    u128::from((cluster.simulation.now() - attempts.remove(place).begun).0);
             }
             attempts
         };
@@ -190,15 +205,23 @@ impl Progress {
     pub fn speculate(&self, cluster: &Cluster) -> bool {
         let now = cluster.simulation.now();
         let mut state = self.state();
-        let (maps, reducers) = (cluster.settings.jobs[self.job].maps.len(), state.reducers as usize);
-        let (maps_wait, reducers_wait) = (!state.maps.is_empty(), state.next_reducer < state.reducers);
+        let (maps, reducers) =
+            (cluster.settings.jobs[self.job].maps.len(), state.reducers as usize);
+        let (maps_wait, reducers_wait) =
+            (!state.maps.is_empty(), state.next_reducer < state.reducers);
         let mut any = false;
-        for (kind, (all, first_wait)) in state.speculated.iter_mut().zip([(maps, maps_wait), (reducers, reducers_wait)]) {
+        for (kind, (all, first_wait)) in
+            state.speculated.iter_mut().zip([(maps, maps_wait), (reducers, reducers_wait)])
+        {
             if first_wait || !kind.waiting.is_empty() {
                 continue;
             }
             let ended = kind.ended.len();
-            let tasks = speculate::Tasks { all, ended, mean: Span((kind.taken / ended.max(1) as u128) as u64) };
+            let tasks = speculate::Tasks {
+                all,
+                ended,
+                mean: Span((kind.taken / ended.max(1) as u128) as u64),
+            };
             let running = kind.open.iter().map(|(task, attempts)| Running {
                 task: *task,
                 attempts: 1 + u32::from(kind.twice.contains(task)),
@@ -225,7 +248,11 @@ impl Progress {
                 }
                 _ => state.reducers_left -= 1,
             }
-            if state.maps_left == 0 && state.reducers_left == 0 { std::mem::take(&mut state.ends) } else { Vec::new() }
+            if state.maps_left == 0 && state.reducers_left == 0 {
+                std::mem::take(&mut state.ends)
+            } else {
+                Vec::new()
+            }
         };
         ends.into_iter().for_each(|end| cluster.simulation.give(end));
     }
@@ -239,7 +266,9 @@ impl Progress {
             Kind::Master => None,
             Kind::Map => {
                 let here = if cluster.is_data_node(node) {
-                    (0..state.maps.len()).rev().find(|&place| cluster.replicas(self.job, state.maps[place]).contains(&node))
+                    (0..state.maps.len()).rev().find(|&place| {
+                        cluster.replicas(self.job, state.maps[place]).contains(&node)
+                    })
                 } else {
                     None
                 };
@@ -254,7 +283,9 @@ impl Progress {
             }),
         };
         let again = |task| Attempt { task, number: 1 };
-        first.map(Attempt::from).or_else(|| state.speculated[usize::from(kind == Kind::Reduce)].waiting.pop_front().map(again))
+        first.map(Attempt::from).or_else(|| {
+            state.speculated[usize::from(kind == Kind::Reduce)].waiting.pop_front().map(again)
+        })
     }
 
     /// Returns the map outputs that have become known after the first `seen` ones.
@@ -321,7 +352,14 @@ fn kind_of(cluster: &Cluster, task: Task) -> Option<usize> {
 
 impl Cluster {
     /// Runs a container from its start to its end.
-    pub async fn container(self: Arc<Self>, job: usize, progress: Arc<Progress>, node: u32, kind: Kind, mut of: Attempt) {
+    pub async fn container(
+        self: Arc<Self>,
+        job: usize,
+        progress: Arc<Progress>,
+        node: u32,
+        kind: Kind,
+        mut of: Attempt,
+    ) {
         progress.count(node);
         let mut stream = self.stream(job, draws::START, of);
         let mut begun = self.simulation.now();
@@ -341,7 +379,9 @@ impl Cluster {
             let work = async {
                 match of.task {
                     Task::Map(map) => self.map(job, &progress, map, place).await,
-                    Task::Reduce(reduce) => self.clone().reduce(job, &progress, reduce, place).await,
+                    Task::Reduce(reduce) => {
+                        self.clone().reduce(job, &progress, reduce, place).await
+                    }
                     Task::Master => unreachable!("the master is no task"),
                 }
             };
@@ -357,7 +397,9 @@ impl Cluster {
             }
             let Framework::Tez { next_task, idle_release } = self.settings.framework else { break };
             let release = self.simulation.now() + draw(idle_release, &mut stream);
-            let Some((next, since)) = self.next_task(&progress, node, kind, release).await else { break };
+            let Some((next, since)) = self.next_task(&progress, node, kind, release).await else {
+                break;
+            };
             (of, begun, first) = (next, since, false);
             stream = self.stream(job, draws::START, of);
             self.simulation.sleep(draw(next_task, &mut stream)).await;
@@ -368,13 +410,25 @@ impl Cluster {
     /// Finds another task for a container that has become free: of its kind, or of the other kind
     /// if both have containers of one size. Repeats the search at an interval until the container
     /// is given back.
-    async fn next_task(&self, progress: &Progress, node: u32, kind: Kind, release: Time) -> Option<(Attempt, Time)> {
+    async fn next_task(
+        &self,
+        progress: &Progress,
+        node: u32,
+        kind: Kind,
+        release: Time,
+    ) -> Option<(Attempt, Time)> {
         let alike = matches!(self.settings.capacity, TaskCapacity::Memory { map, reduce, .. } if map == reduce);
         loop {
             let now = self.simulation.now();
-            let maps = if alike || kind == Kind::Map { progress.take(self, node, Kind::Map) } else { None };
+            let maps = if alike || kind == Kind::Map {
+                progress.take(self, node, Kind::Map)
+            } else {
+                None
+            };
             let reducer = || (alike || kind == Kind::Reduce) && progress.wanted(self).1 > 0;
-            if let Some(task) = maps.or_else(|| if reducer() { progress.take(self, node, Kind::Reduce) } else { None }) {
+            if let Some(task) = maps
+                .or_else(|| if reducer() { progress.take(self, node, Kind::Reduce) } else { None })
+            {
                 return Some((task, now));
             }
             if progress.ended() || now >= release {

@@ -31,7 +31,16 @@ impl Cluster {
     pub fn ended_at(&self, job: usize, part: Part, finish: Time) {
         let finish = Some(finish);
         let Part { phase, task, node, start, bytes_in, bytes_out } = part;
-        self.simulation.record(TaskRecord { job: self.settings.jobs[job].job, phase, task, node, start, finish, bytes_in, bytes_out });
+        self.simulation.record(TaskRecord {
+            job: self.settings.jobs[job].job,
+            phase,
+            task,
+            node,
+            start,
+            finish,
+            bytes_in,
+            bytes_out,
+        });
     }
 
     fn phase(&self, job: usize, phase: &'static str, start: Time) {
@@ -100,7 +109,17 @@ impl Cluster {
         self.call(job, s.client, s.master, 1, &mut rpc).await;
         self.phase(job, "end", committed);
         let input = work.maps.iter().sum();
-        self.ended(job, Part { phase: "job", task: None, node: None, start: work.submit, bytes_in: input, bytes_out: work.output });
+        self.ended(
+            job,
+            Part {
+                phase: "job",
+                task: None,
+                node: None,
+                start: work.submit,
+                bytes_in: input,
+                bytes_out: work.output,
+            },
+        );
         self.state().running -= 1;
         self.wake();
         self.rest();
@@ -116,7 +135,14 @@ impl Cluster {
         for _ in 0..s.samples {
             let data = s.data[stream.below(s.data.len() as u64) as usize];
             if data != client && s.sample > 0 {
-                samples.push(self.send(job, data, client, s.sample, (transports.connect, transports.classes.read), Span::ZERO));
+                samples.push(self.send(
+                    job,
+                    data,
+                    client,
+                    s.sample,
+                    (transports.connect, transports.classes.read),
+                    Span::ZERO,
+                ));
             }
         }
         for sample in samples {
@@ -136,7 +162,8 @@ impl Cluster {
         let period = self.settings.master_heartbeat;
         // Tez requests containers at once; MapReduce sleeps before each heartbeat
         // (RMCommunicator.AllocatorRunnable).
-        let mut wait = if let Framework::Tez { .. } = self.settings.framework { Span::ZERO } else { period };
+        let mut wait =
+            if let Framework::Tez { .. } = self.settings.framework { Span::ZERO } else { period };
         loop {
             self.simulation.sleep(wait).await;
             wait = period;
@@ -147,7 +174,13 @@ impl Cluster {
             let given = std::mem::take(&mut self.state().jobs[job].given);
             for (node, kind) in given {
                 match progress.take(&self, node, kind) {
-                    Some(attempt) => drop(self.simulation.spawn(self.clone().container(job, progress.clone(), node, kind, attempt))),
+                    Some(attempt) => drop(self.simulation.spawn(self.clone().container(
+                        job,
+                        progress.clone(),
+                        node,
+                        kind,
+                        attempt,
+                    ))),
                     None => self.release(node, kind),
                 }
             }
@@ -177,7 +210,11 @@ impl Cluster {
         let Some(end) = progress.end(&self) else { return };
         let scans = async {
             while !progress.ended() {
-                let wait = if progress.speculate(&self) { speculate::AFTER_SPECULATION } else { speculate::AFTER_NONE };
+                let wait = if progress.speculate(&self) {
+                    speculate::AFTER_SPECULATION
+                } else {
+                    speculate::AFTER_NONE
+                };
                 self.simulation.sleep(wait).await;
             }
         };
@@ -188,7 +225,16 @@ impl Cluster {
         let job = self.settings.jobs[job].job;
         for (phase, (start, finish)) in progress.spans() {
             let start = start.max(started);
-            self.simulation.record(TaskRecord { job, phase, task: None, node: None, start, finish: Some(finish), bytes_in: 0, bytes_out: 0 });
+            self.simulation.record(TaskRecord {
+                job,
+                phase,
+                task: None,
+                node: None,
+                start,
+                finish: Some(finish),
+                bytes_in: 0,
+                bytes_out: 0,
+            });
         }
     }
 

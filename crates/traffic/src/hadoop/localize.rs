@@ -53,7 +53,11 @@ impl Cluster {
         self.connect(job, node, s.master, OPEN, &mut stream).await;
         for file in 0..files {
             self.call(job, node, s.master, FIND, &mut stream).await;
-            let bytes = if file < UPLOADED { s.resources / u64::from(UPLOADED.min(files)) } else { BYTES_PER_MAP * s.jobs[job].maps.len() as u64 };
+            let bytes = if file < UPLOADED {
+                s.resources / u64::from(UPLOADED.min(files))
+            } else {
+                BYTES_PER_MAP * s.jobs[job].maps.len() as u64
+            };
             let data = s.data[stream.below(s.data.len() as u64) as usize];
             self.short_read(job, node, data, bytes, &mut stream).await;
         }

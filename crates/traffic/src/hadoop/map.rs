@@ -12,7 +12,13 @@ const MAP_PHASE: f64 = 2.0 / 3.0;
 
 impl Cluster {
     /// Runs an attempt of a map. Returns whether it is the first attempt of its map to end.
-    pub async fn map(self: &Arc<Self>, job: usize, progress: &Arc<Progress>, map: u32, place: Place) -> bool {
+    pub async fn map(
+        self: &Arc<Self>,
+        job: usize,
+        progress: &Arc<Progress>,
+        map: u32,
+        place: Place,
+    ) -> bool {
         let (s, Place { node, begun, attempt, .. }) = (&self.settings, place);
         let of = Attempt { task: Task::Map(map), number: attempt };
         let work = &s.jobs[job];
@@ -21,7 +27,8 @@ impl Cluster {
         let mut rpc = self.stream(job, draws::RPC, of);
         let mut disks = self.stream(job, draws::DISK, of);
         let mut short = self.stream(job, draws::SHORT, of);
-        let reports = self.first_report(job, place, progress.master, s.umbilical_rpcs.0, &mut rpc).await;
+        let reports =
+            self.first_report(job, place, progress.master, s.umbilical_rpcs.0, &mut rpc).await;
         // The model knows only the end of a transfer, so the map phase counts as done from the
         // beginning.
         progress.report(of, MAP_PHASE);
@@ -35,7 +42,11 @@ impl Cluster {
         // The end of the last record is in the next block (LineReader, TeraInputFormat: 2^27 is no
         // multiple of 100).
         self.short_reads(job, node, s.task_reads - before, &mut short, &mut rpc).await;
-        let written = if work.reducers == 0 { share(work.output, work.maps.len() as u64, map.into()) } else { output };
+        let written = if work.reducers == 0 {
+            share(work.output, work.maps.len() as u64, map.into())
+        } else {
+            output
+        };
         if work.reducers == 0 {
             self.clone().write_file(job, of, node, written, s.output_replication, 0).await;
         } else {
@@ -47,7 +58,17 @@ impl Cluster {
             return false;
         }
         progress.span("map", begun, self.simulation.now());
-        self.ended(job, Part { phase: "map", task: Some(map), node: Some(node), start: begun, bytes_in: input, bytes_out: written });
+        self.ended(
+            job,
+            Part {
+                phase: "map",
+                task: Some(map),
+                node: Some(node),
+                start: begun,
+                bytes_in: input,
+                bytes_out: written,
+            },
+        );
         true
     }
 
@@ -59,23 +80,53 @@ impl Cluster {
 
     /// Reads a block from a data node that holds it, from this node if it is one. The network, the
     /// data node's disk and the map process the block at the same time.
-    async fn read_block(self: &Arc<Self>, job: usize, map: u32, attempt: u32, node: u32, bytes: u64) {
+    async fn read_block(
+        self: &Arc<Self>,
+        job: usize,
+        map: u32,
+        attempt: u32,
+        node: u32,
+        bytes: u64,
+    ) {
         let s = &self.settings;
         if bytes == 0 {
             return;
         }
-        let mut stream = self.stream(job, draws::READ, Attempt { task: Task::Map(map), number: attempt });
+        let mut stream =
+            self.stream(job, draws::READ, Attempt { task: Task::Map(map), number: attempt });
         let replicas = self.replicas(job, map);
-        let from = if replicas.contains(&node) { node } else { replicas[stream.below(replicas.len() as u64) as usize] };
-        let disk = (stream.next_f64() >= s.block_cached).then(|| self.read_disk(from, bytes, &mut stream));
+        let from = if replicas.contains(&node) {
+            node
+        } else {
+            replicas[stream.below(replicas.len() as u64) as usize]
+        };
+        let disk =
+            (stream.next_f64() >= s.block_cached).then(|| self.read_disk(from, bytes, &mut stream));
         if from == node {
             self.simulation.sleep(cpu(s.map_cpu, bytes)).await;
         } else {
             let wire = bytes + bytes * s.checksum / 512;
             // The reading node opens the connection (BlockReaderFactory, DataXceiver). Its request
             // goes to the data node, and the block comes back.
-            self.send(job, node, from, s.rpc, (s.transports.connect, s.transports.classes.rpc), Span::ZERO).await;
-            let worked = self.send(job, from, node, wire, (s.transports.read, s.transports.classes.read), Span::ZERO).await;
+            self.send(
+                job,
+                node,
+                from,
+                s.rpc,
+                (s.transports.connect, s.transports.classes.rpc),
+                Span::ZERO,
+            )
+            .await;
+            let worked = self
+                .send(
+                    job,
+                    from,
+                    node,
+                    wire,
+                    (s.transports.read, s.transports.classes.read),
+                    Span::ZERO,
+                )
+                .await;
             self.simulation.until(worked).await;
         }
         if let Some(disk) = disk {

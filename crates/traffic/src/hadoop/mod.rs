@@ -17,7 +17,10 @@ mod trace;
 mod transfer;
 
 pub use map::share;
-pub use settings::{Classes, Committer, Disks, FetchFailure, Framework, Range, Settings, TaskCapacity, TransportChoice, Work};
+pub use settings::{
+    Classes, Committer, Disks, FetchFailure, Framework, Range, Settings, TaskCapacity,
+    TransportChoice, Work,
+};
 
 pub use trace::{MOST_MAPS, TraceOptions, blocks, read_trace};
 
@@ -47,7 +50,11 @@ impl Program for Hadoop {
 
     /// Returns the bytes of all jobs, as if no data were read, fetched or written locally.
     fn expected_bytes(&self) -> Option<u64> {
-        let of = |work: &Work| work.maps.iter().sum::<u64>() + work.shuffle + work.output * u64::from(self.0.output_replication);
+        let of = |work: &Work| {
+            work.maps.iter().sum::<u64>()
+                + work.shuffle
+                + work.output * u64::from(self.0.output_replication)
+        };
         Some(self.0.jobs.iter().map(of).sum())
     }
 }

@@ -18,7 +18,13 @@ const SORT_PHASE: f64 = 1.0 / 3.0;
 
 impl Cluster {
     /// Runs an attempt of a reducer. Returns whether it is the first attempt of its reducer to end.
-    pub async fn reduce(self: Arc<Self>, job: usize, progress: &Arc<Progress>, reduce: u32, place: Place) -> bool {
+    pub async fn reduce(
+        self: Arc<Self>,
+        job: usize,
+        progress: &Arc<Progress>,
+        reduce: u32,
+        place: Place,
+    ) -> bool {
         let (s, Place { node, begun, attempt, .. }) = (&self.settings, place);
         let of = Attempt { task: Task::Reduce(reduce), number: attempt };
         let work = &s.jobs[job];
@@ -27,10 +33,19 @@ impl Cluster {
         let mut rpc = self.stream(job, draws::RPC, of);
         let mut poll = self.stream(job, draws::POLL, of);
         let mut disks = self.stream(job, draws::DISK, of);
-        let part = |phase, start, bytes_in, bytes_out| Part { phase, task: Some(reduce), node: Some(node), start, bytes_in, bytes_out };
+        let part = |phase, start, bytes_in, bytes_out| Part {
+            phase,
+            task: Some(reduce),
+            node: Some(node),
+            start,
+            bytes_in,
+            bytes_out,
+        };
 
-        let reports = self.first_report(job, place, progress.master, s.umbilical_rpcs.1, &mut rpc).await;
-        let mut files = Shuffle::new(&self, job, progress, of, node).run(&self, &mut poll, &mut rpc).await;
+        let reports =
+            self.first_report(job, place, progress.master, s.umbilical_rpcs.1, &mut rpc).await;
+        let mut files =
+            Shuffle::new(&self, job, progress, of, node).run(&self, &mut poll, &mut rpc).await;
         let shuffled = self.simulation.now();
         // If another attempt is possible, this attempt is recorded only if it ends first.
         let alone = !s.speculative.1;
@@ -54,7 +69,11 @@ impl Cluster {
         let reducing = self.simulation.now();
         let read = (input > 0).then(|| self.read_disk(node, input, &mut disks));
         let ends = reducing + cpu(s.reduce_cpu, input);
-        let per_byte = if output > 0 { (s.reduce_cpu as u128 * input as u128 / output as u128) as u64 } else { 0 };
+        let per_byte = if output > 0 {
+            (s.reduce_cpu as u128 * input as u128 / output as u128) as u64
+        } else {
+            0
+        };
         let opening = s.task_rpcs.1.min(OPEN);
         self.open_files(job, place, opening, &mut rpc).await;
         self.clone().write_file(job, of, node, output, s.output_replication, per_byte).await;
@@ -63,7 +82,14 @@ impl Cluster {
             read.await;
         }
         // These calls are fsync, complete, and the commit of the task's file.
-        self.call(job, node, s.master, (s.task_rpcs.1 - opening).saturating_sub(s.committer.fewer_calls_of_task()), &mut rpc).await;
+        self.call(
+            job,
+            node,
+            s.master,
+            (s.task_rpcs.1 - opening).saturating_sub(s.committer.fewer_calls_of_task()),
+            &mut rpc,
+        )
+        .await;
         self.call(job, node, progress.master, reports, &mut rpc).await;
         if !progress.first_to_end(&self, of) {
             return false;

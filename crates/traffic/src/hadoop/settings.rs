@@ -96,7 +96,9 @@ impl FetchFailure {
     /// failed `failures` times.
     pub fn delay(&self, failures: u32) -> Span {
         let most = self.most.0 as f64;
-        let grown = (0..failures).try_fold(self.penalty.0 as f64, |delay, _| (delay < most).then_some(delay * PENALTY_GROWTH));
+        let grown = (0..failures).try_fold(self.penalty.0 as f64, |delay, _| {
+            (delay < most).then_some(delay * PENALTY_GROWTH)
+        });
         Span(grown.unwrap_or(most).min(most).round() as u64)
     }
 
@@ -244,7 +246,12 @@ pub struct Settings {
 impl Settings {
     /// Returns all hosts of the cluster, ascending. Any of them may send to any other.
     pub fn hosts(&self) -> Vec<u32> {
-        let mut hosts: Vec<u32> = [&self.compute, &self.data, &self.log_hosts, &vec![self.master, self.client]].into_iter().flatten().copied().collect();
+        let mut hosts: Vec<u32> =
+            [&self.compute, &self.data, &self.log_hosts, &vec![self.master, self.client]]
+                .into_iter()
+                .flatten()
+                .copied()
+                .collect();
         hosts.sort_unstable();
         hosts.dedup();
         hosts
@@ -256,14 +263,22 @@ impl Settings {
             let (maps, reducers) = (work.maps.len() as u64, work.reducers as u64);
             // A fetch takes the outputs that have become ready on one host between two requests,
             // which are only a few.
-            let calls = |task: u32, umbilical: u32| 2 * u64::from(self.launch_rpcs + task + umbilical + self.task_reads);
+            let calls = |task: u32, umbilical: u32| {
+                2 * u64::from(self.launch_rpcs + task + umbilical + self.task_reads)
+            };
             let of_map = calls(self.task_rpcs.0, self.umbilical_rpcs.0) + 3;
             let of_reducer = calls(self.task_rpcs.1, self.umbilical_rpcs.1) + maps;
             let of_block = u64::from(self.output_replication + 2 * self.block_rpcs);
             let localized = self.compute.len() as u64 * 6 * u64::from(self.localized_files.0);
-            let of_job =
-                2 * u64::from(self.master_rpcs + self.submit_rpcs + self.commit_rpcs + self.history_rpcs) + 2 * self.committer.calls_of_job(work.committed());
-            maps * of_map + reducers * of_reducer + (work.output / self.block + reducers) * of_block + localized + of_job + 200
+            let of_job = 2 * u64::from(
+                self.master_rpcs + self.submit_rpcs + self.commit_rpcs + self.history_rpcs,
+            ) + 2 * self.committer.calls_of_job(work.committed());
+            maps * of_map
+                + reducers * of_reducer
+                + (work.output / self.block + reducers) * of_block
+                + localized
+                + of_job
+                + 200
         };
         self.jobs.iter().map(of).fold(0, u64::saturating_add)
     }
@@ -296,25 +311,51 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_commit_of_a_job_of_version_1_has_four_calls_for_each_task_and_one_for_each_thousand_in_the_list() {
-        assert_eq!([1, 56, 999, 1_000].map(|tasks| Committer::V1.calls_of_job(tasks)), [1 + 4, 1 + 224, 1 + 3_996, 2 + 4_000]);
+    fn the_commit_of_a_job_of_version_1_has_four_calls_for_each_task_and_one_for_each_thousand_in_the_list()
+     {
+        assert_eq!(
+            [1, 56, 999, 1_000].map(|tasks| Committer::V1.calls_of_job(tasks)),
+            [1 + 4, 1 + 224, 1 + 3_996, 2 + 4_000]
+        );
         assert_eq!(Committer::V2.calls_of_job(1_000), 0);
         assert_eq!([Committer::V1, Committer::V2].map(Committer::fewer_calls_of_task), [2, 0]);
     }
 
     #[test]
     fn reducers_write_output_and_maps_where_there_are_none() {
-        let work = |reducers| Work { job: 0, submit: Time::ZERO, maps: vec![1; 7], shuffle: 7, output: 7, reducers };
+        let work = |reducers| Work {
+            job: 0,
+            submit: Time::ZERO,
+            maps: vec![1; 7],
+            shuffle: 7,
+            output: 7,
+            reducers,
+        };
         assert_eq!([work(3), work(0)].map(|work| work.committed()), [3, 7]);
     }
 
     #[test]
     fn a_penalty_grows_by_three_tenths_with_each_failure_up_to_its_limit() {
-        let failure = FetchFailure { connect_timeout: None, read_timeout: None, penalty: Span::from_s(10), most: Span::from_s(60), limit: 30 };
-        let delays = [1, 2, 3, 4, 5, 6, 7, 1_000_000].map(|failures| failure.delay(failures).0 / 1_000_000_000);
+        let failure = FetchFailure {
+            connect_timeout: None,
+            read_timeout: None,
+            penalty: Span::from_s(10),
+            most: Span::from_s(60),
+            limit: 30,
+        };
+        let delays = [1, 2, 3, 4, 5, 6, 7, 1_000_000]
+            .map(|failures| failure.delay(failures).0 / 1_000_000_000);
         assert_eq!(delays, [13_000, 16_900, 21_970, 28_561, 37_129, 48_268, 60_000, 60_000]);
-        let tez = FetchFailure { penalty: Span::from_s(2), most: Span::from_s(86_400), limit: 15, ..failure };
-        assert_eq!([1, 2, 15].map(|failures| tez.delay(failures).0 / 1_000_000_000), [2_600, 3_380, 102_371]);
+        let tez = FetchFailure {
+            penalty: Span::from_s(2),
+            most: Span::from_s(86_400),
+            limit: 15,
+            ..failure
+        };
+        assert_eq!(
+            [1, 2, 15].map(|failures| tez.delay(failures).0 / 1_000_000_000),
+            [2_600, 3_380, 102_371]
+        );
         assert_eq!([10, 400].map(|maps| failure.most_failures(maps)), [30, 40]);
     }
 }

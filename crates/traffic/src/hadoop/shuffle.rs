@@ -73,7 +73,13 @@ impl Drop for Kill<'_> {
 }
 
 impl Shuffle {
-    pub fn new(cluster: &Cluster, job: usize, progress: &Arc<Progress>, of: Attempt, node: u32) -> Arc<Self> {
+    pub fn new(
+        cluster: &Cluster,
+        job: usize,
+        progress: &Arc<Progress>,
+        of: Attempt,
+        node: u32,
+    ) -> Arc<Self> {
         let work = &cluster.settings.jobs[job];
         let state = Fetching {
             hosts: BTreeMap::new(),
@@ -92,7 +98,14 @@ impl Shuffle {
             over: false,
         };
         let segment = cluster.map_output(job).div_ceil(work.reducers.into());
-        Arc::new(Shuffle { job, progress: progress.clone(), of, node, segment, state: Mutex::new(state) })
+        Arc::new(Shuffle {
+            job,
+            progress: progress.clone(),
+            of,
+            node,
+            segment,
+            state: Mutex::new(state),
+        })
     }
 
     fn state(&self) -> MutexGuard<'_, Fetching> {
@@ -112,10 +125,17 @@ impl Shuffle {
 
     /// Requests new outputs at an interval, and fetches them until all are here. Returns the number
     /// of files on disk.
-    pub async fn run(self: Arc<Self>, cluster: &Arc<Cluster>, poll: &mut Stream, rpc: &mut Stream) -> u32 {
+    pub async fn run(
+        self: Arc<Self>,
+        cluster: &Arc<Cluster>,
+        poll: &mut Stream,
+        rpc: &mut Stream,
+    ) -> u32 {
         let (s, progress) = (&cluster.settings, &self.progress);
         let _kill = Kill(&self, cluster);
-        let threads: Vec<Signal> = (0..s.parallel_copies).map(|_| cluster.simulation.spawn(self.clone().fetcher(cluster.clone()))).collect();
+        let threads: Vec<Signal> = (0..s.parallel_copies)
+            .map(|_| cluster.simulation.spawn(self.clone().fetcher(cluster.clone())))
+            .collect();
         let all = s.jobs[self.job].maps.len();
         let mut seen = 0;
         let mut wait = Span(poll.below(s.event_poll.0.max(1)));
@@ -176,17 +196,29 @@ impl Shuffle {
         let state = &mut *guard;
         // If memory is full, a merge must free some first.
         let taken = state.memory + state.reserved + state.merging;
-        let capacity = if self.in_memory(cluster) { s.shuffle_memory.saturating_sub(taken) / self.segment.max(1) } else { u64::MAX };
+        let capacity = if self.in_memory(cluster) {
+            s.shuffle_memory.saturating_sub(taken) / self.segment.max(1)
+        } else {
+            u64::MAX
+        };
         if capacity == 0 {
             return None;
         }
-        let ready: Vec<u32> = state.hosts.iter().filter(|(_, (outputs, busy))| !busy && !outputs.is_empty()).map(|(host, _)| *host).collect();
+        let ready: Vec<u32> = state
+            .hosts
+            .iter()
+            .filter(|(_, (outputs, busy))| !busy && !outputs.is_empty())
+            .map(|(host, _)| *host)
+            .collect();
         if ready.is_empty() {
             return None;
         }
         let host = ready[state.stream.below(ready.len() as u64) as usize];
         let (outputs, busy) = state.hosts.get_mut(&host).expect("listed");
-        let count = outputs.len().min(s.maps_per_fetch as usize).min(usize::try_from(capacity).unwrap_or(usize::MAX));
+        let count = outputs
+            .len()
+            .min(s.maps_per_fetch as usize)
+            .min(usize::try_from(capacity).unwrap_or(usize::MAX));
         let outputs = outputs.drain(..count).collect();
         *busy = true;
         state.unclaimed -= count as u32;
@@ -197,7 +229,8 @@ impl Shuffle {
     }
 
     fn in_memory(&self, cluster: &Cluster) -> bool {
-        self.segment as f64 <= cluster.settings.single_share * cluster.settings.shuffle_memory as f64
+        self.segment as f64
+            <= cluster.settings.single_share * cluster.settings.shuffle_memory as f64
     }
 
     async fn fetch(self: &Arc<Self>, cluster: &Arc<Cluster>, fetch: Fetch) {
@@ -206,14 +239,28 @@ impl Shuffle {
         // Hadoop gives up the reducer at this point. The model has no further attempts of failed
         // tasks.
         let last = self.failed_so_far(&fetch) >= failure.most_failures(s.jobs[self.job].maps.len());
-        let until = |timeout: Option<Span>| timeout.filter(|_| !last).map(|timeout| cluster.simulation.now() + timeout);
+        let until = |timeout: Option<Span>| {
+            timeout.filter(|_| !last).map(|timeout| cluster.simulation.now() + timeout)
+        };
         if host != self.node {
-            let request = cluster.send(self.job, self.node, host, s.request, (s.transports.connect, s.transports.classes.rpc), Span::ZERO);
+            let request = cluster.send(
+                self.job,
+                self.node,
+                host,
+                s.request,
+                (s.transports.connect, s.transports.classes.rpc),
+                Span::ZERO,
+            );
             if cluster.simulation.before(until(failure.connect_timeout), request).await.is_none() {
                 return self.failed(cluster, fetch);
             }
         }
-        if cluster.simulation.before(until(failure.read_timeout), self.answer(cluster, &fetch)).await.is_none() {
+        if cluster
+            .simulation
+            .before(until(failure.read_timeout), self.answer(cluster, &fetch))
+            .await
+            .is_none()
+        {
             return self.failed(cluster, fetch);
         }
         self.arrived(cluster, fetch);
@@ -235,7 +282,16 @@ impl Shuffle {
         }
         if host != self.node {
             let wire = bytes + s.segment_header * outputs;
-            cluster.send(self.job, host, self.node, wire.max(1), (transports.answer, transports.classes.fetch), Span::ZERO).await;
+            cluster
+                .send(
+                    self.job,
+                    host,
+                    self.node,
+                    wire.max(1),
+                    (transports.answer, transports.classes.fetch),
+                    Span::ZERO,
+                )
+                .await;
         }
     }
 
@@ -330,8 +386,11 @@ impl Shuffle {
         let s = &cluster.settings;
         let merging = {
             let mut state = self.state();
-            let no_room = state.memory + state.reserved + self.segment > s.shuffle_memory && state.reserved == 0;
-            let full = state.memory as f64 >= s.merge_share * s.shuffle_memory as f64 || state.outputs >= s.merge_outputs || no_room;
+            let no_room = state.memory + state.reserved + self.segment > s.shuffle_memory
+                && state.reserved == 0;
+            let full = state.memory as f64 >= s.merge_share * s.shuffle_memory as f64
+                || state.outputs >= s.merge_outputs
+                || no_room;
             if !full || state.merging > 0 || state.memory == 0 {
                 return;
             }

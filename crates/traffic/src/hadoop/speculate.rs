@@ -65,7 +65,8 @@ pub fn best(now: Time, tasks: Tasks, running: impl Iterator<Item = Running>) -> 
             best = Some((gain, task));
         }
     }
-    let allowed = LEAST_ALLOWED.max(SHARE_OF_ALL * tasks.all as f64).max(SHARE_OF_RUNNING * count as f64);
+    let allowed =
+        LEAST_ALLOWED.max(SHARE_OF_ALL * tasks.all as f64).max(SHARE_OF_RUNNING * count as f64);
     best.filter(|_| twice < allowed as u32).map(|(_, task)| task)
 }
 
@@ -76,7 +77,12 @@ mod tests {
     const NOW: Time = Time(100_000_000_000_000);
 
     fn running(map: u32, since_s: u64, share: f64) -> Running {
-        Running { task: Task::Map(map), attempts: 1, begun: Time(NOW.0 - Span::from_s(since_s).0), share }
+        Running {
+            task: Task::Map(map),
+            attempts: 1,
+            begun: Time(NOW.0 - Span::from_s(since_s).0),
+            share,
+        }
     }
 
     fn tasks(ended: usize) -> Tasks {
@@ -92,7 +98,10 @@ mod tests {
         // A map that reads counts as two thirds done, so it is speculated after twice the mean
         // time.
         assert_eq!(best(NOW, tasks(5), [running(0, 19, 2.0 / 3.0)].into_iter()), None);
-        assert_eq!(best(NOW, tasks(5), [running(0, 21, 2.0 / 3.0)].into_iter()), Some(Task::Map(0)));
+        assert_eq!(
+            best(NOW, tasks(5), [running(0, 21, 2.0 / 3.0)].into_iter()),
+            Some(Task::Map(0))
+        );
         // Without a report there is no estimate.
         assert_eq!(best(NOW, tasks(5), [running(0, 90, 0.0)].into_iter()), None);
     }
@@ -116,7 +125,8 @@ mod tests {
     fn ten_tasks_have_two_attempts_or_a_hundredth_of_all_or_a_tenth_of_those_that_run() {
         let found = |all: usize, others: u32, twice: u32| {
             let tasks = Tasks { all, ended: all / 2, mean: Span::from_s(10) };
-            let speculated = (0..twice).map(|map| Running { attempts: 2, ..running(1_000 + map, 50, 0.5) });
+            let speculated =
+                (0..twice).map(|map| Running { attempts: 2, ..running(1_000 + map, 50, 0.5) });
             let good = (0..others).map(|map| running(1 + map, 1, 0.5));
             best(NOW, tasks, speculated.chain(good).chain([running(0, 50, 0.5)])).is_some()
         };

@@ -15,8 +15,24 @@ const GREETING: u32 = 4;
 
 impl Cluster {
     /// Starts a flow with this transport and class after a delay of `after`.
-    pub fn send(&self, job: usize, from: u32, to: u32, bytes: u64, (transport, class): (u16, u16), after: Span) -> Signal {
-        let flow = NewFlow { src: from, dst: to, bytes, transport, class, priority: self.settings.transports.priority, job: self.settings.jobs[job].job };
+    pub fn send(
+        &self,
+        job: usize,
+        from: u32,
+        to: u32,
+        bytes: u64,
+        (transport, class): (u16, u16),
+        after: Span,
+    ) -> Signal {
+        let flow = NewFlow {
+            src: from,
+            dst: to,
+            bytes,
+            transport,
+            class,
+            priority: self.settings.transports.priority,
+            job: self.settings.jobs[job].job,
+        };
         self.simulation.flow(flow, self.simulation.now() + after)
     }
 
@@ -30,14 +46,37 @@ impl Cluster {
                 self.simulation.sleep(service).await;
                 continue;
             }
-            self.send(job, from, to, self.settings.rpc, (transports.answer, transports.classes.rpc), Span::ZERO).await;
-            self.send(job, to, from, self.settings.rpc, (transports.answer, transports.classes.rpc), service).await;
+            self.send(
+                job,
+                from,
+                to,
+                self.settings.rpc,
+                (transports.answer, transports.classes.rpc),
+                Span::ZERO,
+            )
+            .await;
+            self.send(
+                job,
+                to,
+                from,
+                self.settings.rpc,
+                (transports.answer, transports.classes.rpc),
+                service,
+            )
+            .await;
         }
     }
 
     /// Opens a connection with `round_trips` round trips. The first is TCP's handshake.
     /// Authentication is a round trip like a call.
-    pub async fn connect(&self, job: usize, from: u32, to: u32, round_trips: u32, stream: &mut Stream) {
+    pub async fn connect(
+        &self,
+        job: usize,
+        from: u32,
+        to: u32,
+        round_trips: u32,
+        stream: &mut Stream,
+    ) {
         if from == to || round_trips < 2 {
             return self.call(job, from, to, round_trips, stream).await;
         }
@@ -50,7 +89,15 @@ impl Cluster {
     /// back.
     async fn answered(&self, job: usize, (from, to): (u32, u32), bytes: u64, service: Span) {
         let transports = self.settings.transports;
-        self.send(job, from, to, self.settings.rpc, (transports.connect, transports.classes.rpc), Span::ZERO).await;
+        self.send(
+            job,
+            from,
+            to,
+            self.settings.rpc,
+            (transports.connect, transports.classes.rpc),
+            Span::ZERO,
+        )
+        .await;
         self.send(job, to, from, bytes, (transports.answer, transports.classes.rpc), service).await;
     }
 
@@ -64,7 +111,14 @@ impl Cluster {
     }
 
     /// Makes `reads` short reads of a few bytes each, from randomly drawn data nodes.
-    pub async fn short_reads(&self, job: usize, node: u32, reads: u32, stream: &mut Stream, rpc: &mut Stream) {
+    pub async fn short_reads(
+        &self,
+        job: usize,
+        node: u32,
+        reads: u32,
+        stream: &mut Stream,
+        rpc: &mut Stream,
+    ) {
         for _ in 0..reads {
             let data = self.settings.data[stream.below(self.settings.data.len() as u64) as usize];
             self.short_read(job, node, data, self.settings.rpc, rpc).await;
@@ -74,7 +128,14 @@ impl Cluster {
     /// Connects a task to its job's master and requests its work. A reused container has its
     /// connection already. `all` is the number of round trips in a new container. Returns the calls
     /// that remain for the end of the task.
-    pub async fn first_report(&self, job: usize, place: Place, master: u32, all: u32, rpc: &mut Stream) -> u32 {
+    pub async fn first_report(
+        &self,
+        job: usize,
+        place: Place,
+        master: u32,
+        all: u32,
+        rpc: &mut Stream,
+    ) -> u32 {
         let first = all.min(GREETING);
         if place.first {
             self.connect(job, place.node, master, first, rpc).await;
@@ -90,13 +151,22 @@ impl Cluster {
         if place.first {
             self.connect(job, place.node, self.settings.master, round_trips, rpc).await;
         } else {
-            self.call(job, place.node, self.settings.master, round_trips.saturating_sub(2), rpc).await;
+            self.call(job, place.node, self.settings.master, round_trips.saturating_sub(2), rpc)
+                .await;
         }
     }
 
     /// Writes a file to `replication` data nodes, block by block. Producing a byte takes
     /// `ps_per_byte` ps. On a data node the first replica is local.
-    pub async fn write_file(self: Arc<Self>, job: usize, of: Attempt, node: u32, bytes: u64, replication: u32, ps_per_byte: u64) {
+    pub async fn write_file(
+        self: Arc<Self>,
+        job: usize,
+        of: Attempt,
+        node: u32,
+        bytes: u64,
+        replication: u32,
+        ps_per_byte: u64,
+    ) {
         let mut stream = self.stream(job, draws::WRITE, of);
         let mut rpc = self.stream(job, draws::RPC, of);
         let mut on_disk = Vec::new();
@@ -138,7 +208,14 @@ impl Cluster {
         let mut hops = Vec::new();
         for &to in chain {
             if to != from {
-                hops.push(self.send(job, from, to, wire, (transport, transports.classes.write), Span::ZERO));
+                hops.push(self.send(
+                    job,
+                    from,
+                    to,
+                    wire,
+                    (transport, transports.classes.write),
+                    Span::ZERO,
+                ));
             }
             from = to;
         }

@@ -46,8 +46,16 @@ impl CoflowOptions {
     /// Creates options without scaling. Locations are hosts if there are enough hosts, and
     /// otherwise hosts modulo their number.
     pub fn new(hosts: u32, ports: u32) -> Self {
-        let placement = if hosts >= ports { Placement::Host { hosts } } else { Placement::Modulo { hosts } };
-        CoflowOptions { placement, size_scale: 1.0, time_scale: 1.0, megabyte_bytes: 1_000_000, most_coflows: None, most: MOST_FLOWS }
+        let placement =
+            if hosts >= ports { Placement::Host { hosts } } else { Placement::Modulo { hosts } };
+        CoflowOptions {
+            placement,
+            size_scale: 1.0,
+            time_scale: 1.0,
+            megabyte_bytes: 1_000_000,
+            most_coflows: None,
+            most: MOST_FLOWS,
+        }
     }
 }
 
@@ -63,12 +71,23 @@ pub fn ports(file: &Path) -> Result<u32, TrafficError> {
 }
 
 /// Reads a trace. Flows with both ends on one host are left out and counted in a note.
-pub fn read(file: &Path, options: &CoflowOptions, template: &Template, draws: &Draws) -> Result<Generated, TrafficError> {
+pub fn read(
+    file: &Path,
+    options: &CoflowOptions,
+    template: &Template,
+    draws: &Draws,
+) -> Result<Generated, TrafficError> {
     read_from(crate::text::open(file)?, file, options, template, draws)
 }
 
 /// Reads a trace from the text of `file`.
-pub fn read_from(reader: impl BufRead, file: &Path, options: &CoflowOptions, template: &Template, draws: &Draws) -> Result<Generated, TrafficError> {
+pub fn read_from(
+    reader: impl BufRead,
+    file: &Path,
+    options: &CoflowOptions,
+    template: &Template,
+    draws: &Draws,
+) -> Result<Generated, TrafficError> {
     check(options)?;
     let mut lines = Lines::new(reader, file);
     let (ports, coflows) = first_line(&mut lines)?;
@@ -81,23 +100,48 @@ pub fn read_from(reader: impl BufRead, file: &Path, options: &CoflowOptions, tem
         let Some(line) = lines.next_filled()? else { break };
         let coflow = Coflow::parse(line, ports);
         let place = lines.place();
-        let coflow = coflow.map_err(|(found, expected)| TrafficError::input(place.clone(), found, expected))?;
+        let coflow = coflow
+            .map_err(|(found, expected)| TrafficError::input(place.clone(), found, expected))?;
         read += 1;
         if read > coflows {
-            return Err(TrafficError::input(place, format!("coflow {read}"), format!("{coflows} coflows, as line 1 says")));
+            return Err(TrafficError::input(
+                place,
+                format!("coflow {read}"),
+                format!("{coflows} coflows, as line 1 says"),
+            ));
         }
         let arrival = coflow.arrival_ms * options.time_scale * 1e6;
         if arrival > (u64::MAX / 1_000) as f64 {
-            return Err(TrafficError::input(place, format!("an arrival at {} ms", coflow.arrival_ms), "arrivals within 213 days"));
+            return Err(TrafficError::input(
+                place,
+                format!("an arrival at {} ms", coflow.arrival_ms),
+                "arrivals within 213 days",
+            ));
         }
         let arrival = Time::from_ns((arrival + 0.5) as u64);
-        let flows = given.flows.len() as u64 + coflow.mappers.len() as u64 * coflow.reducers.len() as u64;
+        let flows =
+            given.flows.len() as u64 + coflow.mappers.len() as u64 * coflow.reducers.len() as u64;
         if flows > options.most {
-            let found = format!("{} mappers and {} reducers, which make {flows} flows so far", coflow.mappers.len(), coflow.reducers.len());
-            return Err(TrafficError::input(place, found, format!("at most {} (`coflows` takes so many from the top of the file)", options.most)));
+            let found = format!(
+                "{} mappers and {} reducers, which make {flows} flows so far",
+                coflow.mappers.len(),
+                coflow.reducers.len()
+            );
+            return Err(TrafficError::input(
+                place,
+                found,
+                format!(
+                    "at most {} (`coflows` takes so many from the top of the file)",
+                    options.most
+                ),
+            ));
         }
         let job = given.jobs.len() as u32;
-        given.jobs.push(Job::new(JobKind::Coflow, format_args!("coflow{}", coflow.id), Some(arrival)));
+        given.jobs.push(Job::new(
+            JobKind::Coflow,
+            format_args!("coflow{}", coflow.id),
+            Some(arrival),
+        ));
         dropped += coflow.flows(&placement, |src, dst, bytes| {
             let mut flow = template.flow(0, src, dst, bytes, Start::At(arrival));
             flow.job = job;
@@ -105,15 +149,34 @@ pub fn read_from(reader: impl BufRead, file: &Path, options: &CoflowOptions, tem
         });
     }
     if read < coflows.min(most) {
-        return Err(TrafficError::input(Place::whole(file), format!("{read} coflows"), format!("{coflows}, as line 1 says")));
+        return Err(TrafficError::input(
+            Place::whole(file),
+            format!("{read} coflows"),
+            format!("{coflows}, as line 1 says"),
+        ));
     }
     if coflows == 0 {
-        return Err(TrafficError::input(Place::whole(file), "a file without coflows", "at least one coflow"));
+        return Err(TrafficError::input(
+            Place::whole(file),
+            "a file without coflows",
+            "at least one coflow",
+        ));
     }
-    let of = if read < coflows { format!("the first {read} of {coflows} coflows") } else { format!("{read} coflows") };
-    given.notes.push(format!("{}: {} flows of {of} among {ports} locations", file.display(), given.flows.len()));
+    let of = if read < coflows {
+        format!("the first {read} of {coflows} coflows")
+    } else {
+        format!("{read} coflows")
+    };
+    given.notes.push(format!(
+        "{}: {} flows of {of} among {ports} locations",
+        file.display(),
+        given.flows.len()
+    ));
     if dropped > 0 {
-        given.notes.push(format!("{}: {dropped} flows whose mapper and reducer share a host were left out", file.display()));
+        given.notes.push(format!(
+            "{}: {dropped} flows whose mapper and reducer share a host were left out",
+            file.display()
+        ));
     }
     Ok(given.finish())
 }
@@ -133,12 +196,16 @@ fn first_line<R: BufRead>(lines: &mut Lines<R>) -> Result<(u32, u64), TrafficErr
         Some(line) => {
             let numbers: Vec<Option<u64>> = words(line).map(whole).collect();
             match numbers[..] {
-                [Some(ports), Some(coflows)] => u32::try_from(ports).ok().map(|ports| (ports, coflows)),
+                [Some(ports), Some(coflows)] => {
+                    u32::try_from(ports).ok().map(|ports| (ports, coflows))
+                }
                 _ => None,
             }
         }
     };
-    numbers.ok_or_else(|| TrafficError::input(lines.place(), "something else in the first line", FIRST))
+    numbers.ok_or_else(|| {
+        TrafficError::input(lines.place(), "something else in the first line", FIRST)
+    })
 }
 
 /// Mapping of locations to hosts, with its random draws.
@@ -151,11 +218,17 @@ struct Placing<'a> {
 impl Placing<'_> {
     fn check(&self) -> Result<(), TrafficError> {
         match &self.options.placement {
-            Placement::Host { hosts } if *hosts < self.ports => {
-                Err(TrafficError::parameter("placement", format!("{hosts} hosts"), format!("at least the trace's {} ports, or another placement", self.ports)))
+            Placement::Host { hosts } if *hosts < self.ports => Err(TrafficError::parameter(
+                "placement",
+                format!("{hosts} hosts"),
+                format!("at least the trace's {} ports, or another placement", self.ports),
+            )),
+            Placement::Modulo { hosts: 0 } => {
+                Err(TrafficError::parameter("placement", "no hosts", "at least one host"))
             }
-            Placement::Modulo { hosts: 0 } => Err(TrafficError::parameter("placement", "no hosts", "at least one host")),
-            Placement::Rack(racks) if racks.is_empty() => Err(TrafficError::parameter("placement", "no racks", "at least one rack")),
+            Placement::Rack(racks) if racks.is_empty() => {
+                Err(TrafficError::parameter("placement", "no racks", "at least one rack"))
+            }
             _ => Ok(()),
         }
     }
@@ -167,7 +240,8 @@ impl Placing<'_> {
             Placement::Modulo { hosts } => location % hosts,
             Placement::Rack(racks) => {
                 let rack = racks.of(location % racks.len());
-                rack.start + self.draws.stream(purpose::PLACEMENT, task).below(rack.len() as u64) as u32
+                rack.start
+                    + self.draws.stream(purpose::PLACEMENT, task).below(rack.len() as u64) as u32
             }
         }
     }
@@ -187,28 +261,52 @@ type Wrong = (String, String);
 impl Coflow {
     fn parse(line: &[u8], ports: u32) -> Result<Self, Wrong> {
         let mut fields = words(line);
-        let mut next = |what: &str| fields.next().ok_or_else(|| ("the end of the line".to_string(), format!("{what}: {FORM}")));
+        let mut next = |what: &str| {
+            fields
+                .next()
+                .ok_or_else(|| ("the end of the line".to_string(), format!("{what}: {FORM}")))
+        };
         let wrong = |field: &[u8], what: String| (shown(field), what);
         let location = |field: &[u8]| match whole(field) {
             Some(location) if location < u64::from(ports) => Ok(location as u32),
             _ => Err(wrong(field, format!("a location from 0 to {}", i64::from(ports) - 1))),
         };
         let field = next("a coflow's id")?;
-        let id = whole(field).filter(|id| *id < 1 << 40).ok_or_else(|| wrong(field, "a coflow's id, a whole number".to_string()))?;
+        let id = whole(field)
+            .filter(|id| *id < 1 << 40)
+            .ok_or_else(|| wrong(field, "a coflow's id, a whole number".to_string()))?;
         let field = next("an arrival")?;
         // `decimal` refuses arrivals that are negative or absurdly late.
-        let arrival_ms = decimal(field, 1).and_then(|_| number(field)).ok_or_else(|| wrong(field, "an arrival in milliseconds, not negative".to_string()))?;
-        let count =
-            |field: &[u8], what: &str| whole(field).filter(|count| *count <= u64::from(u32::MAX)).ok_or_else(|| wrong(field, format!("the number of {what}")));
+        let arrival_ms = decimal(field, 1)
+            .and_then(|_| number(field))
+            .ok_or_else(|| wrong(field, "an arrival in milliseconds, not negative".to_string()))?;
+        let count = |field: &[u8], what: &str| {
+            whole(field)
+                .filter(|count| *count <= u64::from(u32::MAX))
+                .ok_or_else(|| wrong(field, format!("the number of {what}")))
+        };
         let mappers = count(next("the number of mappers")?, "mappers")?;
-        let mappers: Vec<u32> = (0..mappers).map(|_| location(next("a mapper's location")?)).collect::<Result<_, Wrong>>()?;
+        let mappers: Vec<u32> = (0..mappers)
+            .map(|_| location(next("a mapper's location")?))
+            .collect::<Result<_, Wrong>>()?;
         let reducers = count(next("the number of reducers")?, "reducers")?;
         let reducer = |field: &[u8]| {
-            let colon = field.iter().position(|byte| *byte == b':').ok_or_else(|| wrong(field, "a reducer as `location:MB`".to_string()))?;
-            let megabytes = number(&field[colon + 1..]).filter(|megabytes| (0.0..=1e12).contains(megabytes));
-            Ok((location(&field[..colon])?, megabytes.ok_or_else(|| wrong(field, "megabytes after the colon, not negative".to_string()))?))
+            let colon = field
+                .iter()
+                .position(|byte| *byte == b':')
+                .ok_or_else(|| wrong(field, "a reducer as `location:MB`".to_string()))?;
+            let megabytes =
+                number(&field[colon + 1..]).filter(|megabytes| (0.0..=1e12).contains(megabytes));
+            Ok((
+                location(&field[..colon])?,
+                megabytes.ok_or_else(|| {
+                    wrong(field, "megabytes after the colon, not negative".to_string())
+                })?,
+            ))
         };
-        let reducers: Vec<(u32, f64)> = (0..reducers).map(|_| reducer(next("a reducer as `location:MB`")?)).collect::<Result<_, Wrong>>()?;
+        let reducers: Vec<(u32, f64)> = (0..reducers)
+            .map(|_| reducer(next("a reducer as `location:MB`")?))
+            .collect::<Result<_, Wrong>>()?;
         match fields.next() {
             None => Ok(Coflow { id, arrival_ms, mappers, reducers }),
             Some(more) => Err(wrong(more, format!("the end of the line: {FORM}"))),
@@ -218,12 +316,20 @@ impl Coflow {
     /// Calls `flow(src, dst, bytes)` for every mapper and reducer on different hosts. Returns the
     /// number of pairs on one host.
     fn flows(&self, placing: &Placing, mut flow: impl FnMut(u32, u32, u64)) -> u64 {
-        let task = |role: u64, position: usize| self.id << 24 | role << 23 | (position as u64 & 0x7f_ffff);
-        let sources: Vec<u32> = self.mappers.iter().enumerate().map(|(i, location)| placing.host(*location, task(0, i))).collect();
+        let task =
+            |role: u64, position: usize| self.id << 24 | role << 23 | (position as u64 & 0x7f_ffff);
+        let sources: Vec<u32> = self
+            .mappers
+            .iter()
+            .enumerate()
+            .map(|(i, location)| placing.host(*location, task(0, i)))
+            .collect();
         let mut dropped = 0;
         for (i, (location, megabytes)) in self.reducers.iter().enumerate() {
             let dst = placing.host(*location, task(1, i));
-            let bytes = megabytes * placing.options.megabyte_bytes as f64 * placing.options.size_scale / sources.len() as f64;
+            let bytes =
+                megabytes * placing.options.megabyte_bytes as f64 * placing.options.size_scale
+                    / sources.len() as f64;
             // Sizes are rounded to whole bytes, at least one.
             let bytes = ((bytes + 0.5) as u64).max(1);
             for src in &sources {

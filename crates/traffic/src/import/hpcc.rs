@@ -26,7 +26,13 @@ pub struct HpccOptions {
 
 impl HpccOptions {
     pub fn new(hosts: u32) -> Self {
-        HpccOptions { hosts, origin: Span::from_s(2), local: LocalFlows::Refuse, most: u64::MAX, own_priority: false }
+        HpccOptions {
+            hosts,
+            origin: Span::from_s(2),
+            local: LocalFlows::Refuse,
+            most: u64::MAX,
+            own_priority: false,
+        }
     }
 }
 
@@ -40,52 +46,99 @@ const FORM: &str = "`src dst pg size start_s` or `src dst pg dport size start_s`
 
 /// Reads a flow file, plain or gzip. Starts are rounded to nanoseconds. Priority groups are
 /// priorities, unless all flows are in [`GROUP`]. Ports are not used.
-pub fn read(file: &Path, options: &HpccOptions, template: &Template) -> Result<Generated, TrafficError> {
+pub fn read(
+    file: &Path,
+    options: &HpccOptions,
+    template: &Template,
+) -> Result<Generated, TrafficError> {
     read_from(crate::text::open(file)?, file, options, template)
 }
 
 /// Reads a flow file from the text of `file`.
-pub fn read_from(reader: impl BufRead, file: &Path, options: &HpccOptions, template: &Template) -> Result<Generated, TrafficError> {
+pub fn read_from(
+    reader: impl BufRead,
+    file: &Path,
+    options: &HpccOptions,
+    template: &Template,
+) -> Result<Generated, TrafficError> {
     let mut lines = Lines::new(reader, file);
     let announced = lines.next_filled()?.and_then(whole);
-    let announced = announced.ok_or_else(|| TrafficError::input(lines.place(), "something else in the first line", "the number of flows"))?;
+    let announced = announced.ok_or_else(|| {
+        TrafficError::input(
+            lines.place(),
+            "something else in the first line",
+            "the number of flows",
+        )
+    })?;
     let mut given = Generated::default();
-    let (mut rows, mut dropped, mut columns, mut differ, mut overruled) = (0u64, 0u64, 0, false, 0u64);
+    let (mut rows, mut dropped, mut columns, mut differ, mut overruled) =
+        (0u64, 0u64, 0, false, 0u64);
     while let Some(line) = lines.next_filled()? {
         let row = parse(line, options, &mut columns);
         let place = || lines.place();
-        let Row { src, dst, group, bytes, start } = row.map_err(|(found, expected)| TrafficError::input(place(), found, expected))?;
+        let Row { src, dst, group, bytes, start } =
+            row.map_err(|(found, expected)| TrafficError::input(place(), found, expected))?;
         rows += 1;
         if rows > announced {
-            return Err(TrafficError::input(place(), format!("flow {rows}"), format!("{announced} flows, as line 1 says")));
+            return Err(TrafficError::input(
+                place(),
+                format!("flow {rows}"),
+                format!("{announced} flows, as line 1 says"),
+            ));
         }
         if rows > options.most {
-            return Err(TrafficError::input(place(), format!("flow {rows}"), format!("at most {} flows: memory has no room for more", options.most)));
+            return Err(TrafficError::input(
+                place(),
+                format!("flow {rows}"),
+                format!("at most {} flows: memory has no room for more", options.most),
+            ));
         }
         let mut flow = template.flow(0, src, dst, bytes, Start::At(start));
         if !options.own_priority {
             flow.priority = group;
         }
         differ |= group != GROUP;
-        overruled += u64::from(options.own_priority && u64::from(template.priority) != u64::from(group));
+        overruled +=
+            u64::from(options.own_priority && u64::from(template.priority) != u64::from(group));
         match options.local {
             _ if src != dst => given.flows.push(flow),
             LocalFlows::Instant => given.local.push(flow),
             LocalFlows::Drop => dropped += 1,
-            LocalFlows::Refuse => return Err(TrafficError::input(place(), format!("a flow from host {src} to itself"), "two different hosts")),
+            LocalFlows::Refuse => {
+                return Err(TrafficError::input(
+                    place(),
+                    format!("a flow from host {src} to itself"),
+                    "two different hosts",
+                ));
+            }
         }
     }
     if rows < announced {
-        return Err(TrafficError::input(Place::whole(file), format!("{rows} flows"), format!("{announced}, as line 1 says")));
+        return Err(TrafficError::input(
+            Place::whole(file),
+            format!("{rows} flows"),
+            format!("{announced}, as line 1 says"),
+        ));
     }
     if rows == 0 {
-        return Err(TrafficError::input(Place::whole(file), "a file without flows", "at least one flow"));
+        return Err(TrafficError::input(
+            Place::whole(file),
+            "a file without flows",
+            "at least one flow",
+        ));
     }
     if !differ && !options.own_priority {
-        given.flows.iter_mut().chain(&mut given.local).for_each(|flow| flow.priority = template.priority);
+        given
+            .flows
+            .iter_mut()
+            .chain(&mut given.local)
+            .for_each(|flow| flow.priority = template.priority);
     }
     if columns == PORTS {
-        given.notes.push(format!("{}: `dport` of {rows} flows is left out: flows have no ports", file.display()));
+        given.notes.push(format!(
+            "{}: `dport` of {rows} flows is left out: flows have no ports",
+            file.display()
+        ));
     }
     // One priority group for all flows is the generators' default and says nothing about
     // priorities.
@@ -93,7 +146,10 @@ pub fn read_from(reader: impl BufRead, file: &Path, options: &HpccOptions, templ
         given.notes.push(format!("{}: `pg` of {overruled} flows is not used: the block's own `dscp` or `priority` takes precedence", file.display()));
     }
     if dropped > 0 {
-        given.notes.push(format!("{}: {dropped} flows from a host to itself were left out", file.display()));
+        given.notes.push(format!(
+            "{}: {dropped} flows from a host to itself were left out",
+            file.display()
+        ));
     }
     Ok(given.finish())
 }
@@ -113,23 +169,36 @@ fn parse(line: &[u8], options: &HpccOptions, columns: &mut usize) -> Result<Row,
         *columns = fields.len();
     }
     if fields.len() != *columns || !(5..=6).contains(&fields.len()) {
-        return Err((format!("{} columns in {}", fields.len(), shown(line)), format!("{FORM}, the same in every line")));
+        return Err((
+            format!("{} columns in {}", fields.len(), shown(line)),
+            format!("{FORM}, the same in every line"),
+        ));
     }
     let host = |column: usize, what: &str| match whole(fields[column]) {
         Some(host) if host < u64::from(options.hosts) => Ok(host as u32),
-        _ => Err((format!("{what} {}", shown(fields[column])), format!("a host from 0 to {}", i64::from(options.hosts) - 1))),
+        _ => Err((
+            format!("{what} {}", shown(fields[column])),
+            format!("a host from 0 to {}", i64::from(options.hosts) - 1),
+        )),
     };
     let (src, dst) = (host(0, "source")?, host(1, "destination")?);
     if fields[2..fields.len() - 2].iter().any(|field| whole(field).is_none()) {
         return Err((shown(line), format!("{FORM}: whole numbers for `pg` and `dport`")));
     }
     let group = whole(fields[2]).filter(|group| *group < 8 || options.own_priority && *group < 256);
-    let group = group.ok_or_else(|| (format!("priority group {}", shown(fields[2])), "a priority from 0 to 7".to_string()))? as u8;
+    let group = group.ok_or_else(|| {
+        (format!("priority group {}", shown(fields[2])), "a priority from 0 to 7".to_string())
+    })? as u8;
     let (size, start) = (fields[fields.len() - 2], fields[fields.len() - 1]);
-    let bytes = whole(size).filter(|bytes| *bytes > 0).ok_or_else(|| (format!("size {}", shown(size)), "a whole number of bytes, at least one".to_string()))?;
-    let moment = decimal(start, PS_PER_SECOND).ok_or_else(|| (format!("start {}", shown(start)), "seconds, not negative".to_string()))?;
+    let bytes = whole(size).filter(|bytes| *bytes > 0).ok_or_else(|| {
+        (format!("size {}", shown(size)), "a whole number of bytes, at least one".to_string())
+    })?;
+    let moment = decimal(start, PS_PER_SECOND)
+        .ok_or_else(|| (format!("start {}", shown(start)), "seconds, not negative".to_string()))?;
     let since = moment.checked_sub(options.origin.0).filter(|ps| *ps < u64::MAX - 1_000);
-    let since = since.ok_or_else(|| (format!("start {}", shown(start)), format!("{} or later (`origin`)", options.origin)))?;
+    let since = since.ok_or_else(|| {
+        (format!("start {}", shown(start)), format!("{} or later (`origin`)", options.origin))
+    })?;
     Ok(Row { src, dst, group, bytes, start: Time::from_ns(Time(since).round_ns()) })
 }
 
@@ -145,10 +214,17 @@ mod tests {
     #[test]
     fn both_forms() {
         let at = |ns| Start::At(Time::from_ns(ns));
-        for text in [&b"2 \n\n13 47 3 4995 2.000000027\n91 40 3 4223 2.000000074\n"[..], b"2\n13 47 3 100 4995 2.000000027\n91 40 3 200 4223 2.000000074"] {
+        for text in [
+            &b"2 \n\n13 47 3 4995 2.000000027\n91 40 3 4223 2.000000074\n"[..],
+            b"2\n13 47 3 100 4995 2.000000027\n91 40 3 200 4223 2.000000074",
+        ] {
             let given = parse_all(text).unwrap();
             assert_eq!(
-                given.flows.iter().map(|flow| (flow.id, flow.src, flow.dst, flow.bytes, flow.start)).collect::<Vec<_>>(),
+                given
+                    .flows
+                    .iter()
+                    .map(|flow| (flow.id, flow.src, flow.dst, flow.bytes, flow.start))
+                    .collect::<Vec<_>>(),
                 [(0, 13, 47, 4_995, at(27)), (1, 91, 40, 4_223, at(74))]
             );
         }
@@ -157,8 +233,16 @@ mod tests {
     #[test]
     fn priority_groups_that_differ_are_priorities() {
         let priorities = |text: &str, own_priority: bool| -> Vec<u8> {
-            let (options, template) = (HpccOptions { own_priority, ..HpccOptions::new(9) }, Template { priority: 6, ..Template::default() });
-            read_from(text.as_bytes(), Path::new("flow.txt"), &options, &template).unwrap().flows.iter().map(|flow| flow.priority).collect()
+            let (options, template) = (
+                HpccOptions { own_priority, ..HpccOptions::new(9) },
+                Template { priority: 6, ..Template::default() },
+            );
+            read_from(text.as_bytes(), Path::new("flow.txt"), &options, &template)
+                .unwrap()
+                .flows
+                .iter()
+                .map(|flow| flow.priority)
+                .collect()
         };
         assert_eq!(priorities("3\n0 8 1 5 2\n1 8 3 5 2\n2 8 5 5 2\n", false), [1, 3, 5]);
         assert_eq!(priorities("3\n0 8 1 5 2\n1 8 3 5 2\n2 8 5 5 2\n", true), [6, 6, 6]);

@@ -29,17 +29,31 @@ impl Bulk {
     pub fn generate(&self, template: &Template, draws: &Draws) -> Result<Generated, TrafficError> {
         let mut given = Generated::default();
         for &(src, dst) in &self.pairs {
-            let (mut size, mut jitter) = (draws.pair(purpose::SIZE, src, dst), draws.pair(purpose::JITTER, src, dst));
+            let (mut size, mut jitter) =
+                (draws.pair(purpose::SIZE, src, dst), draws.pair(purpose::JITTER, src, dst));
             for round in 0..self.rounds {
-                let start = later(self.start, self.period.0.saturating_mul(u64::from(round)), jitter_ps(self.jitter, &mut jitter))?;
-                given.flows.push(template.flow(0, src, dst, self.sizes.sample(size.next_f64()), Start::At(start)));
+                let start = later(
+                    self.start,
+                    self.period.0.saturating_mul(u64::from(round)),
+                    jitter_ps(self.jitter, &mut jitter),
+                )?;
+                given.flows.push(template.flow(
+                    0,
+                    src,
+                    dst,
+                    self.sizes.sample(size.next_f64()),
+                    Start::At(start),
+                ));
             }
         }
         // Among equal starts, flows are ordered by round and not by pair.
         let pairs = self.pairs.len();
         let rounds = self.rounds as usize;
         if rounds > 1 {
-            given.flows = (0..rounds).flat_map(|round| (0..pairs).map(move |pair| pair * rounds + round)).map(|i| given.flows[i].clone()).collect();
+            given.flows = (0..rounds)
+                .flat_map(|round| (0..pairs).map(move |pair| pair * rounds + round))
+                .map(|i| given.flows[i].clone())
+                .collect();
         }
         Ok(given.finish())
     }
@@ -52,8 +66,14 @@ pub(super) fn jitter_ps(most: Span, stream: &mut afflux_engine::random::Stream) 
 
 /// Returns `start` plus both delays, rounded to whole nanoseconds.
 pub(super) fn later(start: Time, by_ps: u64, jitter_ps: u64) -> Result<Time, TrafficError> {
-    let moved = start.0.checked_add(by_ps).and_then(|ps| ps.checked_add(jitter_ps)).filter(|ps| *ps < u64::MAX - 1_000);
-    let moved = moved.ok_or_else(|| TrafficError::parameter("start", "a start after the end of time", "starts within 213 days"))?;
+    let moved = start
+        .0
+        .checked_add(by_ps)
+        .and_then(|ps| ps.checked_add(jitter_ps))
+        .filter(|ps| *ps < u64::MAX - 1_000);
+    let moved = moved.ok_or_else(|| {
+        TrafficError::parameter("start", "a start after the end of time", "starts within 213 days")
+    })?;
     Ok(Time::from_ns(Time(moved).round_ns()))
 }
 
@@ -71,7 +91,12 @@ mod tests {
         let starts: Vec<_> = given.flows.iter().map(|flow| (flow.start, flow.src)).collect();
         assert_eq!(
             starts,
-            [(Start::At(Time::from_ns(7)), 0), (Start::At(Time::from_ns(7)), 1), (Start::At(Time::from_ns(1_007)), 0), (Start::At(Time::from_ns(1_007)), 1)]
+            [
+                (Start::At(Time::from_ns(7)), 0),
+                (Start::At(Time::from_ns(7)), 1),
+                (Start::At(Time::from_ns(1_007)), 0),
+                (Start::At(Time::from_ns(1_007)), 1)
+            ]
         );
         bulk.jitter = Span::from_ns(500);
         let jittered = bulk.generate(&Template::default(), &Draws::new(1, "")).unwrap();
@@ -84,7 +109,9 @@ mod tests {
     fn a_pair_draws_the_same_whatever_the_others() {
         let sizes = SizeDistribution::named("websearch").unwrap();
         let one = |pairs| {
-            let given = Bulk::once(pairs, sizes.clone(), Time::ZERO).generate(&Template::default(), &Draws::new(3, "x")).unwrap();
+            let given = Bulk::once(pairs, sizes.clone(), Time::ZERO)
+                .generate(&Template::default(), &Draws::new(3, "x"))
+                .unwrap();
             given.flows.iter().find(|flow| flow.src == 5).unwrap().bytes
         };
         assert_eq!(one(vec![(5, 6)]), one(vec![(1, 2), (5, 6), (6, 5)]));

@@ -25,10 +25,18 @@ impl ConstantRate {
     }
     pub fn generate(&self, template: &Template) -> Result<Generated, TrafficError> {
         if self.rate.0 == 0 || self.duration == Span::ZERO {
-            return Err(TrafficError::parameter("rate", format!("{} for {}", self.rate, self.duration), "a rate and a duration above 0"));
+            return Err(TrafficError::parameter(
+                "rate",
+                format!("{} for {}", self.rate, self.duration),
+                "a rate and a duration above 0",
+            ));
         }
         let start = Start::At(later(self.start, 0, 0)?);
-        let flows = self.pairs.iter().map(|(src, dst)| template.flow(0, *src, *dst, self.bytes(), start)).collect();
+        let flows = self
+            .pairs
+            .iter()
+            .map(|(src, dst)| template.flow(0, *src, *dst, self.bytes(), start))
+            .collect();
         Ok(Generated { flows, ..Generated::default() }.finish())
     }
 }
@@ -39,7 +47,12 @@ mod tests {
 
     #[test]
     fn bytes_are_rate_by_duration() {
-        let background = ConstantRate { pairs: vec![(0, 1), (2, 3)], rate: Rate::from_gbps(10), start: Time::ZERO, duration: Span::from_s(100) };
+        let background = ConstantRate {
+            pairs: vec![(0, 1), (2, 3)],
+            rate: Rate::from_gbps(10),
+            start: Time::ZERO,
+            duration: Span::from_s(100),
+        };
         assert_eq!(background.bytes(), 125_000_000_000);
         assert_eq!(background.generate(&Template::default()).unwrap().flows.len(), 2);
     }

@@ -34,23 +34,43 @@ pub(super) struct Chooser<'a> {
 
 impl<'a> Chooser<'a> {
     /// Prepares a rule, and checks that every source has a destination.
-    pub fn new(rule: &'a Destinations, sources: &[u32], candidates: &'a [u32]) -> Result<Self, TrafficError> {
+    pub fn new(
+        rule: &'a Destinations,
+        sources: &[u32],
+        candidates: &'a [u32],
+    ) -> Result<Self, TrafficError> {
         let mut chooser = Chooser { rule, candidates, hot: Vec::new(), pairs: Default::default() };
         let highest = sources.iter().chain(candidates).max().copied().unwrap_or(0);
         match rule {
-            Destinations::OtherRacks(racks) | Destinations::RackLocal { racks, .. } | Destinations::Matrix { racks, .. } if highest >= racks.hosts() => {
-                return Err(TrafficError::parameter("destinations", format!("host {highest}"), format!("the {} hosts that stand in racks", racks.hosts())));
+            Destinations::OtherRacks(racks)
+            | Destinations::RackLocal { racks, .. }
+            | Destinations::Matrix { racks, .. }
+                if highest >= racks.hosts() =>
+            {
+                return Err(TrafficError::parameter(
+                    "destinations",
+                    format!("host {highest}"),
+                    format!("the {} hosts that stand in racks", racks.hosts()),
+                ));
             }
-            Destinations::RackLocal { share, .. } | Destinations::Hotspot { share, .. } if !(0.0..=1.0).contains(share) => {
+            Destinations::RackLocal { share, .. } | Destinations::Hotspot { share, .. }
+                if !(0.0..=1.0).contains(share) =>
+            {
                 return Err(TrafficError::parameter("share", share, "a number from 0 to 1"));
             }
-            Destinations::Hotspot { hosts, .. } => chooser.hot = super::sorted("hotspot", hosts, 1)?,
+            Destinations::Hotspot { hosts, .. } => {
+                chooser.hot = super::sorted("hotspot", hosts, 1)?
+            }
             Destinations::Matrix { matrix, racks } => matrix.check(racks)?,
             Destinations::Pairs(pairs) => chooser.pairs = pairs.iter().copied().collect(),
             _ => {}
         }
         match sources.iter().find(|source| !chooser.always(**source)) {
-            Some(lost) => Err(TrafficError::parameter("destinations", format!("none for host {lost}"), "at least one other host for every source")),
+            Some(lost) => Err(TrafficError::parameter(
+                "destinations",
+                format!("none for host {lost}"),
+                "at least one other host for every source",
+            )),
             None => Ok(chooser),
         }
     }
@@ -69,19 +89,32 @@ impl<'a> Chooser<'a> {
     /// Returns a destination for a flow of `source`; `None` if there is none.
     pub fn choose(&self, source: u32, stream: &mut Stream) -> Option<u32> {
         match self.rule {
-            Destinations::Uniform => without(self.candidates, span(self.candidates, source, source + 1), stream),
+            Destinations::Uniform => {
+                without(self.candidates, span(self.candidates, source, source + 1), stream)
+            }
             Destinations::OtherRacks(racks) => self.outside(racks, source, stream),
             Destinations::RackLocal { racks, share } => {
                 let stays = stream.next_f64() < *share;
                 // If a rack or the fabric has no other host, all flows go the other way.
-                self.rack_local(racks, source, stays, stream).or_else(|| self.rack_local(racks, source, !stays, stream))
+                self.rack_local(racks, source, stays, stream)
+                    .or_else(|| self.rack_local(racks, source, !stays, stream))
             }
             Destinations::Hotspot { share, .. } => {
                 let to_hot = stream.next_f64() < *share;
-                let hot = if to_hot { without(&self.hot, span(&self.hot, source, source + 1), stream) } else { None };
-                hot.or_else(|| without(self.candidates, span(self.candidates, source, source + 1), stream))
+                let hot = if to_hot {
+                    without(&self.hot, span(&self.hot, source, source + 1), stream)
+                } else {
+                    None
+                };
+                hot.or_else(|| {
+                    without(self.candidates, span(self.candidates, source, source + 1), stream)
+                })
             }
-            Destinations::Matrix { matrix, racks } => self.inside(racks.of(matrix.choose(racks, racks.rack(source), stream)?), source, stream),
+            Destinations::Matrix { matrix, racks } => self.inside(
+                racks.of(matrix.choose(racks, racks.rack(source), stream)?),
+                source,
+                stream,
+            ),
             Destinations::Pairs(_) => self.pairs.get(&source).copied().filter(|dst| *dst != source),
         }
     }
@@ -112,23 +145,47 @@ impl<'a> Chooser<'a> {
                     self.spread_inside(racks.of(rack), source, weight, to);
                 }
             }
-            Destinations::Pairs(_) => self.pairs.get(&source).into_iter().for_each(|dst| to(*dst, 1.0)),
+            Destinations::Pairs(_) => {
+                self.pairs.get(&source).into_iter().for_each(|dst| to(*dst, 1.0))
+            }
         }
     }
 
-    fn spread_outside(&self, racks: &Racks, source: u32, mass: f64, to: &mut impl FnMut(u32, f64)) -> f64 {
+    fn spread_outside(
+        &self,
+        racks: &Racks,
+        source: u32,
+        mass: f64,
+        to: &mut impl FnMut(u32, f64),
+    ) -> f64 {
         let own = racks.of(racks.rack(source));
         spread(self.candidates, span(self.candidates, own.start, own.end), mass, to)
     }
 
-    fn spread_inside(&self, rack: std::ops::Range<u32>, source: u32, mass: f64, to: &mut impl FnMut(u32, f64)) -> f64 {
+    fn spread_inside(
+        &self,
+        rack: std::ops::Range<u32>,
+        source: u32,
+        mass: f64,
+        to: &mut impl FnMut(u32, f64),
+    ) -> f64 {
         let (from, until) = span(self.candidates, rack.start, rack.end);
         let within = &self.candidates[from..until];
         spread(within, span(within, source, source + 1), mass, to)
     }
 
-    fn rack_local(&self, racks: &Racks, source: u32, stays: bool, stream: &mut Stream) -> Option<u32> {
-        if stays { self.inside(racks.of(racks.rack(source)), source, stream) } else { self.outside(racks, source, stream) }
+    fn rack_local(
+        &self,
+        racks: &Racks,
+        source: u32,
+        stays: bool,
+        stream: &mut Stream,
+    ) -> Option<u32> {
+        if stays {
+            self.inside(racks.of(racks.rack(source)), source, stream)
+        } else {
+            self.outside(racks, source, stream)
+        }
     }
 
     fn outside(&self, racks: &Racks, source: u32, stream: &mut Stream) -> Option<u32> {
@@ -189,7 +246,10 @@ mod tests {
     fn uniform_over_others() {
         let counts = counts(Destinations::Uniform, 2, 5, 40_000);
         assert_eq!(counts[2], 0);
-        assert!([0, 1, 3, 4].iter().all(|host| (9_600..10_400).contains(&counts[*host])), "{counts:?}");
+        assert!(
+            [0, 1, 3, 4].iter().all(|host| (9_600..10_400).contains(&counts[*host])),
+            "{counts:?}"
+        );
     }
 
     #[test]

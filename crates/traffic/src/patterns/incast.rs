@@ -75,9 +75,12 @@ impl Incast {
     pub fn expected_flows(&self) -> f64 {
         let senders = match &self.senders {
             Senders::These(list) => list.len() as f64,
-            Senders::First(count) | Senders::Random(count) => f64::from(*count).min(self.hosts.len() as f64),
+            Senders::First(count) | Senders::Random(count) => {
+                f64::from(*count).min(self.hosts.len() as f64)
+            }
         };
-        let receivers = if let Receiver::These(list) = &self.receiver { list.len() as f64 } else { 1.0 };
+        let receivers =
+            if let Receiver::These(list) = &self.receiver { list.len() as f64 } else { 1.0 };
         senders.max(1.0) * receivers * f64::from(self.rounds)
     }
 
@@ -92,15 +95,22 @@ impl Incast {
         };
         let jobs = receivers.len() as u64 * u64::from(self.rounds);
         if jobs > u64::from(u32::MAX) {
-            return Err(TrafficError::parameter("rounds", format!("{jobs} rounds of all receivers"), format!("at most {}", u32::MAX)));
+            return Err(TrafficError::parameter(
+                "rounds",
+                format!("{jobs} rounds of all receivers"),
+                format!("at most {}", u32::MAX),
+            ));
         }
         let mut given = Generated::default();
         for round in 0..self.rounds {
             for receiver in &receivers {
                 // Several receivers draw independently, so a further receiver changes no draw of
                 // the others.
-                let draws = receiver.filter(|_| receivers.len() > 1).map_or(*draws, |host| draws.within(u64::from(host)));
-                let round = Round { number: round, receiver: *receiver, receivers: receivers.len() as u32 };
+                let draws = receiver
+                    .filter(|_| receivers.len() > 1)
+                    .map_or(*draws, |host| draws.within(u64::from(host)));
+                let round =
+                    Round { number: round, receiver: *receiver, receivers: receivers.len() as u32 };
                 self.round(round, &hosts, template, &draws, &mut given)?;
             }
         }
@@ -110,13 +120,22 @@ impl Incast {
         Ok(given.finish())
     }
 
-    fn round(&self, round: Round, hosts: &[u32], template: &Template, draws: &Draws, given: &mut Generated) -> Result<(), TrafficError> {
+    fn round(
+        &self,
+        round: Round,
+        hosts: &[u32],
+        template: &Template,
+        draws: &Draws,
+        given: &mut Generated,
+    ) -> Result<(), TrafficError> {
         let Round { number: round, receiver, receivers } = round;
         let mut stream = draws.stream(purpose::INCAST, u64::from(round));
         let receiver = receiver.unwrap_or_else(|| hosts[stream.below(hosts.len() as u64) as usize]);
         let senders = self.senders_to(receiver, hosts, &mut stream)?;
         let arrival = match self.rhythm {
-            Loop::Open { period } => Some(later(self.start, period.0.saturating_mul(u64::from(round)), 0)?),
+            Loop::Open { period } => {
+                Some(later(self.start, period.0.saturating_mul(u64::from(round)), 0)?)
+            }
             Loop::Closed { .. } if round == 0 => Some(later(self.start, 0, 0)?),
             Loop::Closed { .. } => None,
         };
@@ -125,20 +144,34 @@ impl Incast {
         for (position, sender) in senders.iter().enumerate() {
             let jitter = jitter_ps(self.jitter, &mut draws.pair(purpose::JITTER, round, *sender));
             let start = match (arrival, self.rhythm) {
-                (None, Loop::Closed { delay }) => Start::After { group: job - receivers, delay: delay + Span(jitter) },
+                (None, Loop::Closed { delay }) => {
+                    Start::After { group: job - receivers, delay: delay + Span(jitter) }
+                }
                 (arrival, _) => Start::At(later(arrival.unwrap_or(self.start), 0, jitter)?),
             };
-            let mut flow = template.flow(0, *sender, receiver, self.share(position as u64, senders.len() as u64)?, start);
+            let mut flow = template.flow(
+                0,
+                *sender,
+                receiver,
+                self.share(position as u64, senders.len() as u64)?,
+                start,
+            );
             flow.job = job;
             // The flows of a round form a group if a further round of the same receiver waits for
             // them.
-            flow.group = (matches!(self.rhythm, Loop::Closed { .. }) && round + 1 < self.rounds).then_some(job);
+            flow.group = (matches!(self.rhythm, Loop::Closed { .. }) && round + 1 < self.rounds)
+                .then_some(job);
             given.flows.push(flow);
         }
         Ok(())
     }
 
-    fn senders_to(&self, receiver: u32, hosts: &[u32], stream: &mut Stream) -> Result<Vec<u32>, TrafficError> {
+    fn senders_to(
+        &self,
+        receiver: u32,
+        hosts: &[u32],
+        stream: &mut Stream,
+    ) -> Result<Vec<u32>, TrafficError> {
         let mut others: Vec<u32> = match &self.senders {
             Senders::These(list) => sorted("senders", list, 1)?,
             _ => hosts.to_vec(),
@@ -149,7 +182,11 @@ impl Incast {
             Senders::First(count) | Senders::Random(count) => count as usize,
         };
         if count == 0 || count > others.len() {
-            return Err(TrafficError::parameter("senders", count, format!("1 to {} (the receiver does not send to itself)", others.len())));
+            return Err(TrafficError::parameter(
+                "senders",
+                count,
+                format!("1 to {} (the receiver does not send to itself)", others.len()),
+            ));
         }
         if let Senders::Random(_) = self.senders {
             // These are the first `count` steps of a shuffle.
@@ -168,7 +205,11 @@ impl Incast {
             IncastSize::Total(total) => total / senders + u64::from(position < total % senders),
         };
         if bytes == 0 {
-            return Err(TrafficError::parameter("size", "less than a byte per sender", "at least one byte per sender"));
+            return Err(TrafficError::parameter(
+                "size",
+                "less than a byte per sender",
+                "at least one byte per sender",
+            ));
         }
         Ok(bytes)
     }
@@ -199,7 +240,10 @@ mod tests {
         let given = generate(&query(Loop::Open { period: Span::from_us(1) }));
         assert_eq!(given.flows.len(), 12);
         assert_eq!(
-            given.flows[..4].iter().map(|flow| (flow.src, flow.dst, flow.bytes)).collect::<Vec<_>>(),
+            given.flows[..4]
+                .iter()
+                .map(|flow| (flow.src, flow.dst, flow.bytes))
+                .collect::<Vec<_>>(),
             [(0, 3, 251), (1, 3, 251), (2, 3, 250), (4, 3, 250)]
         );
         assert_eq!(given.flows[8].start, Start::At(Time::from_ns(2_050)));
@@ -215,27 +259,63 @@ mod tests {
         for flow in &given.flows {
             let round = flow.job;
             assert_eq!(flow.group, (round < 2).then_some(round));
-            assert_eq!(flow.start, if round == 0 { Start::At(Time::from_ns(50)) } else { Start::After { group: round - 1, delay } });
+            assert_eq!(
+                flow.start,
+                if round == 0 {
+                    Start::At(Time::from_ns(50))
+                } else {
+                    Start::After { group: round - 1, delay }
+                }
+            );
         }
-        assert_eq!(given.jobs.iter().map(|job| job.arrival).collect::<Vec<_>>(), [Some(Time::from_ns(50)), None, None]);
+        assert_eq!(
+            given.jobs.iter().map(|job| job.arrival).collect::<Vec<_>>(),
+            [Some(Time::from_ns(50)), None, None]
+        );
     }
 
     #[test]
     fn each_receiver_of_a_list_has_rounds_of_its_own() {
         let delay = Span::from_us(5);
-        let given = generate(&Incast { receiver: Receiver::These(vec![7, 3]), ..query(Loop::Closed { delay }) });
-        assert_eq!(given.jobs.iter().map(|job| job.name.as_str()).collect::<Vec<_>>(), ["0", "1", "2", "3", "4", "5"]);
+        let given = generate(&Incast {
+            receiver: Receiver::These(vec![7, 3]),
+            ..query(Loop::Closed { delay })
+        });
+        assert_eq!(
+            given.jobs.iter().map(|job| job.name.as_str()).collect::<Vec<_>>(),
+            ["0", "1", "2", "3", "4", "5"]
+        );
         assert_eq!((given.flows.len(), given.groups), (24, 4));
         for flow in &given.flows {
             let (round, position) = (flow.job / 2, flow.job % 2);
             assert_eq!(flow.dst, [3, 7][position as usize]);
-            assert_eq!(flow.start, if round == 0 { Start::At(Time::from_ns(50)) } else { Start::After { group: flow.job - 2, delay } });
+            assert_eq!(
+                flow.start,
+                if round == 0 {
+                    Start::At(Time::from_ns(50))
+                } else {
+                    Start::After { group: flow.job - 2, delay }
+                }
+            );
             assert_eq!(flow.group, (round < 2).then_some(flow.job));
         }
-        let senders = |given: &Generated, dst| given.flows.iter().filter(|flow| flow.dst == dst).map(|flow| flow.src).collect::<Vec<_>>();
+        let senders = |given: &Generated, dst| {
+            given
+                .flows
+                .iter()
+                .filter(|flow| flow.dst == dst)
+                .map(|flow| flow.src)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(senders(&given, 7), [0, 1, 2, 3].repeat(3));
         // A further receiver changes no draw of the others.
-        let drawn = |list| generate(&Incast { receiver: Receiver::These(list), senders: Senders::Random(4), ..query(Loop::Open { period: delay }) });
+        let drawn = |list| {
+            generate(&Incast {
+                receiver: Receiver::These(list),
+                senders: Senders::Random(4),
+                ..query(Loop::Open { period: delay })
+            })
+        };
         assert_eq!(senders(&drawn(vec![3, 7]), 7), senders(&drawn(vec![3, 5, 7]), 7));
         assert_ne!(senders(&drawn(vec![3, 7]), 7), senders(&drawn(vec![3, 7]), 3));
     }
@@ -251,7 +331,8 @@ mod tests {
         let mut receivers = std::collections::BTreeSet::new();
         for round in 0..50 {
             let flows: Vec<_> = given.flows.iter().filter(|flow| flow.job == round).collect();
-            let senders: std::collections::BTreeSet<u32> = flows.iter().map(|flow| flow.src).collect();
+            let senders: std::collections::BTreeSet<u32> =
+                flows.iter().map(|flow| flow.src).collect();
             assert_eq!((flows.len(), senders.len()), (9, 9));
             assert!(flows.iter().all(|flow| flow.dst == flows[0].dst && flow.src != flow.dst));
             receivers.insert(flows[0].dst);
@@ -268,10 +349,18 @@ mod tests {
     #[test]
     fn mistakes_are_refused() {
         let base = query(Loop::Closed { delay: Span::from_us(1) });
-        let refused = |incast: Incast| incast.generate(&Template::default(), &Draws::new(1, "")).unwrap_err().to_string();
+        let refused = |incast: Incast| {
+            incast.generate(&Template::default(), &Draws::new(1, "")).unwrap_err().to_string()
+        };
         assert!(refused(Incast { senders: Senders::First(10), ..base.clone() }).contains("1 to 9"));
-        assert!(refused(Incast { size: IncastSize::Total(3), ..base.clone() }).contains("one byte per sender"));
-        assert!(refused(Incast { rhythm: Loop::Closed { delay: Span::ZERO }, ..base.clone() }).contains("delay"));
+        assert!(
+            refused(Incast { size: IncastSize::Total(3), ..base.clone() })
+                .contains("one byte per sender")
+        );
+        assert!(
+            refused(Incast { rhythm: Loop::Closed { delay: Span::ZERO }, ..base.clone() })
+                .contains("delay")
+        );
         assert!(refused(Incast { senders: Senders::These(vec![3]), ..base }).contains("senders"));
     }
 }

@@ -14,14 +14,26 @@ pub mod spatial;
 use crate::TrafficError;
 
 /// Returns the hosts sorted. Refuses hosts that occur twice, and fewer than `least` hosts.
-pub(crate) fn sorted(key: &'static str, hosts: &[u32], least: usize) -> Result<Vec<u32>, TrafficError> {
+pub(crate) fn sorted(
+    key: &'static str,
+    hosts: &[u32],
+    least: usize,
+) -> Result<Vec<u32>, TrafficError> {
     let mut sorted = hosts.to_vec();
     sorted.sort_unstable();
     if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(TrafficError::parameter(key, format!("host {} twice", twice[0]), "each host once"));
+        return Err(TrafficError::parameter(
+            key,
+            format!("host {} twice", twice[0]),
+            "each host once",
+        ));
     }
     if sorted.len() < least {
-        return Err(TrafficError::parameter(key, format!("{} hosts", sorted.len()), format!("at least {least}")));
+        return Err(TrafficError::parameter(
+            key,
+            format!("{} hosts", sorted.len()),
+            format!("at least {least}"),
+        ));
     }
     Ok(sorted)
 }

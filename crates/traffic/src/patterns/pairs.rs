@@ -26,7 +26,11 @@ pub fn stride(hosts: &[u32], stride: u32) -> Result<Vec<(u32, u32)>, TrafficErro
     let hosts = sorted("hosts", hosts, 2)?;
     let count = hosts.len();
     if (stride as usize).is_multiple_of(count) {
-        return Err(TrafficError::parameter("stride", stride, format!("a number that is no multiple of the {count} hosts")));
+        return Err(TrafficError::parameter(
+            "stride",
+            stride,
+            format!("a number that is no multiple of the {count} hosts"),
+        ));
     }
     Ok((0..count).map(|i| (hosts[i], hosts[(i + stride as usize) % count])).collect())
 }
@@ -36,7 +40,10 @@ pub fn stride(hosts: &[u32], stride: u32) -> Result<Vec<(u32, u32)>, TrafficErro
 pub fn all(hosts: &[u32]) -> Result<Vec<(u32, u32)>, TrafficError> {
     let hosts = sorted("hosts", hosts, 2)?;
     let count = hosts.len();
-    Ok((1..count).flat_map(|step| (0..count).map(move |i| (i, (i + step) % count))).map(|(i, j)| (hosts[i], hosts[j])).collect())
+    Ok((1..count)
+        .flat_map(|step| (0..count).map(move |i| (i, (i + step) % count)))
+        .map(|(i, j)| (hosts[i], hosts[j]))
+        .collect())
 }
 
 #[cfg(test)]
@@ -61,7 +68,8 @@ mod tests {
     fn the_nine_derangements_of_four_are_equally_likely() {
         let mut seen = std::collections::BTreeMap::new();
         for seed in 0..9_000 {
-            *seen.entry(permutation(&[0, 1, 2, 3], &Draws::new(seed, "")).unwrap()).or_insert(0) += 1;
+            *seen.entry(permutation(&[0, 1, 2, 3], &Draws::new(seed, "")).unwrap()).or_insert(0) +=
+                1;
         }
         assert_eq!(seen.len(), 9);
         assert!(seen.values().all(|count| (850..1_150).contains(count)), "{seen:?}");

@@ -6,7 +6,9 @@ use super::bulk::{jitter_ps, later};
 use super::destinations::Destinations;
 use super::random::{Random, Stop};
 use super::sorted;
-use crate::{Arrivals, Draws, Generated, Job, JobKind, SizeDistribution, Template, TrafficError, purpose};
+use crate::{
+    Arrivals, Draws, Generated, Job, JobKind, SizeDistribution, Template, TrafficError, purpose,
+};
 use afflux_net::spec::Start;
 use afflux_units::{Span, Time};
 
@@ -42,7 +44,9 @@ pub struct BackgroundFlows {
 impl PartitionAggregate {
     /// Returns the approximate number of flows.
     pub fn expected_flows(&self) -> f64 {
-        let per_host = self.queries_per_second * f64::from(self.workers) + self.messages.per_second + self.background.per_second;
+        let per_host = self.queries_per_second * f64::from(self.workers)
+            + self.messages.per_second
+            + self.background.per_second;
         per_host * self.duration.as_seconds() * self.hosts.len() as f64
     }
 
@@ -55,7 +59,9 @@ impl PartitionAggregate {
         let mut parts = vec![self.queries(&hosts, template, draws)?];
         // Only answers have a deadline.
         let template = Template { deadline: None, ..*template };
-        for (purpose, beside) in [(purpose::MESSAGES, &self.messages), (purpose::UPDATES, &self.background)] {
+        for (purpose, beside) in
+            [(purpose::MESSAGES, &self.messages), (purpose::UPDATES, &self.background)]
+        {
             if beside.per_second > 0.0 {
                 let random = Random {
                     sources: hosts.clone(),
@@ -68,7 +74,10 @@ impl PartitionAggregate {
                     start: self.start,
                     stop: Stop::after(self.duration),
                 };
-                parts.push(random.generate(&Template { class: beside.class, ..template }, &draws.within(purpose))?);
+                parts.push(random.generate(
+                    &Template { class: beside.class, ..template },
+                    &draws.within(purpose),
+                )?);
             }
         }
         Generated::merge(parts)
@@ -76,21 +85,29 @@ impl PartitionAggregate {
 
     /// Draws the queries. Each query is a job whose flows are its answers, which start at the time
     /// of the query plus their jitter.
-    fn queries(&self, hosts: &[u32], template: &Template, draws: &Draws) -> Result<Generated, TrafficError> {
+    fn queries(
+        &self,
+        hosts: &[u32],
+        template: &Template,
+        draws: &Draws,
+    ) -> Result<Generated, TrafficError> {
         let mut given = Generated::default();
         if self.queries_per_second <= 0.0 {
             return Ok(given);
         }
         let mut asked: Vec<(Time, u32, u32)> = Vec::new();
         for &aggregator in hosts {
-            let times = Arrivals::Poisson.times(self.queries_per_second, self.start, draws, aggregator);
-            let times = times.take_while(|time| time.0 < self.start.0.saturating_add(self.duration.0));
+            let times =
+                Arrivals::Poisson.times(self.queries_per_second, self.start, draws, aggregator);
+            let times =
+                times.take_while(|time| time.0 < self.start.0.saturating_add(self.duration.0));
             asked.extend(times.zip(0..).map(|(time, number)| (time, aggregator, number)));
         }
         asked.sort_unstable();
         for (job, (time, aggregator, number)) in asked.into_iter().enumerate() {
             let mut stream = draws.pair(purpose::INCAST, aggregator, number);
-            let mut workers: Vec<u32> = hosts.iter().copied().filter(|host| *host != aggregator).collect();
+            let mut workers: Vec<u32> =
+                hosts.iter().copied().filter(|host| *host != aggregator).collect();
             // These are the first steps of a shuffle.
             for i in 0..self.workers as usize {
                 let other = i + stream.below((workers.len() - i) as u64) as usize;
@@ -103,7 +120,9 @@ impl PartitionAggregate {
                 let mut flow = template.flow(0, worker, aggregator, bytes, Start::At(start));
                 flow.job = job as u32;
                 // The deadline is that of the query, so the jitter of an answer shortens it.
-                flow.deadline = template.deadline.map(|deadline| Span(deadline.0.saturating_sub(start.0 - time.0).max(1)));
+                flow.deadline = template
+                    .deadline
+                    .map(|deadline| Span(deadline.0.saturating_sub(start.0 - time.0).max(1)));
                 given.flows.push(flow);
             }
         }
@@ -116,7 +135,11 @@ mod tests {
     use super::*;
 
     fn service() -> PartitionAggregate {
-        let beside = |min, max, per_second, class| BackgroundFlows { sizes: SizeDistribution::uniform(min, max).unwrap(), per_second, class };
+        let beside = |min, max, per_second, class| BackgroundFlows {
+            sizes: SizeDistribution::uniform(min, max).unwrap(),
+            per_second,
+            class,
+        };
         PartitionAggregate {
             hosts: (0..20).collect(),
             workers: 12,
@@ -142,12 +165,18 @@ mod tests {
         assert!((1_865..2_135).contains(&given.jobs.len()), "{}", given.jobs.len());
         for (job, query) in given.jobs.iter().enumerate() {
             let flows: Vec<_> = given.flows.iter().filter(|flow| flow.job == job as u32).collect();
-            let workers: std::collections::BTreeSet<u32> = flows.iter().map(|flow| flow.src).collect();
+            let workers: std::collections::BTreeSet<u32> =
+                flows.iter().map(|flow| flow.src).collect();
             assert_eq!((flows.len(), workers.len()), (12, 12));
             for flow in flows {
                 let Start::At(start) = flow.start else { panic!() };
                 let waited = start.0 - query.arrival.unwrap().0;
-                assert!(waited <= Span::from_us(100).0 && (2_000..=20_000).contains(&flow.bytes) && flow.src != flow.dst && flow.class == 0);
+                assert!(
+                    waited <= Span::from_us(100).0
+                        && (2_000..=20_000).contains(&flow.bytes)
+                        && flow.src != flow.dst
+                        && flow.class == 0
+                );
                 assert_eq!(flow.deadline, Some(Span(Span::from_ms(10).0 - waited)));
             }
         }
@@ -157,8 +186,15 @@ mod tests {
     fn most_bytes_are_background() {
         let given = generate(&service());
         let of = |class: u16| given.flows.iter().filter(move |flow| flow.class == class);
-        assert!((155..245).contains(&of(1).count()) && (20..60).contains(&of(2).count()), "{} {}", of(1).count(), of(2).count());
-        assert!(of(1).all(|flow| (50_000..=1_000_000).contains(&flow.bytes) && flow.deadline.is_none() && flow.job == afflux_net::spec::Flow::NO_JOB));
+        assert!(
+            (155..245).contains(&of(1).count()) && (20..60).contains(&of(2).count()),
+            "{} {}",
+            of(1).count(),
+            of(2).count()
+        );
+        assert!(of(1).all(|flow| (50_000..=1_000_000).contains(&flow.bytes)
+            && flow.deadline.is_none()
+            && flow.job == afflux_net::spec::Flow::NO_JOB));
         let bytes = |class: u16| of(class).map(|flow| flow.bytes).sum::<u64>();
         assert!(bytes(2) > bytes(1) + bytes(0));
     }
@@ -167,10 +203,21 @@ mod tests {
     fn parts_draw_by_themselves() {
         let (all, mut alone) = (generate(&service()), service());
         alone.messages.per_second = 0.0;
-        let answers = |given: &Generated| given.flows.iter().filter(|flow| flow.class == 0).map(|flow| (flow.start, flow.src, flow.bytes)).collect::<Vec<_>>();
+        let answers = |given: &Generated| {
+            given
+                .flows
+                .iter()
+                .filter(|flow| flow.class == 0)
+                .map(|flow| (flow.start, flow.src, flow.bytes))
+                .collect::<Vec<_>>()
+        };
         assert_eq!(answers(&all), answers(&generate(&alone)));
         assert!(
-            PartitionAggregate { workers: 20, ..service() }.generate(&Template::default(), &Draws::new(1, "")).unwrap_err().to_string().contains("1 to 19")
+            PartitionAggregate { workers: 20, ..service() }
+                .generate(&Template::default(), &Draws::new(1, ""))
+                .unwrap_err()
+                .to_string()
+                .contains("1 to 19")
         );
     }
 }

@@ -48,11 +48,18 @@ impl Stop {
 impl Random {
     /// Returns the approximate number of flows, or an upper bound on it.
     pub fn expected_flows(&self) -> f64 {
-        let factor = self.weights.as_ref().map_or(self.sources.len() as f64, |weights| weights.iter().sum());
+        let factor =
+            self.weights.as_ref().map_or(self.sources.len() as f64, |weights| weights.iter().sum());
         // Log-normal gaps are mostly short and rarely very long. A time too short for the long ones
         // therefore has more flows than the mean rate gives.
-        let crowded = if let Arrivals::LogNormal { sigma } = self.arrivals { libm::exp(sigma * sigma / 8.0) } else { 1.0 };
-        let by_time = self.stop.after.map_or(f64::INFINITY, |span| crowded * factor * self.flows_per_second * span.as_seconds());
+        let crowded = if let Arrivals::LogNormal { sigma } = self.arrivals {
+            libm::exp(sigma * sigma / 8.0)
+        } else {
+            1.0
+        };
+        let by_time = self.stop.after.map_or(f64::INFINITY, |span| {
+            crowded * factor * self.flows_per_second * span.as_seconds()
+        });
         by_time.min(self.stop.flows.map_or(f64::INFINITY, |flows| flows as f64))
     }
 
@@ -64,13 +71,21 @@ impl Random {
         let stop_at = self.stop.after.map_or(u64::MAX, |span| self.start.0.saturating_add(span.0));
         let most = self.stop.flows.unwrap_or(u64::MAX);
 
-        let mut clocks: Vec<_> = rates.iter().map(|(source, rate)| self.arrivals.times(*rate, self.start, draws, *source)).collect();
-        let mut size_streams: Vec<_> = active.iter().map(|source| draws.stream(purpose::SIZE, u64::from(*source))).collect();
-        let mut choice_streams: Vec<_> = active.iter().map(|source| draws.stream(purpose::DESTINATION, u64::from(*source))).collect();
+        let mut clocks: Vec<_> = rates
+            .iter()
+            .map(|(source, rate)| self.arrivals.times(*rate, self.start, draws, *source))
+            .collect();
+        let mut size_streams: Vec<_> =
+            active.iter().map(|source| draws.stream(purpose::SIZE, u64::from(*source))).collect();
+        let mut choice_streams: Vec<_> = active
+            .iter()
+            .map(|source| draws.stream(purpose::DESTINATION, u64::from(*source)))
+            .collect();
         let mut next = |i: usize| clocks[i].next().filter(|time| time.0 < stop_at);
 
         // Among equal starts, flows are ordered by host.
-        let mut pending: BinaryHeap<Reverse<(Time, usize)>> = (0..active.len()).filter_map(|i| Some(Reverse((next(i)?, i)))).collect();
+        let mut pending: BinaryHeap<Reverse<(Time, usize)>> =
+            (0..active.len()).filter_map(|i| Some(Reverse((next(i)?, i)))).collect();
         let mut given = Generated::default();
         while let Some(Reverse((time, i))) = pending.pop() {
             if given.flows.len() as u64 >= most {
@@ -92,7 +107,12 @@ impl Random {
         let sources = sorted("sources", &self.sources, 1)?;
         let mut rates: Vec<(u32, f64)> = match &self.weights {
             None => sources.iter().map(|source| (*source, self.flows_per_second)).collect(),
-            Some(weights) => self.sources.iter().zip(weights).map(|(source, weight)| (*source, weight * self.flows_per_second)).collect(),
+            Some(weights) => self
+                .sources
+                .iter()
+                .zip(weights)
+                .map(|(source, weight)| (*source, weight * self.flows_per_second))
+                .collect(),
         };
         rates.retain(|(_, rate)| *rate > 0.0);
         rates.sort_by_key(|(source, _)| *source);
@@ -102,10 +122,15 @@ impl Random {
     fn check(&self) -> Result<(), TrafficError> {
         self.arrivals.check()?;
         if !(self.flows_per_second > 0.0 && self.flows_per_second.is_finite()) {
-            return Err(TrafficError::parameter("load", format!("{} flows per second", self.flows_per_second), "a rate above 0"));
+            return Err(TrafficError::parameter(
+                "load",
+                format!("{} flows per second", self.flows_per_second),
+                "a rate above 0",
+            ));
         }
         if let Some(weights) = &self.weights {
-            let usable = weights.iter().all(|weight| *weight >= 0.0 && weight.is_finite()) && weights.iter().any(|weight| *weight > 0.0);
+            let usable = weights.iter().all(|weight| *weight >= 0.0 && weight.is_finite())
+                && weights.iter().any(|weight| *weight > 0.0);
             if weights.len() != self.sources.len() || !usable {
                 return Err(TrafficError::parameter(
                     "weights",
@@ -115,7 +140,11 @@ impl Random {
             }
         }
         if self.stop.after.is_none() && self.stop.flows.is_none() {
-            return Err(TrafficError::parameter("stop", "no end", "a duration or a number of flows"));
+            return Err(TrafficError::parameter(
+                "stop",
+                "no end",
+                "a duration or a number of flows",
+            ));
         }
         Ok(())
     }

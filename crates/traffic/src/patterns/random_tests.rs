@@ -6,7 +6,9 @@ use proptest::prelude::*;
 
 fn web(hosts: u32, stop: Stop) -> Random {
     let sizes = SizeDistribution::named("alistorage").unwrap();
-    let rate = LoadBasis::HostPayload.flows_per_second(0.5, &Capacity::new(hosts, Rate::from_gbps(100)), &sizes).unwrap();
+    let rate = LoadBasis::HostPayload
+        .flows_per_second(0.5, &Capacity::new(hosts, Rate::from_gbps(100)), &sizes)
+        .unwrap();
     Random {
         sources: (0..hosts).collect(),
         destinations: (0..hosts).collect(),
@@ -41,7 +43,10 @@ fn the_load_is_what_was_asked_for() {
 fn adding_a_host_changes_no_arrival_and_no_size_of_the_others() {
     let pick = |hosts| -> Vec<_> {
         let all = flows(&web(hosts, Stop::after(Span::from_ms(1))), 5);
-        all.iter().filter(|flow| flow.src < 8).map(|flow| (flow.start, flow.src, flow.bytes)).collect()
+        all.iter()
+            .filter(|flow| flow.src < 8)
+            .map(|flow| (flow.start, flow.src, flow.bytes))
+            .collect()
     };
     assert_eq!(pick(8), pick(9));
 }
@@ -49,10 +54,18 @@ fn adding_a_host_changes_no_arrival_and_no_size_of_the_others() {
 #[test]
 fn other_sizes_and_rules_change_no_arrival() {
     let base = web(8, Stop::after(Span::from_ms(1)));
-    let changed = Random { sizes: SizeDistribution::fixed(10).unwrap(), choice: Destinations::OtherRacks(Racks::uniform(8, 2)), ..base.clone() };
-    let starts = |random| flows(random, 5).iter().map(|flow| (flow.start, flow.src)).collect::<Vec<_>>();
+    let changed = Random {
+        sizes: SizeDistribution::fixed(10).unwrap(),
+        choice: Destinations::OtherRacks(Racks::uniform(8, 2)),
+        ..base.clone()
+    };
+    let starts =
+        |random| flows(random, 5).iter().map(|flow| (flow.start, flow.src)).collect::<Vec<_>>();
     assert_eq!(starts(&base), starts(&changed));
-    assert_ne!(flows(&base, 5).iter().map(key).collect::<Vec<_>>(), flows(&base, 6).iter().map(key).collect::<Vec<_>>());
+    assert_ne!(
+        flows(&base, 5).iter().map(key).collect::<Vec<_>>(),
+        flows(&base, 6).iter().map(key).collect::<Vec<_>>()
+    );
 }
 
 #[test]
@@ -60,7 +73,10 @@ fn a_number_of_flows_is_a_prefix() {
     let long = flows(&web(8, Stop::flows(500)), 5);
     let short = flows(&web(8, Stop::flows(100)), 5);
     assert_eq!((long.len(), short.len()), (500, 100));
-    assert_eq!(long[..100].iter().map(key).collect::<Vec<_>>(), short.iter().map(key).collect::<Vec<_>>());
+    assert_eq!(
+        long[..100].iter().map(key).collect::<Vec<_>>(),
+        short.iter().map(key).collect::<Vec<_>>()
+    );
     assert_eq!(long.iter().map(|flow| flow.id).collect::<Vec<_>>(), (0..500).collect::<Vec<_>>());
 }
 
@@ -79,19 +95,33 @@ fn a_spatial_matrix_sets_who_sends_what_where() {
     let all = flows(&random, 1);
     let first = all.iter().filter(|flow| flow.src < 2).count();
     assert!((2_900..3_100).contains(&first), "{first}");
-    assert!(all.iter().all(|flow| if flow.src < 2 { (2..4).contains(&flow.dst) } else { (6..8).contains(&flow.dst) }));
+    assert!(all.iter().all(|flow| if flow.src < 2 {
+        (2..4).contains(&flow.dst)
+    } else {
+        (6..8).contains(&flow.dst)
+    }));
 }
 
 #[test]
 fn mistakes_are_refused() {
     let base = web(4, Stop::after(Span::from_ms(1)));
-    let refused = |random: Random| random.generate(&Template::default(), &Draws::new(1, "")).unwrap_err().to_string();
-    assert!(refused(Random { stop: Stop { after: None, flows: None }, ..base.clone() }).contains("stop"));
+    let refused = |random: Random| {
+        random.generate(&Template::default(), &Draws::new(1, "")).unwrap_err().to_string()
+    };
+    assert!(
+        refused(Random { stop: Stop { after: None, flows: None }, ..base.clone() })
+            .contains("stop")
+    );
     assert!(refused(Random { flows_per_second: f64::NAN, ..base.clone() }).contains("load"));
-    assert!(Random { stop: Stop::after(Span::from_s(1_000_000)), ..base.clone() }.expected_flows() > 1e9);
+    assert!(
+        Random { stop: Stop::after(Span::from_s(1_000_000)), ..base.clone() }.expected_flows()
+            > 1e9
+    );
     assert!(refused(Random { sources: vec![0, 0], ..base.clone() }).contains("twice"));
     assert!(refused(Random { weights: Some(vec![1.0]), ..base.clone() }).contains("weights"));
-    assert!(refused(Random { arrivals: Arrivals::LogNormal { sigma: -1.0 }, ..base }).contains("sigma"));
+    assert!(
+        refused(Random { arrivals: Arrivals::LogNormal { sigma: -1.0 }, ..base }).contains("sigma")
+    );
 }
 
 proptest! {

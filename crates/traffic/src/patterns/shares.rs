@@ -21,12 +21,22 @@ impl Shares {
     /// Returns the share that leaves `rack`.
     pub fn leaving(&self, rack: u32) -> f64 {
         let rack = rack as usize;
-        self.racks[rack].iter().enumerate().filter(|(to, _)| *to != rack).map(|(_, share)| share).sum()
+        self.racks[rack]
+            .iter()
+            .enumerate()
+            .filter(|(to, _)| *to != rack)
+            .map(|(_, share)| share)
+            .sum()
     }
     /// Returns the share that enters `rack` from other racks.
     pub fn entering(&self, rack: u32) -> f64 {
         let rack = rack as usize;
-        self.racks.iter().enumerate().filter(|(from, _)| *from != rack).map(|(_, row)| row[rack]).sum()
+        self.racks
+            .iter()
+            .enumerate()
+            .filter(|(from, _)| *from != rack)
+            .map(|(_, row)| row[rack])
+            .sum()
     }
 }
 
@@ -37,15 +47,30 @@ impl Random {
         let rates = self.rates()?;
         let destinations = sorted("destinations", &self.destinations, 1)?;
         let sources: Vec<u32> = rates.iter().map(|(source, _)| *source).collect();
-        let hot = if let crate::Destinations::Hotspot { hosts, .. } = &self.choice { hosts.as_slice() } else { &[] };
-        if let Some(host) = sources.iter().chain(&destinations).chain(hot).find(|host| **host >= racks.hosts()) {
-            return Err(TrafficError::parameter("hosts", host, format!("the {} hosts that stand in racks", racks.hosts())));
+        let hot = if let crate::Destinations::Hotspot { hosts, .. } = &self.choice {
+            hosts.as_slice()
+        } else {
+            &[]
+        };
+        if let Some(host) =
+            sources.iter().chain(&destinations).chain(hot).find(|host| **host >= racks.hosts())
+        {
+            return Err(TrafficError::parameter(
+                "hosts",
+                host,
+                format!("the {} hosts that stand in racks", racks.hosts()),
+            ));
         }
         let chooser = Chooser::new(&self.choice, &sources, &destinations)?;
-        let rack_of: Vec<usize> = (0..racks.len()).flat_map(|rack| racks.of(rack).map(move |_| rack as usize)).collect();
+        let rack_of: Vec<usize> =
+            (0..racks.len()).flat_map(|rack| racks.of(rack).map(move |_| rack as usize)).collect();
         let hosts = racks.hosts() as usize;
         let total: f64 = rates.iter().map(|(_, rate)| rate).sum();
-        let mut shares = Shares { from_host: vec![0.0; hosts], to_host: vec![0.0; hosts], racks: vec![vec![0.0; racks.len() as usize]; racks.len() as usize] };
+        let mut shares = Shares {
+            from_host: vec![0.0; hosts],
+            to_host: vec![0.0; hosts],
+            racks: vec![vec![0.0; racks.len() as usize]; racks.len() as usize],
+        };
         for (source, rate) in rates {
             let part = rate / total;
             shares.from_host[source as usize] = part;
@@ -91,7 +116,9 @@ mod tests {
     #[test]
     fn shares_are_what_is_drawn() {
         let racks = Racks::new(&[1, 3, 4]);
-        let matrix = SpatialMatrix::new(vec![vec![5.0, 1.0, 2.0], vec![1.0, 1.0, 0.0], vec![0.5, 3.0, 2.0]]).unwrap();
+        let matrix =
+            SpatialMatrix::new(vec![vec![5.0, 1.0, 2.0], vec![1.0, 1.0, 0.0], vec![0.5, 3.0, 2.0]])
+                .unwrap();
         let rules = [
             Destinations::Uniform,
             Destinations::OtherRacks(racks.clone()),
@@ -111,8 +138,14 @@ mod tests {
             for host in 0..8 {
                 let from = drawn(flows.iter().filter(|flow| flow.src == host).count());
                 let to = drawn(flows.iter().filter(|flow| flow.dst == host).count());
-                assert!((from - shares.from_host[host as usize]).abs() < 0.01, "{rule:?} from {host}: {from}");
-                assert!((to - shares.to_host[host as usize]).abs() < 0.01, "{rule:?} to {host}: {to}");
+                assert!(
+                    (from - shares.from_host[host as usize]).abs() < 0.01,
+                    "{rule:?} from {host}: {from}"
+                );
+                assert!(
+                    (to - shares.to_host[host as usize]).abs() < 0.01,
+                    "{rule:?} to {host}: {to}"
+                );
             }
             assert!((shares.racks.iter().flatten().sum::<f64>() - 1.0).abs() < 1e-9);
             assert!((shares.to_host.iter().sum::<f64>() - 1.0).abs() < 1e-9);

@@ -16,12 +16,20 @@ pub struct SpatialMatrix {
 impl SpatialMatrix {
     /// Creates a square matrix of weights that are not negative and not all zero.
     pub fn new(rows: Vec<Vec<f64>>) -> Result<Self, TrafficError> {
-        let wrong = |found: String| Err(TrafficError::parameter("matrix", found, "a square matrix of weights, none negative and not all 0"));
+        let wrong = |found: String| {
+            Err(TrafficError::parameter(
+                "matrix",
+                found,
+                "a square matrix of weights, none negative and not all 0",
+            ))
+        };
         let racks = rows.len();
         if let Some(row) = rows.iter().position(|row| row.len() != racks) {
             return wrong(format!("{} weights in row {row} of {racks} rows", rows[row].len()));
         }
-        if let Some(weight) = rows.iter().flatten().find(|weight| !(**weight >= 0.0 && weight.is_finite())) {
+        if let Some(weight) =
+            rows.iter().flatten().find(|weight| !(**weight >= 0.0 && weight.is_finite()))
+        {
             return wrong(format!("a weight of {weight}"));
         }
         if rows.iter().flatten().all(|weight| *weight == 0.0) {
@@ -32,20 +40,37 @@ impl SpatialMatrix {
     /// Reads Parsimon's form, `{"matrix": {"inner": [[…], …]}}`, or the bare rows; gzip or plain.
     pub fn read(file: &Path) -> Result<Self, TrafficError> {
         let mut text = Vec::new();
-        crate::text::open(file)?.read_to_end(&mut text).map_err(|error| unreadable(file, &error))?;
+        crate::text::open(file)?
+            .read_to_end(&mut text)
+            .map_err(|error| unreadable(file, &error))?;
         Self::read_from(&text, file)
     }
     /// Reads a matrix as [`SpatialMatrix::read`] does, from the text of `file`.
     pub fn read_from(text: &[u8], file: &Path) -> Result<Self, TrafficError> {
         const FORM: &str = "{\"matrix\": {\"inner\": [[…], …]}} with a row of weights per rack";
-        let value: serde_json::Value =
-            serde_json::from_slice(text).map_err(|error| TrafficError::input(Place::line(file, error.line().max(1) as u64), error.to_string(), FORM))?;
-        let rows = value.pointer("/matrix/inner").or_else(|| value.get("inner")).or_else(|| value.get("matrix")).unwrap_or(&value);
-        let rows: Option<Vec<Vec<f64>>> =
-            rows.as_array().and_then(|rows| rows.iter().map(|row| row.as_array()?.iter().map(serde_json::Value::as_f64).collect()).collect());
-        let rows = rows.ok_or_else(|| TrafficError::input(Place::whole(file), "something else", FORM))?;
+        let value: serde_json::Value = serde_json::from_slice(text).map_err(|error| {
+            TrafficError::input(
+                Place::line(file, error.line().max(1) as u64),
+                error.to_string(),
+                FORM,
+            )
+        })?;
+        let rows = value
+            .pointer("/matrix/inner")
+            .or_else(|| value.get("inner"))
+            .or_else(|| value.get("matrix"))
+            .unwrap_or(&value);
+        let rows: Option<Vec<Vec<f64>>> = rows.as_array().and_then(|rows| {
+            rows.iter()
+                .map(|row| row.as_array()?.iter().map(serde_json::Value::as_f64).collect())
+                .collect()
+        });
+        let rows =
+            rows.ok_or_else(|| TrafficError::input(Place::whole(file), "something else", FORM))?;
         Self::new(rows).map_err(|error| match error {
-            TrafficError::Parameter { found, allowed, .. } => TrafficError::input(Place::whole(file), found, allowed),
+            TrafficError::Parameter { found, allowed, .. } => {
+                TrafficError::input(Place::whole(file), found, allowed)
+            }
             other => other,
         })
     }
@@ -53,7 +78,11 @@ impl SpatialMatrix {
         if self.rows.len() == racks.len() as usize {
             return Ok(());
         }
-        Err(TrafficError::parameter("matrix", format!("a matrix of {} racks", self.rows.len()), format!("one of {} racks", racks.len())))
+        Err(TrafficError::parameter(
+            "matrix",
+            format!("a matrix of {} racks", self.rows.len()),
+            format!("one of {} racks", racks.len()),
+        ))
     }
     /// Returns the rate of each host relative to the average: its rack's share of all traffic,
     /// spread over the rack's hosts. Sources in racks that send nothing get 0.
@@ -62,11 +91,21 @@ impl SpatialMatrix {
         let mut senders = vec![0u32; self.rows.len()];
         sources.iter().for_each(|host| senders[racks.rack(*host) as usize] += 1);
         let sums: Vec<f64> = (0..racks.len()).map(|rack| self.row(racks, rack).sum()).collect();
-        let total: f64 = sums.iter().zip(&senders).filter(|(_, senders)| **senders > 0).map(|(sum, _)| sum).sum();
+        let total: f64 = sums
+            .iter()
+            .zip(&senders)
+            .filter(|(_, senders)| **senders > 0)
+            .map(|(sum, _)| sum)
+            .sum();
         if total == 0.0 {
-            return Err(TrafficError::parameter("matrix", "no traffic from these sources", "weights for at least one of them"));
+            return Err(TrafficError::parameter(
+                "matrix",
+                "no traffic from these sources",
+                "weights for at least one of them",
+            ));
         }
-        let weight = |rack: usize| sums[rack] / total * sources.len() as f64 / f64::from(senders[rack]);
+        let weight =
+            |rack: usize| sums[rack] / total * sources.len() as f64 / f64::from(senders[rack]);
         Ok(sources.iter().map(|host| weight(racks.rack(*host) as usize)).collect())
     }
     /// Returns the share of all traffic from rack `from` to rack `to`, for the load of links.
@@ -77,12 +116,19 @@ impl SpatialMatrix {
     /// Returns a row of weights. A rack of one host sends nothing to itself.
     fn row<'a>(&'a self, racks: &'a Racks, from: u32) -> impl Iterator<Item = f64> + 'a {
         let alone = racks.of(from).len() == 1;
-        self.rows[from as usize].iter().enumerate().map(move |(to, weight)| if alone && to == from as usize { 0.0 } else { *weight })
+        self.rows[from as usize]
+            .iter()
+            .enumerate()
+            .map(move |(to, weight)| if alone && to == from as usize { 0.0 } else { *weight })
     }
     /// Returns the racks that rack `from` sends to, with their shares of its traffic.
     pub(super) fn row_shares(&self, racks: &Racks, from: u32) -> Vec<(u32, f64)> {
         let sum: f64 = self.row(racks, from).sum();
-        self.row(racks, from).enumerate().filter(|(_, weight)| *weight > 0.0).map(|(to, weight)| (to as u32, weight / sum)).collect()
+        self.row(racks, from)
+            .enumerate()
+            .filter(|(_, weight)| *weight > 0.0)
+            .map(|(to, weight)| (to as u32, weight / sum))
+            .collect()
     }
     /// Draws a destination rack; `None` if the rack sends nothing.
     pub(super) fn choose(&self, racks: &Racks, from: u32, stream: &mut Stream) -> Option<u32> {
@@ -107,7 +153,9 @@ mod tests {
 
     #[test]
     fn reads_weights_and_shares() {
-        let matrix = SpatialMatrix::read_from(br#"{"matrix":{"inner":[[1,3],[0,4]]}}"#, Path::new("m.json")).unwrap();
+        let matrix =
+            SpatialMatrix::read_from(br#"{"matrix":{"inner":[[1,3],[0,4]]}}"#, Path::new("m.json"))
+                .unwrap();
         let racks = Racks::uniform(4, 2);
         assert_eq!(matrix.weights(&racks, &[0, 1, 2, 3]).unwrap(), [1.0; 4]);
         assert_eq!(matrix.share(&racks, 0, 1), 3.0 / 8.0);
@@ -122,11 +170,24 @@ mod tests {
 
     #[test]
     fn wrong_matrices() {
-        for (text, says) in [("[[1,2]]", "2 weights in row 0"), ("[[-1]]", "-1"), ("[[0]]", "no traffic"), ("{", "m.json:1"), ("{\"a\":1}", "something else")] {
-            let error = SpatialMatrix::read_from(text.as_bytes(), Path::new("m.json")).unwrap_err().to_string();
+        for (text, says) in [
+            ("[[1,2]]", "2 weights in row 0"),
+            ("[[-1]]", "-1"),
+            ("[[0]]", "no traffic"),
+            ("{", "m.json:1"),
+            ("{\"a\":1}", "something else"),
+        ] {
+            let error = SpatialMatrix::read_from(text.as_bytes(), Path::new("m.json"))
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(says), "{text}: {error}");
         }
-        assert!(SpatialMatrix::new(vec![vec![1.0]]).unwrap().weights(&Racks::uniform(4, 2), &[0]).is_err());
+        assert!(
+            SpatialMatrix::new(vec![vec![1.0]])
+                .unwrap()
+                .weights(&Racks::uniform(4, 2), &[0])
+                .is_err()
+        );
     }
 
     proptest! {

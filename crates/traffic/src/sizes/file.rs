@@ -21,12 +21,17 @@ impl Default for FileOptions {
     }
 }
 
-const ROW: &str = "two numbers, size and cumulative share (`size_bytes,cdf`), or three, `size 1 cumulative`";
+const ROW: &str =
+    "two numbers, size and cumulative share (`size_bytes,cdf`), or three, `size 1 cumulative`";
 
 /// Relative tolerance of the last cumulative value, because files are written with few digits.
 const SLACK: f64 = 1e-6;
 
-pub(super) fn read(reader: impl BufRead, file: &Path, options: &FileOptions) -> Result<Table, TrafficError> {
+pub(super) fn read(
+    reader: impl BufRead,
+    file: &Path,
+    options: &FileOptions,
+) -> Result<Table, TrafficError> {
     if options.unit_bytes == 0 {
         return Err(TrafficError::parameter("unit", "0 bytes", "at least one byte"));
     }
@@ -42,7 +47,9 @@ pub(super) fn read(reader: impl BufRead, file: &Path, options: &FileOptions) -> 
         if points.is_empty() && !header_seen && fields.iter().all(|field| number(field).is_none()) {
             header_seen = true;
             let (found, announced) = (shown(line), header(&fields, options));
-            if announced.map_err(|expected| TrafficError::input(lines.place(), format!("the header {found}"), expected))? {
+            if announced.map_err(|expected| {
+                TrafficError::input(lines.place(), format!("the header {found}"), expected)
+            })? {
                 percent = Some(lines.place());
             }
             continue;
@@ -63,14 +70,26 @@ pub(super) fn read(reader: impl BufRead, file: &Path, options: &FileOptions) -> 
         return Err(TrafficError::input(Place::whole(file), "no points", ROW));
     };
     if points.iter().all(|&(size, _)| size == 0.0) {
-        return Err(TrafficError::input(lines.place(), "sizes of 0 alone", "a size of at least 1 somewhere"));
+        return Err(TrafficError::input(
+            lines.place(),
+            "sizes of 0 alone",
+            "a size of at least 1 somewhere",
+        ));
     }
     let full = [1.0, 100.0].into_iter().find(|full| (last / full - 1.0).abs() <= SLACK);
     let Some(full) = full else {
-        return Err(TrafficError::input(lines.place(), format!("a last cumulative value of {last}"), "1 (shares) or 100 (percent) at the end"));
+        return Err(TrafficError::input(
+            lines.place(),
+            format!("a last cumulative value of {last}"),
+            "1 (shares) or 100 (percent) at the end",
+        ));
     };
     if let Some(place) = percent.filter(|_| full == 1.0) {
-        return Err(TrafficError::input(place, "percent in the header, and a last value of 1", "100 at the end, or `cdf` in the header"));
+        return Err(TrafficError::input(
+            place,
+            "percent in the header, and a last value of 1",
+            "100 at the end, or `cdf` in the header",
+        ));
     }
     for point in &mut points {
         point.1 = (point.1 / full).min(1.0);
@@ -81,7 +100,11 @@ pub(super) fn read(reader: impl BufRead, file: &Path, options: &FileOptions) -> 
 }
 
 fn split(line: &[u8]) -> Vec<&[u8]> {
-    if line.contains(&b',') { line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).collect() } else { crate::text::words(line).collect() }
+    if line.contains(&b',') {
+        line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).collect()
+    } else {
+        crate::text::words(line).collect()
+    }
 }
 
 /// Units that a header may state for sizes. Without one of these units, sizes are read as bytes.
@@ -89,14 +112,22 @@ const UNITS: [&str; 9] = ["kb", "mb", "gb", "kib", "mib", "bit", "packet", "pkt"
 
 /// Returns whether the header announces percentages. Refuses other headers.
 fn header(fields: &[&[u8]], options: &FileOptions) -> Result<bool, &'static str> {
-    let names: Vec<String> = fields.iter().map(|field| String::from_utf8_lossy(field).to_ascii_lowercase()).collect();
+    let names: Vec<String> =
+        fields.iter().map(|field| String::from_utf8_lossy(field).to_ascii_lowercase()).collect();
     let size = names.first().is_some_and(|name| name.contains("size") || name.contains("byte"));
-    let share = names.last().is_some_and(|name| name.contains("cdf") || name.contains("cum") || name.contains("prob") || name.contains("percent"));
+    let share = names.last().is_some_and(|name| {
+        name.contains("cdf")
+            || name.contains("cum")
+            || name.contains("prob")
+            || name.contains("percent")
+    });
     if fields.len() != 2 || !size || !share {
         return Err("the header `size_bytes,cdf`, or none");
     }
     if options.unit_bytes == 1 && UNITS.iter().any(|unit| names[0].contains(unit)) {
-        return Err("sizes in bytes (`size_bytes,cdf`), or `unit` with the bytes of one, as in sizes = { file = \"…\", unit = \"1kB\" }");
+        return Err(
+            "sizes in bytes (`size_bytes,cdf`), or `unit` with the bytes of one, as in sizes = { file = \"…\", unit = \"1kB\" }",
+        );
     }
     Ok(names[1].contains("percent"))
 }
@@ -116,8 +147,15 @@ fn row(fields: &[&[u8]], columns: &mut usize) -> Option<Point> {
     Some((number(fields[0])?, number(fields[fields.len() - 1])?))
 }
 
-fn check(size: f64, share: f64, last: Option<&Point>, options: &FileOptions, place: &Place) -> Result<(), TrafficError> {
-    let wrong = |found: String, expected: &str| Err(TrafficError::input(place.clone(), found, expected));
+fn check(
+    size: f64,
+    share: f64,
+    last: Option<&Point>,
+    options: &FileOptions,
+    place: &Place,
+) -> Result<(), TrafficError> {
+    let wrong =
+        |found: String, expected: &str| Err(TrafficError::input(place.clone(), found, expected));
     if size < 0.0 {
         return wrong(format!("a size of {size}"), "sizes that are not negative");
     }
@@ -125,14 +163,20 @@ fn check(size: f64, share: f64, last: Option<&Point>, options: &FileOptions, pla
         return wrong(format!("a size of {size}"), "sizes of at most a petabyte");
     }
     if !(0.0..=100.0 * (1.0 + SLACK)).contains(&share) {
-        return wrong(format!("a cumulative value of {share}"), "cumulative values from 0 to 1, or to 100 in percent");
+        return wrong(
+            format!("a cumulative value of {share}"),
+            "cumulative values from 0 to 1, or to 100 in percent",
+        );
     }
     if let Some((before, below)) = last {
         if size < *before {
             return wrong(format!("size {size} after {before}"), "sizes that never decrease");
         }
         if share < *below {
-            return wrong(format!("cumulative value {share} after {below}"), "cumulative values that never decrease");
+            return wrong(
+                format!("cumulative value {share} after {below}"),
+                "cumulative values that never decrease",
+            );
         }
     }
     Ok(())

@@ -54,14 +54,26 @@ fn errors_name_line_and_cure() {
         ("0 0\n100 1 1\n", Some(2), "two numbers"),
         ("start,end\n0,0\n1,1", Some(1), "size_bytes,cdf"),
         ("0 0\n1e30 1", Some(2), "petabyte"),
-        ("size_kB,cdf\n0,0\n9,1", Some(1), "found the header `size_kB,cdf`, expected sizes in bytes"),
+        (
+            "size_kB,cdf\n0,0\n9,1",
+            Some(1),
+            "found the header `size_kB,cdf`, expected sizes in bytes",
+        ),
         ("size,percent\n0,0\n9,1", Some(1), "100 at the end"),
     ] {
         let error = read(text).unwrap_err();
         assert_eq!(error.line(), line, "{text}: {error}");
-        assert!(error.to_string().contains(says) && error.to_string().contains("sizes.csv"), "{text}: {error}");
+        assert!(
+            error.to_string().contains(says) && error.to_string().contains("sizes.csv"),
+            "{text}: {error}"
+        );
     }
-    assert!(SizeDistribution::read(Path::new("/nonexistent"), &FileOptions::default()).unwrap_err().to_string().contains("/nonexistent"));
+    assert!(
+        SizeDistribution::read(Path::new("/nonexistent"), &FileOptions::default())
+            .unwrap_err()
+            .to_string()
+            .contains("/nonexistent")
+    );
 }
 
 proptest! {
@@ -78,7 +90,12 @@ proptest! {
 #[test]
 fn a_made_up_file_has_its_mean_and_quantiles() {
     let sizes = read("size_bytes,cdf\n0,0\n1000,0.5\n20000,1\n").unwrap();
-    for (ours, exact) in [(sizes.mean(), 5_500.0), (sizes.quantile(0.5), 1_000.0), (sizes.quantile(0.9), 16_200.0), (sizes.quantile(0.99), 19_620.0)] {
+    for (ours, exact) in [
+        (sizes.mean(), 5_500.0),
+        (sizes.quantile(0.5), 1_000.0),
+        (sizes.quantile(0.9), 16_200.0),
+        (sizes.quantile(0.99), 19_620.0),
+    ] {
         assert!((ours - exact).abs() <= 1.0, "{ours} {exact}");
     }
 }
@@ -94,16 +111,27 @@ fn published_files_have_their_published_means() {
     let mut read = 0;
     for row in means.lines().skip(1) {
         let fields: Vec<&str> = row.split(',').collect();
-        let sizes = SizeDistribution::read(&folder.join(fields[0]), &FileOptions::default()).unwrap();
-        for (ours, published) in
-            [(sizes.mean(), fields[2]), (sizes.quantile(0.5), fields[3]), (sizes.quantile(0.9), fields[4]), (sizes.quantile(0.99), fields[5])]
-        {
+        let sizes =
+            SizeDistribution::read(&folder.join(fields[0]), &FileOptions::default()).unwrap();
+        for (ours, published) in [
+            (sizes.mean(), fields[2]),
+            (sizes.quantile(0.5), fields[3]),
+            (sizes.quantile(0.9), fields[4]),
+            (sizes.quantile(0.99), fields[5]),
+        ] {
             let published: f64 = published.parse().unwrap();
             // Published values have one decimal (means) or none.
-            assert!((ours - published).abs() <= 0.001 * published + 0.6, "{}: {ours} {published}", fields[0]);
+            assert!(
+                (ours - published).abs() <= 0.001 * published + 0.6,
+                "{}: {ours} {published}",
+                fields[0]
+            );
         }
         read += 1;
     }
-    let files = std::fs::read_dir(&folder).unwrap().filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|end| end == "csv")).count();
+    let files = std::fs::read_dir(&folder)
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|end| end == "csv"))
+        .count();
     assert_eq!(read, files - 1, "every file but means.csv");
 }

@@ -51,11 +51,17 @@ impl SizeDistribution {
     /// percent), separated by a comma or blanks, or three columns, `size 1 cumulative` (ns-2). A
     /// header `size_bytes,cdf`, blank lines and `#` comments are allowed.
     pub fn read(file: &Path, options: &FileOptions) -> Result<Self, TrafficError> {
-        let name = file.file_stem().map_or_else(|| "file".to_string(), |stem| stem.to_string_lossy().into_owned());
+        let name = file
+            .file_stem()
+            .map_or_else(|| "file".to_string(), |stem| stem.to_string_lossy().into_owned());
         Ok(Self::table(&name, file::read(crate::text::open(file)?, file, options)?))
     }
     /// Reads a distribution from the text of `file`.
-    pub fn read_from(text: &[u8], file: &Path, options: &FileOptions) -> Result<Self, TrafficError> {
+    pub fn read_from(
+        text: &[u8],
+        file: &Path,
+        options: &FileOptions,
+    ) -> Result<Self, TrafficError> {
         Ok(Self::table("file", file::read(text, file, options)?))
     }
     /// Returns the distribution in which every flow has `bytes`.
@@ -68,7 +74,11 @@ impl SizeDistribution {
     /// Returns the uniform distribution over whole bytes, both ends included.
     pub fn uniform(min: u64, max: u64) -> Result<Self, TrafficError> {
         if min == 0 || max < min || max > table::LARGEST_BYTES as u64 {
-            return Err(TrafficError::parameter("size", format!("{min} to {max} bytes"), "a smallest size of at least one byte, not above the largest"));
+            return Err(TrafficError::parameter(
+                "size",
+                format!("{min} to {max} bytes"),
+                "a smallest size of at least one byte, not above the largest",
+            ));
         }
         Ok(SizeDistribution { name: "uniform".into(), kind: Kind::Uniform { min, max } })
     }
@@ -76,9 +86,16 @@ impl SizeDistribution {
     /// least one.
     pub fn exponential(mean_bytes: f64) -> Result<Self, TrafficError> {
         if !(1.0..=table::LARGEST_BYTES).contains(&mean_bytes) {
-            return Err(TrafficError::parameter("size", format!("a mean of {mean_bytes} bytes"), "a mean of at least one byte"));
+            return Err(TrafficError::parameter(
+                "size",
+                format!("a mean of {mean_bytes} bytes"),
+                "a mean of at least one byte",
+            ));
         }
-        Ok(SizeDistribution { name: "exponential".into(), kind: Kind::Exponential { mean: mean_bytes } })
+        Ok(SizeDistribution {
+            name: "exponential".into(),
+            kind: Kind::Exponential { mean: mean_bytes },
+        })
     }
     fn table(name: &str, table: Table) -> Self {
         SizeDistribution { name: name.to_string(), kind: Kind::Table(table) }
@@ -136,13 +153,17 @@ impl SizeDistribution {
     pub fn expect(&self, cost: impl Fn(u64) -> f64) -> f64 {
         let over = |from: f64, to: f64, parts: usize| {
             let step = (to - from) / parts as f64;
-            (0..parts).map(|part| cost(self.sample(from + (part as f64 + 0.5) * step))).sum::<f64>() * step
+            (0..parts).map(|part| cost(self.sample(from + (part as f64 + 0.5) * step))).sum::<f64>()
+                * step
         };
         match &self.kind {
             Kind::Table(table) => {
                 let pieces = table.pieces();
                 let parts = (PARTS / pieces.len().max(1)).max(64);
-                pieces.into_iter().map(|(from, to, flat)| over(from, to, if flat { 1 } else { parts })).sum()
+                pieces
+                    .into_iter()
+                    .map(|(from, to, flat)| over(from, to, if flat { 1 } else { parts }))
+                    .sum()
             }
             Kind::Fixed(bytes) => cost(*bytes),
             _ => over(0.0, 1.0, 16 * PARTS),
@@ -159,11 +180,18 @@ mod tests {
         let fixed = SizeDistribution::fixed(5).unwrap();
         assert_eq!((fixed.sample(0.0), fixed.sample(0.999), fixed.mean()), (5, 5, 5.0));
         let uniform = SizeDistribution::uniform(10, 19).unwrap();
-        assert_eq!((uniform.sample(0.0), uniform.sample(0.999_999), uniform.mean()), (10, 19, 14.5));
+        assert_eq!(
+            (uniform.sample(0.0), uniform.sample(0.999_999), uniform.mean()),
+            (10, 19, 14.5)
+        );
         assert!((uniform.expect(|bytes| bytes as f64) - 14.5).abs() < 1e-3);
         let exponential = SizeDistribution::exponential(10_000.0).unwrap();
         assert_eq!(exponential.sample(0.0), 1);
         assert!((exponential.expect(|bytes| bytes as f64) / 10_000.0 - 1.0).abs() < 1e-4);
-        assert!(SizeDistribution::fixed(0).is_err() && SizeDistribution::uniform(5, 4).is_err() && SizeDistribution::exponential(f64::NAN).is_err());
+        assert!(
+            SizeDistribution::fixed(0).is_err()
+                && SizeDistribution::uniform(5, 4).is_err()
+                && SizeDistribution::exponential(f64::NAN).is_err()
+        );
     }
 }

@@ -38,7 +38,16 @@ const PERCENT: &[Percent] = &[
     // Alibaba Solar RPC, 2022; the ConWeave authors' generator (Solar2022.txt).
     Percent {
         name: "solar",
-        points: &[(0.0, 0.0), (4_095.0, 0.001), (4_096.0, 30.0), (16_383.0, 35.0), (16_384.0, 50.0), (65_535.0, 60.0), (65_536.0, 95.0), (262_144.0, 100.0)],
+        points: &[
+            (0.0, 0.0),
+            (4_095.0, 0.001),
+            (4_096.0, 30.0),
+            (16_383.0, 35.0),
+            (16_384.0, 50.0),
+            (65_535.0, 60.0),
+            (65_536.0, 95.0),
+            (262_144.0, 100.0),
+        ],
     },
     // Web search, DCTCP (SIGCOMM'10); the HPCC authors' generator (WebSearch_distribution.txt).
     Percent {
@@ -61,7 +70,15 @@ const PERCENT: &[Percent] = &[
     // Data mining, VL2 (SIGCOMM'09); the ConWeave authors' workloads (mining.txt).
     Percent {
         name: "datamining",
-        points: &[(100.0, 0.0), (10_000.0, 80.0), (152_522.0, 83.46), (390_541.0, 90.0), (3_223_542.0, 95.3846), (100e6, 99.0), (1e9, 100.0)],
+        points: &[
+            (100.0, 0.0),
+            (10_000.0, 80.0),
+            (152_522.0, 83.46),
+            (390_541.0, 90.0),
+            (3_223_542.0, 95.3846),
+            (100e6, 99.0),
+            (1e9, 100.0),
+        ],
     },
     // Facebook Hadoop, "Inside the Social Network's (Datacenter) Network" (SIGCOMM'15), 20 points; the HPCC authors'
     // generator (FbHdp_distribution.txt).
@@ -114,7 +131,17 @@ const PACKETS: &[Packets] = &[
     // Data mining of VL2 as pFabric draws it; ns-2 file CDF_vl2 / CDF_datamining.
     Packets {
         name: "pfabric-datamining",
-        points: &[(1.0, 0.0), (1.0, 0.5), (2.0, 0.6), (3.0, 0.7), (7.0, 0.8), (267.0, 0.9), (2_107.0, 0.95), (66_667.0, 0.99), (666_667.0, 1.0)],
+        points: &[
+            (1.0, 0.0),
+            (1.0, 0.5),
+            (2.0, 0.6),
+            (3.0, 0.7),
+            (7.0, 0.8),
+            (267.0, 0.9),
+            (2_107.0, 0.95),
+            (66_667.0, 0.99),
+            (666_667.0, 1.0),
+        ],
     },
     // "imc10" of pHost (CoNEXT'15), after the measurements of Benson et al. (IMC'10); yaps, CDF_aditya.
     Packets {
@@ -161,10 +188,22 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("hadoop-intra-rack", "parsimon-eval facebook/hadoop-intrarack.txt"),
     ("hadoop-intracluster", "parsimon-eval facebook/hadoop-intracluster.txt"),
     ("hadoop-intra-cluster", "parsimon-eval facebook/hadoop-intracluster.txt"),
-    ("cachefollower", "parsimon-eval facebook/cachefollower-all.txt or conweave-ns3 workloads/cachefollower.txt"),
-    ("cache-follower", "parsimon-eval facebook/cachefollower-all.txt or conweave-ns3 workloads/cachefollower.txt"),
-    ("webserver", "parsimon-eval facebook/webserver-all.txt or conweave-ns3 workloads/webserver.txt"),
-    ("web-server", "parsimon-eval facebook/webserver-all.txt or conweave-ns3 workloads/webserver.txt"),
+    (
+        "cachefollower",
+        "parsimon-eval facebook/cachefollower-all.txt or conweave-ns3 workloads/cachefollower.txt",
+    ),
+    (
+        "cache-follower",
+        "parsimon-eval facebook/cachefollower-all.txt or conweave-ns3 workloads/cachefollower.txt",
+    ),
+    (
+        "webserver",
+        "parsimon-eval facebook/webserver-all.txt or conweave-ns3 workloads/webserver.txt",
+    ),
+    (
+        "web-server",
+        "parsimon-eval facebook/webserver-all.txt or conweave-ns3 workloads/webserver.txt",
+    ),
     ("googlerpc", "conweave-ns3 or HPCC traffic_gen/GoogleRPC2008.txt"),
     ("googlerpc2008", "conweave-ns3 or HPCC traffic_gen/GoogleRPC2008.txt"),
     ("google-rpc", "conweave-ns3 or HPCC traffic_gen/GoogleRPC2008.txt"),
@@ -179,9 +218,11 @@ pub(super) fn names() -> Vec<&'static str> {
 /// Returns the name and the points of a built-in distribution.
 pub(super) fn find(found: &str) -> Result<(&'static str, Table), TrafficError> {
     let plain = found.trim().to_ascii_lowercase().replace(['_', ' '], "-");
-    let name = ALIASES.iter().find(|(alias, _)| *alias == plain).map_or(plain.as_str(), |(_, name)| name);
+    let name =
+        ALIASES.iter().find(|(alias, _)| *alias == plain).map_or(plain.as_str(), |(_, name)| name);
     if let Some(table) = PERCENT.iter().find(|table| table.name == name) {
-        let points = table.points.iter().map(|(bytes, percent)| (*bytes, percent / 100.0)).collect();
+        let points =
+            table.points.iter().map(|(bytes, percent)| (*bytes, percent / 100.0)).collect();
         return Ok((table.name, Table::new(points, 1, false)));
     }
     if let Some(table) = PACKETS.iter().find(|table| table.name == name) {
@@ -197,7 +238,12 @@ pub(super) fn find(found: &str) -> Result<(&'static str, Table), TrafficError> {
             ),
         ));
     }
-    Err(TrafficError::parameter("sizes", format!("`{found}`"), format!("{} or the path of a distribution file", names().join(", "))).near(name, &names()))
+    Err(TrafficError::parameter(
+        "sizes",
+        format!("`{found}`"),
+        format!("{} or the path of a distribution file", names().join(", ")),
+    )
+    .near(name, &names()))
 }
 
 #[cfg(test)]

@@ -22,16 +22,28 @@ fn means_of_the_percent_tables() {
         let sizes = SizeDistribution::named(name).unwrap();
         assert!(close(sizes.mean(), mean, 0.001), "{name}: mean {}", sizes.mean());
         for (share, value) in [(0.5, p50), (0.9, p90), (0.99, p99), (1.0, max)] {
-            assert!(close(sizes.quantile(share), value, 0.005), "{name} at {share}: {}", sizes.quantile(share));
+            assert!(
+                close(sizes.quantile(share), value, 0.005),
+                "{name} at {share}: {}",
+                sizes.quantile(share)
+            );
         }
     }
 }
 
 #[test]
 fn means_of_the_packet_tables() {
-    for (name, packets) in [("pfabric-websearch", 1_141.0), ("pfabric-datamining", 5_116.6), ("imc10", 195_357.1 / 1_460.0)] {
+    for (name, packets) in [
+        ("pfabric-websearch", 1_141.0),
+        ("pfabric-datamining", 5_116.6),
+        ("imc10", 195_357.1 / 1_460.0),
+    ] {
         let sizes = SizeDistribution::named(name).unwrap();
-        assert!(close(sizes.mean() / 1_460.0, packets, 0.001), "{name}: {}", sizes.mean() / 1_460.0);
+        assert!(
+            close(sizes.mean() / 1_460.0, packets, 0.001),
+            "{name}: {}",
+            sizes.mean() / 1_460.0
+        );
         // Rounding up adds less than one packet.
         let added = (sizes.mean_drawn() - sizes.mean()) / 1_460.0;
         assert!((0.0..1.0).contains(&added), "{name}: {added}");
@@ -43,10 +55,16 @@ fn means_of_the_packet_tables() {
 fn shares_below_100_kb() {
     // Share of flows with at most 100 kB, and share of bytes in such flows: web search 54.4 % and
     // 1.1 %, data mining 82.4 % and about 0 % (pFabric's classes).
-    for (name, flows, bytes) in [("pfabric-websearch", 0.544, 0.011), ("pfabric-datamining", 0.824, 0.0), ("alistorage", 0.95, 0.24), ("solar", 0.96, 0.81)] {
+    for (name, flows, bytes) in [
+        ("pfabric-websearch", 0.544, 0.011),
+        ("pfabric-datamining", 0.824, 0.0),
+        ("alistorage", 0.95, 0.24),
+        ("solar", 0.96, 0.81),
+    ] {
         let sizes = SizeDistribution::named(name).unwrap();
         let below = sizes.expect(|size| f64::from(size <= 100_000));
-        let share = sizes.expect(|size| if size <= 100_000 { size as f64 } else { 0.0 }) / sizes.mean_drawn();
+        let share = sizes.expect(|size| if size <= 100_000 { size as f64 } else { 0.0 })
+            / sizes.mean_drawn();
         assert!((below - flows).abs() < 0.006, "{name}: {below}");
         assert!((share - bytes).abs() < 0.006, "{name}: {share}");
     }
@@ -57,7 +75,10 @@ fn errors_help() {
     let error = SizeDistribution::named("webserch").unwrap_err().to_string();
     assert!(error.contains("did you mean `websearch`"), "{error}");
     let error = SizeDistribution::named("GoogleRPC2008").unwrap_err().to_string();
-    assert!(error.contains("distribution file") && error.contains("traffic_gen/GoogleRPC2008.txt"), "{error}");
+    assert!(
+        error.contains("distribution file") && error.contains("traffic_gen/GoogleRPC2008.txt"),
+        "{error}"
+    );
     for name in names() {
         assert_eq!(SizeDistribution::named(&name.to_uppercase()).unwrap().name(), name);
     }

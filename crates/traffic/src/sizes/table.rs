@@ -34,7 +34,10 @@ impl Table {
         Self::of_file(points, unit_bytes, whole_units, Ranks::default())
     }
     pub fn of_file(points: Vec<Point>, unit_bytes: u64, whole_units: bool, ranks: Ranks) -> Self {
-        assert!(points.last().is_some_and(|last| last.1 == 1.0) && points.is_sorted_by(|a, b| a.0 <= b.0 && a.1 <= b.1));
+        assert!(
+            points.last().is_some_and(|last| last.1 == 1.0)
+                && points.is_sorted_by(|a, b| a.0 <= b.0 && a.1 <= b.1)
+        );
         Table { points, unit_bytes, whole_units, ranks }
     }
     pub fn ranks(&self) -> Ranks {
@@ -57,14 +60,18 @@ impl Table {
     /// of its sizes.
     pub fn mean(&self) -> f64 {
         let (first, share) = self.points[0];
-        let pieces = self.points.windows(2).map(|pair| (pair[1].1 - pair[0].1) * (pair[0].0 + pair[1].0) / 2.0);
+        let pieces = self
+            .points
+            .windows(2)
+            .map(|pair| (pair[1].1 - pair[0].1) * (pair[0].0 + pair[1].0) / 2.0);
         (first * share + pieces.sum::<f64>()) * self.unit_bytes as f64
     }
     /// Returns the shares `from` and `to` of every piece that flows fall into, and whether all
     /// flows of the piece have one size.
     pub fn pieces(&self) -> Vec<(f64, f64, bool)> {
         let first = (0.0, self.points[0].1, true);
-        let rest = self.points.windows(2).map(|pair| (pair[0].1, pair[1].1, pair[0].0 == pair[1].0));
+        let rest =
+            self.points.windows(2).map(|pair| (pair[0].1, pair[1].1, pair[0].0 == pair[1].0));
         std::iter::once(first).chain(rest).filter(|(from, to, _)| to > from).collect()
     }
     /// Returns the size in units at share `p`. At a gap with several sizes, it is the one after the
@@ -74,7 +81,8 @@ impl Table {
         let Some(&(x1, p1)) = self.points.get(after) else {
             return self.points[self.points.len() - 1].0;
         };
-        let Some(&(x0, p0)) = after.checked_sub(1).and_then(|before| self.points.get(before)) else {
+        let Some(&(x0, p0)) = after.checked_sub(1).and_then(|before| self.points.get(before))
+        else {
             return x1;
         };
         x0 + (x1 - x0) * ((p - p0) / (p1 - p0))
@@ -90,7 +98,8 @@ mod tests {
     fn jumps_and_gaps() {
         // Half the flows have exactly 100 B, none has 100 to 200 B, and the rest is uniform up to
         // 300 B.
-        let table = Table::new(vec![(100.0, 0.0), (100.0, 0.5), (200.0, 0.5), (300.0, 1.0)], 1, false);
+        let table =
+            Table::new(vec![(100.0, 0.0), (100.0, 0.5), (200.0, 0.5), (300.0, 1.0)], 1, false);
         assert_eq!(table.sample(0.25), 100);
         assert_eq!(table.sample(0.5), 200);
         assert_eq!(table.sample(0.75), 250);
@@ -104,7 +113,10 @@ mod tests {
     #[test]
     fn packets_round_up() {
         let table = Table::new(vec![(1.0, 0.5), (2.0, 1.0)], 1_460, true);
-        assert_eq!((table.sample(0.1), table.sample(0.5), table.sample(0.51)), (1_460, 1_460, 2_920));
+        assert_eq!(
+            (table.sample(0.1), table.sample(0.5), table.sample(0.51)),
+            (1_460, 1_460, 2_920)
+        );
     }
 
     proptest! {

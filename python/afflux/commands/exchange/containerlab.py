@@ -17,13 +17,33 @@ def containerlab(
     file: File,
     rate: Annotated[
         str | None,
-        typer.Option("--rate", metavar="RATE", help="Rate of links without a rate label, as in 100Gbps.", show_default=False, rich_help_panel=INPUT),
+        typer.Option(
+            "--rate",
+            metavar="RATE",
+            help="Rate of links without a rate label, as in 100Gbps.",
+            show_default=False,
+            rich_help_panel=INPUT,
+        ),
     ] = None,
     host_rate: Annotated[
         str | None,
-        typer.Option("--host-rate", metavar="RATE", help="Rate of host links without a rate label.", show_default="as --rate", rich_help_panel=INPUT),
+        typer.Option(
+            "--host-rate",
+            metavar="RATE",
+            help="Rate of host links without a rate label.",
+            show_default="as --rate",
+            rich_help_panel=INPUT,
+        ),
     ] = None,
-    delay: Annotated[str, typer.Option("--delay", metavar="TIME", help="Delay of links without a delay label.", rich_help_panel=INPUT)] = "1us",
+    delay: Annotated[
+        str,
+        typer.Option(
+            "--delay",
+            metavar="TIME",
+            help="Delay of links without a delay label.",
+            rich_help_panel=INPUT,
+        ),
+    ] = "1us",
     host: Annotated[
         list[str] | None,
         typer.Option(
@@ -37,7 +57,11 @@ def containerlab(
     switch: Annotated[
         list[str] | None,
         typer.Option(
-            "--switch", metavar="PATTERN", help="Nodes that are switches. May be repeated.", show_default="by the kind of the node", rich_help_panel=INPUT
+            "--switch",
+            metavar="PATTERN",
+            help="Nodes that are switches. May be repeated.",
+            show_default="by the kind of the node",
+            rich_help_panel=INPUT,
         ),
     ] = None,
     flows: TrafficIn = None,
@@ -58,7 +82,13 @@ def containerlab(
 def export_containerlab(
     scenario: ScenarioFile,
     switch_kind: Annotated[
-        str, typer.Option("--switch-kind", metavar="KIND", help="Containerlab kind of the switches.", rich_help_panel=NODES)
+        str,
+        typer.Option(
+            "--switch-kind",
+            metavar="KIND",
+            help="Containerlab kind of the switches.",
+            rich_help_panel=NODES,
+        ),
     ] = "nokia_srlinux",
     switch_image: Annotated[
         str | None,
@@ -70,7 +100,15 @@ def export_containerlab(
             rich_help_panel=NODES,
         ),
     ] = None,
-    host_image: Annotated[str, typer.Option("--host-image", metavar="IMAGE", help="Container image of the hosts.", rich_help_panel=NODES)] = "alpine:latest",
+    host_image: Annotated[
+        str,
+        typer.Option(
+            "--host-image",
+            metavar="IMAGE",
+            help="Container image of the hosts.",
+            rich_help_panel=NODES,
+        ),
+    ] = "alpine:latest",
     out: Out = None,
     force: Force = False,
     as_json: Json = False,
@@ -79,6 +117,8 @@ def export_containerlab(
     from ...exchange import containerlab as form
 
     with failures():
-        image = switch_image or ("ghcr.io/nokia/srlinux" if switch_kind == "nokia_srlinux" else None)
+        image = switch_image or (
+            "ghcr.io/nokia/srlinux" if switch_kind == "nokia_srlinux" else None
+        )
         text, account = form.topology_of(_core.load(scenario), switch_kind, image, host_image)
         finish(out, text, {}, [account], force, as_json)

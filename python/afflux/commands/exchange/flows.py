@@ -9,7 +9,9 @@ from .options import FlowsOut, Force, Json, Planned
 from .output import finish, flow_list
 
 
-def export_flows(source: Planned, out: FlowsOut = None, force: Force = False, as_json: Json = False) -> None:
+def export_flows(
+    source: Planned, out: FlowsOut = None, force: Force = False, as_json: Json = False
+) -> None:
     """Write the flows of a scenario or a result as a flow list of afflux."""
     with failures():
         flows, account, _ = loaded_flows(source)
@@ -27,7 +29,9 @@ def loaded_flows(source: Path) -> tuple[FlowList, Account, int]:
         result = Result.open(source)
         flows = FlowList.of_table(result.flows)
         names = result.summary.get("host_names", [])
-        resolved = _core.load(source / "scenario.toml") if (source / "scenario.toml").is_file() else None
+        resolved = (
+            _core.load(source / "scenario.toml") if (source / "scenario.toml").is_file() else None
+        )
         hosts = resolved.hosts if resolved else flows.hosts()
         local = [row for row in range(len(flows)) if flows.src[row] == flows.dst[row]]
     else:
@@ -37,7 +41,9 @@ def loaded_flows(source: Path) -> tuple[FlowList, Account, int]:
         names = [name for name, kind, *_ in scenario.nodes if kind == "host"]
         account.drop("that start only when other flows end (export the result of a run)", later)
         if scenario.flows > len(flows) + later:
-            account.notes.append("flows of applications are known only after a run: export its result")
+            account.notes.append(
+                "flows of applications are known only after a run: export its result"
+            )
         local = [row for row in range(len(flows)) if flows.src[row] == flows.dst[row]]
     if local:
         account.drop("from a host to itself", len(local))

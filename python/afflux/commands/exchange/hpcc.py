@@ -13,7 +13,14 @@ from .options import File, FlowsOut, Force, IntoOf, Json, Origin, Out, Planned, 
 from .output import finish, flow_list, flows_path, importing, into_of, scenario_text
 
 
-def hpcc_topology(file: File, flows: TrafficIn = None, into: IntoOf = None, out: Out = None, force: Force = False, as_json: Json = False) -> None:
+def hpcc_topology(
+    file: File,
+    flows: TrafficIn = None,
+    into: IntoOf = None,
+    out: Out = None,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
     """Convert a topology file of HPCC's or ConWeave's ns-3 to a scenario."""
     from ...exchange import hpcc
 
@@ -22,7 +29,13 @@ def hpcc_topology(file: File, flows: TrafficIn = None, into: IntoOf = None, out:
         finish(out, scenario_text(text, out or into), {}, [account], force, as_json)
 
 
-def hpcc_flows(file: File, origin: Origin = "2s", out: FlowsOut = None, force: Force = False, as_json: Json = False) -> None:
+def hpcc_flows(
+    file: File,
+    origin: Origin = "2s",
+    out: FlowsOut = None,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
     """Convert a flow file of HPCC's or ConWeave's ns-3 to a flow list."""
     from ...exchange import hpcc
 
@@ -31,7 +44,9 @@ def hpcc_flows(file: File, origin: Origin = "2s", out: FlowsOut = None, force: F
         finish(out, flow_list(flows, out), {}, [account], force, as_json)
 
 
-def hpcc_fct(file: File, origin: Origin = "2s", out: Out = None, force: Force = False, as_json: Json = False) -> None:
+def hpcc_fct(
+    file: File, origin: Origin = "2s", out: Out = None, force: Force = False, as_json: Json = False
+) -> None:
     """Convert completion times of HPCC's or ConWeave's ns-3 (fct.txt) to CSV: a flow list with the columns fct_ns, standalone_ns and slowdown."""
     from ...exchange import hpcc
 
@@ -40,7 +55,9 @@ def hpcc_fct(file: File, origin: Origin = "2s", out: Out = None, force: Force = 
         finish(out, text, {}, [account], force, as_json)
 
 
-def export_hpcc_topology(scenario: ScenarioFile, out: Out = None, force: Force = False, as_json: Json = False) -> None:
+def export_hpcc_topology(
+    scenario: ScenarioFile, out: Out = None, force: Force = False, as_json: Json = False
+) -> None:
     """Write the fabric of a scenario as a topology file of HPCC's and ConWeave's ns-3."""
     from ...exchange import hpcc
 
@@ -52,7 +69,12 @@ def export_hpcc_topology(scenario: ScenarioFile, out: Out = None, force: Force =
 def export_hpcc_flows(
     source: Planned,
     ports: Annotated[
-        bool, typer.Option("--ports", help="Write HPCC's column of destination ports, which ConWeave's form lacks.", rich_help_panel=OUTPUT)
+        bool,
+        typer.Option(
+            "--ports",
+            help="Write HPCC's column of destination ports, which ConWeave's form lacks.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = False,
     origin: Origin = "2s",
     out: Out = None,
@@ -64,11 +86,20 @@ def export_hpcc_flows(
 
     with failures():
         flows, account, _ = loaded_flows(source)
-        finish(out, hpcc.flows_of(flows, account, ports=ports, origin_ns=time_ns(origin, "--origin")), {}, [account], force, as_json)
+        finish(
+            out,
+            hpcc.flows_of(flows, account, ports=ports, origin_ns=time_ns(origin, "--origin")),
+            {},
+            [account],
+            force,
+            as_json,
+        )
 
 
 def export_hpcc_fct(
-    dir: Annotated[Path, typer.Argument(metavar="DIR", help="A result directory.", show_default=False)],
+    dir: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A result directory.", show_default=False)
+    ],
     origin: Origin = "2s",
     out: Out = None,
     force: Force = False,

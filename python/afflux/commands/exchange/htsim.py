@@ -15,7 +15,9 @@ def htsim(file: File, out: FlowsOut = None, force: Force = False, as_json: Json 
         finish(out, flow_list(flows, out), {}, [account], force, as_json)
 
 
-def export_htsim(source: Planned, out: Out = None, force: Force = False, as_json: Json = False) -> None:
+def export_htsim(
+    source: Planned, out: Out = None, force: Force = False, as_json: Json = False
+) -> None:
     """Write the flows of a scenario or a result as a connection matrix of htsim."""
     from ...exchange import htsim as form
 

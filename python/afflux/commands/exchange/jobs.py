@@ -16,10 +16,26 @@ from .output import companion_path, finish, same
 if TYPE_CHECKING:
     from ...exchange.jobs import Log
 
-Jobs = Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Output file of the job trace.", show_default="stdout", rich_help_panel=OUTPUT)]
+Jobs = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--out",
+        metavar="FILE",
+        help="Output file of the job trace.",
+        show_default="stdout",
+        rich_help_panel=OUTPUT,
+    ),
+]
 Shuffle = Annotated[
     Path | None,
-    typer.Option("--flows", metavar="FILE", help="Also write the transfers between machines to this flow list.", show_default=False, rich_help_panel=OUTPUT),
+    typer.Option(
+        "--flows",
+        metavar="FILE",
+        help="Also write the transfers between machines to this flow list.",
+        show_default=False,
+        rich_help_panel=OUTPUT,
+    ),
 ]
 
 
@@ -44,8 +60,12 @@ def _reader(form: str, help: str) -> Callable[..., None]:
     return command
 
 
-jhist = _reader("jhist", "Convert job history files of Hadoop to a job trace for traffic of kind hadoop_trace.")
-spark = _reader("spark", "Convert event logs of Spark to a job trace for traffic of kind hadoop_trace.")
+jhist = _reader(
+    "jhist", "Convert job history files of Hadoop to a job trace for traffic of kind hadoop_trace."
+)
+spark = _reader(
+    "spark", "Convert event logs of Spark to a job trace for traffic of kind hadoop_trace."
+)
 
 
 def _write(
@@ -68,13 +88,19 @@ def _write(
     accounts, more = [log.account], {}
     if flows is None:
         if hosts or hosts_out or of_class:
-            raise ValueError("--hosts, --hosts-out and --class need --flows: a job trace has neither hosts nor classes")
+            raise ValueError(
+                "--hosts, --hosts-out and --class need --flows: a job trace has neither hosts nor classes"
+            )
     else:
         list_, mapping = jobs.flows(log, numbers.read(hosts) if hosts else None)
         if of_class is not None:
             list_.classes = [of_class] * len(list_)
         more[flows] = list_.writer(flows)
-        where = companion_path(flows, hosts_out, ".hosts.csv") if list_.names is None or hosts_out is not None else None
+        where = (
+            companion_path(flows, hosts_out, ".hosts.csv")
+            if list_.names is None or hosts_out is not None
+            else None
+        )
         if where is not None:
             more[where] = text_writer(numbers.to_csv(mapping))
         same(out, where)

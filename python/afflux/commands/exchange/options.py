@@ -11,15 +11,51 @@ from ...exchange.account import shown
 from ...terminal.console import INPUT
 from ..options import OUTPUT
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The file to read; .gz and .xz files are decompressed.", show_default=False)]
-Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="The files to read; .gz and .xz files are decompressed.", show_default=False)]
-Planned = Annotated[
-    Path, typer.Argument(metavar="SCENARIO.toml|DIR", help="A scenario (its planned flows) or a result directory (its simulated flows).", show_default=False)
+File = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="The file to read; .gz and .xz files are decompressed.",
+        show_default=False,
+    ),
 ]
-Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Output file.", show_default="stdout", rich_help_panel=OUTPUT)]
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILE",
+        help="The files to read; .gz and .xz files are decompressed.",
+        show_default=False,
+    ),
+]
+Planned = Annotated[
+    Path,
+    typer.Argument(
+        metavar="SCENARIO.toml|DIR",
+        help="A scenario (its planned flows) or a result directory (its simulated flows).",
+        show_default=False,
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--out",
+        metavar="FILE",
+        help="Output file.",
+        show_default="stdout",
+        rich_help_panel=OUTPUT,
+    ),
+]
 FlowsOut = Annotated[
     Path | None,
-    typer.Option("-o", "--out", metavar="FILE", help="Output file of the flow list: .csv, .csv.gz or .parquet.", show_default="stdout", rich_help_panel=OUTPUT),
+    typer.Option(
+        "-o",
+        "--out",
+        metavar="FILE",
+        help="Output file of the flow list: .csv, .csv.gz or .parquet.",
+        show_default="stdout",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 HostsOut = Annotated[
     Path | None,
@@ -52,19 +88,44 @@ IntoOf = Annotated[
     ),
 ]
 ClassIn = Annotated[
-    str | None, typer.Option("--class", metavar="NAME", help="Traffic class of all flows.", show_default="from the file", rich_help_panel=INPUT)
+    str | None,
+    typer.Option(
+        "--class",
+        metavar="NAME",
+        help="Traffic class of all flows.",
+        show_default="from the file",
+        rich_help_panel=INPUT,
+    ),
 ]
 TrafficIn = Annotated[
     Path | None,
     typer.Option(
-        "--flows", metavar="FILE", help="Flow list that the scenario uses as its traffic.", show_default="a permutation as a placeholder", rich_help_panel=INPUT
+        "--flows",
+        metavar="FILE",
+        help="Flow list that the scenario uses as its traffic.",
+        show_default="a permutation as a placeholder",
+        rich_help_panel=INPUT,
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace existing files.", rich_help_panel=OUTPUT)]
-Json = Annotated[bool, typer.Option("--json", help="Print the counts of imported and dropped records as JSON; needs -o.", rich_help_panel=OUTPUT)]
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace existing files.", rich_help_panel=OUTPUT)
+]
+Json = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        help="Print the counts of imported and dropped records as JSON; needs -o.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 Origin = Annotated[
     str,
-    typer.Option("--origin", metavar="TIME", help="Timestamp in the files of ns-3 that corresponds to time 0 in afflux.", rich_help_panel=INPUT),
+    typer.Option(
+        "--origin",
+        metavar="TIME",
+        help="Timestamp in the files of ns-3 that corresponds to time 0 in afflux.",
+        rich_help_panel=INPUT,
+    ),
 ]
 
 

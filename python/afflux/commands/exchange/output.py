@@ -15,10 +15,19 @@ from ...files.durable import Writer
 from ...terminal.console import note, print_json, print_text, write_files
 
 
-def finish(out: Path | None, content: Writer | str, more: dict[Path, Writer], accounts: list[Account], force: bool, as_json: bool) -> None:
+def finish(
+    out: Path | None,
+    content: Writer | str,
+    more: dict[Path, Writer],
+    accounts: list[Account],
+    force: bool,
+    as_json: bool,
+) -> None:
     """Writes all files or none, and prints the accounts."""
     if as_json and out is None:
-        raise ValueError("--json needs -o: the converted data and the JSON cannot both go to stdout")
+        raise ValueError(
+            "--json needs -o: the converted data and the JSON cannot both go to stdout"
+        )
     files = dict(more)
     if out is not None:
         files[out] = text_writer(content) if isinstance(content, str) else content
@@ -28,7 +37,12 @@ def finish(out: Path | None, content: Writer | str, more: dict[Path, Writer], ac
             raise TypeError("only text is printed")
         print_text(content)
     if as_json:
-        print_json({"written": [str(path) for path in sorted(files)], "records": [account.to_dict() for account in accounts]})
+        print_json(
+            {
+                "written": [str(path) for path in sorted(files)],
+                "records": [account.to_dict() for account in accounts],
+            }
+        )
         return
     for account in accounts:
         first, *notes = account.lines()
@@ -69,7 +83,9 @@ def companion_path(out: Path | None, given: Path | None, ending: str) -> Path | 
     """Returns the path of a companion file, such as `flows.hosts.csv` for `flows.csv`."""
     if given is not None or out is None:
         return given
-    return out.with_name(re.sub(r"(\.csv)?(\.gz)?(\.parquet)?(\.tsv)?(\.toml)?$", "", out.name) + ending)
+    return out.with_name(
+        re.sub(r"(\.csv)?(\.gz)?(\.parquet)?(\.tsv)?(\.toml)?$", "", out.name) + ending
+    )
 
 
 def same(one: Path | None, other: Path | None) -> None:

@@ -14,13 +14,30 @@ from ...files import toml
 from ...files.delivery import text_writer
 from ...terminal.console import failures
 from ..options import OUTPUT
-from .options import INPUT, ClassIn, File, FlowsOut, Force, HostsIn, HostsOut, IntoOf, Json, class_of, time_ns
+from .options import (
+    INPUT,
+    ClassIn,
+    File,
+    FlowsOut,
+    Force,
+    HostsIn,
+    HostsOut,
+    IntoOf,
+    Json,
+    class_of,
+    time_ns,
+)
 from .output import companion_path, finish, flow_list, importing, same
 
 
 def pcap(
     file: File,
-    gap: Annotated[str, typer.Option("--gap", metavar="TIME", help="Longest pause within a flow.", rich_help_panel=INPUT)] = "1s",
+    gap: Annotated[
+        str,
+        typer.Option(
+            "--gap", metavar="TIME", help="Longest pause within a flow.", rich_help_panel=INPUT
+        ),
+    ] = "1s",
     hosts: HostsIn = None,
     of_class: ClassIn = None,
     into: IntoOf = None,
@@ -46,12 +63,16 @@ def pcap(
 
     with failures():
         if into is not None and (out is None or hosts is not None or hosts_out is not None):
-            raise ValueError("--into needs -o for the new scenario; the scenario has the host names, so remove --hosts and --hosts-out")
+            raise ValueError(
+                "--into needs -o for the new scenario; the scenario has the host names, so remove --hosts and --hosts-out"
+            )
         if into is None and flows is not None:
             raise ValueError("--flows needs --into; without --into, -o is the flow list")
         who = into or hosts
         known = numbers.read(who) if who is not None else None
-        list_, mapping, account = capture.flows(file, time_ns(gap, "--gap"), known, class_of(of_class))
+        list_, mapping, account = capture.flows(
+            file, time_ns(gap, "--gap"), known, class_of(of_class)
+        )
         if not len(list_):
             raise ValueError(f"{file}: no flows found: {'; '.join(account.lines())}")
         if into is not None and out is not None:
@@ -65,9 +86,20 @@ def pcap(
             finish(out, document.text(), {where: list_.writer(where)}, [account], force, as_json)
             return
         # The scenario has the names of the hosts, so no second file is needed.
-        where = companion_path(out, hosts_out, ".hosts.csv") if known is None or known.names is None or hosts_out is not None else None
+        where = (
+            companion_path(out, hosts_out, ".hosts.csv")
+            if known is None or known.names is None or hosts_out is not None
+            else None
+        )
         same(out, where)
-        finish(out, flow_list(list_, out), {where: text_writer(numbers.to_csv(mapping))} if where else {}, [account], force, as_json)
+        finish(
+            out,
+            flow_list(list_, out),
+            {where: text_writer(numbers.to_csv(mapping))} if where else {},
+            [account],
+            force,
+            as_json,
+        )
 
 
 def checked_with(text: str, out: Path, where: Path, flows: FlowList) -> None:

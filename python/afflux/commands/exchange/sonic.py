@@ -15,7 +15,14 @@ MOST_PORTS = 4_096
 
 
 def import_sonic(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="config_db.json, or files with its buffer and QoS tables.", show_default=False)],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE",
+            help="config_db.json, or files with its buffer and QoS tables.",
+            show_default=False,
+        ),
+    ],
     into: IntoOf = None,
     match: Annotated[
         str | None,

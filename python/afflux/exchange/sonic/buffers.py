@@ -20,10 +20,18 @@ Uses = list[tuple[str, int, str]]
 def buffers(reading: Reading) -> None:
     maps = reading.maps
     groups, queues = _uses(reading, "BUFFER_PG"), _uses(reading, "BUFFER_QUEUE")
-    paused = maps.paused if maps.paused is not None else {group for _, group, name in groups if _is_lossless(reading, name)}
-    _lossless_groups(reading, [use for use in groups if use[1] in paused], off=not reading.design.lossless)
+    paused = (
+        maps.paused
+        if maps.paused is not None
+        else {group for _, group, name in groups if _is_lossless(reading, name)}
+    )
+    _lossless_groups(
+        reading, [use for use in groups if use[1] in paused], off=not reading.design.lossless
+    )
     _lossy_groups(reading, [use for use in groups if use[1] not in paused])
-    lossless = reading.design.lossless or tuple(tc for tc in range(8) if maps.group.get(tc, tc) in paused)
+    lossless = reading.design.lossless or tuple(
+        tc for tc in range(8) if maps.group.get(tc, tc) in paused
+    )
     _queues(reading, queues, maps.queues(lossless))
     _pools(reading, {name for *_, name in groups})
 
@@ -36,7 +44,12 @@ def _uses(reading: Reading, table: str) -> Uses:
         if split(key)[0] == CPU:
             continue
         if _is_zero(reading, name):
-            reading.noted(f"{table}: {name} gives a port that is not in use no memory: left out", table, key, "profile")
+            reading.noted(
+                f"{table}: {name} gives a port that is not in use no memory: left out",
+                table,
+                key,
+                "profile",
+            )
             reading.roles.setdefault(name, "for ports that are not in use")
         elif name == COMPUTED or name in reading.table("BUFFER_PROFILE"):
             found.append((key, number, name))
@@ -46,11 +59,19 @@ def _uses(reading: Reading, table: str) -> Uses:
 def _is_zero(reading: Reading, name: str) -> bool:
     profile = reading.table("BUFFER_PROFILE").get(name, {})
     nothing = profile.get("static_th") == "0" and profile.get("size") == "0"
-    return "_zero_" in name or nothing or reading.table("BUFFER_POOL").get(profile.get("pool", ""), {}).get("size") == "0"
+    return (
+        "_zero_" in name
+        or nothing
+        or reading.table("BUFFER_POOL").get(profile.get("pool", ""), {}).get("size") == "0"
+    )
 
 
 def _is_lossless(reading: Reading, name: str) -> bool:
-    return name == COMPUTED or "xoff" in reading.table("BUFFER_PROFILE").get(name, {}) or _is_computed(reading, name)
+    return (
+        name == COMPUTED
+        or "xoff" in reading.table("BUFFER_PROFILE").get(name, {})
+        or _is_computed(reading, name)
+    )
 
 
 def _is_computed(reading: Reading, name: str) -> bool:
@@ -60,7 +81,9 @@ def _is_computed(reading: Reading, name: str) -> bool:
     return name == COMPUTED or (profile.get("headroom_type") == "dynamic" and "xoff" not in profile)
 
 
-def _chosen(reading: Reading, table: str, uses: Uses, what: str) -> tuple[str | None, dict[int, str]]:
+def _chosen(
+    reading: Reading, table: str, uses: Uses, what: str
+) -> tuple[str | None, dict[int, str]]:
     """Returns the most frequent profile, and the most frequent profile for each number (queue or
     priority group). Ports that differ are noted with the content of their profile."""
     if not uses:
@@ -96,15 +119,24 @@ def _share(reading: Reading, name: str, of_all: Share, key: str, fixed: str) -> 
     reading.get(table, name, "pool")
     static, limit = reading.get(table, name, "static_th"), None
     if static is not None and th is not None:
-        reading.noted(f"BUFFER_PROFILE {name}: static_th = {static}: left out, its dynamic_th decides", table, name, "static_th")
+        reading.noted(
+            f"BUFFER_PROFILE {name}: static_th = {static}: left out, its dynamic_th decides",
+            table,
+            name,
+            "static_th",
+        )
     elif static is not None and not _covers_pool(reading, name, "static_th", static):
         limit = reading.number(table, name, "static_th", f"{key}.{fixed}") or None
     elif static is not None and of_all.th is not None:
         th = UNLIMITED_TH
-    return Share(th if th != of_all.th else None, limit, reserved if reserved != of_all.reserved else None)
+    return Share(
+        th if th != of_all.th else None, limit, reserved if reserved != of_all.reserved else None
+    )
 
 
-def _own_groups(reading: Reading, chosen: str | None, of_number: dict[int, str], of_all: Share) -> None:
+def _own_groups(
+    reading: Reading, chosen: str | None, of_number: dict[int, str], of_all: Share
+) -> None:
     """Sets priority groups whose profile differs from the common one, or has settings that the
     common keys lack."""
     design, maps = reading.design, reading.maps
@@ -114,7 +146,9 @@ def _own_groups(reading: Reading, chosen: str | None, of_number: dict[int, str],
         lossless = [tc for tc in classes if tc in design.lossless]
         if share.reserved is not None and len(classes) > 1 and not lossless:
             share = replace(share, reserved=share.reserved // len(classes))
-            reading.account.noted(f"the traffic classes {spelt(classes)} share the priority group {number}: each has an equal part of its reserve")
+            reading.account.noted(
+                f"the traffic classes {spelt(classes)} share the priority group {number}: each has an equal part of its reserve"
+            )
         if chosen not in (name, None):
             _same_headroom(reading, name, chosen)
         if share != Share():
@@ -125,15 +159,24 @@ def _same_headroom(reading: Reading, name: str, chosen: str | None) -> None:
     """Notes differences in headroom and XON, because all groups take them from one profile."""
     table = "BUFFER_PROFILE"
     for field in ("xoff", "xon", "xon_offset"):
-        own, taken = (reading.table(table).get(profile, {}).get(field) for profile in (name, chosen or ""))
+        own, taken = (
+            reading.table(table).get(profile, {}).get(field) for profile in (name, chosen or "")
+        )
         if own is not None and own != taken and _is_lossless(reading, name):
-            reading.noted(f"BUFFER_PROFILE {name}: {field} = {own}: all lossless groups are taken to have that of {chosen}, {taken}", table, name, field)
+            reading.noted(
+                f"BUFFER_PROFILE {name}: {field} = {own}: all lossless groups are taken to have that of {chosen}, {taken}",
+                table,
+                name,
+                field,
+            )
         elif own is not None and own == taken:
             reading.seen.add((table, name, field))
 
 
 def _described(reading: Reading, name: str) -> str:
-    values = ", ".join(f"{field} {value}" for field, value in reading.table("BUFFER_PROFILE").get(name, {}).items())
+    values = ", ".join(
+        f"{field} {value}" for field, value in reading.table("BUFFER_PROFILE").get(name, {}).items()
+    )
     return f"{name} ({values})" if values else f"{name} (computed)"
 
 
@@ -147,7 +190,9 @@ def _lossless_groups(reading: Reading, uses: Uses, *, off: bool) -> None:
         name = candidates[0] if len(candidates) == 1 else None
     design, table = reading.design, "BUFFER_PROFILE"
     if off and name is not None:
-        reading.account.noted("pfc_enable turns PFC on for no priority of the files: sizes of lossless groups take effect only with pfc in [switch]")
+        reading.account.noted(
+            "pfc_enable turns PFC on for no priority of the files: sizes of lossless groups take effect only with pfc in [switch]"
+        )
     if name is None or name not in profiles:
         for used in of_number.values():
             reading.roles.setdefault(used, "most lossless priority groups have a computed profile")
@@ -165,11 +210,18 @@ def _lossless_groups(reading: Reading, uses: Uses, *, off: bool) -> None:
     else:
         design.headroom = reading.number(table, name, "xoff", "switch.pfc.headroom")
         if design.headroom is None and not off:
-            reading.account.noted(f"BUFFER_PROFILE {name} of lossless priority groups has no xoff: headroom comes from SONiC's formula")
+            reading.account.noted(
+                f"BUFFER_PROFILE {name} of lossless priority groups has no xoff: headroom comes from SONiC's formula"
+            )
             _cable(reading)
     if off:
         if static := reading.get(table, name, "static_th"):
-            reading.noted(f"BUFFER_PROFILE {name}: static_th = {static}: a fixed limit of groups that nothing pauses: left out", table, name, "static_th")
+            reading.noted(
+                f"BUFFER_PROFILE {name}: static_th = {static}: a fixed limit of groups that nothing pauses: left out",
+                table,
+                name,
+                "static_th",
+            )
         return
     _own_groups(reading, name, of_number, Share(design.lossless_th, None, design.lossless_reserved))
 
@@ -181,11 +233,17 @@ def _without_profile(reading: Reading, *, computed: bool) -> None:
     if computed:
         _computed(reading)
     elif reading.design.lossless:
-        reading.account.noted("no lossless buffer profile is in this file: headroom comes from SONiC's formula and the cable's length")
+        reading.account.noted(
+            "no lossless buffer profile is in this file: headroom comes from SONiC's formula and the cable's length"
+        )
 
 
 def _cable(reading: Reading) -> None:
-    lengths = [(f"{name}|{port}", length) for name, entry in reading.table("CABLE_LENGTH").items() for port, length in entry.items()]
+    lengths = [
+        (f"{name}|{port}", length)
+        for name, entry in reading.table("CABLE_LENGTH").items()
+        for port, length in entry.items()
+    ]
     for key, _ in lengths:
         reading.seen.add(("CABLE_LENGTH", *_last(key)))
     used = [(key, length) for key, length in lengths if float(length.rstrip("m"))]
@@ -193,7 +251,9 @@ def _cable(reading: Reading) -> None:
         return
     metres = float(reading.majority("CABLE_LENGTH", used, (), "the length").rstrip("m"))
     if metres > _LONGEST_CABLE:
-        reading.account.noted(f"CABLE_LENGTH: {metres:g} m: longer than a scenario's cables, {_LONGEST_CABLE} m: left out, the delay of the links decides")
+        reading.account.noted(
+            f"CABLE_LENGTH: {metres:g} m: longer than a scenario's cables, {_LONGEST_CABLE} m: left out, the delay of the links decides"
+        )
     else:
         reading.design.cable_m = metres
 
@@ -208,12 +268,23 @@ def _computed(reading: Reading) -> None:
     design = reading.design
     if design.lossless_th is None:
         for name in reading.table("DEFAULT_LOSSLESS_BUFFER_PARAMETER"):
-            design.lossless_th = reading.number("DEFAULT_LOSSLESS_BUFFER_PARAMETER", name, "default_dynamic_th", "switch.mmu.lossless_alpha")
+            design.lossless_th = reading.number(
+                "DEFAULT_LOSSLESS_BUFFER_PARAMETER",
+                name,
+                "default_dynamic_th",
+                "switch.mmu.lossless_alpha",
+            )
     pattern, ports = _pattern(reading), reading.table("PORT")
     speeds = [(key, entry["speed"]) for key, entry in ports.items() if "speed" in entry]
-    mbps = int(reading.majority("PORT", speeds, ("speed",), "the speed")) if speeds else reading.mbps
+    mbps = (
+        int(reading.majority("PORT", speeds, ("speed",), "the speed")) if speeds else reading.mbps
+    )
     if mbps is None or design.cable_m is None:
-        missing = "no CABLE_LENGTH is in the files" if design.cable_m is None else "no PORT has a speed, and the links of the fabric have several rates"
+        missing = (
+            "no CABLE_LENGTH is in the files"
+            if design.cable_m is None
+            else "no PORT has a speed, and the links of the fabric have several rates"
+        )
         reading.account.noted(
             f"LOSSLESS_TRAFFIC_PATTERN: mtu = {pattern.mtu}, small_packet_percentage = {pattern.small}: {missing}, so the simulation computes headroom by "
             'SONiC\'s formula (pfc.headroom = "sonic") with the rate and delay of its links, its largest frame and 50 % of small packets'
@@ -227,8 +298,14 @@ def _computed(reading: Reading) -> None:
     reading.sources["switch.pfc.headroom"] = ("LOSSLESS_TRAFFIC_PATTERN", "", "")
     if found:
         design.xon = design.lossless_reserved = found.pipeline
-    counted = f"cells of {cell} B" if found else "bytes, as the files do not name a platform whose cells are known (small_packet_percentage then has no effect)"
-    rate = f"{mbps / 1000:g} Gbps{'' if speeds else ' (the rate of the links: no PORT has a speed)'}"
+    counted = (
+        f"cells of {cell} B"
+        if found
+        else "bytes, as the files do not name a platform whose cells are known (small_packet_percentage then has no effect)"
+    )
+    rate = (
+        f"{mbps / 1000:g} Gbps{'' if speeds else ' (the rate of the links: no PORT has a speed)'}"
+    )
     reading.account.noted(
         f"headroom computed by SONiC's formula: {design.headroom} B at {rate}, {design.cable_m:g} m, port MTU {mtu}, lossless MTU {pattern.mtu}, "
         f"{pattern.small} % of small packets, in {counted}"
@@ -238,8 +315,13 @@ def _computed(reading: Reading) -> None:
 def _pattern(reading: Reading) -> Pattern:
     pattern = Pattern(LOSSLESS_MTU, SMALL_PACKETS)
     for name in reading.table("LOSSLESS_TRAFFIC_PATTERN"):
-        mtu, small = (reading.number("LOSSLESS_TRAFFIC_PATTERN", name, field) for field in ("mtu", "small_packet_percentage"))
-        pattern = Pattern(pattern.mtu if mtu is None else mtu, pattern.small if small is None else small)
+        mtu, small = (
+            reading.number("LOSSLESS_TRAFFIC_PATTERN", name, field)
+            for field in ("mtu", "small_packet_percentage")
+        )
+        pattern = Pattern(
+            pattern.mtu if mtu is None else mtu, pattern.small if small is None else small
+        )
     return pattern
 
 
@@ -247,7 +329,12 @@ def _device(reading: Reading) -> Chip | None:
     for key, entry in reading.table("DEVICE_METADATA").items():
         for name in ("platform", "hwsku"):
             if found := chip(entry.get(name, "")):
-                reading.noted(f"DEVICE_METADATA: {name} = {entry[name]}: its chip has cells of {found.cell} B", "DEVICE_METADATA", key, name)
+                reading.noted(
+                    f"DEVICE_METADATA: {name} = {entry[name]}: its chip has cells of {found.cell} B",
+                    "DEVICE_METADATA",
+                    key,
+                    name,
+                )
                 return found
     return None
 
@@ -255,9 +342,19 @@ def _device(reading: Reading) -> Chip | None:
 def _lossy_groups(reading: Reading, uses: Uses) -> None:
     for key, _, other in uses:
         if _is_lossless(reading, other):
-            reading.noted("BUFFER_PG: a lossless profile for a priority group that PFC does not pause: the group is lossy", "BUFFER_PG", key, "profile")
+            reading.noted(
+                "BUFFER_PG: a lossless profile for a priority group that PFC does not pause: the group is lossy",
+                "BUFFER_PG",
+                key,
+                "profile",
+            )
             reading.roles.setdefault(other, "PFC does not pause its priority groups")
-    name, of_number = _chosen(reading, "BUFFER_PG", [use for use in uses if not _is_lossless(reading, use[2])], "lossy priority groups")
+    name, of_number = _chosen(
+        reading,
+        "BUFFER_PG",
+        [use for use in uses if not _is_lossless(reading, use[2])],
+        "lossy priority groups",
+    )
     if name is None:
         return
     design, maps = reading.design, reading.maps
@@ -268,12 +365,16 @@ def _lossy_groups(reading: Reading, uses: Uses) -> None:
         name = max(held, key=lambda profile: (held[profile], profile == name), default=None)
     if name is not None:
         reading.names["lossy_group"] = name
-        design.lossy_ingress_th = reading.number("BUFFER_PROFILE", name, "dynamic_th", "switch.mmu.lossy_ingress_alpha")
+        design.lossy_ingress_th = reading.number(
+            "BUFFER_PROFILE", name, "dynamic_th", "switch.mmu.lossy_ingress_alpha"
+        )
     _own_groups(reading, name, of_number, Share(design.lossy_ingress_th, None, 0))
     shared = {maps.group[tc] for tc in lossy if tc in maps.group}
     limited = design.lossy_ingress_th is not None or any(tc in design.groups for tc in lossy)
     if limited and maps.group and len(shared) < len(lossy):
-        reading.account.noted(f"the lossy traffic classes share the priority groups {spelt(sorted(shared))}: afflux counts each class in a group of its own")
+        reading.account.noted(
+            f"the lossy traffic classes share the priority groups {spelt(sorted(shared))}: afflux counts each class in a group of its own"
+        )
 
 
 def _covers_pool(reading: Reading, name: str, field: str, value: str) -> bool:
@@ -292,8 +393,15 @@ def _queues(reading: Reading, uses: Uses, lossless: set[int]) -> None:
     limited = {(key, name) for key, _, name in lossy}
     for key, _, other in uses:
         if (key, other) not in limited:
-            reading.noted(f"BUFFER_QUEUE: profile = {other} of lossless queues, which afflux does not limit at egress", "BUFFER_QUEUE", key, "profile")
-            reading.roles.setdefault(other, "of lossless queues, which afflux does not limit at egress")
+            reading.noted(
+                f"BUFFER_QUEUE: profile = {other} of lossless queues, which afflux does not limit at egress",
+                "BUFFER_QUEUE",
+                key,
+                "profile",
+            )
+            reading.roles.setdefault(
+                other, "of lossless queues, which afflux does not limit at egress"
+            )
     name, of_number = _chosen(reading, "BUFFER_QUEUE", lossy, "lossy queues")
     if name is None:
         return
@@ -306,18 +414,32 @@ def _queues(reading: Reading, uses: Uses, lossless: set[int]) -> None:
     pool = reading.names["lossy_pool"] = reading.get(table, name, "pool") or ""
     design.lossy_pool = reading.number("BUFFER_POOL", pool, "size", "switch.mmu.lossy_pool")
     for number, used in of_number.items():
-        share = _share(reading, used, Share(design.lossy_th, None, design.lossy_reserved), "switch.queue", "buffer")
+        share = _share(
+            reading,
+            used,
+            Share(design.lossy_th, None, design.lossy_reserved),
+            "switch.queue",
+            "buffer",
+        )
         if share.limit is not None and design.lossy_th is not None:
             # The alpha of all queues does not apply to this queue.
             share = replace(share, th=UNLIMITED_TH)
         if used != name and (own := reading.get(table, used, "pool")) not in (pool, None):
-            reading.noted(f"BUFFER_PROFILE {used}: pool = {own}: lossy queues have one pool in afflux, {pool or 'none'}: left out", table, used, "pool")
+            reading.noted(
+                f"BUFFER_PROFILE {used}: pool = {own}: lossy queues have one pool in afflux, {pool or 'none'}: left out",
+                table,
+                used,
+                "pool",
+            )
         if share != Share():
             _own_queue(reading, used, number, share)
 
 
 def _named_lossless(reading: Reading, name: str) -> bool:
-    return "lossless" in name or ("lossy" not in name and "lossless" in reading.table("BUFFER_PROFILE").get(name, {}).get("pool", ""))
+    return "lossless" in name or (
+        "lossy" not in name
+        and "lossless" in reading.table("BUFFER_PROFILE").get(name, {}).get("pool", "")
+    )
 
 
 def _own_queue(reading: Reading, name: str, number: int, share: Share) -> None:
@@ -326,17 +448,33 @@ def _own_queue(reading: Reading, name: str, number: int, share: Share) -> None:
     if len(of_queues) > 1 and number in of_queues:
         of_queues[number] = replace(of_queues[number], share=share)
         return
-    fields = {"dynamic_th": share.th if share.limit is None else None, "static_th": share.limit, "size": share.reserved}
+    fields = {
+        "dynamic_th": share.th if share.limit is None else None,
+        "static_th": share.limit,
+        "size": share.reserved,
+    }
     said = ", ".join(f"{field} = {value}" for field, value in fields.items() if value is not None)
-    reading.noted(f"BUFFER_PROFILE {name}: {said}: what single lossy queues have needs the queues (QUEUE): left out", "BUFFER_PROFILE", name)
+    reading.noted(
+        f"BUFFER_PROFILE {name}: {said}: what single lossy queues have needs the queues (QUEUE): left out",
+        "BUFFER_PROFILE",
+        name,
+    )
 
 
 def _pools(reading: Reading, used: set[str]) -> None:
     pools, design, table = reading.table("BUFFER_POOL"), reading.design, "BUFFER_POOL"
     profiles = reading.table("BUFFER_PROFILE")
     of_groups = {profiles[name].get("pool") for name in used if name in profiles} | {_LOSSLESS_POOL}
-    ingress = [name for name, pool in pools.items() if pool["type"] == "ingress" and pool.get("size") != "0"]
-    ingress += [name for name, pool in pools.items() if pool["type"] == "both" and (name in of_groups or not ingress)]
+    ingress = [
+        name
+        for name, pool in pools.items()
+        if pool["type"] == "ingress" and pool.get("size") != "0"
+    ]
+    ingress += [
+        name
+        for name, pool in pools.items()
+        if pool["type"] == "both" and (name in of_groups or not ingress)
+    ]
     sizes = {name: reading.number(table, name, "size", "switch.buffer") for name in ingress}
     known = {name: size for name, size in sizes.items() if size is not None}
     for name in ingress:
@@ -344,9 +482,13 @@ def _pools(reading: Reading, used: set[str]) -> None:
         if size := reading.number(table, name, "xoff", "switch.mmu.headroom_pool"):
             design.headroom_pool = (design.headroom_pool or 0) + size
     if len(known) > 1:
-        reading.account.noted(f"BUFFER_POOL: {', '.join(known)}: afflux has one ingress pool: their sizes are added, from whichever pool a profile takes")
+        reading.account.noted(
+            f"BUFFER_POOL: {', '.join(known)}: afflux has one ingress pool: their sizes are added, from whichever pool a profile takes"
+        )
     for name in sizes.keys() - known.keys():
-        reading.account.noted(f"BUFFER_POOL {name} has no size: the switch computes it; [switch] buffer must be written")
+        reading.account.noted(
+            f"BUFFER_POOL {name} has no size: the switch computes it; [switch] buffer must be written"
+        )
     if ingress:
         reading.names["ingress_pool"] = max(ingress, key=lambda name: known.get(name, 0))
     if known:
@@ -355,10 +497,14 @@ def _pools(reading: Reading, used: set[str]) -> None:
         design.ingress_pool = largest
         name = next(name for name, pool in pools.items() if int(pool.get("size", 0)) == largest)
         reading.number(table, name, "size", "switch.buffer")
-        reading.account.noted(f"BUFFER_POOL {name}: its size, {largest} B, is taken for the whole memory: no ingress pool has one")
+        reading.account.noted(
+            f"BUFFER_POOL {name}: its size, {largest} B, is taken for the whole memory: no ingress pool has one"
+        )
     memory = (design.ingress_pool or 0) + (design.headroom_pool or 0)
     if design.lossy_pool is not None and memory and design.lossy_pool > memory:
-        reading.account.noted(f"BUFFER_POOL: the lossy pool of {design.lossy_pool} B is larger than the ingress pools, {memory} B, which limit it")
+        reading.account.noted(
+            f"BUFFER_POOL: the lossy pool of {design.lossy_pool} B is larger than the ingress pools, {memory} B, which limit it"
+        )
         design.lossy_pool = memory
     _modes(reading)
 
@@ -374,9 +520,18 @@ def _modes(reading: Reading) -> None:
             continue
         reading.seen.update((("BUFFER_POOL", pool, "mode"), ("BUFFER_POOL", pool, "type")))
         kind = reading.table("BUFFER_POOL")[pool]["type"]
-        if name in (reading.names.get("lossless"), reading.names.get("lossy_group")) and kind == "egress":
-            reading.account.noted(f"BUFFER_PROFILE {name}: pool = {pool}, an egress pool, for priority groups, which are at ingress: the ingress pools decide")
+        if (
+            name in (reading.names.get("lossless"), reading.names.get("lossy_group"))
+            and kind == "egress"
+        ):
+            reading.account.noted(
+                f"BUFFER_PROFILE {name}: pool = {pool}, an egress pool, for priority groups, which are at ingress: the ingress pools decide"
+            )
         if kind == "both":
-            reading.account.noted(f"BUFFER_POOL {pool}: type = both: it is a pool of ingress or egress as BUFFER_PG and BUFFER_QUEUE use it")
+            reading.account.noted(
+                f"BUFFER_POOL {pool}: type = both: it is a pool of ingress or egress as BUFFER_PG and BUFFER_QUEUE use it"
+            )
         if own is not None and own != mode:
-            reading.account.noted(f"BUFFER_POOL {pool}: mode = {mode}, but {name} has {own}_th: the profile decides")
+            reading.account.noted(
+                f"BUFFER_POOL {pool}: mode = {mode}, but {name} has {own}_th: the profile decides"
+            )

@@ -32,18 +32,27 @@ class Document:
                 self._add(name, value)
 
     def _parts(self) -> list[dict[str, Any]]:
-        value = json_value(self.text, self.path, 1, "config_db.json: an object of tables", self._once)
+        value = json_value(
+            self.text, self.path, 1, "config_db.json: an object of tables", self._once
+        )
         if isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
             return [{name: entry for name, entry in part.items() if name != "OP"} for part in value]
         if not isinstance(value, dict):
-            raise Wrong(self.path, 1, f"a JSON document that is no object ({self.text.lstrip()[:20]!r})", "an object of tables, as in config_db.json")
+            raise Wrong(
+                self.path,
+                1,
+                f"a JSON document that is no object ({self.text.lstrip()[:20]!r})",
+                "an object of tables, as in config_db.json",
+            )
         return [value]
 
     def _once(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
             line, keys = repeated_key(self.text)
-            raise Wrong(self.path, line, f"the key {' → '.join(keys)} twice in one object", "each key once")
+            raise Wrong(
+                self.path, line, f"the key {' → '.join(keys)} twice in one object", "each key once"
+            )
         return found
 
     def _add(self, name: str, value: Any) -> None:
@@ -56,7 +65,9 @@ class Document:
         key = key.replace(separator, "|")
         entries = self.tables.setdefault(table, {})
         if key in entries:
-            raise Wrong(self.path, self.line((name,)), f"the entry {table} → {key} twice", "each entry once")
+            raise Wrong(
+                self.path, self.line((name,)), f"the entry {table} → {key} twice", "each entry once"
+            )
         entries[key] = value
         self.written[table, key] = name
 
@@ -67,7 +78,9 @@ class Document:
         at = 0
         for name in where:
             found = re.compile(re.escape(json.dumps(name)) + r"\s*:").search(self.text, at)
-            found = found or re.compile(re.escape(json.dumps(name, ensure_ascii=False)) + r"\s*:").search(self.text, at)
+            found = found or re.compile(
+                re.escape(json.dumps(name, ensure_ascii=False)) + r"\s*:"
+            ).search(self.text, at)
             if not found:
                 break
             at = found.start()

@@ -19,7 +19,10 @@ def gather(tables: Tables) -> Tables:
         for key, entry in entries.items():
             card, port, numbers = Key.of(key, of_queues)
             alike.setdefault((card, numbers, tuple(entry.items())), []).append(port)
-        gathered[name] = {str(Key(card, ",".join(ports), numbers)): dict(entry) for (card, numbers, entry), ports in alike.items()}
+        gathered[name] = {
+            str(Key(card, ",".join(ports), numbers)): dict(entry)
+            for (card, numbers, entry), ports in alike.items()
+        }
     return gathered
 
 

@@ -42,7 +42,13 @@ class Chip:
 
 #: Chips by the first digit of the model's number: SN2700 has Spectrum 1, SN3700 and SN4600 have
 #: Spectrum 2 and 3, …
-_CHIPS = {"2": Chip(96, 19 * 1024), "3": Chip(144, 19 * 1024), "4": Chip(144, 19 * 1024), "5": Chip(192, 19 * 1024), "6": Chip(256, 42 * 1024)}
+_CHIPS = {
+    "2": Chip(96, 19 * 1024),
+    "3": Chip(144, 19 * 1024),
+    "4": Chip(144, 19 * 1024),
+    "5": Chip(192, 19 * 1024),
+    "6": Chip(256, 42 * 1024),
+}
 
 
 def chip(device: str) -> Chip | None:

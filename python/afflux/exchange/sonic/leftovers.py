@@ -28,9 +28,15 @@ _WHY: Mapping[str, Mapping[str, str]] = {
     },
     "BUFFER_PG": {"": "its profile is not in the files"},
     "BUFFER_QUEUE": {"": "its profile is not in the files"},
-    "BUFFER_PORT_INGRESS_PROFILE_LIST": {"": "limits per port, which are not modelled; they are kept for export"},
-    "BUFFER_PORT_EGRESS_PROFILE_LIST": {"": "limits per port, which are not modelled; they are kept for export"},
-    "CABLE_LENGTH": {"": "headroom is not computed from the cable's length here: the profile has xoff, or nothing is lossless"},
+    "BUFFER_PORT_INGRESS_PROFILE_LIST": {
+        "": "limits per port, which are not modelled; they are kept for export"
+    },
+    "BUFFER_PORT_EGRESS_PROFILE_LIST": {
+        "": "limits per port, which are not modelled; they are kept for export"
+    },
+    "CABLE_LENGTH": {
+        "": "headroom is not computed from the cable's length here: the profile has xoff, or nothing is lossless"
+    },
     "DEFAULT_LOSSLESS_BUFFER_PARAMETER": {
         "over_subscribe_ratio": "the switch computes the size of the shared headroom pool: write headroom_pool in [switch.mmu]",
         "": "for computed profiles (NULL) without an alpha of their own, which are not in use",
@@ -53,7 +59,11 @@ _WHY: Mapping[str, Mapping[str, str]] = {
     },
     "QUEUE": {"": "the table that it refers to is not in the files"},
     "WRED_PROFILE": {
-        **{f"{colour}_{what}": _COLOURS for colour in ("yellow", "red") for what in ("min_threshold", "max_threshold", "drop_probability")},
+        **{
+            f"{colour}_{what}": _COLOURS
+            for colour in ("yellow", "red")
+            for what in ("min_threshold", "max_threshold", "drop_probability")
+        },
         **{f"wred_{colour}_enable": _COLOURS for colour in ("yellow", "red")},
         "": "no queue that counts here has this profile",
     },
@@ -76,12 +86,23 @@ _WHY: Mapping[str, Mapping[str, str]] = {
         "mtu": "the longest frame that a port sends: hosts' frames are those of [host] mtu",
         "": "no effect on buffers and queues",
     },
-    "DEVICE_METADATA": {"buffer_model": "which profiles are computed is seen from BUFFER_PG (NULL)", "": "no effect on buffers and queues"},
+    "DEVICE_METADATA": {
+        "buffer_model": "which profiles are computed is seen from BUFFER_PG (NULL)",
+        "": "no effect on buffers and queues",
+    },
     "DEVICE_NEIGHBOR": {"": "links are those of [topology]"},
     "SWITCH_TRIMMING": {"": "trimmed packets: afflux trims by [switch.trimming], for ndp only"},
 }
 #: Tables for which each entry gets its own note, because each is a separate setting.
-_BY_ENTRY = {"BUFFER_POOL", "BUFFER_PROFILE", "SCHEDULER", "WRED_PROFILE", "DEFAULT_LOSSLESS_BUFFER_PARAMETER", "LOSSLESS_TRAFFIC_PATTERN", "SWITCH_TRIMMING"}
+_BY_ENTRY = {
+    "BUFFER_POOL",
+    "BUFFER_PROFILE",
+    "SCHEDULER",
+    "WRED_PROFILE",
+    "DEFAULT_LOSSLESS_BUFFER_PARAMETER",
+    "LOSSLESS_TRAFFIC_PATTERN",
+    "SWITCH_TRIMMING",
+}
 
 
 def leftovers(reading: Reading) -> None:
@@ -91,9 +112,14 @@ def leftovers(reading: Reading) -> None:
         for key, entry in entries.items():
             for why, fields in _left(reading, table, key, entry).items():
                 if table in _BY_ENTRY:
-                    reading.account.noted(f"{table} {key}: {', '.join(f'{name} = {value}' for name, value in fields.items())}: {why}")
+                    reading.account.noted(
+                        f"{table} {key}: {', '.join(f'{name} = {value}' for name, value in fields.items())}: {why}"
+                    )
                 elif LAYOUTS[table].any:
-                    reading.account.noted(f"{table} {key}: {len(fields)} entries: {why}", f"{table}|{key}|{next(iter(fields))}")
+                    reading.account.noted(
+                        f"{table} {key}: {len(fields)} entries: {why}",
+                        f"{table}|{key}|{next(iter(fields))}",
+                    )
                 else:
                     names, keys = found.setdefault(why, ({}, []))
                     names.update(dict.fromkeys(fields))
@@ -103,7 +129,9 @@ def leftovers(reading: Reading) -> None:
                 reading.account.noted(f"{table}: {', '.join(names)}: {why}", f"{table}|{key}")
 
 
-def _left(reading: Reading, table: str, key: str, entry: Mapping[str, str]) -> dict[str, dict[str, str]]:
+def _left(
+    reading: Reading, table: str, key: str, entry: Mapping[str, str]
+) -> dict[str, dict[str, str]]:
     """Returns the fields that were not used, by reason."""
     by_reason: dict[str, dict[str, str]] = {}
     for name, value in entry.items():

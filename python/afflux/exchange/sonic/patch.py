@@ -16,11 +16,17 @@ from .tables import COMPUTED, LAYOUTS, Tables
 
 #: Names in new tables: those of SONiC (buffers_defaults, qos_config.j2).
 _INGRESS_POOL, _LOSSY_POOL = "ingress_lossless_pool", "egress_lossy_pool"
-_LOSSY, _LOSSLESS, _INGRESS_LOSSY = "egress_lossy_profile", "pg_lossless_profile", "ingress_lossy_profile"
+_LOSSY, _LOSSLESS, _INGRESS_LOSSY = (
+    "egress_lossy_profile",
+    "pg_lossless_profile",
+    "ingress_lossy_profile",
+)
 _MAP = "AZURE"
 
 
-def of_design(scenario: Mapping[str, Any], ports: int | None = None, dscp: Mapping[int, int] | None = None) -> tuple[Tables, list[str]]:
+def of_design(
+    scenario: Mapping[str, Any], ports: int | None = None, dscp: Mapping[int, int] | None = None
+) -> tuple[Tables, list[str]]:
     """Returns config_db tables for a scenario (parsed, resolved or not), and the settings that they
     cannot express.
 
@@ -40,15 +46,26 @@ def of_design(scenario: Mapping[str, Any], ports: int | None = None, dscp: Mappi
     if design.lossy_pool is None and design.ingress_pool is not None and follows:
         design.lossy_pool = design.ingress_pool // 10 * 8
     _one_queue(design, before)
-    patch = _Patch(copy.deepcopy(base), design, reading, [f"Ethernet{4 * number}" for number in range(ports if ports is not None else 32)])
+    patch = _Patch(
+        copy.deepcopy(base),
+        design,
+        reading,
+        [f"Ethernet{4 * number}" for number in range(ports if ports is not None else 32)],
+    )
     patch.pools()
     patch.lossy()
     patch.lossless()
     patch.classes()
     missing += patch.own_queues() + patch.own_groups()
-    if design.queues and any(queue.wred for queue in design.queues.values()) and not any(queue.wred for queue in before.queues.values()):
+    if (
+        design.queues
+        and any(queue.wred for queue in design.queues.values())
+        and not any(queue.wred for queue in before.queues.values())
+    ):
         missing.append("WRED_PROFILE: afflux has one colour; yellow and red are written as green")
-    return {name: entries for name, entries in patch.tables.items() if entries and LAYOUTS[name].kept}, missing
+    return {
+        name: entries for name, entries in patch.tables.items() if entries and LAYOUTS[name].kept
+    }, missing
 
 
 def _one_queue(design: Design, before: Design) -> None:
@@ -66,11 +83,21 @@ class _Patch:
     ports for tables that have none."""
 
     def __init__(self, tables: Tables, design: Design, reading: Reading, fresh: list[str]) -> None:
-        self.tables, self.design, self.reading, self.before, self.fresh = tables, design, reading, reading.design, fresh
+        self.tables, self.design, self.reading, self.before, self.fresh = (
+            tables,
+            design,
+            reading,
+            reading.design,
+            fresh,
+        )
 
     def changed(self, *names: str) -> dict[str, Any]:
         values = {name: getattr(self.design, name) for name in names}
-        return {name: value for name, value in values.items() if value is not None and value != getattr(self.before, name)}
+        return {
+            name: value
+            for name, value in values.items()
+            if value is not None and value != getattr(self.before, name)
+        }
 
     def set(self, table: str, key: str, values: Mapping[str, Any], **new: str) -> None:
         """Sets fields of an entry. `new` are additional fields of a new entry."""
@@ -82,8 +109,14 @@ class _Patch:
         chip in their names."""
         of_queues = LAYOUTS[table].key[-1] == "priorities"
         own = {self._port(key, of_queues, card=True) for key in self.tables.get(table, {})}
-        others = [name for name in ("PORT_QOS_MAP", "BUFFER_PG", "BUFFER_QUEUE", "QUEUE") if name != table]
-        plain = {self._port(key, name != "PORT_QOS_MAP", card=False): None for name in others for key in self.tables.get(name, {})}
+        others = [
+            name for name in ("PORT_QOS_MAP", "BUFFER_PG", "BUFFER_QUEUE", "QUEUE") if name != table
+        ]
+        plain = {
+            self._port(key, name != "PORT_QOS_MAP", card=False): None
+            for name in others
+            for key in self.tables.get(name, {})
+        }
         found = [port for port in own or plain if port not in (CPU, *WHOLE)]
         return sorted(found, key=list(own or plain).index) or self.fresh
 
@@ -93,7 +126,10 @@ class _Patch:
         return str(Key(parts.card if card else "", parts.port, ""))
 
     def pools(self) -> None:
-        ingress, lossy = self.reading.names.get("ingress_pool", _INGRESS_POOL), self.reading.names.get("lossy_pool") or _LOSSY_POOL
+        ingress, lossy = (
+            self.reading.names.get("ingress_pool", _INGRESS_POOL),
+            self.reading.names.get("lossy_pool") or _LOSSY_POOL,
+        )
         changed = self.changed("ingress_pool", "headroom_pool")
         pool = self.tables.get("BUFFER_POOL", {}).get(ingress, {})
         values = {}
@@ -101,33 +137,61 @@ class _Patch:
             if name in changed:
                 # If the scenario combines several pools into one, the largest pool gets the
                 # difference.
-                values[field] = int(pool.get(field, 0)) + changed[name] - (getattr(self.before, name) or 0) if field in pool else changed[name]
+                values[field] = (
+                    int(pool.get(field, 0)) + changed[name] - (getattr(self.before, name) or 0)
+                    if field in pool
+                    else changed[name]
+                )
         if values:
             self.set("BUFFER_POOL", ingress, values, type="ingress", mode="dynamic")
         if (changed := self.changed("lossy_pool")) and lossy != ingress:
-            self.set("BUFFER_POOL", lossy, {"size": changed["lossy_pool"]}, type="egress", mode="dynamic")
+            self.set(
+                "BUFFER_POOL", lossy, {"size": changed["lossy_pool"]}, type="egress", mode="dynamic"
+            )
 
     def lossy(self) -> None:
         if changed := self.changed("lossy_th", "lossy_reserved"):
             words = {"lossy_th": "dynamic_th", "lossy_reserved": "size"}
             name = self.reading.names.get("lossy", _LOSSY)
             pool = self.reading.names.get("lossy_pool") or _LOSSY_POOL
-            self.set("BUFFER_PROFILE", name, {words[key]: value for key, value in changed.items()}, pool=pool, size="0")
+            self.set(
+                "BUFFER_PROFILE",
+                name,
+                {words[key]: value for key, value in changed.items()},
+                pool=pool,
+                size="0",
+            )
             if "BUFFER_QUEUE" not in self.tables:
                 lossless = {self.queue_of(priority) for priority in self.design.lossless}
                 lossy = [queue for queue in range(8) if queue not in lossless]
-                self.tables["BUFFER_QUEUE"] = {f"{port}|{queue}": {"profile": name} for port in self.ports("BUFFER_QUEUE") for queue in lossy}
+                self.tables["BUFFER_QUEUE"] = {
+                    f"{port}|{queue}": {"profile": name}
+                    for port in self.ports("BUFFER_QUEUE")
+                    for queue in lossy
+                }
         if changed := self.changed("lossy_ingress_th"):
             name = self.reading.names.get("lossy_group", _INGRESS_LOSSY)
             pool = self.reading.names.get("ingress_pool", _INGRESS_POOL)
-            self.set("BUFFER_PROFILE", name, {"dynamic_th": changed["lossy_ingress_th"]}, pool=pool, size="0")
+            self.set(
+                "BUFFER_PROFILE",
+                name,
+                {"dynamic_th": changed["lossy_ingress_th"]},
+                pool=pool,
+                size="0",
+            )
             self.tables["BUFFER_PROFILE"][name].pop("static_th", None)
             if "lossy_group" not in self.reading.names:
                 for port in self.ports("BUFFER_PG"):
                     self.set("BUFFER_PG", f"{port}|0", {"profile": name})
 
     def lossless(self) -> None:
-        words = {"lossless_th": "dynamic_th", "lossless_reserved": "size", "headroom": "xoff", "xon": "xon", "xon_offset": "xon_offset"}
+        words = {
+            "lossless_th": "dynamic_th",
+            "lossless_reserved": "size",
+            "headroom": "xoff",
+            "xon": "xon",
+            "xon_offset": "xon_offset",
+        }
         if self.design.lossless and (changed := self.changed(*words)):
             name = self.reading.names.get("lossless", COMPUTED)
             if name == COMPUTED:
@@ -139,8 +203,16 @@ class _Patch:
                         self.split_ranges("BUFFER_PG", group)
                         self.set("BUFFER_PG", f"{port}|{group}", {"profile": name})
             pool = self.reading.names.get("ingress_pool", _INGRESS_POOL)
-            self.set("BUFFER_PROFILE", name, {words[key]: value for key, value in changed.items()}, pool=pool)
-        watched, before = (design.watchdog.priorities if design.watchdog else None for design in (self.design, self.before))
+            self.set(
+                "BUFFER_PROFILE",
+                name,
+                {words[key]: value for key, value in changed.items()},
+                pool=pool,
+            )
+        watched, before = (
+            design.watchdog.priorities if design.watchdog else None
+            for design in (self.design, self.before)
+        )
         if (self.design.lossless, watched) != (self.before.lossless, before):
             self.enable()
         if self.design.cable_m is not None and self.design.cable_m != self.before.cable_m:
@@ -149,7 +221,15 @@ class _Patch:
         if self.design.watchdog and self.design.watchdog != self.before.watchdog:
             w = self.design.watchdog
             for port in self.ports("PORT_QOS_MAP"):
-                self.set("PFC_WD", port, {"action": w.action, "detection_time": w.detection_ms, "restoration_time": w.restoration_ms})
+                self.set(
+                    "PFC_WD",
+                    port,
+                    {
+                        "action": w.action,
+                        "detection_time": w.detection_ms,
+                        "restoration_time": w.restoration_ms,
+                    },
+                )
             self.set("PFC_WD", "GLOBAL", {"POLL_INTERVAL": w.poll_ms})
 
     def own_queues(self) -> list[str]:
@@ -162,12 +242,16 @@ class _Patch:
             if queue.share == (old.share if old else Share()):
                 continue
             if {*queue.priorities} & {*self.design.lossless}:
-                missing.append(f"queue {number}: alpha, reserved and buffer of a queue with lossless priorities: its profile limits nothing")
+                missing.append(
+                    f"queue {number}: alpha, reserved and buffer of a queue with lossless priorities: its profile limits nothing"
+                )
                 continue
             name = self.reading.names.get("lossy", _LOSSY)
             if queue.share != Share():
                 of_all = Share(self.design.lossy_th, None, self.design.lossy_reserved)
-                name = self.profile(f"egress_queue{number}_profile", {"pool": pool}, queue.share, of_all)
+                name = self.profile(
+                    f"egress_queue{number}_profile", {"pool": pool}, queue.share, of_all
+                )
             self.attach_profile("BUFFER_QUEUE", number, name)
         return missing
 
@@ -185,19 +269,44 @@ class _Patch:
                 # There are as many groups as classes, so one is free: that with the class's number,
                 # or the highest.
                 used = {self.group_now(other) for other in range(8)}
-                group, sharing = max((number for number in range(8) if number not in used), key=lambda number: (number == tc, number)), [tc]
-                self.set("TC_TO_PRIORITY_GROUP_MAP", self.map("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"), {str(tc): group})
+                group, sharing = (
+                    max(
+                        (number for number in range(8) if number not in used),
+                        key=lambda number: (number == tc, number),
+                    ),
+                    [tc],
+                )
+                self.set(
+                    "TC_TO_PRIORITY_GROUP_MAP",
+                    self.map("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"),
+                    {str(tc): group},
+                )
             lossless, profiles = tc in design.lossless, self.tables.get("BUFFER_PROFILE", {})
-            name = self.reading.names.get("lossless" if lossless else "lossy_group", _LOSSLESS if lossless else _INGRESS_LOSSY)
+            name = self.reading.names.get(
+                "lossless" if lossless else "lossy_group", _LOSSLESS if lossless else _INGRESS_LOSSY
+            )
             if lossless and name not in profiles:
-                missing.append(f"mmu.group of priority {tc}: SONiC computes the profile of its priority group: write pfc.headroom as a size")
+                missing.append(
+                    f"mmu.group of priority {tc}: SONiC computes the profile of its priority group: write pfc.headroom as a size"
+                )
                 continue
             if share != Share():
-                entry = {"pool": self.reading.names.get("ingress_pool", _INGRESS_POOL), **profiles.get(name, {})}
-                of_all = Share(design.lossless_th, None, design.lossless_reserved) if lossless else Share(design.lossy_ingress_th, None, 0)
+                entry = {
+                    "pool": self.reading.names.get("ingress_pool", _INGRESS_POOL),
+                    **profiles.get(name, {}),
+                }
+                of_all = (
+                    Share(design.lossless_th, None, design.lossless_reserved)
+                    if lossless
+                    else Share(design.lossy_ingress_th, None, 0)
+                )
                 # The import divides a reserve among the classes of a group. This restores the
                 # total.
-                own = share if share.reserved is None or lossless else replace(share, reserved=share.reserved * len(sharing))
+                own = (
+                    share
+                    if share.reserved is None or lossless
+                    else replace(share, reserved=share.reserved * len(sharing))
+                )
                 name = self.profile(f"ingress_pg{group}_profile", entry, own, of_all)
             self.attach_profile("BUFFER_PG", group, name)
         return missing
@@ -207,7 +316,9 @@ class _Patch:
         of all. Returns its name."""
         reserved = share.reserved if share.reserved is not None else of_all.reserved
         th = share.th if share.th is not None else of_all.th
-        fields = {key: value for key, value in entry.items() if key not in ("dynamic_th", "static_th")} | {"size": str(reserved or 0)}
+        fields = {
+            key: value for key, value in entry.items() if key not in ("dynamic_th", "static_th")
+        } | {"size": str(reserved or 0)}
         if share.limit is not None:
             fields["static_th"] = str(share.limit)
         elif th is not None:
@@ -229,17 +340,31 @@ class _Patch:
     def group_now(self, tc: int) -> int:
         """Returns the priority group of a class in the changed tables."""
         maps = self.tables.get("TC_TO_PRIORITY_GROUP_MAP", {})
-        return int(maps.get(self.map("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"), {}).get(str(tc), 0)) if maps else tc
+        return (
+            int(maps.get(self.map("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"), {}).get(str(tc), 0))
+            if maps
+            else tc
+        )
 
     def enable(self) -> None:
         """Enables the PFC priorities that pause the groups of the lossless classes."""
         self.groups()
         watchdog = self.design.watchdog
-        watched = watchdog.priorities if watchdog and watchdog.priorities is not None else self.design.lossless
-        enabled = {"pfc_enable": self.pausing(self.design.lossless), "pfcwd_sw_enable": self.pausing(watched)}
+        watched = (
+            watchdog.priorities
+            if watchdog and watchdog.priorities is not None
+            else self.design.lossless
+        )
+        enabled = {
+            "pfc_enable": self.pausing(self.design.lossless),
+            "pfcwd_sw_enable": self.pausing(watched),
+        }
         for port in self.ports("PORT_QOS_MAP"):
             entry = self.tables.setdefault("PORT_QOS_MAP", {}).setdefault(port, {})
-            for field in ("pfc_enable", *(["pfcwd_sw_enable"] if watchdog or "pfcwd_sw_enable" in entry else [])):
+            for field in (
+                "pfc_enable",
+                *(["pfcwd_sw_enable"] if watchdog or "pfcwd_sw_enable" in entry else []),
+            ):
                 entry[field] = enabled[field]
                 if not enabled[field]:
                     del entry[field]
@@ -248,7 +373,9 @@ class _Patch:
         """Returns the PFC priorities that pause the groups of these classes."""
         groups = {self.group_of(tc) for tc in classes}
         of_priority = self.reading.maps.group_of_priority
-        return ",".join(str(priority) for priority in range(8) if of_priority.get(priority, priority) in groups)
+        return ",".join(
+            str(priority) for priority in range(8) if of_priority.get(priority, priority) in groups
+        )
 
     def group_of(self, tc: int) -> int:
         """Returns the priority group of a lossless class. It gets a separate one if the maps put it
@@ -263,27 +390,56 @@ class _Patch:
         stop the queue of its class."""
         groups = self.reading.maps.group
         if not groups:
-            self.set("TC_TO_PRIORITY_GROUP_MAP", _MAP, {str(tc): tc if tc in self.design.lossless else 0 for tc in range(8)})
+            self.set(
+                "TC_TO_PRIORITY_GROUP_MAP",
+                _MAP,
+                {str(tc): tc if tc in self.design.lossless else 0 for tc in range(8)},
+            )
             self.refer("tc_to_pg_map", _MAP)
-        elif moved := {str(tc): self.group_of(tc) for tc in self.design.lossless if self.group_of(tc) != groups.get(tc)}:
-            self.set("TC_TO_PRIORITY_GROUP_MAP", self.map("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"), moved)
+        elif moved := {
+            str(tc): self.group_of(tc)
+            for tc in self.design.lossless
+            if self.group_of(tc) != groups.get(tc)
+        }:
+            self.set(
+                "TC_TO_PRIORITY_GROUP_MAP",
+                self.map("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"),
+                moved,
+            )
         if not self.tables.get("MAP_PFC_PRIORITY_TO_QUEUE"):
-            self.set("MAP_PFC_PRIORITY_TO_QUEUE", _MAP, {str(tc): self.queue_of(tc) for tc in range(8)})
+            self.set(
+                "MAP_PFC_PRIORITY_TO_QUEUE", _MAP, {str(tc): self.queue_of(tc) for tc in range(8)}
+            )
             self.refer("pfc_to_queue_map", _MAP)
 
     def queue_of(self, priority: int) -> int:
-        return next((number for number, queue in self.design.queues.items() if priority in queue.priorities), priority)
+        return next(
+            (
+                number
+                for number, queue in self.design.queues.items()
+                if priority in queue.priorities
+            ),
+            priority,
+        )
 
     def classes(self) -> None:
         design, before = self.design, self.before
         if design.dscp and design.dscp != before.dscp:
             name = self.map("dscp_to_tc_map", "DSCP_TO_TC_MAP")
-            self.set("DSCP_TO_TC_MAP", name, {str(k): v for k, v in design.dscp.items() if before.dscp.get(k) != v})
+            self.set(
+                "DSCP_TO_TC_MAP",
+                name,
+                {str(k): v for k, v in design.dscp.items() if before.dscp.get(k) != v},
+            )
             self.refer("dscp_to_tc_map", name)
         priorities = {q: queue.priorities for q, queue in design.queues.items()}
         if priorities and priorities != {q: queue.priorities for q, queue in before.queues.items()}:
             name = self.map("tc_to_queue_map", "TC_TO_QUEUE_MAP")
-            self.set("TC_TO_QUEUE_MAP", name, {str(p): q for q, of_queue in priorities.items() for p in of_queue})
+            self.set(
+                "TC_TO_QUEUE_MAP",
+                name,
+                {str(p): q for q, of_queue in priorities.items() for p in of_queue},
+            )
             self.refer("tc_to_queue_map", name)
         for number, queue in design.queues.items():
             old = before.queues.get(number)
@@ -297,20 +453,32 @@ class _Patch:
 
     def map(self, field: str, table: str) -> str:
         entries = self.tables.get("PORT_QOS_MAP", {})
-        names = [entry[field] for key, entry in entries.items() if key not in WHOLE and field in entry] or [e[field] for e in entries.values() if field in e]
-        return max(set(names), key=names.count) if names else next(iter(self.tables.get(table, {})), _MAP)
+        names = [
+            entry[field] for key, entry in entries.items() if key not in WHOLE and field in entry
+        ] or [e[field] for e in entries.values() if field in e]
+        return (
+            max(set(names), key=names.count)
+            if names
+            else next(iter(self.tables.get(table, {})), _MAP)
+        )
 
     def refer(self, field: str, name: str) -> None:
         for port in self.ports("PORT_QOS_MAP"):
             self.tables.setdefault("PORT_QOS_MAP", {}).setdefault(port, {}).setdefault(field, name)
 
     def scheduler(self, queue: Queue) -> str:
-        wanted = {"type": "STRICT"} if queue.weight is None else {"type": "DWRR", "weight": str(queue.weight)}
+        wanted = (
+            {"type": "STRICT"}
+            if queue.weight is None
+            else {"type": "DWRR", "weight": str(queue.weight)}
+        )
         known = self.tables.setdefault("SCHEDULER", {})
         for name, entry in known.items():
             if entry == wanted:
                 return name
-        name = next(f"scheduler.{n}" for n in range(len(known) + 1) if f"scheduler.{n}" not in known)
+        name = next(
+            f"scheduler.{n}" for n in range(len(known) + 1) if f"scheduler.{n}" not in known
+        )
         known[name] = wanted
         return name
 
@@ -320,9 +488,16 @@ class _Patch:
         values = {
             f"{colour}_{what}": str(value)
             for colour in ("green", "yellow", "red")
-            for what, value in (("min_threshold", w.kmin), ("max_threshold", w.kmax), ("drop_probability", w.percent))
+            for what, value in (
+                ("min_threshold", w.kmin),
+                ("max_threshold", w.kmax),
+                ("drop_probability", w.percent),
+            )
         }
-        values |= {f"wred_{colour}_enable": "true" if w.drops else "false" for colour in ("green", "yellow", "red")}
+        values |= {
+            f"wred_{colour}_enable": "true" if w.drops else "false"
+            for colour in ("green", "yellow", "red")
+        }
         wanted = {**values, "ecn": "ecn_all"}
         known = self.tables.setdefault("WRED_PROFILE", {})
         for name, entry in known.items():
@@ -346,7 +521,9 @@ class _Patch:
         """Splits key ranges that contain this queue or group into single keys, so that it can
         differ."""
         entries = self.tables.get(table, {})
-        for key in [key for key in entries if "-" in split(key)[1] and number in queues(split(key)[1])]:
+        for key in [
+            key for key in entries if "-" in split(key)[1] and number in queues(split(key)[1])
+        ]:
             port, range_ = split(key)
             entry = entries.pop(key)
             for each in queues(range_):

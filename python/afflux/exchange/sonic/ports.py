@@ -65,4 +65,6 @@ def spelt(numbers: Iterable[int]) -> str:
 
 def order(key: str) -> list[tuple[int, int | str]]:
     """Returns a sort key that sorts ports by their numbers."""
-    return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", key) if part]
+    return [
+        (0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", key) if part
+    ]

@@ -76,21 +76,37 @@ class Reading:
     def ports(self, table: str, name: str) -> Iterator[tuple[str, str]]:
         """Yields port and value of a field for all ports except the switch's own processor. If no
         port has the field, yields it for the whole switch."""
-        found = [(key, entry[name]) for key, entry in self.table(table).items() if name in entry and split(key)[0] != CPU]
+        found = [
+            (key, entry[name])
+            for key, entry in self.table(table).items()
+            if name in entry and split(key)[0] != CPU
+        ]
         of_ports = [(key, value) for key, value in found if key not in WHOLE]
         yield from of_ports or found
 
-    def majority(self, table: str, values: Iterable[tuple[str, T]], names: tuple[str, ...], what: str, shown: Callable[[T], object] = lambda v: v) -> T:
+    def majority(
+        self,
+        table: str,
+        values: Iterable[tuple[str, T]],
+        names: tuple[str, ...],
+        what: str,
+        shown: Callable[[T], object] = lambda v: v,
+    ) -> T:
         """Returns the most frequent value of pairs of key and value. Deviating ones are noted."""
         found = list(values)
         chosen, _, _ = common(value for _, value in sorted(found, key=lambda item: not item[1]))
         for key, value in found:
             self.seen.update((table, key, name) for name in names)
             if value != chosen:
-                self.account.noted(f"{table}: {what} is not {shown(chosen)} everywhere: all ports are taken to be alike", f"{table}|{key} = {shown(value)}")
+                self.account.noted(
+                    f"{table}: {what} is not {shown(chosen)} everywhere: all ports are taken to be alike",
+                    f"{table}|{key} = {shown(value)}",
+                )
         return chosen
 
-    def resolved(self, table: str, values: Iterable[tuple[str, str]], name: str) -> list[tuple[str, str]]:
+    def resolved(
+        self, table: str, values: Iterable[tuple[str, str]], name: str
+    ) -> list[tuple[str, str]]:
         """Returns the pairs of key and name whose target table has this name. The rest stays unused
         and so gets a note."""
         target = LAYOUTS[table].refers[name]

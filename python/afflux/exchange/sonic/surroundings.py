@@ -10,7 +10,9 @@ from .tables import Tables
 
 #: SKUs with a Trident 3: configuration files td3-*.config.bcm below `device` in
 #: sonic-net/sonic-buildimage.
-_TRIDENT3 = re.compile(r"(?i)Arista-7050[CS]X3|Accton-AS7[37]26|DellEMC-S52(12|24|32|48|96)f|Seastone_2|Quanta-IX[78]|INVENTEC-D63(32|56)")
+_TRIDENT3 = re.compile(
+    r"(?i)Arista-7050[CS]X3|Accton-AS7[37]26|DellEMC-S52(12|24|32|48|96)f|Seastone_2|Quanta-IX[78]|INVENTEC-D63(32|56)"
+)
 
 
 def surroundings(reading: Reading) -> None:
@@ -24,14 +26,17 @@ def surroundings(reading: Reading) -> None:
     if speeds:
         mbps, count, of = common(speeds)
         reading.seen.update(("PORT", key, "speed") for key in reading.table("PORT"))
-        reading.account.noted(f"PORT: speed: {count} of {of} ports have {int(mbps) / 1000:g} Gbps: rates of links are those of [topology]")
+        reading.account.noted(
+            f"PORT: speed: {count} of {of} ports have {int(mbps) / 1000:g} Gbps: rates of links are those of [topology]"
+        )
     neighbours = reading.table("DEVICE_NEIGHBOR")
     for key, entry in neighbours.items():
         local, name = entry.get("local_port", key), entry.get("name", "a neighbour")
         fields = ("name", "local_port", "port")
         reading.seen.update(("DEVICE_NEIGHBOR", key, field) for field in fields)
         reading.account.noted(
-            "DEVICE_NEIGHBOR: links to neighbours (local_port, name, port): links are those of [topology]", f"{local} → {name} {entry.get('port', '')}".strip()
+            "DEVICE_NEIGHBOR: links to neighbours (local_port, name, port): links are those of [topology]",
+            f"{local} → {name} {entry.get('port', '')}".strip(),
         )
 
 
@@ -46,7 +51,10 @@ def _cpu(reading: Reading) -> None:
         for key, entry in reading.table(table).items():
             if split(key)[0] == CPU:
                 reading.noted(
-                    f"{table}: {', '.join(entry)} of queues to the switch's own processor, which has no traffic in afflux: left out", table, key, *entry
+                    f"{table}: {', '.join(entry)} of queues to the switch's own processor, which has no traffic in afflux: left out",
+                    table,
+                    key,
+                    *entry,
                 )
 
 
@@ -57,13 +65,19 @@ def _asymmetric(reading: Reading) -> None:
                 sentence = "pfc_asym = on: the port obeys PAUSE frames of every priority, and sends its own only for pfc_enable: left out"
                 reading.noted(sentence, table, key)
             elif "pfc_asym" in entry:
-                reading.account.noted("pfc_asym = off: PFC is the same in both directions, as in afflux")
+                reading.account.noted(
+                    "pfc_asym = off: PFC is the same in both directions, as in afflux"
+                )
 
 
 def _trims(reading: Reading) -> None:
     for key in reading.table("BUFFER_PROFILE"):
         if reading.get("BUFFER_PROFILE", key, "packet_discard_action") == "trim":
-            reading.noted("packet_discard_action = trim: afflux drops the frames that do not fit: left out", "BUFFER_PROFILE", key)
+            reading.noted(
+                "packet_discard_action = trim: afflux drops the frames that do not fit: left out",
+                "BUFFER_PROFILE",
+                key,
+            )
 
 
 def _sku(reading: Reading, key: str, sku: str) -> None:
@@ -71,7 +85,9 @@ def _sku(reading: Reading, key: str, sku: str) -> None:
     proposal = ""
     if _TRIDENT3.search(sku):
         preset = "trident3_lossless" if reading.design.lossless else "trident3"
-        proposal = f': a Trident 3; preset = "{preset}" in [switch] has its cells, latency and sizes'
+        proposal = (
+            f': a Trident 3; preset = "{preset}" in [switch] has its cells, latency and sizes'
+        )
     elif found:
         proposal = f': its memory has cells of {found.cell} B: write cell = "{found.cell}B" in [switch.mmu]'
     reading.noted(f"DEVICE_METADATA: hwsku = {sku}{proposal}", "DEVICE_METADATA", key, "hwsku")

@@ -33,8 +33,19 @@ class Kind:
 
 
 def _whole(low: int, high: int | None = None) -> Kind:
-    words = f"a whole number from {low} to {high}" if high is not None else f"a whole number of at least {low}"
-    return Kind(words, lambda text: bool(re.fullmatch(r"-?[0-9]{1,18}", text)) and low <= int(text) and (high is None or int(text) <= high))
+    words = (
+        f"a whole number from {low} to {high}"
+        if high is not None
+        else f"a whole number of at least {low}"
+    )
+    return Kind(
+        words,
+        lambda text: (
+            bool(re.fullmatch(r"-?[0-9]{1,18}", text))
+            and low <= int(text)
+            and (high is None or int(text) <= high)
+        ),
+    )
 
 
 def _one_of(*words: str) -> Kind:
@@ -42,14 +53,20 @@ def _one_of(*words: str) -> Kind:
 
 
 def _list(low: int, high: int) -> Kind:
-    return Kind(f"numbers from {low} to {high} with commas, or nothing", lambda text: not text or all(_whole(low, high).fits(part) for part in text.split(",")))
+    return Kind(
+        f"numbers from {low} to {high} with commas, or nothing",
+        lambda text: not text or all(_whole(low, high).fits(part) for part in text.split(",")),
+    )
 
 
 BYTES = _whole(0)
 NAME = Kind("a name", lambda text: bool(text))
 NAMES = Kind("names with commas", lambda text: all(text.split(",")))
 SWITCH = _one_of("true", "false")
-METRES = Kind('a length in metres as in "40m"', lambda text: bool(re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?m", text)))
+METRES = Kind(
+    'a length in metres as in "40m"',
+    lambda text: bool(re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?m", text)),
+)
 #: Times in ms. 0 is not a valid time; 1000 s is the longest time of a scenario.
 MILLISECONDS = _whole(1, 1_000_000)
 #: SAI's exponents of alpha: the threshold is 2 to this power times the free memory.
@@ -79,11 +96,22 @@ def _colours(name: str, kind: Kind) -> dict[str, Kind]:
     return {f"{colour}_{name}": kind for colour in ("green", "yellow", "red")}
 
 
-_PROFILE_LIST = Layout({"profile_list": NAMES}, needs=("profile_list",), key=("port",), refers={"profile_list": "BUFFER_PROFILE"})
+_PROFILE_LIST = Layout(
+    {"profile_list": NAMES},
+    needs=("profile_list",),
+    key=("port",),
+    refers={"profile_list": "BUFFER_PROFILE"},
+)
 
 LAYOUTS: dict[str, Layout] = {
     "BUFFER_POOL": Layout(
-        {"size": BYTES, "type": _one_of("ingress", "egress", "both"), "mode": _one_of("static", "dynamic"), "xoff": BYTES, "percentage": _whole(0, 100)},
+        {
+            "size": BYTES,
+            "type": _one_of("ingress", "egress", "both"),
+            "mode": _one_of("static", "dynamic"),
+            "xoff": BYTES,
+            "percentage": _whole(0, 100),
+        },
         needs=("type", "mode"),
     ),
     "BUFFER_PROFILE": Layout(
@@ -100,13 +128,27 @@ LAYOUTS: dict[str, Layout] = {
         },
         refers={"pool": "BUFFER_POOL"},
     ),
-    "BUFFER_PG": Layout({"profile": NAME}, needs=("profile",), key=("port", "priorities"), refers={"profile": "BUFFER_PROFILE"}),
-    "BUFFER_QUEUE": Layout({"profile": NAME}, needs=("profile",), key=("port", "priorities"), refers={"profile": "BUFFER_PROFILE"}),
+    "BUFFER_PG": Layout(
+        {"profile": NAME},
+        needs=("profile",),
+        key=("port", "priorities"),
+        refers={"profile": "BUFFER_PROFILE"},
+    ),
+    "BUFFER_QUEUE": Layout(
+        {"profile": NAME},
+        needs=("profile",),
+        key=("port", "priorities"),
+        refers={"profile": "BUFFER_PROFILE"},
+    ),
     "BUFFER_PORT_INGRESS_PROFILE_LIST": _PROFILE_LIST,
     "BUFFER_PORT_EGRESS_PROFILE_LIST": _PROFILE_LIST,
     "CABLE_LENGTH": Layout(any=(NAME, METRES)),
-    "DEFAULT_LOSSLESS_BUFFER_PARAMETER": Layout({"default_dynamic_th": DYNAMIC, "over_subscribe_ratio": _whole(0, 65_535)}),
-    "LOSSLESS_TRAFFIC_PATTERN": Layout({"mtu": _whole(64, 65_535), "small_packet_percentage": _whole(0, 100)}),
+    "DEFAULT_LOSSLESS_BUFFER_PARAMETER": Layout(
+        {"default_dynamic_th": DYNAMIC, "over_subscribe_ratio": _whole(0, 65_535)}
+    ),
+    "LOSSLESS_TRAFFIC_PATTERN": Layout(
+        {"mtu": _whole(64, 65_535), "small_packet_percentage": _whole(0, 100)}
+    ),
     "DSCP_TO_TC_MAP": Layout(any=(_DSCP, _CLASS)),
     "DSCP_TO_FC_MAP": Layout(any=(_DSCP, _DSCP)),
     "DOT1P_TO_TC_MAP": Layout(any=(_PRIORITY, _CLASS)),
@@ -128,11 +170,24 @@ LAYOUTS: dict[str, Layout] = {
             "pbs": BYTES,
         }
     ),
-    "QUEUE": Layout({"scheduler": NAME, "wred_profile": NAME}, key=("port", "priorities"), refers={"scheduler": "SCHEDULER", "wred_profile": "WRED_PROFILE"}),
+    "QUEUE": Layout(
+        {"scheduler": NAME, "wred_profile": NAME},
+        key=("port", "priorities"),
+        refers={"scheduler": "SCHEDULER", "wred_profile": "WRED_PROFILE"},
+    ),
     "WRED_PROFILE": Layout(
         {
             **{f"wred_{colour}_enable": SWITCH for colour in ("green", "yellow", "red")},
-            "ecn": _one_of("ecn_none", "ecn_green", "ecn_yellow", "ecn_red", "ecn_green_yellow", "ecn_green_red", "ecn_yellow_red", "ecn_all"),
+            "ecn": _one_of(
+                "ecn_none",
+                "ecn_green",
+                "ecn_yellow",
+                "ecn_red",
+                "ecn_green_yellow",
+                "ecn_green_red",
+                "ecn_yellow_red",
+                "ecn_all",
+            ),
             **_colours("min_threshold", BYTES),
             **_colours("max_threshold", BYTES),
             **_colours("drop_probability", _whole(0, 100)),
@@ -179,10 +234,20 @@ LAYOUTS: dict[str, Layout] = {
         },
         key=("port",),
     ),
-    "PORT": Layout({"speed": _whole(1, 1_600_000), "lanes": NAMES, "mtu": _whole(64, 65_535), "pfc_asym": _one_of("on", "off")}, kept=False),
+    "PORT": Layout(
+        {
+            "speed": _whole(1, 1_600_000),
+            "lanes": NAMES,
+            "mtu": _whole(64, 65_535),
+            "pfc_asym": _one_of("on", "off"),
+        },
+        kept=False,
+    ),
     "DEVICE_METADATA": Layout({"hwsku": NAME, "platform": NAME}, kept=False),
     "DEVICE_NEIGHBOR": Layout({"name": NAME, "local_port": NAME, "port": NAME}, kept=False),
-    "SWITCH_TRIMMING": Layout({"size": BYTES, "dscp_value": NAME, "tc_value": NAME, "queue_index": NAME}, kept=False),
+    "SWITCH_TRIMMING": Layout(
+        {"size": BYTES, "dscp_value": NAME, "tc_value": NAME, "queue_index": NAME}, kept=False
+    ),
 }
 
 #: Name of a profile that SONiC computes (its dynamic buffer model).
@@ -197,16 +262,24 @@ class Checked:
         known = {name: content for name, content in self.document.tables.items() if name in LAYOUTS}
         unknown = [name for name in self.document.tables if name not in LAYOUTS]
         if not any(LAYOUTS[name].kept for name in known):
-            found = f"found {', '.join(map(shown, [*known, *unknown][:5]))}" if known or unknown else "it is empty"
+            found = (
+                f"found {', '.join(map(shown, [*known, *unknown][:5]))}"
+                if known or unknown
+                else "it is empty"
+            )
             wanted = ", ".join(name for name, layout in LAYOUTS.items() if layout.kept)
-            raise ConfigError(f"{path}: no table of buffers or queues: {found}; expected some of {wanted}")
+            raise ConfigError(
+                f"{path}: no table of buffers or queues: {found}; expected some of {wanted}"
+            )
         self.tables: Tables = {name: self.table(name, content) for name, content in known.items()}
         for name in unknown:
             account.noted(f"{beside}table {shown(name)[1:-1]} is unknown and ignored")
 
     def wrong(self, where: tuple[str, ...], message: str) -> ConfigError:
         keys = " → ".join(shown(name)[1:-1] for name in where)
-        return ConfigError(f"{self.document.path}: line {self.document.line(where)}: {keys}: {message}")
+        return ConfigError(
+            f"{self.document.path}: line {self.document.line(where)}: {keys}: {message}"
+        )
 
     def table(self, name: str, content: Any) -> dict[str, dict[str, str]]:
         if not isinstance(content, dict):
@@ -215,7 +288,9 @@ class Checked:
         entries: dict[str, dict[str, str]] = {}
         for key, entry in content.items():
             if not isinstance(entry, dict):
-                raise self.wrong((name, key), f"found {kind_of(entry)}, expected an object of fields")
+                raise self.wrong(
+                    (name, key), f"found {kind_of(entry)}, expected an object of fields"
+                )
             values = self.entry(name, key, layout, entry)
             for needed in layout.needs:
                 if needed not in values:
@@ -227,7 +302,9 @@ class Checked:
                 entries[single] = values
         return entries
 
-    def entry(self, name: str, key: str, layout: Layout, entry: Mapping[str, Any]) -> dict[str, str]:
+    def entry(
+        self, name: str, key: str, layout: Layout, entry: Mapping[str, Any]
+    ) -> dict[str, str]:
         values: dict[str, str] = {}
         for written, value in entry.items():
             # Redis has no empty entries and no lists: the database of a switch contains `NULL:
@@ -248,7 +325,10 @@ class Checked:
         if text is not None and all(_core.wrong_name(part) is None for part in (known, text)):
             values[known] = text
         else:
-            self.account.noted(f"{self.beside}{name}: {shown(known)[1:-1]}: unknown field, neither used nor exported", f"{name}|{key}")
+            self.account.noted(
+                f"{self.beside}{name}: {shown(known)[1:-1]}: unknown field, neither used nor exported",
+                f"{name}|{key}",
+            )
 
     def name(self, text: str, where: tuple[str, ...]) -> None:
         """Refuses characters that are not allowed in tables and on terminals. Keys and values may
@@ -260,8 +340,13 @@ class Checked:
     def keys(self, table: str, key: str, layout: Layout) -> Iterator[str]:
         parts = [part.strip() for part in key.split("|")]
         of_queues = layout.key[-1] == "priorities"
-        if (len(parts) != len(layout.key) and not (of_queues and len(parts) == 4)) or not all(parts):
-            raise self.wrong((table, key), f"expected a key of the form {'|'.join(layout.key)}{' or card|chip|port|priorities' if of_queues else ''}")
+        if (len(parts) != len(layout.key) and not (of_queues and len(parts) == 4)) or not all(
+            parts
+        ):
+            raise self.wrong(
+                (table, key),
+                f"expected a key of the form {'|'.join(layout.key)}{' or card|chip|port|priorities' if of_queues else ''}",
+            )
         if of_queues and not _QUEUES.fits(parts[-1]):
             raise self.wrong((table, key), f"{shown(parts[-1])}: expected {_QUEUES.words}")
         if layout.key[0] != "port":
@@ -297,8 +382,13 @@ class Checked:
                 for known, target in LAYOUTS[name].refers.items():
                     for wanted in entry.get(known, "").split(",") if known in entry else []:
                         if target in tables and wanted not in tables[target] and wanted != COMPUTED:
-                            has = ", ".join(shown(known)[1:-1] for known in list(tables[target])[:12]) or "no entry"
-                            raise self.wrong((name, key, known), f"{target} has no {shown(wanted)}; it has {has}")
+                            has = (
+                                ", ".join(shown(known)[1:-1] for known in list(tables[target])[:12])
+                                or "no entry"
+                            )
+                            raise self.wrong(
+                                (name, key, known), f"{target} has no {shown(wanted)}; it has {has}"
+                            )
 
     def consistent(self) -> None:
         """Checks the conditions of the models between fields of one entry."""
@@ -306,7 +396,10 @@ class Checked:
             for colour in ("green", "yellow", "red"):
                 low, high = f"{colour}_min_threshold", f"{colour}_max_threshold"
                 if low in entry and high in entry and int(entry[low]) > int(entry[high]):
-                    raise self.wrong(("WRED_PROFILE", name, low), f"found '{entry[low]}', expected at most {high}, which is {entry[high]}")
+                    raise self.wrong(
+                        ("WRED_PROFILE", name, low),
+                        f"found '{entry[low]}', expected at most {high}, which is {entry[high]}",
+                    )
 
 
 def _range(text: str) -> bool:
@@ -320,7 +413,9 @@ _QUEUES = Kind("a number or a range of queues as in 3-4", _range)
 def together(paths: list[str | os.PathLike[str]], account: Account) -> Tables:
     """Returns the combined tables of several files: buffers and QoS are often in separate files."""
     tables: Tables = {}
-    files = [Checked(path, account, f"{os.fspath(path)}: " if len(paths) > 1 else "") for path in paths]
+    files = [
+        Checked(path, account, f"{os.fspath(path)}: " if len(paths) > 1 else "") for path in paths
+    ]
     for file in files:
         for name, entries in file.tables.items():
             of_all = tables.setdefault(name, {})
@@ -340,7 +435,13 @@ def read(path: str | os.PathLike[str], account: Account) -> Tables:
 
 
 def kind_of(value: Any) -> str:
-    return {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}.get(type(value), "a number")
+    return {
+        dict: "an object",
+        list: "a list",
+        str: "text",
+        bool: "true or false",
+        type(None): "null",
+    }.get(type(value), "a number")
 
 
 def _text(value: Any) -> str | None:

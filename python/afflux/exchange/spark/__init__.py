@@ -34,7 +34,9 @@ def read(paths: Sequence[Path]) -> Log:
     log.account.taken = len(log.jobs)
     log.account.notes += left_out.notes()
     log.account.notes.append("left out: stages (a job here has one map and one reduce phase)")
-    log.of_transfers.notes.append("fetches start with their task; reads of input and writes of output name no hosts and are left out")
+    log.of_transfers.notes.append(
+        "fetches start with their task; reads of input and writes of output name no hosts and are left out"
+    )
     return log
 
 

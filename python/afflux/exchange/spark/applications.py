@@ -89,7 +89,12 @@ class Application:
         for job in stretch.jobs:
             if (first := self.jobs.setdefault(job.number, job)) is not job:
                 where = f"first in {first.path.name}:{first.line}"
-                raise Wrong(job.path, job.line, f"job {job.number} of {self.name} a second time ({where})", "each log, and each part of it, once")
+                raise Wrong(
+                    job.path,
+                    job.line,
+                    f"job {job.number} of {self.name} a second time ({where})",
+                    "each log, and each part of it, once",
+                )
         self.ended |= stretch.ended
         self.ends |= stretch.ends
         self.stages = stretch.stages | self.stages
@@ -133,7 +138,10 @@ def joined(stretches: list[Stretch], account: Account) -> list[Application]:
             belongs = Application(stretch.path.name, stretch.path)
             done.append(belongs)
         elif stretch.path != belongs.path:
-            account.noted(f"a file without SparkListenerApplicationStart is taken as a part of {belongs.name}", stretch.path.name)
+            account.noted(
+                f"a file without SparkListenerApplicationStart is taken as a part of {belongs.name}",
+                stretch.path.name,
+            )
         belongs.add(stretch)
     return done
 

@@ -36,7 +36,9 @@ class Reader:
         for at, event in json_lines(path, self.account, skip=self._skip):
             kind = event.get("Event")
             if not isinstance(kind, str):
-                raise Wrong(path, at, shown(event), 'an event of Spark: {"Event": "SparkListener…", …}')
+                raise Wrong(
+                    path, at, shown(event), 'an event of Spark: {"Event": "SparkListener…", …}'
+                )
             self._count += 1
             if known.kind_of(kind) == "ApplicationStart":
                 if stretch.called is not None or stretch.jobs or stretch.tasks:
@@ -73,13 +75,19 @@ class Reader:
 
     def _start(self, stretch: Stretch, event: Mapping[str, Any], path: Path, at: int) -> None:
         # An application without an identifier is identified by its name.
-        named = {key: value for key, value in event.items() if key != "App Name" or event.get("App ID")}
+        named = {
+            key: value for key, value in event.items() if key != "App Name" or event.get("App ID")
+        }
         self.records.application.seen(named, self.account, path, at)
-        stretch.called = name(event.get("App ID") or event.get("App Name") or path.name, "the application", path, at)
+        stretch.called = name(
+            event.get("App ID") or event.get("App Name") or path.name, "the application", path, at
+        )
         attempt = event.get("App Attempt ID")
         stretch.attempt = name(attempt, "App Attempt ID", path, at) if attempt is not None else None
 
-    def _take(self, kind: str, stretch: Stretch, event: Mapping[str, Any], path: Path, at: int) -> None:
+    def _take(
+        self, kind: str, stretch: Stretch, event: Mapping[str, Any], path: Path, at: int
+    ) -> None:
         match kind:
             case "JobStart":
                 self._job(stretch, event, path, at)
@@ -95,14 +103,26 @@ class Reader:
                 info = table(event.get("Stage Info"), "Stage Info", path, at)
                 self._stage(stretch, info, path, at)
                 if info.get("Failure Reason") is not None:
-                    self.account.noted("stages that failed: those of their tasks that succeeded count", f"{path.name}:{at}")
+                    self.account.noted(
+                        "stages that failed: those of their tasks that succeeded count",
+                        f"{path.name}:{at}",
+                    )
 
     def _job(self, stretch: Stretch, event: Mapping[str, Any], path: Path, at: int) -> None:
         self.records.job.seen(event, self.account, path, at)
-        job = Job(number(event.get("Job ID"), "Job ID", path, at), moment(event.get("Submission Time"), "Submission Time", path, at), [], path, at)
+        job = Job(
+            number(event.get("Job ID"), "Job ID", path, at),
+            moment(event.get("Submission Time"), "Submission Time", path, at),
+            [],
+            path,
+            at,
+        )
         for info in _list(event.get("Stage Infos", []), "Stage Infos", path, at):
             self._stage(stretch, table(info, "Stage Info", path, at), path, at)
-        job.stages = [number(stage, "Stage ID", path, at) for stage in _list(event.get("Stage IDs", []), "Stage IDs", path, at)]
+        job.stages = [
+            number(stage, "Stage ID", path, at)
+            for stage in _list(event.get("Stage IDs", []), "Stage IDs", path, at)
+        ]
         stretch.jobs.append(job)
 
     def _job_end(self, stretch: Stretch, event: Mapping[str, Any], path: Path, at: int) -> None:
@@ -110,15 +130,22 @@ class Reader:
         result = table(event.get("Job Result"), "Job Result", path, at)
         self.records.result.seen(result, self.account, path, at)
         if result.get("Result") not in (_SUCCEEDED, _FAILED):
-            raise Wrong(path, at, f"Job Result {shown(result.get('Result'))}", f"{_SUCCEEDED} or {_FAILED}")
+            raise Wrong(
+                path, at, f"Job Result {shown(result.get('Result'))}", f"{_SUCCEEDED} or {_FAILED}"
+            )
         end = event.get("Completion Time")
         time = moment(end, "Completion Time", path, at) if end is not None else None
-        stretch.ends[number(event.get("Job ID"), "Job ID", path, at)] = End(time, result["Result"] == _SUCCEEDED)
+        stretch.ends[number(event.get("Job ID"), "Job ID", path, at)] = End(
+            time, result["Result"] == _SUCCEEDED
+        )
 
     def _stage(self, stretch: Stretch, info: Mapping[str, Any], path: Path, at: int) -> None:
         self.records.stage.seen(info, self.account, path, at)
         stage = number(info.get("Stage ID"), "Stage ID", path, at)
-        parents = [number(parent, "Parent ID", path, at) for parent in _list(info.get("Parent IDs", []), "Parent IDs", path, at)]
+        parents = [
+            number(parent, "Parent ID", path, at)
+            for parent in _list(info.get("Parent IDs", []), "Parent IDs", path, at)
+        ]
         rdds = []
         for rdd in _list(info.get("RDD Info", []), "RDD Info", path, at):
             self.records.rdd.seen(table(rdd, "RDD Info", path, at), self.account, path, at)
@@ -155,7 +182,9 @@ class Reader:
             if isinstance(metrics.get(group), Mapping):
                 record.seen(metrics[group], self.account, path, at)
         launch = moment(info.get("Launch Time"), "Launch Time", path, at)
-        index = of(info, "Partition ID") if of(info, "Partition ID") is not None else of(info, "Index")
+        index = (
+            of(info, "Partition ID") if of(info, "Partition ID") is not None else of(info, "Index")
+        )
         stretch.tasks.append(
             Task(
                 number(event.get("Stage ID"), "Stage ID", path, at),
@@ -179,18 +208,32 @@ class Reader:
             )
         )
 
-    def _unsuccessful(self, stretch: Stretch, reason: Mapping[str, Any], event: Mapping[str, Any], path: Path, at: int) -> None:
+    def _unsuccessful(
+        self,
+        stretch: Stretch,
+        reason: Mapping[str, Any],
+        event: Mapping[str, Any],
+        path: Path,
+        at: int,
+    ) -> None:
         kind = reason.get("Reason")
         if not isinstance(kind, str):
-            raise Wrong(path, at, f"Task End Reason {shown(kind)}", "Success, or a reason of failure")
+            raise Wrong(
+                path, at, f"Task End Reason {shown(kind)}", "Success, or a reason of failure"
+            )
         info = event.get("Task Info")
         if kind == "Resubmitted" and isinstance(info, Mapping) and info.get("Task ID") is not None:
             # The task had succeeded. Its output was lost with its executor, and it runs again.
             stretch.lost.add(number(info["Task ID"], "Task ID", path, at))
         elif _SPECULATIVE.search(str(reason.get("Kill Reason"))):
-            self.account.noted("tasks of which another attempt succeeded: only that one counts", f"{path.name}:{at}")
+            self.account.noted(
+                "tasks of which another attempt succeeded: only that one counts",
+                f"{path.name}:{at}",
+            )
         else:
-            self.account.noted(f"tasks that did not succeed ({kind}): left out", f"{path.name}:{at}")
+            self.account.noted(
+                f"tasks that did not succeed ({kind}): left out", f"{path.name}:{at}"
+            )
 
 
 def _list(value: object, what: str, path: Path, at: int) -> list[Any]:

@@ -11,23 +11,78 @@ WORK = "work of processors, memory and disks"
 COUNTS = "counts (bytes are taken)"
 NAMES = "names and descriptions"
 PARTS = "parts of what is taken as Remote Bytes Read"
-PUSHED = "push-based shuffle (its fetches come from the hosts that wrote, not from those that merged)"
+PUSHED = (
+    "push-based shuffle (its fetches come from the hosts that wrote, not from those that merged)"
+)
 RESULTS = "results that tasks send to the driver (the log does not say on which host it runs)"
 CACHED = "cached data"
 
 #: Kinds of events that are read, without the prefix `SparkListener` of their names.
-TAKEN = {"ApplicationStart", "ApplicationEnd", "JobStart", "JobEnd", "StageSubmitted", "StageCompleted", "TaskEnd"}
+TAKEN = {
+    "ApplicationStart",
+    "ApplicationEnd",
+    "JobStart",
+    "JobEnd",
+    "StageSubmitted",
+    "StageCompleted",
+    "TaskEnd",
+}
 #: Kinds of events without information about traffic.
 LEFT_OUT = {
-    *("LogStart", "EnvironmentUpdate", "ResourceProfileAdded", "TaskStart", "TaskGettingResult", "SpeculativeTaskSubmitted", "ExecutorAdded"),
-    *("ExecutorRemoved", "ExecutorBlacklisted", "ExecutorUnblacklisted", "ExecutorExcluded", "ExecutorUnexcluded", "NodeBlacklisted"),
-    *("NodeUnblacklisted", "NodeExcluded", "NodeUnexcluded", "ExecutorBlacklistedForStage", "ExecutorExcludedForStage", "NodeBlacklistedForStage"),
-    *("NodeExcludedForStage", "ExecutorMetricsUpdate", "StageExecutorMetrics", "BlockManagerAdded", "BlockManagerRemoved", "BlockUpdated"),
-    *("UnpersistRDD", "UnschedulableTaskSetAdded", "UnschedulableTaskSetRemoved", "MiscellaneousProcessAdded", "DriverAccumUpdates"),
-    *("SQLExecutionStart", "SQLExecutionEnd", "SQLAdaptiveExecutionUpdate", "SQLAdaptiveSQLMetricUpdates"),
+    *(
+        "LogStart",
+        "EnvironmentUpdate",
+        "ResourceProfileAdded",
+        "TaskStart",
+        "TaskGettingResult",
+        "SpeculativeTaskSubmitted",
+        "ExecutorAdded",
+    ),
+    *(
+        "ExecutorRemoved",
+        "ExecutorBlacklisted",
+        "ExecutorUnblacklisted",
+        "ExecutorExcluded",
+        "ExecutorUnexcluded",
+        "NodeBlacklisted",
+    ),
+    *(
+        "NodeUnblacklisted",
+        "NodeExcluded",
+        "NodeUnexcluded",
+        "ExecutorBlacklistedForStage",
+        "ExecutorExcludedForStage",
+        "NodeBlacklistedForStage",
+    ),
+    *(
+        "NodeExcludedForStage",
+        "ExecutorMetricsUpdate",
+        "StageExecutorMetrics",
+        "BlockManagerAdded",
+        "BlockManagerRemoved",
+        "BlockUpdated",
+    ),
+    *(
+        "UnpersistRDD",
+        "UnschedulableTaskSetAdded",
+        "UnschedulableTaskSetRemoved",
+        "MiscellaneousProcessAdded",
+        "DriverAccumUpdates",
+    ),
+    *(
+        "SQLExecutionStart",
+        "SQLExecutionEnd",
+        "SQLAdaptiveExecutionUpdate",
+        "SQLAdaptiveSQLMetricUpdates",
+    ),
 }
 #: Kinds of events of Spark's other packages: streaming queries, Spark Connect, the Thrift server.
-FAMILIES = ("org.apache.spark.sql.streaming.", "org.apache.spark.sql.connect.", "org.apache.spark.sql.hive.thriftserver.", "org.apache.spark.streaming.")
+FAMILIES = (
+    "org.apache.spark.sql.streaming.",
+    "org.apache.spark.sql.connect.",
+    "org.apache.spark.sql.hive.thriftserver.",
+    "org.apache.spark.streaming.",
+)
 
 
 def kind_of(event: str) -> str:
@@ -43,18 +98,38 @@ class Records:
         self.application = Record(
             "SparkListenerApplicationStart",
             {"Event", "App ID", "App Attempt ID"},
-            {"App Name": NAMES, "Timestamp": TIMES, "User": NAMES, "Driver Logs": NAMES, "Driver Attributes": NAMES},
+            {
+                "App Name": NAMES,
+                "Timestamp": TIMES,
+                "User": NAMES,
+                "Driver Logs": NAMES,
+                "Driver Attributes": NAMES,
+            },
         )
-        self.application_end = Record("SparkListenerApplicationEnd", {"Event"}, {"Timestamp": TIMES, "ExitCode": NAMES})
-        self.job = Record("SparkListenerJobStart", {"Event", "Job ID", "Submission Time", "Stage Infos", "Stage IDs"}, {"Properties": NAMES})
-        self.job_end = Record("SparkListenerJobEnd", {"Event", "Job ID", "Completion Time", "Job Result"}, {})
+        self.application_end = Record(
+            "SparkListenerApplicationEnd", {"Event"}, {"Timestamp": TIMES, "ExitCode": NAMES}
+        )
+        self.job = Record(
+            "SparkListenerJobStart",
+            {"Event", "Job ID", "Submission Time", "Stage Infos", "Stage IDs"},
+            {"Properties": NAMES},
+        )
+        self.job_end = Record(
+            "SparkListenerJobEnd", {"Event", "Job ID", "Completion Time", "Job Result"}, {}
+        )
         self.result = Record("Job Result", {"Result"}, {"Exception": NAMES})
-        self.stage_event = Record("SparkListenerStageSubmitted or SparkListenerStageCompleted", {"Event", "Stage Info"}, {"Properties": NAMES})
+        self.stage_event = Record(
+            "SparkListenerStageSubmitted or SparkListenerStageCompleted",
+            {"Event", "Stage Info"},
+            {"Properties": NAMES},
+        )
         self.stage = Record(
             "Stage Info",
             {"Stage ID", "Number of Tasks", "RDD Info", "Parent IDs", "Failure Reason"},
             {
-                **dict.fromkeys(("Stage Name", "Details", "Resource Profile Id", "Stage Attempt ID"), NAMES),
+                **dict.fromkeys(
+                    ("Stage Name", "Details", "Resource Profile Id", "Stage Attempt ID"), NAMES
+                ),
                 **dict.fromkeys(("Submission Time", "Completion Time"), TIMES),
                 **dict.fromkeys(("Accumulables", "Task Metrics"), COUNTS),
                 **dict.fromkeys(("Shuffle Push Enabled", "Shuffle Push Mergers Count"), PUSHED),
@@ -64,20 +139,55 @@ class Records:
             "RDD Info",
             {"RDD ID"},
             {
-                **dict.fromkeys(("Name", "Scope", "Callsite", "Parent IDs", "Number of Partitions", "Barrier", "DeterministicLevel"), NAMES),
                 **dict.fromkeys(
-                    ("Storage Level", "Number of Cached Partitions", "Memory Size", "Disk Size", "ExternalBlockStore Size", "Tachyon Size"), CACHED
+                    (
+                        "Name",
+                        "Scope",
+                        "Callsite",
+                        "Parent IDs",
+                        "Number of Partitions",
+                        "Barrier",
+                        "DeterministicLevel",
+                    ),
+                    NAMES,
+                ),
+                **dict.fromkeys(
+                    (
+                        "Storage Level",
+                        "Number of Cached Partitions",
+                        "Memory Size",
+                        "Disk Size",
+                        "ExternalBlockStore Size",
+                        "Tachyon Size",
+                    ),
+                    CACHED,
                 ),
             },
         )
         self.task = Record(
             "SparkListenerTaskEnd",
-            {"Event", "Stage ID", "Stage Attempt ID", "Task End Reason", "Task Info", "Task Metrics"},
+            {
+                "Event",
+                "Stage ID",
+                "Stage Attempt ID",
+                "Task End Reason",
+                "Task Info",
+                "Task Metrics",
+            },
             {"Task Type": NAMES, "Task Executor Metrics": WORK},
         )
         self.info = Record(
             "Task Info",
-            {"Task ID", "Index", "Attempt", "Partition ID", "Launch Time", "Finish Time", "Host", "Speculative"},
+            {
+                "Task ID",
+                "Index",
+                "Attempt",
+                "Partition ID",
+                "Launch Time",
+                "Finish Time",
+                "Host",
+                "Speculative",
+            },
             {
                 **dict.fromkeys(("Executor ID", "Locality", "Getting Result Time"), TIMES),
                 **dict.fromkeys(("Failed", "Killed", "Accumulables"), COUNTS),
@@ -91,8 +201,19 @@ class Records:
                 "Result Size": RESULTS,
                 **dict.fromkeys(
                     (
-                        *("Executor Deserialize Time", "Executor Deserialize CPU Time", "Executor Run Time", "Executor CPU Time", "JVM GC Time"),
-                        *("Result Serialization Time", "Memory Bytes Spilled", "Disk Bytes Spilled", "Peak Execution Memory"),
+                        *(
+                            "Executor Deserialize Time",
+                            "Executor Deserialize CPU Time",
+                            "Executor Run Time",
+                            "Executor CPU Time",
+                            "JVM GC Time",
+                        ),
+                        *(
+                            "Result Serialization Time",
+                            "Memory Bytes Spilled",
+                            "Disk Bytes Spilled",
+                            "Peak Execution Memory",
+                        ),
                         *("Peak On Heap Execution Memory", "Peak Off Heap Execution Memory"),
                     ),
                     WORK,
@@ -101,17 +222,31 @@ class Records:
             },
         )
         self.groups = {
-            "Input Metrics": Record("Input Metrics", {"Bytes Read"}, {"Records Read": COUNTS, "Data Read Method": NAMES}),
-            "Output Metrics": Record("Output Metrics", {"Bytes Written"}, {"Records Written": COUNTS, "Data Write Method": NAMES}),
+            "Input Metrics": Record(
+                "Input Metrics", {"Bytes Read"}, {"Records Read": COUNTS, "Data Read Method": NAMES}
+            ),
+            "Output Metrics": Record(
+                "Output Metrics",
+                {"Bytes Written"},
+                {"Records Written": COUNTS, "Data Write Method": NAMES},
+            ),
             "Shuffle Write Metrics": Record(
-                "Shuffle Write Metrics", {"Shuffle Bytes Written"}, {"Shuffle Write Time": TIMES, "Shuffle Records Written": COUNTS}
+                "Shuffle Write Metrics",
+                {"Shuffle Bytes Written"},
+                {"Shuffle Write Time": TIMES, "Shuffle Records Written": COUNTS},
             ),
             "Shuffle Read Metrics": Record(
                 "Shuffle Read Metrics",
                 {"Remote Bytes Read", "Local Bytes Read"},
                 {
-                    **dict.fromkeys(("Remote Blocks Fetched", "Local Blocks Fetched", "Total Records Read"), COUNTS),
-                    **dict.fromkeys(("Fetch Wait Time", "Remote Requests Duration", "Shuffle Finish Time"), TIMES),
+                    **dict.fromkeys(
+                        ("Remote Blocks Fetched", "Local Blocks Fetched", "Total Records Read"),
+                        COUNTS,
+                    ),
+                    **dict.fromkeys(
+                        ("Fetch Wait Time", "Remote Requests Duration", "Shuffle Finish Time"),
+                        TIMES,
+                    ),
                     "Remote Bytes Read To Disk": PARTS,
                     "Push Based Shuffle": PUSHED,
                     "Shuffle Push Read Metrics": PUSHED,
@@ -121,4 +256,14 @@ class Records:
 
     def every(self) -> list[Record]:
         of_tasks = [self.task, self.info, self.metrics, *self.groups.values()]
-        return [self.application, self.application_end, self.job, self.job_end, self.result, self.stage_event, self.stage, self.rdd, *of_tasks]
+        return [
+            self.application,
+            self.application_end,
+            self.job,
+            self.job_end,
+            self.result,
+            self.stage_event,
+            self.stage,
+            self.rdd,
+            *of_tasks,
+        ]

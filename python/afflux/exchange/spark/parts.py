@@ -15,7 +15,9 @@ from pathlib import Path
 
 from ..account import Account, Wrong, plural
 
-_PART = re.compile(r"events_(\d{1,9})_(.+?)(?:\.(?:zstd|zst|lz4|lzf|snappy|gz|xz))*(\.compact)?(?:\.(?:zstd|zst|gz|xz))*")
+_PART = re.compile(
+    r"events_(\d{1,9})_(.+?)(?:\.(?:zstd|zst|lz4|lzf|snappy|gz|xz))*(\.compact)?(?:\.(?:zstd|zst|gz|xz))*"
+)
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,10 @@ def ordered(paths: Sequence[Path], account: Account) -> list[Part]:
     for path in paths:
         for file in _files(path):
             if file.name.startswith("appstatus_"):
-                account.noted("a file appstatus_… says that its application runs or has ended, and has no events: left out", file.name)
+                account.noted(
+                    "a file appstatus_… says that its application runs or has ended, and has no events: left out",
+                    file.name,
+                )
                 continue
             if os.path.realpath(file) in seen:
                 account.noted("a file was given twice and is read once", file.name)
@@ -60,12 +65,19 @@ def _files(path: Path) -> Iterator[Path]:
         return
     found = False
     for inner in sorted(path.iterdir()):
-        if inner.name.startswith(".") or (inner.is_dir() and not inner.name.startswith("eventlog_v2_")):
+        if inner.name.startswith(".") or (
+            inner.is_dir() and not inner.name.startswith("eventlog_v2_")
+        ):
             continue
         found = True
         yield from _files(inner)
     if not found:
-        raise Wrong(path, None, "a directory without event logs", "event logs, or directories eventlog_v2_… with files events_…")
+        raise Wrong(
+            path,
+            None,
+            "a directory without event logs",
+            "event logs, or directories eventlog_v2_… with files events_…",
+        )
 
 
 def _part(path: Path) -> Part:
@@ -76,16 +88,27 @@ def _part(path: Path) -> Part:
 def _uncompacted(parts: list[Part], account: Account) -> list[Part]:
     parts = sorted(parts, key=lambda part: (part.number, part.compact))
     compact = [part for part in parts if part.compact]
-    kept = [part for part in parts if not compact or part.number > compact[-1].number] if compact else parts
+    kept = (
+        [part for part in parts if not compact or part.number > compact[-1].number]
+        if compact
+        else parts
+    )
     if compact:
         for part in parts:
             if part not in kept and part is not compact[-1]:
-                account.noted(f"parts that {compact[-1].path.name} stands for are left out", part.path.name)
-        account.noted("Spark has removed events of ended jobs from a compacted part: such jobs are missing", compact[-1].path.name)
+                account.noted(
+                    f"parts that {compact[-1].path.name} stands for are left out", part.path.name
+                )
+        account.noted(
+            "Spark has removed events of ended jobs from a compacted part: such jobs are missing",
+            compact[-1].path.name,
+        )
         kept = [compact[-1], *kept]
     numbers = [part.number for part in kept]
     expected = range(numbers[0] if compact else 1, numbers[-1] + 1)
     if missing := [number for number in expected if number not in set(numbers)]:
         shown = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
-        account.notes.append(f"{kept[0].application}: {plural(len(missing), 'part')} of the rolled log missing ({shown}): their jobs and bytes are not counted")
+        account.notes.append(
+            f"{kept[0].application}: {plural(len(missing), 'part')} of the rolled log missing ({shown}): their jobs and bytes are not counted"
+        )
     return kept

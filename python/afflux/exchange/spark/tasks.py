@@ -40,12 +40,17 @@ def resolve(application: Application, log: Log) -> Resolved:
         log.machines.host(task.host)
         owner = _owner(application, needs.get(task.stage, []), task)
         if owner is None:
-            log.account.noted("tasks of stages that no job of the log needs: left out", f"{task.path.name}:{task.line}")
+            log.account.noted(
+                "tasks of stages that no job of the log needs: left out",
+                f"{task.path.name}:{task.line}",
+            )
         elif (of_job := taken.get(owner.number)) is None:
             log.account.noted("tasks of failed jobs: left out", f"{task.path.name}:{task.line}")
         else:
             of_job.read = total(of_job.read + task.read, of_job.name, task.path, task.line)
-            of_job.shuffled = total(of_job.shuffled + task.remote + task.local, of_job.name, task.path, task.line)
+            of_job.shuffled = total(
+                of_job.shuffled + task.remote + task.local, of_job.name, task.path, task.line
+            )
             of_job.written = total(of_job.written + task.written, of_job.name, task.path, task.line)
             readers += [task] if task.remote else []
     return Resolved([*taken.values()], readers, by_stage(tasks))
@@ -56,7 +61,9 @@ def _owner(application: Application, candidates: list[Job], task: Task) -> Job |
     ended."""
     for job in candidates:
         end = application.ends.get(job.number)
-        if job.submit_ms <= task.finish_ms and (end is None or end.time_ms is None or end.time_ms >= task.launch_ms):
+        if job.submit_ms <= task.finish_ms and (
+            end is None or end.time_ms is None or end.time_ms >= task.launch_ms
+        ):
             return job
     return candidates[0] if candidates else None
 
@@ -70,7 +77,10 @@ def _counting(application: Application, account: Account) -> list[Task]:
         place = f"{task.path.name}:{task.line}"
         if task.number is not None:
             if task.number in application.lost:
-                account.noted("tasks whose output was lost and that ran again: only the last run counts", place)
+                account.noted(
+                    "tasks whose output was lost and that ran again: only the last run counts",
+                    place,
+                )
                 continue
             if numbers.setdefault(task.number, task) is not task:
                 account.noted("task ends that the log has twice: counted once", place)
@@ -117,14 +127,22 @@ def transfers(application: Application, resolved: Resolved, log: Log) -> None:
                 if task.shuffled:
                     sources[stage][machine(task.host)] += task.shuffled
     for task in resolved.readers:
-        others = {host: size for host, size in sources[task.stage].items() if host != machine(task.host)}
+        others = {
+            host: size for host, size in sources[task.stage].items() if host != machine(task.host)
+        }
         if not others:
-            log.of_transfers.drop("fetches from other processes of their host" if sources[task.stage] else "fetches whose writers are not in the log")
+            log.of_transfers.drop(
+                "fetches from other processes of their host"
+                if sources[task.stage]
+                else "fetches whose writers are not in the log"
+            )
             continue
         log.expect(len(others), application.path)
         for host, size in zip(others, shared_out(task.remote, list(others.values())), strict=True):
             if size:
-                log.transfers.append(Transfer(task.launch_ms, host, machine(task.host), size, "fetch"))
+                log.transfers.append(
+                    Transfer(task.launch_ms, host, machine(task.host), size, "fetch")
+                )
 
 
 class _Outputs:
@@ -147,10 +165,17 @@ class _Outputs:
             return found
         others = [other for other in self._same.get(about.rdd, ()) if other != stage]
         if others and not found:
-            account.noted("skipped stages stand for those that computed the same RDD", f"stage {stage}: stage {others[0]}")
+            account.noted(
+                "skipped stages stand for those that computed the same RDD",
+                f"stage {stage}: stage {others[0]}",
+            )
         covered = {task.partition for task in found}
         for other in others:
-            more = [task for task in self._ran[other] if task.partition is None or task.partition not in covered]
+            more = [
+                task
+                for task in self._ran[other]
+                if task.partition is None or task.partition not in covered
+            ]
             found += more
             covered |= {task.partition for task in more}
             if len(found) >= about.tasks:

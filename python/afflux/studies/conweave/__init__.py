@@ -22,16 +22,23 @@ class ConWeave(Study):
     title = "ConWeave compared with ECMP, CONGA, LetFlow and DRILL, lossless and with IRN"
     question = "How much lower are slowdowns with ConWeave than with other load balancers?"
     finding = (
-        "With default parameters ConWeave's slowdowns are below those of ECMP, CONGA, LetFlow and DRILL in all sixteen published comparisons, by 0.7 to 98 %."
+        "With default parameters ConWeave's slowdowns are below those of ECMP, CONGA, LetFlow and DRILL "
+        "in all sixteen published comparisons, by 0.7 to 98 %."
     )
     duration = "about 1 h"
     parts = PARTS
 
     def points(self, quick: bool) -> Sequence[Point]:
         if quick:
-            return [point for case in CLAIMED if case.fabric == "leaf-spine" for point in case.points(1)]
+            return [
+                point for case in CLAIMED if case.fabric == "leaf-spine" for point in case.points(1)
+            ]
         claimed = [point for case in CLAIMED for point in case.points(SEEDS)]
-        return [*claimed, *long_points(), *(point for case, seeds in others() for point in case.points(seeds))]
+        return [
+            *claimed,
+            *long_points(),
+            *(point for case, seeds in others() for point in case.points(seeds)),
+        ]
 
     def table(self, designs: Designs) -> Sequence[Row]:
         return claims.rows(designs)
@@ -51,8 +58,20 @@ class ConWeave(Study):
 
     def plots(self, designs: Designs, dir: Path) -> Sequence[Path]:
         every = [*CLAIMED, *(case for case, _ in others())]
-        claimed = [] if self.assumed else [durable.write_text(dir / "claims.md", f"# What is left of each claim\n\n{tables.every(read())}\n")]
-        return [*claimed, page.tables(designs, every, dir / "cases.md"), *page.figures(designs, CLAIMED, dir)]
+        claimed = (
+            []
+            if self.assumed
+            else [
+                durable.write_text(
+                    dir / "claims.md", f"# What is left of each claim\n\n{tables.every(read())}\n"
+                )
+            ]
+        )
+        return [
+            *claimed,
+            page.tables(designs, every, dir / "cases.md"),
+            *page.figures(designs, CLAIMED, dir),
+        ]
 
 
 STUDY = ConWeave()

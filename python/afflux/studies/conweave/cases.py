@@ -55,18 +55,28 @@ class Case:
 
     def of(self, designs: Designs) -> dict[str, Design]:
         """Returns the simulated designs of this case by scheme."""
-        return {scheme: designs[self.name(scheme)] for scheme in SCHEMES if self.name(scheme) in designs}
+        return {
+            scheme: designs[self.name(scheme)] for scheme in SCHEMES if self.name(scheme) in designs
+        }
 
     def keys(self, scheme: str, setting: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Returns the keys that differ from the fabric's scenario file. `setting` has parameters of
         the scheme that differ from the study's defaults."""
         times = _FAT_TREE[self.mode] if (scheme, self.fabric) == (CONWEAVE, "fat-tree") else {}
         balance = SCHEMES[scheme] | times | dict(setting or {})
-        keys: dict[str, Any] = {"switch.balance": balance, "traffic[0].sizes": self.sizes, "traffic[0].load": self.load / 100}
+        keys: dict[str, Any] = {
+            "switch.balance": balance,
+            "traffic[0].sizes": self.sizes,
+            "traffic[0].load": self.load / 100,
+        }
         if self.fabric == "leaf-spine":
             keys["run.size_bounds"] = SIZES[self.sizes]
         if self.mode == "irn":
-            keys |= {"host.transport.mode": "irn", "host.transport.bdp": BDP[self.fabric], "switch.pfc": "off"}
+            keys |= {
+                "host.transport.mode": "irn",
+                "host.transport.bdp": BDP[self.fabric],
+                "switch.pfc": "off",
+            }
         if scheme == CONWEAVE:
             keys["record.reorder"] = "10us"
         return keys
@@ -75,7 +85,12 @@ class Case:
         for seed in range(1, seeds + 1):
             for scheme in SCHEMES:
                 recorded = RECORDED if self == LONG and seed == 1 else {}
-                yield Point(self.name(scheme), files("conweave") / f"{self.fabric}.toml", self.keys(scheme) | recorded, seed)
+                yield Point(
+                    self.name(scheme),
+                    files("conweave") / f"{self.fabric}.toml",
+                    self.keys(scheme) | recorded,
+                    seed,
+                )
 
 
 #: Cases of the paper's claims, simulated with five seeds each.
@@ -93,7 +108,10 @@ def others() -> Iterator[tuple[Case, int]]:
                 for mode in MODES:
                     case = Case(fabric, sizes, load, mode)
                     if case not in CLAIMED:
-                        yield case, 1 if fabric == "fat-tree" else SEEDS if sizes == "alistorage" else 3
+                        yield (
+                            case,
+                            1 if fabric == "fat-tree" else SEEDS if sizes == "alistorage" else 3,
+                        )
 
 
 #: The hardest case. It is also simulated with a window ten times as long, to measure the effect of
@@ -101,7 +119,11 @@ def others() -> Iterator[tuple[Case, int]]:
 LONG = Case("leaf-spine", "alistorage", 80, "lossless")
 
 #: Recordings for the report's replay. They do not change the simulation.
-RECORDED: dict[str, Any] = {"record.explain": True, "record.paths": True, "record.ports": {"interval": "100us", "nodes": "all"}}
+RECORDED: dict[str, Any] = {
+    "record.explain": True,
+    "record.paths": True,
+    "record.ports": {"interval": "100us", "nodes": "all"},
+}
 
 
 def long_name(scheme: str) -> str:

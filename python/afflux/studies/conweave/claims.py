@@ -31,8 +31,17 @@ class Claim:
         return f"{self.case.fabric}, {self.case.load} %, {self.case.mode}: {self.statistic} slowdown{of}"
 
     def metric(self) -> Metric:
-        classes = {"all": ("all",), "short": ("by_size", f"le_{_bound(self.case)}"), "long": ("by_size", f"gt_{_bound(self.case)}")}
-        return Metric(f"slowdown_{self.flows}_{self.statistic}", "slowdown", ("slowdown", *classes[self.flows], self.statistic), ratio)
+        classes = {
+            "all": ("all",),
+            "short": ("by_size", f"le_{_bound(self.case)}"),
+            "long": ("by_size", f"gt_{_bound(self.case)}"),
+        }
+        return Metric(
+            f"slowdown_{self.flows}_{self.statistic}",
+            "slowdown",
+            ("slowdown", *classes[self.flows], self.statistic),
+            ratio,
+        )
 
 
 def _bound(case: Case) -> str:
@@ -44,7 +53,13 @@ def claims() -> tuple[Claim, ...]:
     with (files("conweave") / "published.csv").open(encoding="utf-8") as lines:
         rows = csv.DictReader(line for line in lines if not line.startswith("#"))
         return tuple(
-            Claim(Case(r["fabric"], "alistorage", int(r["load"]), r["mode"]), r["flows"], r["statistic"], float(r["gain_percent"]) / 100) for r in rows
+            Claim(
+                Case(r["fabric"], "alistorage", int(r["load"]), r["mode"]),
+                r["flows"],
+                r["statistic"],
+                float(r["gain_percent"]) / 100,
+            )
+            for r in rows
         )
 
 
@@ -68,7 +83,12 @@ class Gain:
         if found is None or found.share is None:
             return None
         low, high = found.bounds or (None, None)
-        return cls(-found.share, None if high is None else 1 - high, None if low is None else 1 - low, found.verdict)
+        return cls(
+            -found.share,
+            None if high is None else 1 - high,
+            None if low is None else 1 - low,
+            found.verdict,
+        )
 
     @property
     def is_positive(self) -> bool:
@@ -86,15 +106,30 @@ class Gain:
 def gains(claim: Claim, designs: Designs) -> dict[str, Gain]:
     """Returns the gain over each baseline."""
     found = claim.case.of(designs)
-    pairs = {scheme: Gain.of(found[scheme], found[CONWEAVE], claim.metric()) for scheme in BASELINES if scheme in found and CONWEAVE in found}
+    pairs = {
+        scheme: Gain.of(found[scheme], found[CONWEAVE], claim.metric())
+        for scheme in BASELINES
+        if scheme in found and CONWEAVE in found
+    }
     return {scheme: gain for scheme, gain in pairs.items() if gain}
 
 
 def gain_rows(designs: Designs) -> Iterator[Row]:
     for claim in claims():
         for scheme, gain in gains(claim, designs).items():
-            low, high = (percent(gain.low), percent(gain.high)) if gain.low is not None and gain.high is not None else (None, None)
-            yield Row(f"{claim}, % below {scheme}", percent(claim.gain), percent(gain.mean), low, high, at_least=True)
+            low, high = (
+                (percent(gain.low), percent(gain.high))
+                if gain.low is not None and gain.high is not None
+                else (None, None)
+            )
+            yield Row(
+                f"{claim}, % below {scheme}",
+                percent(claim.gain),
+                percent(gain.mean),
+                low,
+                high,
+                at_least=True,
+            )
 
 
 def percent(share: float) -> float:
@@ -106,19 +141,39 @@ def gain_checks(designs: Designs) -> Iterator[Check]:
         if found := gains(claim, designs):
             worst = min(found, key=lambda scheme: found[scheme].mean)
             value = found[worst].mean
-            yield Check(f"{claim}: % below every baseline (least: {worst})", value >= claim.gain, percent(value), percent(claim.gain))
+            yield Check(
+                f"{claim}: % below every baseline (least: {worst})",
+                value >= claim.gain,
+                percent(value),
+                percent(claim.gain),
+            )
 
 
 def balance_checks(designs: Designs) -> Iterator[Check]:
     """Checks Figure 14: only DRILL balances better than ConWeave."""
-    for case in dict.fromkeys(claim.case for claim in claims() if claim.case.fabric == "leaf-spine"):
-        means = {scheme: mean([mean(imbalance(result)) for result in design.results.values()]) for scheme, design in case.of(designs).items()}
+    for case in dict.fromkeys(
+        claim.case for claim in claims() if claim.case.fabric == "leaf-spine"
+    ):
+        means = {
+            scheme: mean([mean(imbalance(result)) for result in design.results.values()])
+            for scheme, design in case.of(designs).items()
+        }
         if CONWEAVE in means and len(means) > 1:
-            better = sorted((scheme for scheme in means if means[scheme] < means[CONWEAVE]), key=means.__getitem__)
-            yield Check(f"{case}: schemes with less imbalance than ConWeave", better == ["drill"], ", ".join(better) or "none", "drill")
+            better = sorted(
+                (scheme for scheme in means if means[scheme] < means[CONWEAVE]),
+                key=means.__getitem__,
+            )
+            yield Check(
+                f"{case}: schemes with less imbalance than ConWeave",
+                better == ["drill"],
+                ", ".join(better) or "none",
+                "drill",
+            )
 
 
-def _over_seeds(design: Design, value: Callable[[Reordering], float]) -> tuple[float, float | None, float | None]:
+def _over_seeds(
+    design: Design, value: Callable[[Reordering], float]
+) -> tuple[float, float | None, float | None]:
     values = [value(reordering(result)) for result in design.results.values()]
     return mean(values), *(interval(values) or (None, None))
 
@@ -127,26 +182,49 @@ def resource_rows(designs: Designs) -> Iterator[Row]:
     """Yields rows for Figure 16: memory of a switch used for reordering, lossless at 80 %."""
     design = Case("leaf-spine", "alistorage", 80, "lossless").of(designs).get(CONWEAVE)
     if design:
-        for what, theirs, value in (("p99.9", 1.5, lambda r: r.bytes(0.999)), ("largest", 2.4, lambda r: r.bytes(1.0))):
-            ours, low, high = (None if x is None else round(x / 1e6, 3) for x in _over_seeds(design, value))
-            yield Row(f"leaf-spine, 80 %, lossless: reorder memory of a switch, {what}, MB", theirs, ours, low, high)
+        for what, theirs, value in (
+            ("p99.9", 1.5, lambda r: r.bytes(0.999)),
+            ("largest", 2.4, lambda r: r.bytes(1.0)),
+        ):
+            ours, low, high = (
+                None if x is None else round(x / 1e6, 3) for x in _over_seeds(design, value)
+            )
+            yield Row(
+                f"leaf-spine, 80 %, lossless: reorder memory of a switch, {what}, MB",
+                theirs,
+                ours,
+                low,
+                high,
+            )
 
 
 def resource_checks(designs: Designs) -> Iterator[Check]:
     """Checks Figures 15 and 16."""
     memory: dict[tuple[int, str], float] = {}
-    for case in dict.fromkeys(claim.case for claim in claims() if claim.case.fabric == "leaf-spine"):
+    for case in dict.fromkeys(
+        claim.case for claim in claims() if claim.case.fabric == "leaf-spine"
+    ):
         if design := case.of(designs).get(CONWEAVE):
             every = [reordering(result) for result in design.results.values()]
             most = max(r.queues(1.0) for r in every)
             usual = mean([r.fewer_than(10) for r in every])
             memory[case.load, case.mode] = mean([r.bytes(0.999) for r in every])
-            yield Check(f"{case}: samples with fewer than 10 reorder queues, of a port that has any, %", usual > 0.5, round(100 * usual, 3), "most")
+            yield Check(
+                f"{case}: samples with fewer than 10 reorder queues, of a port that has any, %",
+                usual > 0.5,
+                round(100 * usual, 3),
+                "most",
+            )
             yield Check(f"{case}: most reorder queues at a port", most <= 15, most, 15)
     for load in sorted({load for load, _ in memory}):
         if (load, "lossless") in memory and (load, "irn") in memory:
             lossless, irn = (round(memory[load, mode] / 1e6, 3) for mode in ("lossless", "irn"))
-            yield Check(f"{load} %: reorder memory (p99.9, MB), lossless more than IRN", lossless > irn, lossless, irn)
+            yield Check(
+                f"{load} %: reorder memory (p99.9, MB), lossless more than IRN",
+                lossless > irn,
+                lossless,
+                irn,
+            )
 
 
 #: Largest change of the gain that is accepted when the window is ten times as long.
@@ -154,22 +232,39 @@ LONG_BAR = 0.05
 
 
 def _of_seeds(design: Design, seeds: Sequence[int]) -> Design:
-    return Design(design.name, {seed: result for seed, result in design.results.items() if seed in seeds})
+    return Design(
+        design.name, {seed: result for seed, result in design.results.items() if seed in seeds}
+    )
 
 
 def long_rows(designs: Designs) -> Iterator[tuple[Row, Check]]:
     """Yields the effect of the short window: the gain over ECMP, and ConWeave's own slowdown."""
-    if not all(name in designs for scheme in ("ecmp", CONWEAVE) for name in (LONG.name(scheme), long_name(scheme))):
+    if not all(
+        name in designs
+        for scheme in ("ecmp", CONWEAVE)
+        for name in (LONG.name(scheme), long_name(scheme))
+    ):
         return
     for claim in (claim for claim in claims() if claim.case == LONG):
         metric = claim.metric()
         long = Gain.of(designs[long_name("ecmp")], designs[long_name(CONWEAVE)], metric)
-        baseline, conweave = (_of_seeds(designs[LONG.name(scheme)], designs[long_name(scheme)].seeds) for scheme in ("ecmp", CONWEAVE))
+        baseline, conweave = (
+            _of_seeds(designs[LONG.name(scheme)], designs[long_name(scheme)].seeds)
+            for scheme in ("ecmp", CONWEAVE)
+        )
         short = Gain.of(baseline, conweave, metric)
         if short and long:
             row = Row(f"{claim}, % below ecmp, in a window of 100 ms", None, percent(long.mean))
             change = abs(long.mean - short.mean)
-            yield row, Check(f"{claim}: change of the gain over ecmp from 10 to 100 ms, points", change <= LONG_BAR, percent(change), percent(LONG_BAR))
+            yield (
+                row,
+                Check(
+                    f"{claim}: change of the gain over ecmp from 10 to 100 ms, points",
+                    change <= LONG_BAR,
+                    percent(change),
+                    percent(LONG_BAR),
+                ),
+            )
 
 
 def sentence(designs: Designs) -> str | None:
@@ -181,10 +276,30 @@ def sentence(designs: Designs) -> str | None:
     verdicts = [gain.verdict for _, of in found for gain in of.values()]
     least = sum(gain.mean >= claim.gain for claim, of in found for gain in of.values())
     claim, of = found[0]
-    shown = join([say("conweave.gain", gain=digits(100 * gain.mean, 3), scheme=scheme) for scheme, gain in of.items()], (", ", "、"))
+    shown = join(
+        [
+            say("conweave.gain", gain=digits(100 * gain.mean, 3), scheme=scheme)
+            for scheme, gain in of.items()
+        ],
+        (", ", "、"),
+    )
     below, above = verdicts.count(BETTER), verdicts.count(WORSE)
-    counts = say("conweave.clear" if below or above else "conweave.unclear", below=below, above=above, total=total, false=f"{(1 - CONFIDENCE) * total:.0f}")
-    return say("conweave.answer", counts=counts, total=total, least=least, claim=claim, shown=shown, published=digits(100 * claim.gain, 3))
+    counts = say(
+        "conweave.clear" if below or above else "conweave.unclear",
+        below=below,
+        above=above,
+        total=total,
+        false=f"{(1 - CONFIDENCE) * total:.0f}",
+    )
+    return say(
+        "conweave.answer",
+        counts=counts,
+        total=total,
+        least=least,
+        claim=claim,
+        shown=shown,
+        published=digits(100 * claim.gain, 3),
+    )
 
 
 def rows(designs: Designs) -> Sequence[Row]:
@@ -192,4 +307,9 @@ def rows(designs: Designs) -> Sequence[Row]:
 
 
 def checks(designs: Designs) -> Sequence[Check]:
-    return [*gain_checks(designs), *balance_checks(designs), *resource_checks(designs), *(check for _, check in long_rows(designs))]
+    return [
+        *gain_checks(designs),
+        *balance_checks(designs),
+        *resource_checks(designs),
+        *(check for _, check in long_rows(designs)),
+    ]

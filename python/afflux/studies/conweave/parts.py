@@ -37,17 +37,37 @@ def _series(name: str) -> Series:
     def wanted(file: Path, quick: bool) -> Iterator[Run]:
         # The best parameters depend on all selecting runs, so a quick part leaves out only judging
         # seeds.
-        return (run for run in sensitivity.RUNS[name](read(file)) if not quick or run.seed in (1, *sensitivity.SELECTING))
+        return (
+            run
+            for run in sensitivity.RUNS[name](read(file))
+            if not quick or run.seed in (1, *sensitivity.SELECTING)
+        )
 
     def shown(file: Path) -> str:
         return tables.some(read(file), _TABLES[name])
 
-    return Series(name, _QUESTIONS[name], shipped=FILE, wanted=wanted, there=read, simulate=_simulated, tables=shown)
+    return Series(
+        name,
+        _QUESTIONS[name],
+        shipped=FILE,
+        wanted=wanted,
+        there=read,
+        simulate=_simulated,
+        tables=shown,
+    )
 
 
 PARTS: Sequence[Part] = (
-    Slice("leaf-spine", "How much lower are slowdowns on the leaf-spine, for all sizes and loads?", has=named("leaf-spine-*")),
-    Slice("fat-tree", "How much lower are slowdowns on the fat-tree, for all sizes and loads?", has=named("fat-tree-*")),
+    Slice(
+        "leaf-spine",
+        "How much lower are slowdowns on the leaf-spine, for all sizes and loads?",
+        has=named("leaf-spine-*"),
+    ),
+    Slice(
+        "fat-tree",
+        "How much lower are slowdowns on the fat-tree, for all sizes and loads?",
+        has=named("fat-tree-*"),
+    ),
     *(_series(name) for name in sensitivity.RUNS),
     Series(
         "tables",

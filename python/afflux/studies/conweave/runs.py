@@ -50,7 +50,13 @@ class Measured:
     @classmethod
     def of(cls, case: Case, summary: Mapping[str, Any]) -> "Measured":
         slowdown, bound = summary["slowdown"], BDP[case.fabric].replace("k", "K")
-        classes = [slowdown["all"], *(slowdown["by_size"].get(f"{side}_{bound}", {}) if case.fabric == "fat-tree" else {} for side in ("le", "gt"))]
+        classes = [
+            slowdown["all"],
+            *(
+                slowdown["by_size"].get(f"{side}_{bound}", {}) if case.fabric == "fat-tree" else {}
+                for side in ("le", "gt")
+            ),
+        ]
         values = [of.get(statistic) for of in classes for statistic in ("mean", "p99")]
         rounded: list[Any] = [None if value is None else round(value, 5) for value in values]
         counts = [summary[name] for name in COUNTS[:-1]] + [summary["flows"]["unfinished"]]
@@ -81,13 +87,18 @@ def read(file: Path = FILE) -> Runs:
     if not file.exists():
         return {}
     with file.open(encoding="utf-8", newline="") as lines:
-        return dict(_line(row) for row in csv.DictReader(line for line in lines if not line.startswith("#")))
+        return dict(
+            _line(row) for row in csv.DictReader(line for line in lines if not line.startswith("#"))
+        )
 
 
 def _line(row: Mapping[str, str]) -> tuple[Run, Measured]:
     case = Case(row["fabric"], row["sizes"], int(row["load"]), row["mode"])
     run = Run(case, row["scheme"], parsed(row["setting"]), int(row["window_ms"]), int(row["seed"]))
-    values: list[Any] = [int(row[name]) if name in COUNTS else float(row[name]) if row[name] else None for name in MEASURED]
+    values: list[Any] = [
+        int(row[name]) if name in COUNTS else float(row[name]) if row[name] else None
+        for name in MEASURED
+    ]
     return run, Measured(*values)
 
 
@@ -98,17 +109,33 @@ def write(run: Run, measured: Measured, file: Path = FILE) -> None:
     with file.open("a", encoding="utf-8", newline="") as out:
         lines = csv.writer(out, lineterminator="\n")
         if fresh:
-            out.write("# Slowdowns, means and 99th percentiles, of simulated runs: afflux study conweave PART\n")
+            out.write(
+                "# Slowdowns, means and 99th percentiles, of simulated runs: afflux study conweave PART\n"
+            )
             lines.writerow(COLUMNS)
         case = run.case
-        head = [case.fabric, case.sizes, case.load, case.mode, run.scheme, shown(run.setting), run.window, run.seed]
+        head = [
+            case.fabric,
+            case.sizes,
+            case.load,
+            case.mode,
+            run.scheme,
+            shown(run.setting),
+            run.window,
+            run.seed,
+        ]
         lines.writerow([*head, *("" if value is None else value for value in astuple(measured))])
 
 
 def scenario(run: Run) -> Scenario:
     found = Scenario.load(files("conweave") / f"{run.case.fabric}.toml")
-    setting: dict[str, Any] = {key: int(value) if value.isdigit() else value for key, value in run.setting}
-    keys = run.case.keys(run.scheme, setting) | {"traffic[0].duration": f"{run.window + 2}ms", "run.until": f"{run.window + 52}ms"}
+    setting: dict[str, Any] = {
+        key: int(value) if value.isdigit() else value for key, value in run.setting
+    }
+    keys = run.case.keys(run.scheme, setting) | {
+        "traffic[0].duration": f"{run.window + 2}ms",
+        "run.until": f"{run.window + 52}ms",
+    }
     # Time series are not needed here. Removing them does not change the simulation.
     keys.pop("record.reorder", None)
     for key, value in keys.items():
@@ -118,4 +145,6 @@ def scenario(run: Run) -> Scenario:
 
 def simulate(run: Run) -> Measured:
     with tempfile.TemporaryDirectory() as place:
-        return Measured.of(run.case, scenario(run).run(seed=run.seed, out=Path(place) / "result").summary)
+        return Measured.of(
+            run.case, scenario(run).run(seed=run.seed, out=Path(place) / "result").summary
+        )

@@ -28,7 +28,12 @@ GRIDS: dict[str, dict[str, list[list[Setting]]]] = {
             [(("gap", f"{us}us"),) for us in (20, 50, 200)],
         ],
         "letflow": [[DEFAULT, *((("gap", f"{us}us"),) for us in (20, 50, 200))]],
-        "drill": [[DEFAULT, *((("memory", str(m)), ("samples", str(d))) for d, m in ((1, 1), (2, 2), (4, 1)))]],
+        "drill": [
+            [
+                DEFAULT,
+                *((("memory", str(m)), ("samples", str(d))) for d, m in ((1, 1), (2, 2), (4, 1))),
+            ]
+        ],
     },
     "fat-tree": {
         "conga": [[DEFAULT, *((("tdre", f"{us}us"),) for us in (2, 5, 20))], [(("gap", "50us"),)]],
@@ -53,7 +58,10 @@ REPLY_SEEDS = (1,)
 #: Locations of the frames that ConWeave reorders, other than unlimited memory.
 MEMORIES = ("apart", "shared")
 MEMORY_CASES = [
-    *(Case("leaf-spine", "alistorage", load, mode) for load, mode in ((50, "lossless"), (80, "lossless"), (80, "irn"))),
+    *(
+        Case("leaf-spine", "alistorage", load, mode)
+        for load, mode in ((50, "lossless"), (80, "lossless"), (80, "irn"))
+    ),
     Case("fat-tree", "alistorage", 60, "lossless"),
 ]
 MEMORY_SEEDS = (1,)
@@ -90,10 +98,14 @@ def selecting(case: Case, scheme: str, setting: Setting) -> list[Run]:
     return [Run(case, scheme, setting, window, seed) for seed in SELECTING]
 
 
-def selected_mean(case: Case, scheme: str, setting: Setting, runs: Mapping[Run, Measured]) -> float | None:
+def selected_mean(
+    case: Case, scheme: str, setting: Setting, runs: Mapping[Run, Measured]
+) -> float | None:
     """Returns the mean slowdown over the selection seeds; None if one is missing."""
     wanted = selecting(case, scheme, setting)
-    return mean([runs[run].all_mean for run in wanted]) if all(run in runs for run in wanted) else None
+    return (
+        mean([runs[run].all_mean for run in wanted]) if all(run in runs for run in wanted) else None
+    )
 
 
 def _steps(case: Case, scheme: str, runs: Mapping[Run, Measured]) -> Iterator[list[Setting]]:
@@ -133,7 +145,12 @@ def judge(runs: Mapping[Run, Measured]) -> Iterator[Run]:
     """Yields the runs of the defaults and of the best settings, seed by seed."""
     for seed in JUDGING:
         for case in CLAIMED:
-            settings = [(scheme, setting) for scheme in BASELINES for setting in dict.fromkeys((DEFAULT, best(case, scheme, runs))) if setting is not None]
+            settings = [
+                (scheme, setting)
+                for scheme in BASELINES
+                for setting in dict.fromkeys((DEFAULT, best(case, scheme, runs)))
+                if setting is not None
+            ]
             for scheme, setting in [*settings, (CONWEAVE, DEFAULT)]:
                 if seed in judging(case, scheme):
                     yield Run(case, scheme, setting, JUDGED[case.fabric], seed)
@@ -147,7 +164,10 @@ def window(runs: Mapping[Run, Measured]) -> Iterator[Run]:
 def memory(runs: Mapping[Run, Measured]) -> Iterator[Run]:
     for case in MEMORY_CASES:
         for setting in MEMORIES:
-            yield from (Run(case, CONWEAVE, (("reorder_memory", setting),), WINDOW, seed) for seed in MEMORY_SEEDS)
+            yield from (
+                Run(case, CONWEAVE, (("reorder_memory", setting),), WINDOW, seed)
+                for seed in MEMORY_SEEDS
+            )
         for scheme in ("ecmp", CONWEAVE):
             yield from (Run(case, scheme, DEFAULT, WINDOW, seed) for seed in MEMORY_SEEDS)
 
@@ -166,4 +186,11 @@ def solar(runs: Mapping[Run, Measured]) -> Iterator[Run]:
             yield from (Run(case, "conga", setting, WINDOW, seed) for setting in SOLAR_SETTINGS)
 
 
-RUNS = {"select": select, "judge": judge, "window": window, "memory": memory, "reply": reply, "solar": solar}
+RUNS = {
+    "select": select,
+    "judge": judge,
+    "window": window,
+    "memory": memory,
+    "reply": reply,
+    "solar": solar,
+}

@@ -31,7 +31,11 @@ class Reordering:
         """Returns the share of samples with fewer than `queues` reorder queues, of those with at
         least one. Idle ports would outweigh all others."""
         used = self.ports.total() - self.ports[0]
-        return sum(count for value, count in self.ports.items() if 0 < value < queues) / used if used else 1.0
+        return (
+            sum(count for value, count in self.ports.items() if 0 < value < queues) / used
+            if used
+            else 1.0
+        )
 
 
 def reordering(result: Result) -> Reordering:
@@ -48,7 +52,9 @@ def imbalance(result: Result) -> list[float]:
 
 def _starts(result: Result) -> tuple[int, int]:
     """Returns the end of the warm-up, and the time at which the last flow starts."""
-    return result.summary["warmup_ns"], max(start for start in result.flows.column("start_ns") if start is not None)
+    return result.summary["warmup_ns"], max(
+        start for start in result.flows.column("start_ns") if start is not None
+    )
 
 
 @cache
@@ -57,7 +63,11 @@ def _imbalance(dir: Path, hash: str) -> list[float]:
     first, last = _starts(result)
     table = result.table("imbalance")
     pairs = zip(table.column("time_ns"), table.column("imbalance"), strict=True)
-    return sorted(value for time, value in pairs if value is not None and first <= time and time + WINDOW <= last)
+    return sorted(
+        value
+        for time, value in pairs
+        if value is not None and first <= time and time + WINDOW <= last
+    )
 
 
 @cache
@@ -68,14 +78,22 @@ def _reordering(dir: Path, hash: str) -> Reordering:
     table = result.table("reorder")
     ports: Counter[int] = Counter()
     switches: Counter[int] = Counter()
-    for time, port, queues, bytes in zip(*(table.column(name) for name in ("time_ns", "port", "queues", "bytes")), strict=True):
+    for time, port, queues, bytes in zip(
+        *(table.column(name) for name in ("time_ns", "port", "queues", "bytes")), strict=True
+    ):
         if first <= time <= last:
             if port == -1:
                 switches[bytes] += 1
             else:
                 ports[queues] += 1
     # Ports without a reorder queue have no row.
-    racks = len({node for node, port in zip(table.column("node"), table.column("port"), strict=True) if port == -1})
+    racks = len(
+        {
+            node
+            for node, port in zip(table.column("node"), table.column("port"), strict=True)
+            if port == -1
+        }
+    )
     ports[0] += switches.total() // racks * hosts - ports.total()
     return Reordering(ports, switches)
 

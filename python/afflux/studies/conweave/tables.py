@@ -34,13 +34,22 @@ from .verdicts import judged
 CASES = sorted(CLAIMED, key=lambda case: (case.fabric != "leaf-spine", case.load))
 Runs = Mapping[Run, Measured]
 NONE = "–"
-NAMES = {"ecmp": "ECMP", "conga": "CONGA", "letflow": "LetFlow", "drill": "DRILL", "conweave": "ConWeave"}
+NAMES = {
+    "ecmp": "ECMP",
+    "conga": "CONGA",
+    "letflow": "LetFlow",
+    "drill": "DRILL",
+    "conweave": "ConWeave",
+}
 
 
 def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     """Returns a table without lines and columns that have no value. Empty if no line is left."""
     lines = [line for line in lines if any(cell != NONE for cell in line[1:])]
-    used = [0, *(place for place in range(1, len(head)) if any(line[place] != NONE for line in lines))]
+    used = [
+        0,
+        *(place for place in range(1, len(head)) if any(line[place] != NONE for line in lines)),
+    ]
     rows = [[line[place] for place in used] for line in (head, ["---"] * len(head), *lines)]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows) if lines else ""
 
@@ -52,7 +61,11 @@ def _percent(share: float) -> str:
 def _cell(gain: Gain | None) -> str:
     if gain is None:
         return NONE
-    return _percent(gain.mean) + (f" ({_percent(gain.low)} to {_percent(gain.high)})" if gain.low is not None and gain.high is not None else "")
+    return _percent(gain.mean) + (
+        f" ({_percent(gain.low)} to {_percent(gain.high)})"
+        if gain.low is not None and gain.high is not None
+        else ""
+    )
 
 
 def _least(gains: Mapping[str, Gain]) -> str:
@@ -63,22 +76,47 @@ def _least(gains: Mapping[str, Gain]) -> str:
 
 
 def of_claims(runs: Runs) -> str:
-    head = ("claim", "the paper: at least, %", "least gain over a default, %", "over best parameters, %", "clearly ahead of all at their best", "verdict")
+    head = (
+        "claim",
+        "the paper: at least, %",
+        "least gain over a default, %",
+        "over best parameters, %",
+        "clearly ahead of all at their best",
+        "verdict",
+    )
     lines = []
     for found in judged(runs):
         beats_all = NONE if found.verdict is None else "yes" if found.beats_all_baselines else "no"
         lines.append(
-            (str(found.claim), _percent(found.claim.gain), _least(found.default), _least(found.tuned), beats_all, f"**{found.verdict or 'not judged'}**")
+            (
+                str(found.claim),
+                _percent(found.claim.gain),
+                _least(found.default),
+                _least(found.tuned),
+                beats_all,
+                f"**{found.verdict or 'not judged'}**",
+            )
         )
     return _table(head, lines)
 
 
 def of_gains(runs: Runs) -> str:
     """Returns the gains over each baseline, with its default and with its best parameters."""
-    head = ("% below", *(f"{NAMES[scheme]}, {which}" for scheme in BASELINES for which in (("default", "best") if scheme in TUNABLE else ("",))))
+    head = (
+        "% below",
+        *(
+            f"{NAMES[scheme]}, {which}"
+            for scheme in BASELINES
+            for which in (("default", "best") if scheme in TUNABLE else ("",))
+        ),
+    )
     lines = []
     for found in judged(runs):
-        cells = [_cell(gains.get(scheme)) for scheme in BASELINES for gains in ((found.default, found.tuned) if scheme in TUNABLE else (found.default,))]
+        cells = [
+            _cell(gains.get(scheme))
+            for scheme in BASELINES
+            for gains in ((found.default, found.tuned) if scheme in TUNABLE else (found.default,))
+        ]
         lines.append((str(found.claim), *cells))
     return _table([name.removesuffix(", ") for name in head], lines)
 
@@ -93,11 +131,21 @@ def of_settings(runs: Runs) -> str:
     lines = []
     for scheme, (first, *others) in GRIDS["leaf-spine"].items():
         for setting in first:
-            lines.append((f"{NAMES[scheme]}, {shown(setting) or 'default'}", *(_selected(case, scheme, setting, runs) for case in CASES)))
+            lines.append(
+                (
+                    f"{NAMES[scheme]}, {shown(setting) or 'default'}",
+                    *(_selected(case, scheme, setting, runs) for case in CASES),
+                )
+            )
         for step in others:
             for setting in step:
                 chosen = [(case, best(case, scheme, runs)) for case in CASES]
-                rows = [_selected(case, scheme, _before(found, setting), runs) if found is not None else NONE for case, found in chosen]
+                rows = [
+                    _selected(case, scheme, _before(found, setting), runs)
+                    if found is not None
+                    else NONE
+                    for case, found in chosen
+                ]
                 lines.append((f"{NAMES[scheme]}, best tdre and {shown(setting)}", *rows))
     return _table(("", *(_case(case) for case in CASES)), lines)
 
@@ -117,11 +165,19 @@ def _selected(case: Case, scheme: str, setting: Setting, runs: Runs) -> str:
 
 def _pair(found: Sequence[Measured]) -> str:
     """Formats mean and p99 of the slowdown of all flows, as means over the seeds."""
-    return f"{digits(mean([one.all_mean for one in found]), 3)} ({digits(mean([one.all_p99 for one in found]), 3)})" if found else NONE
+    return (
+        f"{digits(mean([one.all_mean for one in found]), 3)} ({digits(mean([one.all_p99 for one in found]), 3)})"
+        if found
+        else NONE
+    )
 
 
-def _of(case: Case, scheme: str, setting: Setting, window: int, seeds: Sequence[int], runs: Runs) -> list[Measured]:
-    return [runs[run] for seed in seeds if (run := Run(case, scheme, setting, window, seed)) in runs]
+def _of(
+    case: Case, scheme: str, setting: Setting, window: int, seeds: Sequence[int], runs: Runs
+) -> list[Measured]:
+    return [
+        runs[run] for seed in seeds if (run := Run(case, scheme, setting, window, seed)) in runs
+    ]
 
 
 def of_slowdowns(runs: Runs) -> str:
@@ -130,39 +186,84 @@ def of_slowdowns(runs: Runs) -> str:
     for case in CASES:
         cells = []
         for scheme in (*BASELINES, CONWEAVE):
-            cells.append(_pair(_of(case, scheme, DEFAULT, JUDGED[case.fabric], judging(case, scheme), runs)))
+            cells.append(
+                _pair(_of(case, scheme, DEFAULT, JUDGED[case.fabric], judging(case, scheme), runs))
+            )
             if scheme in TUNABLE:
                 setting = best(case, scheme, runs)
-                cells.append(NONE if setting is None else _pair(_of(case, scheme, setting, JUDGED[case.fabric], judging(case, scheme), runs)))
+                cells.append(
+                    NONE
+                    if setting is None
+                    else _pair(
+                        _of(case, scheme, setting, JUDGED[case.fabric], judging(case, scheme), runs)
+                    )
+                )
         lines.append((_case(case), *cells))
-    names = [NAMES[scheme] + which for scheme in (*BASELINES, CONWEAVE) for which in ((", default", ", best") if scheme in TUNABLE else ("",))]
+    names = [
+        NAMES[scheme] + which
+        for scheme in (*BASELINES, CONWEAVE)
+        for which in ((", default", ", best") if scheme in TUNABLE else ("",))
+    ]
     return _table(("mean (p99) slowdown", *names), lines)
 
 
 def of_fat_tree(runs: Runs) -> str:
     """Returns the data of Figure 17: mean and p99 of short and of long flows on the fat-tree."""
-    names = [(scheme, which) for scheme in (*BASELINES, CONWEAVE) for which in (("default", "best") if scheme in TUNABLE else ("",))]
+    names = [
+        (scheme, which)
+        for scheme in (*BASELINES, CONWEAVE)
+        for which in (("default", "best") if scheme in TUNABLE else ("",))
+    ]
     lines = []
     for case in (case for case in CASES if case.fabric == "fat-tree"):
         for flows in ("short", "long"):
             cells = []
             for scheme, which in names:
                 setting = best(case, scheme, runs) if which == "best" else DEFAULT
-                found = [] if setting is None else _of(case, scheme, setting, JUDGED[case.fabric], judging(case, scheme), runs)
-                means = [[one.slowdown(flows, statistic) or 0.0 for one in found] for statistic in ("mean", "p99")]
-                cells.append(f"{digits(mean(means[0]), 3)} ({digits(mean(means[1]), 3)})" if found else NONE)
+                found = (
+                    []
+                    if setting is None
+                    else _of(
+                        case, scheme, setting, JUDGED[case.fabric], judging(case, scheme), runs
+                    )
+                )
+                means = [
+                    [one.slowdown(flows, statistic) or 0.0 for one in found]
+                    for statistic in ("mean", "p99")
+                ]
+                cells.append(
+                    f"{digits(mean(means[0]), 3)} ({digits(mean(means[1]), 3)})" if found else NONE
+                )
             lines.append((f"{case.mode}, {flows} flows", *cells))
-    return _table(("mean (p99) slowdown", *(", ".join(filter(None, (NAMES[scheme], which))) for scheme, which in names)), lines)
+    return _table(
+        (
+            "mean (p99) slowdown",
+            *(", ".join(filter(None, (NAMES[scheme], which))) for scheme, which in names),
+        ),
+        lines,
+    )
 
 
 def of_window(runs: Runs) -> str:
     lines = []
     for seed in LONG_SEEDS:
         for window in (WINDOW, LONG_WINDOW):
-            old, new = (_of(LONG, scheme, DEFAULT, window, (seed,), runs) for scheme in ("ecmp", CONWEAVE))
+            old, new = (
+                _of(LONG, scheme, DEFAULT, window, (seed,), runs) for scheme in ("ecmp", CONWEAVE)
+            )
             if old and new and Run(LONG, CONWEAVE, DEFAULT, LONG_WINDOW, seed) in runs:
-                below = [_percent(1 - getattr(new[0], name) / getattr(old[0], name)) for name in ("all_mean", "all_p99")]
-                lines.append((f"{window} ms, seed {seed}", _pair(old), _pair(new), f"{below[0]} and {below[1]}"))
+                below = [
+                    _percent(1 - getattr(new[0], name) / getattr(old[0], name))
+                    for name in ("all_mean", "all_p99")
+                ]
+                lines.append(
+                    (
+                        f"{window} ms, seed {seed}",
+                        _pair(old),
+                        _pair(new),
+                        f"{below[0]} and {below[1]}",
+                    )
+                )
     return _table(("window", "ECMP", "ConWeave", "% below (mean and p99)"), lines)
 
 
@@ -173,18 +274,43 @@ def of_memory(runs: Runs) -> str:
         cells = []
         for setting in (DEFAULT, *((("reorder_memory", name),) for name in MEMORIES)):
             found = _of(case, CONWEAVE, setting, WINDOW, seeds, runs)
-            cells.append(f"{_pair(found)}, {round(mean([one.retransmits for one in found])):,}" if found else NONE)
+            cells.append(
+                f"{_pair(found)}, {round(mean([one.retransmits for one in found])):,}"
+                if found
+                else NONE
+            )
         if any(cell != NONE for cell in cells[1:]):
-            lines.append((_case(case), _pair(_of(case, "ecmp", DEFAULT, WINDOW, seeds, runs)), *cells))
-    return _table(("mean (p99) slowdown, retransmitted frames", "ECMP", "ConWeave, `unbounded`", *(f"`{name}`" for name in MEMORIES)), lines)
+            lines.append(
+                (_case(case), _pair(_of(case, "ecmp", DEFAULT, WINDOW, seeds, runs)), *cells)
+            )
+    return _table(
+        (
+            "mean (p99) slowdown, retransmitted frames",
+            "ECMP",
+            "ConWeave, `unbounded`",
+            *(f"`{name}`" for name in MEMORIES),
+        ),
+        lines,
+    )
 
 
 def of_replies(runs: Runs) -> str:
     """Returns mean (p99) slowdown of ConWeave with other values of `reply_extra`."""
     lines = []
-    for setting in sorted((DEFAULT, *((("reply_extra", time),) for time in REPLIES)), key=lambda of: int(dict(of).get("reply_extra", "4us")[:-2])):
+    for setting in sorted(
+        (DEFAULT, *((("reply_extra", time),) for time in REPLIES)),
+        key=lambda of: int(dict(of).get("reply_extra", "4us")[:-2]),
+    ):
         label = dict(setting).get("reply_extra", "4us (default)")
-        lines.append((label, *(_pair(_of(case, CONWEAVE, setting, WINDOW, REPLY_SEEDS, runs)) for case in REPLY_CASES)))
+        lines.append(
+            (
+                label,
+                *(
+                    _pair(_of(case, CONWEAVE, setting, WINDOW, REPLY_SEEDS, runs))
+                    for case in REPLY_CASES
+                ),
+            )
+        )
     if all(line[1:] == (NONE,) * len(REPLY_CASES) for line in lines if "default" not in line[0]):
         return ""
     return _table(("`reply_extra`", *(_case(case) for case in REPLY_CASES)), lines)
@@ -193,10 +319,18 @@ def of_replies(runs: Runs) -> str:
 def of_solar(runs: Runs) -> str:
     lines = []
     rows: list[tuple[str, str, Setting]] = [("ECMP", "ecmp", DEFAULT)]
-    rows += [(f"CONGA, {shown(setting) or 'tdre=50us bits=3 (default)'}", "conga", setting) for setting in SOLAR_SETTINGS]
+    rows += [
+        (f"CONGA, {shown(setting) or 'tdre=50us bits=3 (default)'}", "conga", setting)
+        for setting in SOLAR_SETTINGS
+    ]
     rows.append(("ConWeave", CONWEAVE, DEFAULT))
     for label, scheme, setting in rows:
-        lines.append((label, *(_pair(_of(case, scheme, setting, WINDOW, SOLAR_SEEDS, runs)) for case in SOLAR)))
+        lines.append(
+            (
+                label,
+                *(_pair(_of(case, scheme, setting, WINDOW, SOLAR_SEEDS, runs)) for case in SOLAR),
+            )
+        )
     return _table(("mean (p99) slowdown", *(_case(case) for case in SOLAR)), lines)
 
 
@@ -214,7 +348,11 @@ TABLES = {
 
 
 def some(runs: Runs, names: Collection[str]) -> str:
-    return "\n\n".join(f"<!-- {name} -->\n{found}" for name, table in TABLES.items() if name in names and (found := table(runs)))
+    return "\n\n".join(
+        f"<!-- {name} -->\n{found}"
+        for name, table in TABLES.items()
+        if name in names and (found := table(runs))
+    )
 
 
 def every(runs: Runs) -> str:

@@ -30,17 +30,30 @@ from .claims import Claim, Gain, claims
 from .runs import DEFAULT, Measured, Run, Setting, read
 from .sensitivity import JUDGED, LONG_SEEDS, LONG_WINDOW, best, judging
 
-HOLDS, DEFAULT_ONLY, FAILS, WITHDRAWN = "holds", "holds only against the default", "does not hold", "withdrawn"
+HOLDS, DEFAULT_ONLY, FAILS, WITHDRAWN = (
+    "holds",
+    "holds only against the default",
+    "does not hold",
+    "withdrawn",
+)
 
 Gains = Mapping[str, Gain]
 
 
-def verdict(published: float, default: Gains, tuned: Gains, long: Sequence[float] | None = None, baselines: Sequence[str] = BASELINES) -> str | None:
+def verdict(
+    published: float,
+    default: Gains,
+    tuned: Gains,
+    long: Sequence[float] | None = None,
+    baselines: Sequence[str] = BASELINES,
+) -> str | None:
     """Returns the verdict on a claim. `long` are the gains in the long window, one per seed, if the
     claim needs one. None if a baseline is missing."""
     if any(name not in gains for gains in (default, tuned) for name in baselines):
         return None
-    over_default, over_tuned = ([gains[name].reaches(published) for name in baselines] for gains in (default, tuned))
+    over_default, over_tuned = (
+        [gains[name].reaches(published) for name in baselines] for gains in (default, tuned)
+    )
     if False in over_default:
         return FAILS
     if long is not None and not (long and min(long) >= published):
@@ -74,15 +87,29 @@ class Judged:
 
 def gain(claim: Claim, scheme: str, setting: Setting, runs: Mapping[Run, Measured]) -> Gain | None:
     """Returns the gain over the judging seeds; None without a pair of runs."""
-    pairs = _pairs(claim, scheme, setting, JUDGED[claim.case.fabric], judging(claim.case, scheme), runs)
+    pairs = _pairs(
+        claim, scheme, setting, JUDGED[claim.case.fabric], judging(claim.case, scheme), runs
+    )
     return Gain.of_difference(of_pairs(claim.metric(), CONWEAVE, pairs)) if pairs else None
 
 
-def _pairs(claim: Claim, scheme: str, setting: Setting, window: int, seeds: Sequence[int], runs: Mapping[Run, Measured]) -> list[tuple[float, float]]:
+def _pairs(
+    claim: Claim,
+    scheme: str,
+    setting: Setting,
+    window: int,
+    seeds: Sequence[int],
+    runs: Mapping[Run, Measured],
+) -> list[tuple[float, float]]:
     found = []
     for seed in seeds:
-        both = [runs.get(Run(claim.case, name, of, window, seed)) for name, of in ((scheme, setting), (CONWEAVE, DEFAULT))]
-        old, new = (None if one is None else one.slowdown(claim.flows, claim.statistic) for one in both)
+        both = [
+            runs.get(Run(claim.case, name, of, window, seed))
+            for name, of in ((scheme, setting), (CONWEAVE, DEFAULT))
+        ]
+        old, new = (
+            None if one is None else one.slowdown(claim.flows, claim.statistic) for one in both
+        )
         if old is not None and new is not None:
             found.append((old, new))
     return found
@@ -91,16 +118,34 @@ def _pairs(claim: Claim, scheme: str, setting: Setting, window: int, seeds: Sequ
 def judged(runs: Mapping[Run, Measured]) -> Iterator[Judged]:
     """Yields all claims with the gains for which runs exist."""
     for claim in claims():
-        settings = {scheme: setting for scheme in BASELINES if (setting := best(claim.case, scheme, runs)) is not None}
-        default = {scheme: found for scheme in BASELINES if (found := gain(claim, scheme, DEFAULT, runs))}
-        tuned = {scheme: found for scheme, setting in settings.items() if (found := gain(claim, scheme, setting, runs))}
+        settings = {
+            scheme: setting
+            for scheme in BASELINES
+            if (setting := best(claim.case, scheme, runs)) is not None
+        }
+        default = {
+            scheme: found for scheme in BASELINES if (found := gain(claim, scheme, DEFAULT, runs))
+        }
+        tuned = {
+            scheme: found
+            for scheme, setting in settings.items()
+            if (found := gain(claim, scheme, setting, runs))
+        }
         long = None
         if claim.case == LONG:
-            long = [1 - new / old for old, new in _pairs(claim, "ecmp", DEFAULT, LONG_WINDOW, LONG_SEEDS, runs)]
+            long = [
+                1 - new / old
+                for old, new in _pairs(claim, "ecmp", DEFAULT, LONG_WINDOW, LONG_SEEDS, runs)
+            ]
         yield Judged(claim, settings, default, tuned, long)
 
 
 def checks() -> Iterator[Check]:
     for found in judged(read()):
         if found.verdict is not None:
-            yield Check(f"{found.claim}: the claim, also against the baselines' best parameters", found.verdict == HOLDS, found.verdict, HOLDS)
+            yield Check(
+                f"{found.claim}: the claim, also against the baselines' best parameters",
+                found.verdict == HOLDS,
+                found.verdict,
+                HOLDS,
+            )

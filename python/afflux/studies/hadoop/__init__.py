@@ -35,7 +35,10 @@ def _constants() -> Constants:
 def _keys(case: Case) -> dict[str, Any]:
     found = keys(case, _constants())
     if case.size == _SCREENS:
-        found["record.ports"] = {"interval": f"{findings.INTERVAL // 1_000_000}ms", "nodes": ["compute-leaf"]}
+        found["record.ports"] = {
+            "interval": f"{findings.INTERVAL // 1_000_000}ms",
+            "nodes": ["compute-leaf"],
+        }
         found["record.paths"] = True
     return found
 
@@ -61,11 +64,25 @@ class Hadoop(Study):
     finding = "Deep buffers do not pay off for Hadoop: choose a shallow switch with ECN, and hosts with H-TCP."
     duration = "about 3 h"
     parts = (
-        Slice("10GB", "What do designs cost a sort of 10 GB, and what do the ports show meanwhile?", "about 20 min", named("*-10GB-*")),
+        Slice(
+            "10GB",
+            "What do designs cost a sort of 10 GB, and what do the ports show meanwhile?",
+            "about 20 min",
+            named("*-10GB-*"),
+        ),
         Slice("200GB", "What do designs cost a sort of 200 GB?", "about 2.6 h", named("*-200GB-*")),
-        runs.series("grid", "How long does a job without traffic take, by processor time and disks?", runs.grid, crossvalidation.as_text),
         runs.series(
-            "network-10GB", "How much longer does 10 GB take behind each design, with Hadoop's defaults?", _network(10), crossvalidation.as_text, "about 35 min"
+            "grid",
+            "How long does a job without traffic take, by processor time and disks?",
+            runs.grid,
+            crossvalidation.as_text,
+        ),
+        runs.series(
+            "network-10GB",
+            "How much longer does 10 GB take behind each design, with Hadoop's defaults?",
+            _network(10),
+            crossvalidation.as_text,
+            "about 35 min",
         ),
         runs.series(
             "network-200GB",
@@ -74,17 +91,43 @@ class Hadoop(Study):
             crossvalidation.as_text,
             "about 5.5 h",
         ),
-        runs.series("others", "What do designs change that the source names and has not measured?", runs.others, _others, "about 25 min"),
-        runs.series("varied", "What do designs cost when something else is assumed?", runs.varied, _varied, "about 40 min"),
         runs.series(
-            "cross-validation", "Does a fit on a part of the published numbers predict the rest?", lambda seeds: iter(()), crossvalidation.as_text, "seconds"
+            "others",
+            "What do designs change that the source names and has not measured?",
+            runs.others,
+            _others,
+            "about 25 min",
+        ),
+        runs.series(
+            "varied",
+            "What do designs cost when something else is assumed?",
+            runs.varied,
+            _varied,
+            "about 40 min",
+        ),
+        runs.series(
+            "cross-validation",
+            "Does a fit on a part of the published numbers predict the rest?",
+            lambda seeds: iter(()),
+            crossvalidation.as_text,
+            "seconds",
         ),
     )
 
     def points(self, quick: bool) -> Sequence[Point]:
         sizes, seeds = (SIZES[:1], 1) if quick else (SIZES, _SEEDS)
-        cases = [Case(design, framework, size, traffic) for size in sizes for framework in FRAMEWORKS for traffic in (False, True) for design in DESIGNS]
-        return [Point(case.name, files("hadoop") / "terasort.toml", _keys(case), seed) for case in cases for seed in range(1, seeds + 1)]
+        cases = [
+            Case(design, framework, size, traffic)
+            for size in sizes
+            for framework in FRAMEWORKS
+            for traffic in (False, True)
+            for design in DESIGNS
+        ]
+        return [
+            Point(case.name, files("hadoop") / "terasort.toml", _keys(case), seed)
+            for case in cases
+            for seed in range(1, seeds + 1)
+        ]
 
     def table(self, designs: Designs) -> Sequence[Row]:
         """Compares all published numbers. None of them counts as predicted, because the constants
@@ -93,7 +136,14 @@ class Hadoop(Study):
         for case, seconds in published().items():
             if case.name in designs:
                 ours = designs[case.name].value(JOB_TIME)
-                mean, low, high = (value if value is None else value / 1e9 for value in (ours.mean, ours.low, ours.high)) if ours else (None, None, None)
+                mean, low, high = (
+                    (
+                        value if value is None else value / 1e9
+                        for value in (ours.mean, ours.low, ours.high)
+                    )
+                    if ours
+                    else (None, None, None)
+                )
                 what = f"{case.design}, {case.framework}, {case.size} GB, {'traffic' if case.traffic else 'quiet'}"
                 null = crossvalidation.other_designs(case, published())
                 rows.append(Row(what, seconds, mean, low, high, predicted=False, null=null))
@@ -123,7 +173,13 @@ class Hadoop(Study):
         return say("hadoop.answer", told=in_words(found)) if found else None
 
     def shown(self, designs: Designs) -> Designs:
-        return Designs([design for design in designs.values() if design.name.endswith("mapreduce-10GB-traffic")])
+        return Designs(
+            [
+                design
+                for design in designs.values()
+                if design.name.endswith("mapreduce-10GB-traffic")
+            ]
+        )
 
 
 STUDY = Hadoop()

@@ -15,7 +15,11 @@ _SWITCH_MARKS: dict[str, Any] = {f"{_LEAF}.ecn": _ECN}
 _MARKS: dict[str, Any] = _SWITCH_MARKS | {"host.transport.ecn": "classic"}
 _SHALLOW: dict[str, Any] = {f"{_LEAF}.preset": "trident3"}
 #: Keys that put all traffic into a lossless class.
-_LOSSLESS: dict[str, Any] = {f"{_LEAF}.preset": "trident3_lossless", "traffic[0].priority": 3, "traffic[1].priority": 3}
+_LOSSLESS: dict[str, Any] = {
+    f"{_LEAF}.preset": "trident3_lossless",
+    "traffic[0].priority": 3,
+    "traffic[1].priority": 3,
+}
 _LOSSLESS |= {"host.scheduling": "strict_priority", f"{_LEAF}.scheduling": "strict_priority"}
 
 #: Management hosts, and all hosts except the compute nodes.
@@ -35,7 +39,9 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "ecn": _SHALLOW | _MARKS,
     "ecn_pfc": _LOSSLESS | _MARKS,
     "pfc": _LOSSLESS,
-    "dctcp": _SHALLOW | _MARKS | {"host.transport.congestion": "dctcp", "host.transport.ecn": "dctcp"},
+    "dctcp": _SHALLOW
+    | _MARKS
+    | {"host.transport.congestion": "dctcp", "host.transport.ecn": "dctcp"},
 }
 #: Further keys of a design on the source's cluster. DCTCP's SYN is ECN-capable, and Linux refuses
 #: ECN to such a SYN unless it uses DCTCP too. The source set DCTCP on compute and data nodes, but
@@ -53,13 +59,19 @@ _CLUSTER: dict[str, dict[str, Any]] = {"dctcp": _without_ecn(_MANAGEMENT)}
 #: - spines that obey PAUSE
 #: - switches that select uplinks by load
 OTHERS: dict[str, dict[str, Any]] = {
-    "deep_codel": {f"{_LEAF}.preset": "jericho_plus", f"{_LEAF}.ecn": "off", f"{_LEAF}.aqm": {"kind": "codel"}},
+    "deep_codel": {
+        f"{_LEAF}.preset": "jericho_plus",
+        f"{_LEAF}.ecn": "off",
+        f"{_LEAF}.aqm": {"kind": "codel"},
+    },
     "deep_codel_fast": {
         f"{_LEAF}.preset": "jericho_plus",
         f"{_LEAF}.ecn": "off",
         f"{_LEAF}.aqm": {"kind": "codel", "target": "500us", "interval": "10ms"},
     },
-    "shallow_data_leaf": {"switch.override": [{"match": ["compute-leaf", "data-leaf"], "preset": "trident3"}]},
+    "shallow_data_leaf": {
+        "switch.override": [{"match": ["compute-leaf", "data-leaf"], "preset": "trident3"}]
+    },
     "ecn_compute_only": DESIGNS["ecn"] | _without_ecn(_OTHERS),
     "ecn_data_only": _SHALLOW | _SWITCH_MARKS,
     "dctcp_everywhere": DESIGNS["dctcp"],
@@ -104,13 +116,19 @@ OTHERWISE: dict[str, Otherwise] = {
     # They fill its port: disks as fast as memory, 20 fetches at a time.
     "fast_disks": Otherwise(_FAST_DISKS, ("deep", "shallow"), ("tez",), False),
     "20_copies": Otherwise(_TWENTY_COPIES, ("deep", "shallow"), ("tez",), False),
-    "fast_disks_20_copies": Otherwise(_FAST_DISKS | _TWENTY_COPIES, ("deep", "shallow"), ("tez",), False),
+    "fast_disks_20_copies": Otherwise(
+        _FAST_DISKS | _TWENTY_COPIES, ("deep", "shallow"), ("tez",), False
+    ),
     # Check of the counted round trips: the delay of a standing queue, without traffic or losses.
     "30ms": Otherwise(_compute_links("15ms"), ("deep",), ("mapreduce", "tez"), False),
     "60ms": Otherwise(_compute_links("30ms"), ("deep",), ("mapreduce", "tez"), False),
     "60ms_at_four": Otherwise(_compute_links("30ms", 4), ("deep",), ("mapreduce", "tez"), False),
 }
-VARIED = {f"{design}_{name}": DESIGNS[design] | _CLUSTER.get(design, {}) | one.keys for name, one in OTHERWISE.items() for design in one.designs}
+VARIED = {
+    f"{design}_{name}": DESIGNS[design] | _CLUSTER.get(design, {}) | one.keys
+    for name, one in OTHERWISE.items()
+    for design in one.designs
+}
 #: Repeated measurements of the same design.
 _SAME = {"ecn_again": "ecn"}
 FRAMEWORKS = ("mapreduce", "tez")
@@ -119,7 +137,13 @@ SIZES = (10, 200)
 #: Settings of Tez. TeraSort is a MapReduce program. Run by Tez (`mapreduce.framework.name =
 #: yarn-tez`) it keeps MapReduce's settings: MRHelpers translates every key of mapred-default.xml
 #: into Tez's own.
-_YARN_TEZ: dict[str, Any] = {"parallel_copies": 5, "slow_start": [0.05, 0.05], "merge_factor": 10, "merge_share": 0.66, "shuffle_memory": "601295421B"}
+_YARN_TEZ: dict[str, Any] = {
+    "parallel_copies": 5,
+    "slow_start": [0.05, 0.05],
+    "merge_factor": 10,
+    "merge_share": 0.66,
+    "shuffle_memory": "601295421B",
+}
 
 
 class Case(NamedTuple):
@@ -178,7 +202,12 @@ def published() -> dict[Case, float]:
     """Returns the published job times in seconds."""
     with (files("hadoop") / "published.csv").open(encoding="utf-8") as lines:
         rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-        return {Case(r["design"], r["framework"], int(r["size_gb"]), r["traffic"] == "yes"): float(r["job_s"]) for r in rows}
+        return {
+            Case(r["design"], r["framework"], int(r["size_gb"]), r["traffic"] == "yes"): float(
+                r["job_s"]
+            )
+            for r in rows
+        }
 
 
 def keys(case: Case, constants: Constants) -> dict[str, Any]:
@@ -209,5 +238,7 @@ def keys(case: Case, constants: Constants) -> dict[str, Any]:
     }
     found |= {f"traffic[0].cluster.{key}": value for key, value in cluster.items()}
     if case.traffic:
-        found |= {f"traffic[1].{key}": value for key, value in others.items()} | {"traffic[1].start": "0s"}
+        found |= {f"traffic[1].{key}": value for key, value in others.items()} | {
+            "traffic[1].start": "0s"
+        }
     return found | design | _CLUSTER.get(case.simulated, {})

@@ -54,16 +54,29 @@ class Simulated:
         return cls(runs, tuple(sorted({run.seed for run in runs})))
 
     @cached_property
-    def _grids(self) -> dict[tuple[str, int], tuple[list[float], list[float], dict[tuple[float, float], float]]]:
+    def _grids(
+        self,
+    ) -> dict[tuple[str, int], tuple[list[float], list[float], dict[tuple[float, float], float]]]:
         found = {}
-        without_traffic = [run for run in self.runs if run.case.design == "deep" and not run.case.traffic]
+        without_traffic = [
+            run for run in self.runs if run.case.design == "deep" and not run.case.traffic
+        ]
         for job in {(run.case.framework, run.case.size) for run in without_traffic}:
             of_job = [run for run in without_traffic if (run.case.framework, run.case.size) == job]
             # An incomplete grid is used as far as it goes.
             there = {(run.cpu, run.disk) for run in of_job}
             cpus = sorted(cpu for cpu, disk in there if disk == BASE.disk)
-            disks = sorted({disk for _, disk in there if all((cpu, disk) in there for cpu in cpus)}, reverse=True)
-            points = {(cpu, disk): {run.seed: self.runs[run] for run in of_job if (run.cpu, run.disk) == (cpu, disk)} for cpu in cpus for disk in disks}
+            disks = sorted(
+                {disk for _, disk in there if all((cpu, disk) in there for cpu in cpus)},
+                reverse=True,
+            )
+            points = {
+                (cpu, disk): {
+                    run.seed: self.runs[run] for run in of_job if (run.cpu, run.disk) == (cpu, disk)
+                }
+                for cpu in cpus
+                for disk in disks
+            }
             # Seeds that all points have determine the shape of the grid. The base point, which has
             # all seeds, determines its level.
             common = set.intersection(*(set(times) for times in points.values()))
@@ -72,7 +85,9 @@ class Simulated:
             if all(common >= {seed} for seed in self.seeds):
                 means = {at: self._mean(times) for at, times in points.items()}
             else:
-                means = {at: mean(times[seed] for seed in common) + level for at, times in points.items()}
+                means = {
+                    at: mean(times[seed] for seed in common) + level for at, times in points.items()
+                }
             found[job] = (cpus, disks, means)
         return found
 
@@ -86,13 +101,22 @@ class Simulated:
         i, u = _cell(cpus, cpu)
         j, v = _cell([1 / rate for rate in disks], 1 / disk)
         corners = [[means[cpus[i + a], disks[j + b]] for b in (0, 1)] for a in (0, 1)]
-        return (1 - u) * ((1 - v) * corners[0][0] + v * corners[0][1]) + u * ((1 - v) * corners[1][0] + v * corners[1][1])
+        return (1 - u) * ((1 - v) * corners[0][0] + v * corners[0][1]) + u * (
+            (1 - v) * corners[1][0] + v * corners[1][1]
+        )
 
     @cached_property
     def _networks(self) -> dict[Case, float]:
         by_case: dict[Case, dict[int, float]] = {}
         for run, seconds in self.runs.items():
-            without_traffic = self.runs.get(Run(Case("deep", run.case.framework, run.case.size, False), BASE.cpu, BASE.disk, run.seed))
+            without_traffic = self.runs.get(
+                Run(
+                    Case("deep", run.case.framework, run.case.size, False),
+                    BASE.cpu,
+                    BASE.disk,
+                    run.seed,
+                )
+            )
             if without_traffic is not None and (run.cpu, run.disk) == (BASE.cpu, BASE.disk):
                 by_case.setdefault(run.case, {})[run.seed] = seconds - without_traffic
         return {case: self._mean(longer) for case, longer in by_case.items()}
@@ -110,7 +134,9 @@ class Simulated:
 
     def known(self, numbers: Numbers) -> dict[Case, float]:
         """Returns the published numbers whose cases are simulated."""
-        return {case: seconds for case, seconds in numbers.items() if self.network(case) is not None}
+        return {
+            case: seconds for case, seconds in numbers.items() if self.network(case) is not None
+        }
 
 
 def _cell(values: Sequence[float], value: float) -> tuple[int, float]:
@@ -122,11 +148,18 @@ def _cell(values: Sequence[float], value: float) -> tuple[int, float]:
 
 def _constants(free: Sequence[float]) -> Constants:
     start, cpu, disk, share = free
-    return Constants(abs(start), BASE.cpu * math.exp(cpu), BASE.disk * math.exp(disk), math.exp(-abs(share)))
+    return Constants(
+        abs(start), BASE.cpu * math.exp(cpu), BASE.disk * math.exp(disk), math.exp(-abs(share))
+    )
 
 
 def _free(constants: Constants) -> list[float]:
-    return [constants.start, math.log(constants.cpu / BASE.cpu), math.log(constants.disk / BASE.disk), -math.log(constants.share)]
+    return [
+        constants.start,
+        math.log(constants.cpu / BASE.cpu),
+        math.log(constants.disk / BASE.disk),
+        -math.log(constants.share),
+    ]
 
 
 def fit(simulated: Simulated, numbers: Numbers, near: Constants | None = None) -> Constants:
@@ -136,14 +169,27 @@ def fit(simulated: Simulated, numbers: Numbers, near: Constants | None = None) -
 
     def residuals(free: Sequence[float]) -> list[float]:
         constants = _constants(free)
-        errors = [(simulated.time(case, constants) / seconds - 1) / NOISE for case, seconds in numbers.items()]
+        errors = [
+            (simulated.time(case, constants) / seconds - 1) / NOISE
+            for case, seconds in numbers.items()
+        ]
         return [*errors, *(value / usual for value, usual in zip(free[1:], USUAL, strict=True))]
 
     if near:
         return _constants(_descend(residuals, _free(near)))
-    places = [Constants(1.0, BASE.cpu * cpu, BASE.disk * disk, 0.9) for cpu in (0.6, 1.5) for disk in (1.2, 4.0)]
-    starts = [mean(seconds - simulated.time(case, place) for case, seconds in numbers.items()) for place in places]
-    ends = [_descend(residuals, _free(place._replace(start=max(start, 1.0)))) for place, start in zip(places, starts, strict=True)]
+    places = [
+        Constants(1.0, BASE.cpu * cpu, BASE.disk * disk, 0.9)
+        for cpu in (0.6, 1.5)
+        for disk in (1.2, 4.0)
+    ]
+    starts = [
+        mean(seconds - simulated.time(case, place) for case, seconds in numbers.items())
+        for place in places
+    ]
+    ends = [
+        _descend(residuals, _free(place._replace(start=max(start, 1.0))))
+        for place, start in zip(places, starts, strict=True)
+    ]
     return _constants(min(ends, key=lambda free: _sum(residuals(free))))
 
 
@@ -154,11 +200,19 @@ def _descend(residuals: Callable[[Sequence[float]], list[float]], free: list[flo
         columns = []
         for place, step in enumerate(STEPS):
             moved = residuals([value + step * (place == other) for other, value in enumerate(free)])
-            columns.append([(after - before) / step for after, before in zip(moved, now, strict=True)])
-        normal = [[sum(a * b for a, b in zip(one, other, strict=True)) for other in columns] for one in columns]
+            columns.append(
+                [(after - before) / step for after, before in zip(moved, now, strict=True)]
+            )
+        normal = [
+            [sum(a * b for a, b in zip(one, other, strict=True)) for other in columns]
+            for one in columns
+        ]
         slope = [sum(a * b for a, b in zip(column, now, strict=True)) for column in columns]
         while damping < 1e12:
-            damped = [[value * (1 + damping * (i == j)) for j, value in enumerate(row)] for i, row in enumerate(normal)]
+            damped = [
+                [value * (1 + damping * (i == j)) for j, value in enumerate(row)]
+                for i, row in enumerate(normal)
+            ]
             new = [value - step for value, step in zip(free, _solve(damped, slope), strict=True)]
             # Values beyond all usual ones are rejected.
             then = residuals(new) if all(abs(value) < 7 for value in new[1:]) else [math.inf]
@@ -188,7 +242,10 @@ def _solve(matrix: list[list[float]], right: Sequence[float]) -> list[float]:
                 row[column] -= factor * pivot[column]
     found = [0.0] * len(rows)
     for place in reversed(range(len(rows))):
-        found[place] = (rows[place][-1] - sum(rows[place][other] * found[other] for other in range(place + 1, len(rows)))) / rows[place][place]
+        found[place] = (
+            rows[place][-1]
+            - sum(rows[place][other] * found[other] for other in range(place + 1, len(rows)))
+        ) / rows[place][place]
     return found
 
 
@@ -209,8 +266,12 @@ class Split:
         found = []
         for part in dict.fromkeys(map(self.part, numbers)):
             if self.judged in (None, part):
-                fitted = {case: seconds for case, seconds in numbers.items() if self.part(case) != part}
-                judged = {case: seconds for case, seconds in numbers.items() if self.part(case) == part}
+                fitted = {
+                    case: seconds for case, seconds in numbers.items() if self.part(case) != part
+                }
+                judged = {
+                    case: seconds for case, seconds in numbers.items() if self.part(case) == part
+                }
                 if fitted and judged:
                     found.append((fitted, judged))
         return found
@@ -218,18 +279,34 @@ class Split:
 
 def _other(case: Case, numbers: Numbers, all_designs: bool) -> float:
     """Returns the number of a case, or the median of all known designs."""
-    alike = [seconds for other, seconds in numbers.items() if other[1:] == case[1:] and (all_designs or other == case)]
-    return median(alike or [seconds for other, seconds in numbers.items() if other[1:3] == case[1:3]] or numbers.values())
+    alike = [
+        seconds
+        for other, seconds in numbers.items()
+        if other[1:] == case[1:] and (all_designs or other == case)
+    ]
+    return median(
+        alike
+        or [seconds for other, seconds in numbers.items() if other[1:3] == case[1:3]]
+        or numbers.values()
+    )
 
 
 def other_designs(case: Case, numbers: Numbers) -> float:
     """Returns the median of the other designs."""
-    return _other(case, {other: seconds for other, seconds in numbers.items() if other.simulated != case.simulated}, all_designs=True)
+    return _other(
+        case,
+        {other: seconds for other, seconds in numbers.items() if other.simulated != case.simulated},
+        all_designs=True,
+    )
 
 
 def _frameworks(all_designs: bool) -> Null:
     def null(case: Case, numbers: Numbers) -> float:
-        return _other(case._replace(framework=next(name for name in FRAMEWORKS if name != case.framework)), numbers, all_designs)
+        return _other(
+            case._replace(framework=next(name for name in FRAMEWORKS if name != case.framework)),
+            numbers,
+            all_designs,
+        )
 
     return null
 
@@ -237,13 +314,17 @@ def _frameworks(all_designs: bool) -> Null:
 def _sizes(all_designs: bool, proportional: bool) -> Null:
     def null(case: Case, numbers: Numbers) -> float:
         other = next(size for size in SIZES if size != case.size)
-        return _other(case._replace(size=other), numbers, all_designs) * (case.size / other if proportional else 1)
+        return _other(case._replace(size=other), numbers, all_designs) * (
+            case.size / other if proportional else 1
+        )
 
     return null
 
 
 _FRAMEWORKS = tuple(_frameworks(every) for every in (False, True))
-_SIZES = tuple(_sizes(every, proportional) for every in (False, True) for proportional in (False, True))
+_SIZES = tuple(
+    _sizes(every, proportional) for every in (False, True) for proportional in (False, True)
+)
 
 #: Splits with their null models. A null model knows what the fit knows: a number is the same with
 #: the other framework, with the other size (or grows in proportion), or with another design (the
@@ -277,10 +358,14 @@ class Judged:
         return self.error < self.null
 
     def errors(self, of: Callable[[Case], bool]) -> list[float]:
-        return [abs(ours / seconds - 1) for case, (seconds, ours) in self.predicted.items() if of(case)]
+        return [
+            abs(ours / seconds - 1) for case, (seconds, ours) in self.predicted.items() if of(case)
+        ]
 
 
-def _predictions(split: Split, simulated: Simulated, numbers: Numbers, near: Sequence[Constants] = ()) -> tuple[dict[Case, float], list[Constants]]:
+def _predictions(
+    split: Split, simulated: Simulated, numbers: Numbers, near: Sequence[Constants] = ()
+) -> tuple[dict[Case, float], list[Constants]]:
     found: dict[Case, float] = {}
     constants = []
     for place, (fitted, judged) in enumerate(split.parts(numbers)):
@@ -289,21 +374,30 @@ def _predictions(split: Split, simulated: Simulated, numbers: Numbers, near: Seq
     return found, constants
 
 
-def judge(split: Split, simulated: Simulated, numbers: Numbers, resamples: int = RESAMPLES) -> Judged:
+def judge(
+    split: Split, simulated: Simulated, numbers: Numbers, resamples: int = RESAMPLES
+) -> Judged:
     """Fits and predicts. The interval is from a bootstrap over the judged cases and over the seeds,
     with new fits."""
     numbers = simulated.known(numbers)
     predicted, constants = _predictions(split, simulated, numbers)
     errors = {case: abs(ours / numbers[case] - 1) for case, ours in predicted.items()}
     nulls = [
-        {case: abs(null(case, fitted) / seconds - 1) for fitted, judged in split.parts(numbers) for case, seconds in judged.items()} for null in split.nulls
+        {
+            case: abs(null(case, fitted) / seconds - 1)
+            for fitted, judged in split.parts(numbers)
+            for case, seconds in judged.items()
+        }
+        for null in split.nulls
     ]
     best = min(nulls, key=lambda found: median(found.values()))
     chance = random.Random(split.name)
     ours, theirs = [], []
     cases = list(errors)
     for _ in range(resamples):
-        drawn = Simulated(simulated.runs, tuple(chance.choices(simulated.seeds, k=len(simulated.seeds))))
+        drawn = Simulated(
+            simulated.runs, tuple(chance.choices(simulated.seeds, k=len(simulated.seeds)))
+        )
         again, _ = _predictions(split, drawn, numbers, constants)
         some = chance.choices(cases, k=len(cases))
         ours.append(median(abs(again[case] / numbers[case] - 1) for case in some))
@@ -311,7 +405,17 @@ def judge(split: Split, simulated: Simulated, numbers: Numbers, resamples: int =
     pairs = {case: (numbers[case], value) for case, value in predicted.items()}
     low, high = _interval(ours, median(errors.values()))
     null_low, null_high = _interval(theirs, median(best.values()))
-    return Judged(split.name, pairs, tuple(constants), median(errors.values()), low, high, median(best.values()), null_low, null_high)
+    return Judged(
+        split.name,
+        pairs,
+        tuple(constants),
+        median(errors.values()),
+        low,
+        high,
+        median(best.values()),
+        null_low,
+        null_high,
+    )
 
 
 def _interval(values: list[float], otherwise: float) -> tuple[float, float]:
@@ -326,21 +430,36 @@ def _interval(values: list[float], otherwise: float) -> tuple[float, float]:
 DIFFERENCE = 0.08
 
 
-def signs(predicted: Mapping[Case, tuple[float, float]]) -> tuple[list[tuple[Case, Case]], list[tuple[Case, Case]]]:
+def signs(
+    predicted: Mapping[Case, tuple[float, float]],
+) -> tuple[list[tuple[Case, Case]], list[tuple[Case, Case]]]:
     """Returns pairs of the deep buffer and a shallow one whose measured times differ by more than 8
     %: those with the right sign of the predicted difference, and the others."""
     right: list[tuple[Case, Case]] = []
     wrong: list[tuple[Case, Case]] = []
     for deep, (deep_s, deep_ours) in predicted.items():
         for shallow, (shallow_s, shallow_ours) in predicted.items():
-            if deep.design == "deep" and shallow.design != "deep" and deep[1:] == shallow[1:] and abs(shallow_s / deep_s - 1) > DIFFERENCE:
-                (right if (shallow_s - deep_s) * (shallow_ours - deep_ours) > 0 else wrong).append((deep, shallow))
+            if (
+                deep.design == "deep"
+                and shallow.design != "deep"
+                and deep[1:] == shallow[1:]
+                and abs(shallow_s / deep_s - 1) > DIFFERENCE
+            ):
+                (right if (shallow_s - deep_s) * (shallow_ours - deep_ours) > 0 else wrong).append(
+                    (deep, shallow)
+                )
     return right, wrong
 
 
-def all_judged(simulated: Simulated | None = None, numbers: Numbers | None = None, resamples: int = RESAMPLES) -> list[Judged]:
+def all_judged(
+    simulated: Simulated | None = None, numbers: Numbers | None = None, resamples: int = RESAMPLES
+) -> list[Judged]:
     simulated, numbers = simulated or Simulated.of(read()), numbers or published()
-    return [judge(split, simulated, numbers, resamples) for split in SPLITS if split.parts(simulated.known(numbers))]
+    return [
+        judge(split, simulated, numbers, resamples)
+        for split in SPLITS
+        if split.parts(simulated.known(numbers))
+    ]
 
 
 #: Number of splits in which the model must be better than the null model.
@@ -352,11 +471,34 @@ def checks(simulated: Simulated | None = None) -> list[Check]:
     simulated = simulated or Simulated.of(read())
     judged = all_judged(simulated, resamples=0)
     better = sum(one.better for one in judged)
-    found = [Check(f"{one.split}: median error below the null model's", one.better, _per_cent(one.error) + " %", _per_cent(one.null) + " %") for one in judged]
-    found.append(Check("splits in which the model is better than the null model", better >= WANTED, better, f"at least {WANTED} of {len(SPLITS)}"))
+    found = [
+        Check(
+            f"{one.split}: median error below the null model's",
+            one.better,
+            _per_cent(one.error) + " %",
+            _per_cent(one.null) + " %",
+        )
+        for one in judged
+    ]
+    found.append(
+        Check(
+            "splits in which the model is better than the null model",
+            better >= WANTED,
+            better,
+            f"at least {WANTED} of {len(SPLITS)}",
+        )
+    )
     right, wrong = signs(judged[-1].predicted)
     count = len(right) + len(wrong)
-    return [*found, Check("measured differences of more than 8 % between deep and shallow with the right sign", not wrong, len(right), count)]
+    return [
+        *found,
+        Check(
+            "measured differences of more than 8 % between deep and shallow with the right sign",
+            not wrong,
+            len(right),
+            count,
+        ),
+    ]
 
 
 def _per_cent(value: float) -> str:
@@ -368,14 +510,18 @@ def as_text(file: Path = FILE) -> str:
     simulated = Simulated.of(read(file))
     numbers = simulated.known(published())
     lines = [f"{len(numbers)} of {len(published())} published numbers are simulated.", ""]
-    lines.append("| fitted on | numbers | error, % (95 % interval) | null model, % | better | under traffic, % | start s, CPU ms/MB, disk MB/s, share |")
+    lines.append(
+        "| fitted on | numbers | error, % (95 % interval) | null model, % | better | under traffic, % | start s, CPU ms/MB, disk MB/s, share |"
+    )
     lines.append("|---|---|---|---|---|---|---|")
     judged = all_judged(simulated)
     if not judged:
         return lines[0]
     for one in judged:
         busy = one.errors(lambda case: case.traffic)
-        constants = "; ".join(f"{c.start:.1f}, {c.cpu:.1f}, {c.disk:.0f}, {c.share:.2f}" for c in one.constants)
+        constants = "; ".join(
+            f"{c.start:.1f}, {c.cpu:.1f}, {c.disk:.0f}, {c.share:.2f}" for c in one.constants
+        )
         columns = [
             one.split,
             str(len(one.predicted)),
@@ -388,9 +534,20 @@ def as_text(file: Path = FILE) -> str:
         lines.append(f"| {' | '.join(columns)} |")
     by_design = judged[-1].predicted
     right, wrong = signs(by_design)
-    lines += ["", f"Deep against shallow, measured differences above 8 %: {len(right)} of {len(right) + len(wrong)} with the right sign."]
+    lines += [
+        "",
+        f"Deep against shallow, measured differences above 8 %: {len(right)} of {len(right) + len(wrong)} with the right sign.",
+    ]
     lines += [f"  wrong: {pair[0].name} and {pair[1].design}" for pair in wrong]
-    lines += ["", f"Fitted on all numbers: {fit(simulated, numbers)}", "", case_tables(by_design), "", "Network's part of the simulated jobs, s:", ""]
+    lines += [
+        "",
+        f"Fitted on all numbers: {fit(simulated, numbers)}",
+        "",
+        case_tables(by_design),
+        "",
+        "Network's part of the simulated jobs, s:",
+        "",
+    ]
     lines += [f"  {case.design}, {case.name}: {simulated.network(case):+.1f}" for case in by_design]
     return "\n".join(lines)
 
@@ -401,10 +558,21 @@ def case_tables(predicted: Mapping[Case, tuple[float, float]]) -> str:
     for size in SIZES:
         for traffic in (True, False):
             lines = [f"{size} GB {'under' if traffic else 'without'} traffic, seconds:", ""]
-            lines.append("| | MapReduce: measured | predicted without this design | Tez: measured | predicted without this design |")
+            lines.append(
+                "| | MapReduce: measured | predicted without this design | Tez: measured | predicted without this design |"
+            )
             lines.append("|---|---|---|---|---|")
             for design in dict.fromkeys(case.design for case in predicted):
-                pairs = [predicted[Case(design, framework, size, traffic)] for framework in FRAMEWORKS]
-                lines.append(f"| {design} | " + " | ".join(f"{seconds} | {ours:.1f} ({100 * (ours / seconds - 1):+.0f} %)" for seconds, ours in pairs) + " |")
+                pairs = [
+                    predicted[Case(design, framework, size, traffic)] for framework in FRAMEWORKS
+                ]
+                lines.append(
+                    f"| {design} | "
+                    + " | ".join(
+                        f"{seconds} | {ours:.1f} ({100 * (ours / seconds - 1):+.0f} %)"
+                        for seconds, ours in pairs
+                    )
+                    + " |"
+                )
             tables.append("\n".join(lines))
     return "\n\n".join(tables)

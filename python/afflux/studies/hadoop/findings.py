@@ -24,7 +24,9 @@ INTERVAL = 100_000_000
 def rows(result: Result, *columns: str, servers: bool = True) -> Iterator[tuple[Any, ...]]:
     """Yields rows of whole ports of the compute leaf, either those to servers or those to
     spines."""
-    for queue, peer, *values in zip(*(result.ports.column(name) for name in ("queue", "peer", *columns)), strict=True):
+    for queue, peer, *values in zip(
+        *(result.ports.column(name) for name in ("queue", "peer", *columns)), strict=True
+    ):
         if queue == -1 and peer.startswith("host") == servers:
             yield tuple(values)
 
@@ -60,7 +62,12 @@ def _per_cent(share: float) -> str:
 def q1(runs: Runs) -> Iterator[Check]:
     if "deep" in runs:
         share = dropping(runs["deep"])
-        yield Check("q1: the deep buffer drops at particular moments (intervals with drops)", 0 < share < 0.1, _per_cent(share), "some, under 10 %")
+        yield Check(
+            "q1: the deep buffer drops at particular moments (intervals with drops)",
+            0 < share < 0.1,
+            _per_cent(share),
+            "some, under 10 %",
+        )
     if "shallow" in runs:
         share = dropping(runs["shallow"])
         yield Check("q1: the shallow one almost always", share > 0.8, _per_cent(share), "over 80 %")
@@ -70,8 +77,16 @@ def q2(runs: Runs) -> Iterator[Check]:
     if "ecn" not in runs or "shallow" not in runs:
         return
     shallow, ecn = runs["shallow"], runs["ecn"]
-    yield Check("q2: ECN removes nearly all queue drops", tail(ecn) < 0.02 * tail(shallow), tail(ecn), f"under 2 % of {tail(shallow):,}")
-    for column, what in (("queue_bytes_max", "high queues, bytes"), ("latency_ns_max", "high latencies, ns")):
+    yield Check(
+        "q2: ECN removes nearly all queue drops",
+        tail(ecn) < 0.02 * tail(shallow),
+        tail(ecn),
+        f"under 2 % of {tail(shallow):,}",
+    )
+    for column, what in (
+        ("queue_bytes_max", "high queues, bytes"),
+        ("latency_ns_max", "high latencies, ns"),
+    ):
         before, after = highest(shallow, column), highest(ecn, column)
         yield Check(f"q2: and {what}", after < 0.5 * before, after, f"under half of {before:,}")
 
@@ -79,8 +94,16 @@ def q2(runs: Runs) -> Iterator[Check]:
 def q3(runs: Runs) -> Iterator[Check]:
     if "pfc" not in runs or "ecn_pfc" not in runs:
         return
-    alone, both = (sum(sent for (sent,) in rows(runs[design], "pause_frames_tx")) for design in ("pfc", "ecn_pfc"))
-    yield Check("q3: with ECN far fewer pauses than with PFC alone", both < 0.1 * alone, both, f"under 10 % of {alone:,}")
+    alone, both = (
+        sum(sent for (sent,) in rows(runs[design], "pause_frames_tx"))
+        for design in ("pfc", "ecn_pfc")
+    )
+    yield Check(
+        "q3: with ECN far fewer pauses than with PFC alone",
+        both < 0.1 * alone,
+        both,
+        f"under 10 % of {alone:,}",
+    )
 
 
 def q4(runs: Runs) -> Iterator[Check]:
@@ -96,22 +119,46 @@ def q5(runs: Runs) -> Iterator[Check]:
     if not {"shallow", "ecn", "dctcp"} <= set(runs):
         return
     shallow, ecn, dctcp = (tail(runs[design]) for design in ("shallow", "ecn", "dctcp"))
-    yield Check("q5: DCTCP has more queue drops than H-TCP with ECN, fewer than without", ecn < dctcp < shallow, dctcp, f"{ecn:,} to {shallow:,}")
+    yield Check(
+        "q5: DCTCP has more queue drops than H-TCP with ECN, fewer than without",
+        ecn < dctcp < shallow,
+        dctcp,
+        f"{ecn:,} to {shallow:,}",
+    )
 
 
 def q6(runs: Runs) -> Iterator[Check]:
     if "deep" in runs:
         regular, rare = over(runs["deep"], 20), over(runs["deep"], 100)
-        yield Check("q6: ports to servers hold over 20 MB regularly", regular > 0.1, _per_cent(regular), "over 10 % of intervals")
-        yield Check("q6: and over 100 MB at times", 0 < rare < regular, _per_cent(rare), f"some, under {_per_cent(regular)}")
+        yield Check(
+            "q6: ports to servers hold over 20 MB regularly",
+            regular > 0.1,
+            _per_cent(regular),
+            "over 10 % of intervals",
+        )
+        yield Check(
+            "q6: and over 100 MB at times",
+            0 < rare < regular,
+            _per_cent(rare),
+            f"some, under {_per_cent(regular)}",
+        )
 
 
 def q7(runs: Runs) -> Iterator[Check]:
-    quiet = {name: JOB_TIME.of(result.summary) for name, result in runs.items() if name.endswith("-quiet")}
+    quiet = {
+        name: JOB_TIME.of(result.summary)
+        for name, result in runs.items()
+        if name.endswith("-quiet")
+    }
     times = {name: time for name, time in quiet.items() if time}
     if "deep-quiet" in times and len(times) > 1:
         most = max(abs(time / times["deep-quiet"] - 1) for time in times.values())
-        yield Check("q7: without traffic the designs do not differ", most <= 0.02, _per_cent(most), "at most 2 %")
+        yield Check(
+            "q7: without traffic the designs do not differ",
+            most <= 0.02,
+            _per_cent(most),
+            "at most 2 %",
+        )
 
 
 ALL = (q1, q2, q3, q4, q5, q6, q7)

@@ -31,7 +31,11 @@ assert CHANGED.keys() == OTHERS.keys()
 
 
 def _times(case: Case, runs: dict[Run, float]) -> dict[int, float]:
-    return {run.seed: seconds for run, seconds in runs.items() if run.case == case and (run.cpu, run.disk) == (BASE.cpu, BASE.disk)}
+    return {
+        run.seed: seconds
+        for run, seconds in runs.items()
+        if run.case == case and (run.cpu, run.disk) == (BASE.cpu, BASE.disk)
+    }
 
 
 def _difference(case: Case, base: Case, runs: dict[Run, float]) -> Difference | None:
@@ -46,7 +50,11 @@ def _seconds(nanoseconds: float) -> str:
 
 
 def _longer(one: Difference) -> str:
-    between = "" if one.low is None or one.high is None else f" ({_seconds(one.low)} to {_seconds(one.high)})"
+    between = (
+        ""
+        if one.low is None or one.high is None
+        else f" ({_seconds(one.low)} to {_seconds(one.high)})"
+    )
     return f"{_seconds(one.difference)}{between}"
 
 
@@ -56,17 +64,29 @@ def _under_traffic(design: str) -> Case:
 
 def differences(runs: dict[Run, float]) -> list[Difference]:
     """Returns the differences of job times in ns, over the seeds that both designs have."""
-    found = (_difference(_under_traffic(design), _under_traffic(base), runs) for design, base in CHANGED.items())
+    found = (
+        _difference(_under_traffic(design), _under_traffic(base), runs)
+        for design, base in CHANGED.items()
+    )
     return [one for one in found if one]
 
 
 def table(found: list[Difference]) -> str:
-    lines = ["| design | seeds | job time, s | of the design that it changes, s | change, % (95 % interval) |", "|---|---|---|---|---|"]
+    lines = [
+        "| design | seeds | job time, s | of the design that it changes, s | change, % (95 % interval) |",
+        "|---|---|---|---|---|",
+    ]
     for one in found:
-        between = "" if one.ratio_low is None or one.ratio_high is None else f" ({100 * one.ratio_low - 100:+.1f} to {100 * one.ratio_high - 100:+.1f})"
+        between = (
+            ""
+            if one.ratio_low is None or one.ratio_high is None
+            else f" ({100 * one.ratio_low - 100:+.1f} to {100 * one.ratio_high - 100:+.1f})"
+        )
         change = f"{100 * (one.ratio or 1.0) - 100:+.1f}{between}"
         base = CHANGED[one.design]
-        lines.append(f"| `{one.design}` | {one.samples} | {one.design_mean / 1e9:.1f} | {one.baseline_mean / 1e9:.1f} (`{base}`) | {change} |")
+        lines.append(
+            f"| `{one.design}` | {one.samples} | {one.design_mean / 1e9:.1f} | {one.baseline_mean / 1e9:.1f} (`{base}`) | {change} |"
+        )
     return "\n".join(lines)
 
 
@@ -84,7 +104,9 @@ class Question(NamedTuple):
     def case(self, design: str, name: str) -> Case:
         """Returns the case under an assumption, if the assumption changes this design."""
         changed = name and design in OTHERWISE[name].designs
-        return Case(f"{design}_{name}" if changed else design, self.framework, SIZES[0], self.traffic)
+        return Case(
+            f"{design}_{name}" if changed else design, self.framework, SIZES[0], self.traffic
+        )
 
     def answers(self, runs: dict[Run, float]) -> Iterator[tuple[str, Difference]]:
         for name in self.assumed:
@@ -92,7 +114,10 @@ class Question(NamedTuple):
                 yield name, one
 
     def table(self, runs: dict[Run, float]) -> str:
-        lines = [f"| assumed | seeds | {self.design}, s | {self.base}, s | longer by, s (95 % interval) |", "|---|---|---|---|---|"]
+        lines = [
+            f"| assumed | seeds | {self.design}, s | {self.base}, s | longer by, s (95 % interval) |",
+            "|---|---|---|---|---|",
+        ]
         for name, one in self.answers(runs):
             cells = f"{one.samples} | {_seconds(one.design_mean)} | {_seconds(one.baseline_mean)} | {_longer(one)}"
             lines.append(f"| {self.assumed[name]} | {cells} |")
@@ -126,7 +151,16 @@ _PFC = Question(
         "all_ports": "each node sends 25 Gbps to one that nobody else sends to",
     },
 )
-_DCTCP = Question("dctcp", "shallow", "mapreduce", True, {"": f"{_STUDY} (16 connections from each node)", "4_connections": "4 connections from each node"})
+_DCTCP = Question(
+    "dctcp",
+    "shallow",
+    "mapreduce",
+    True,
+    {
+        "": f"{_STUDY} (16 connections from each node)",
+        "4_connections": "4 connections from each node",
+    },
+)
 _TEZ = Question(
     "shallow",
     "deep",
@@ -139,14 +173,21 @@ _TEZ = Question(
         "fast_disks_20_copies": "both",
     },
 )
-DELAYS = [("30ms", "30 ms at all compute ports"), ("60ms", "60 ms at all"), ("60ms_at_four", "60 ms at four")]
+DELAYS = [
+    ("30ms", "30 ms at all compute ports"),
+    ("60ms", "60 ms at all"),
+    ("60ms_at_four", "60 ms at four"),
+]
 QUESTIONS = [_DEEP, _PFC, _DCTCP, _TEZ]
 
 
 def delays(runs: dict[Run, float]) -> str:
     """Returns how much longer a job takes when each call to a compute node is delayed, without
     traffic or losses. It checks the counted round trips."""
-    lines = ["| added to each call | framework | seeds | longer by, s (95 % interval) |", "|---|---|---|---|"]
+    lines = [
+        "| added to each call | framework | seeds | longer by, s (95 % interval) |",
+        "|---|---|---|---|",
+    ]
     for name, words in DELAYS:
         for framework, title in zip(FRAMEWORKS, ("MapReduce", "Tez"), strict=True):
             quiet = Case("deep", framework, SIZES[0], False)

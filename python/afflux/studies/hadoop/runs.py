@@ -15,7 +15,16 @@ from ..part import NOT_MEASURED
 from .cases import BASE, DESIGNS, FRAMEWORKS, OTHERS, OTHERWISE, SIZES, Case, Constants, keys
 
 FILE = files("hadoop") / "results" / "runs.csv"
-COLUMNS = ("design", "framework", "size_gb", "traffic", "seed", "cpu_ms_per_mb", "disk_mb_per_s", "job_s")
+COLUMNS = (
+    "design",
+    "framework",
+    "size_gb",
+    "traffic",
+    "seed",
+    "cpu_ms_per_mb",
+    "disk_mb_per_s",
+    "job_s",
+)
 
 #: Grid of constants for which a job is simulated without traffic. `crossvalidation` interpolates
 #: between them.
@@ -64,10 +73,23 @@ def write(run: Run, seconds: float, file: Path = FILE) -> None:
     with file.open("a", encoding="utf-8", newline="") as out:
         lines = csv.writer(out, lineterminator="\n")
         if fresh:
-            out.write("# Simulated job times, seconds, with a start of 0 s and a share of 1: afflux study hadoop PART\n")
+            out.write(
+                "# Simulated job times, seconds, with a start of 0 s and a share of 1: afflux study hadoop PART\n"
+            )
             lines.writerow(COLUMNS)
         case = run.case
-        lines.writerow([case.design, case.framework, case.size, "yes" if case.traffic else "no", run.seed, run.cpu, run.disk, round(seconds, 4)])
+        lines.writerow(
+            [
+                case.design,
+                case.framework,
+                case.size,
+                "yes" if case.traffic else "no",
+                run.seed,
+                run.cpu,
+                run.disk,
+                round(seconds, 4),
+            ]
+        )
 
 
 def grid(seeds: int) -> Iterator[Run]:
@@ -103,7 +125,12 @@ def varied(seeds: int) -> Iterator[Run]:
         for name, one in OTHERWISE.items():
             for design in one.designs:
                 for framework in one.frameworks:
-                    yield Run(Case(f"{design}_{name}", framework, SIZES[0], one.traffic), BASE.cpu, BASE.disk, seed)
+                    yield Run(
+                        Case(f"{design}_{name}", framework, SIZES[0], one.traffic),
+                        BASE.cpu,
+                        BASE.disk,
+                        seed,
+                    )
 
 
 def simulate(run: Run) -> float:
@@ -113,7 +140,11 @@ def simulate(run: Run) -> float:
         scenario.set(key, value)
     try:
         with tempfile.TemporaryDirectory() as place:
-            found = JOB_TIME.of(scenario.run(seed=run.seed, out=Path(place) / "result", on_progress=_give_up).summary)
+            found = JOB_TIME.of(
+                scenario.run(
+                    seed=run.seed, out=Path(place) / "result", on_progress=_give_up
+                ).summary
+            )
     except Endless:
         return LIMIT
     if found is None:
@@ -126,7 +157,13 @@ def _give_up(progress: Progress) -> None:
         raise Endless
 
 
-def series(name: str, question: str, wanted: Callable[[int], Iterator[Run]], tables: Callable[[Path], str], duration: str = NOT_MEASURED) -> Series:
+def series(
+    name: str,
+    question: str,
+    wanted: Callable[[int], Iterator[Run]],
+    tables: Callable[[Path], str],
+    duration: str = NOT_MEASURED,
+) -> Series:
     """Returns a part of the study: the runs for a number of seeds, and the tables made from
     them."""
 
@@ -135,4 +172,13 @@ def series(name: str, question: str, wanted: Callable[[int], Iterator[Run]], tab
         write(run, seconds, file)
         return f"{run.case.name}, {run.cpu:g} ms/MB, {run.disk:g} MB/s, seed {run.seed}: {seconds:.2f} s"
 
-    return Series(name, question, duration, FILE, lambda file, quick: wanted(1 if quick else SEEDS), read, simulated, tables)
+    return Series(
+        name,
+        question,
+        duration,
+        FILE,
+        lambda file, quick: wanted(1 if quick else SEEDS),
+        read,
+        simulated,
+        tables,
+    )

@@ -22,7 +22,11 @@ def converged_rate(result: Result) -> float:
     names = ("time_ns", "peer", "queue", "tx_bytes")
     rows = list(zip(*(result.ports.column(name) for name in names), strict=True))
     end = max(time for time, *_ in rows)
-    half = sum(bytes for time, peer, queue, bytes in rows if peer.startswith("host") and queue == -1 and time > end / 2)
+    half = sum(
+        bytes
+        for time, peer, queue, bytes in rows
+        if peer.startswith("host") and queue == -1 and time > end / 2
+    )
     return half * PAYLOAD / FRAME * 8e3 / (end / 2)
 
 
@@ -31,6 +35,8 @@ def average(result: Result) -> float:
     return result.summary["goodput_bps"] / 1e6
 
 
-def over_seeds(design: Design, value: Callable[[Result], float] = converged_rate) -> tuple[float, float | None, float | None]:
+def over_seeds(
+    design: Design, value: Callable[[Result], float] = converged_rate
+) -> tuple[float, float | None, float | None]:
     each = [value(result) for result in design.samples.values()]
     return mean(each), *(interval(each) or (None, None))

@@ -19,7 +19,15 @@ _SEGMENTS, _UNTIL = 50, 40
 _TIME = 300
 #: Seconds in which the program reads, and in which it sleeps.
 _READ, _SLEEP = 3, 1
-_READER = {"kind": "tcp", "stack": "linux", "congestion": "newreno", "initial_window": 2, "burst": 1, "small_queues": False, "send_buffer_max": "unlimited"}
+_READER = {
+    "kind": "tcp",
+    "stack": "linux",
+    "congestion": "newreno",
+    "initial_window": 2,
+    "burst": 1,
+    "small_queues": False,
+    "send_buffer_max": "unlimited",
+}
 
 
 @dataclass(frozen=True)
@@ -35,7 +43,11 @@ class Pipeline:
 
     @property
     def name(self) -> str:
-        reader = f"a program that stops for {_SLEEP} s in {_READ + _SLEEP}" if self.stops else f"a host that takes {_TIME} us per segment"
+        reader = (
+            f"a program that stops for {_SLEEP} s in {_READ + _SLEEP}"
+            if self.stops
+            else f"a host that takes {_TIME} us per segment"
+        )
         return f"producer of {self.produced} Mbps, {reader}, window {self.window} kB"
 
     @property
@@ -52,10 +64,15 @@ class Pipeline:
         }
         if not self.stops:
             slow = {"packet_time": f"{_TIME}us", "queue": 5000}
-            return made | {WINDOW: f"{self.window}kB", "host.override": [{"match": "host4", "processor": slow}]}
+            return made | {
+                WINDOW: f"{self.window}kB",
+                "host.override": [{"match": "host4", "processor": slow}],
+            }
         # The window is half of the buffer.
         reader = {"read": f"{_READ}s", "sleep": f"{_SLEEP}s"}
-        return made | {"host.transport": _READER | {"receive_buffer": f"{2 * self.window}kB", "reader": reader}}
+        return made | {
+            "host.transport": _READER | {"receive_buffer": f"{2 * self.window}kB", "reader": reader}
+        }
 
     def stages(self) -> tuple[float, float, float]:
         """Rates in Mbps that producer, transfer and reader could each reach alone.
@@ -64,13 +81,23 @@ class Pipeline:
         until it wakes up. So a reader that stops slows the transfer.
         """
         transfer = of_window(self.window)
-        read = transfer * (1 - (_SLEEP - RTT) / (_READ + _SLEEP)) if self.stops else PAYLOAD * 8 / _TIME
+        read = (
+            transfer * (1 - (_SLEEP - RTT) / (_READ + _SLEEP))
+            if self.stops
+            else PAYLOAD * 8 / _TIME
+        )
         return float(self.produced), transfer, read
 
 
 #: Pipelines: each stage is the slowest once; then a reader that stops, with a sufficient buffer and
 #: with an insufficient one.
-PIPELINES = (Pipeline(20, 3000), Pipeline(60, 1000), Pipeline(60, 3000), Pipeline(20, 3000, True), Pipeline(40, 1000, True))
+PIPELINES = (
+    Pipeline(20, 3000),
+    Pipeline(60, 1000),
+    Pipeline(60, 3000),
+    Pipeline(20, 3000, True),
+    Pipeline(40, 1000, True),
+)
 
 
 def cases() -> dict[str, dict[str, Any]]:
@@ -81,13 +108,30 @@ def rows(designs: Designs) -> Sequence[Row]:
     found = []
     for pipeline in PIPELINES:
         if pipeline.name in designs:
-            found.append(Row(f"{pipeline.name}: Mbps (narrowest stage)", min(pipeline.stages()), *over_seeds(designs[pipeline.name]), computed=True))
+            found.append(
+                Row(
+                    f"{pipeline.name}: Mbps (narrowest stage)",
+                    min(pipeline.stages()),
+                    *over_seeds(designs[pipeline.name]),
+                    computed=True,
+                )
+            )
     return found
 
 
 def checks(designs: Designs) -> Sequence[Check]:
     if not all(pipeline.name in designs for pipeline in PIPELINES):
         return []
-    worst = 100 * max(abs(over_seeds(designs[pipeline.name])[0] / min(pipeline.stages()) - 1) for pipeline in PIPELINES)
+    worst = 100 * max(
+        abs(over_seeds(designs[pipeline.name])[0] / min(pipeline.stages()) - 1)
+        for pipeline in PIPELINES
+    )
     error = round(worst, 1)
-    return [Check("our formula: produce, transfer, read: throughput is that of the narrowest stage, largest error in %", worst < 5, error, 5)]
+    return [
+        Check(
+            "our formula: produce, transfer, read: throughput is that of the narrowest stage, largest error in %",
+            worst < 5,
+            error,
+            5,
+        )
+    ]

@@ -41,14 +41,24 @@ LAST = of_sender(KB[-1], CHOSEN)
 
 
 def _keys(host: str, time: int, kilobytes: int, queue: int) -> dict[str, Any]:
-    return {WINDOW: f"{kilobytes}kB", "host.override": [{"match": host, "processor": {"packet_time": f"{time}us", "queue": queue}}]}
+    return {
+        WINDOW: f"{kilobytes}kB",
+        "host.override": [
+            {"match": host, "processor": {"packet_time": f"{time}us", "queue": queue}}
+        ],
+    }
 
 
 def cases() -> dict[str, dict[str, Any]]:
     senders = [(LARGE, time) for time in SENDER] + [(kilobytes, CHOSEN) for kilobytes in KB]
-    found = {of_sender(kilobytes, time): _keys("host0", time, kilobytes, _DEEP) for kilobytes, time in senders}
+    found = {
+        of_sender(kilobytes, time): _keys("host0", time, kilobytes, _DEEP)
+        for kilobytes, time in senders
+    }
     found |= {of_receiver(time): _keys("host4", time, LARGE, _DEEP) for time in RECEIVER}
-    return found | {of_receiver(time, _SHALLOW): _keys("host4", time, LARGE, _SHALLOW) for time in _LOSING}
+    return found | {
+        of_receiver(time, _SHALLOW): _keys("host4", time, LARGE, _SHALLOW) for time in _LOSING
+    }
 
 
 def by_formula(kilobytes: int, time: int, segments: int = 1) -> float:
@@ -59,7 +69,9 @@ def by_formula(kilobytes: int, time: int, segments: int = 1) -> float:
 
 def _formulas() -> dict[str, float]:
     found = {of_sender(LARGE, time): by_formula(LARGE, time, _DELAYED) for time in SENDER}
-    found |= {of_sender(kilobytes, CHOSEN): by_formula(kilobytes, CHOSEN, _DELAYED) for kilobytes in KB}
+    found |= {
+        of_sender(kilobytes, CHOSEN): by_formula(kilobytes, CHOSEN, _DELAYED) for kilobytes in KB
+    }
     return found | {of_receiver(time): by_formula(LARGE, time) for time in RECEIVER}
 
 
@@ -67,9 +79,23 @@ def rows(designs: Designs) -> Sequence[Row]:
     found = []
     for name, theory in _formulas().items():
         if name in designs:
-            found.append(Row(f"{name}: Mbps (window over round trip, or packets by time)", theory, *over_seeds(designs[name]), computed=True))
+            found.append(
+                Row(
+                    f"{name}: Mbps (window over round trip, or packets by time)",
+                    theory,
+                    *over_seeds(designs[name]),
+                    computed=True,
+                )
+            )
     if LAST in designs:
-        found.append(Row("FreeBSD: a limit by the sender's processor, Mbps", None, *over_seeds(designs[LAST]), predicted=False))
+        found.append(
+            Row(
+                "FreeBSD: a limit by the sender's processor, Mbps",
+                None,
+                *over_seeds(designs[LAST]),
+                predicted=False,
+            )
+        )
     for time in _LOSING:
         if (name := of_receiver(time, _SHALLOW)) in designs:
             found.append(Row(f"{name}: Mbps", None, *over_seeds(designs[name])))
@@ -82,22 +108,39 @@ def checks(designs: Designs) -> Sequence[Check]:
     formulas = _formulas()
     if not all(name in designs for name in formulas):
         return []
-    worst = 100 * max(abs(over_seeds(designs[name])[0] / theory - 1) for name, theory in formulas.items())
+    worst = 100 * max(
+        abs(over_seeds(designs[name])[0] / theory - 1) for name, theory in formulas.items()
+    )
     error = round(worst, 1)
-    return [Check("our formula: a busy host carries the smaller one of window over round trip and packets by time, largest error in %", worst < 5, error, 5)]
+    return [
+        Check(
+            "our formula: a busy host carries the smaller one of window over round trip and packets by time, largest error in %",
+            worst < 5,
+            error,
+            5,
+        )
+    ]
 
 
 def line(designs: Designs) -> list[tuple[float, float]]:
     """Returns throughput against window with the chosen time."""
-    return [(kilobytes, over_seeds(designs[name])[0]) for kilobytes in KB if (name := of_sender(kilobytes, CHOSEN)) in designs]
+    return [
+        (kilobytes, over_seeds(designs[name])[0])
+        for kilobytes in KB
+        if (name := of_sender(kilobytes, CHOSEN)) in designs
+    ]
 
 
 def figure(designs: Designs) -> Lines:
     def of(named: dict[int, str]) -> list[tuple[float, float]]:
-        return [(time, over_seeds(designs[name])[0]) for time, name in named.items() if name in designs]
+        return [
+            (time, over_seeds(designs[name])[0]) for time, name in named.items() if name in designs
+        ]
 
     series = {
-        "sender, per acknowledgement of two segments": of({time: of_sender(LARGE, time) for time in SENDER}),
+        "sender, per acknowledgement of two segments": of(
+            {time: of_sender(LARGE, time) for time in SENDER}
+        ),
         "receiver, per segment": of({time: of_receiver(time) for time in RECEIVER}),
     }
     return Lines("Processor time at which a window of 3 MB stops growing", "us", "Mbps", series)

@@ -22,7 +22,12 @@ _BACKGROUND = "host.transports.background"
 #: No background: a flow that ends at once.
 _ALONE = {"traffic[0].sizes": "1kB"}
 #: Background on all paths, as its host could do, with windows that follow its queues.
-_ALL_PATHS = {f"{_BACKGROUND}.mptcp.subflows": 16, f"{_BACKGROUND}.receive_window": "5MB", "traffic[1].duration": "40s", "run.until": "41s"}
+_ALL_PATHS = {
+    f"{_BACKGROUND}.mptcp.subflows": 16,
+    f"{_BACKGROUND}.receive_window": "5MB",
+    "traffic[1].duration": "40s",
+    "run.until": "41s",
+}
 #: Link rates of the author's script of February 2014: a tenth of the printed rates.
 _RATES = {"10Mbps": range(16), "20Mbps": range(16, 20), "40Mbps": range(20, 28)}
 _TENTH = {f"topology.link.{link}.rate": rate for rate, links in _RATES.items() for link in links}
@@ -33,7 +38,11 @@ _TENTH |= {f"topology.link.{link}.delay": "80us" for link in range(28)}
 _BARE: dict[str, Any] = {"record.waits": [], "record.gaps": []}
 
 ALONE, LOADED, LARGE, DENSE = "alone", "beside MPTCP", "beside MPTCP with 5 MB", "alone, dense"
-LIA, AWARE, TENTH = "beside LIA on all paths", "beside queue-aware windows on all paths", "alone, a tenth of the rates"
+LIA, AWARE, TENTH = (
+    "beside LIA on all paths",
+    "beside queue-aware windows on all paths",
+    "alone, a tenth of the rates",
+)
 #: Keys that differ from slice.toml, and the sizes that are simulated.
 CASES: dict[str, tuple[dict[str, Any], Sequence[str]]] = {
     ALONE: (_ALONE, tuple(BYTES)),
@@ -54,7 +63,12 @@ def name(case: str, size: str) -> str:
 def points(seeds: Sequence[int]) -> list[Point]:
     scenario = files("mptcp") / "slice.toml"
     return [
-        Point(name(case, size), scenario, {"traffic[1].class": size, "traffic[1].sizes": BYTES[size]} | keys, seed)
+        Point(
+            name(case, size),
+            scenario,
+            {"traffic[1].class": size, "traffic[1].sizes": BYTES[size]} | keys,
+            seed,
+        )
         for case, (keys, sizes) in CASES.items()
         for size in sizes
         for seed in seeds
@@ -100,7 +114,9 @@ def later(result: Result) -> float:
 def p95_on(loaded: bool) -> Callable[[Result], float]:
     """Returns a function for the 95th percentile of completion times in ms, on loaded paths or on
     the others."""
-    return lambda result: quantile(sorted(flow.fct for flow in short(result) if flow.loaded is loaded), 0.95) / 1e6
+    return lambda result: (
+        quantile(sorted(flow.fct for flow in short(result) if flow.loaded is loaded), 0.95) / 1e6
+    )
 
 
 def slow(result: Result) -> float:
@@ -118,8 +134,12 @@ def used(core: str) -> Callable[[Result], float]:
     the uplink from pod 0 to this switch, which no other path uses."""
 
     def of(result: Result) -> float:
-        links = zip(*(result.links.column(name) for name in ("from", "to", "utilisation")), strict=True)
-        return 100 * max(used for start, end, used in links if end == core and start.startswith("agg0"))
+        links = zip(
+            *(result.links.column(name) for name in ("from", "to", "utilisation")), strict=True
+        )
+        return 100 * max(
+            used for start, end, used in links if end == core and start.startswith("agg0")
+        )
 
     return of
 
@@ -133,7 +153,10 @@ def in_front(result: Result, loaded: bool) -> list[tuple[str, float, str]]:
     """Returns the causes of waits: class waited behind, share of the waits, and node with most of
     them. The longest come first."""
     chosen = [flow.id for flow in short(result) if flow.loaded is loaded]
-    return [(one.behind, one.share, one.node) for one in behind(result.table("waits"), result.flows, chosen)]
+    return [
+        (one.behind, one.share, one.node)
+        for one in behind(result.table("waits"), result.flows, chosen)
+    ]
 
 
 def share_behind(whom: str) -> Callable[[Result], float]:
@@ -145,7 +168,11 @@ def share_behind(whom: str) -> Callable[[Result], float]:
 def background(result: Result) -> float:
     """Returns the rate in Mbps at which the background sends."""
     links = zip(*(result.links.column(name) for name in ("from", "to", "bytes")), strict=True)
-    return sum(bytes for start, end, bytes in links if end == "host2" and start.startswith("edge1")) * 8e3 / result.summary["simulated_ns"]
+    return (
+        sum(bytes for start, end, bytes in links if end == "host2" and start.startswith("edge1"))
+        * 8e3
+        / result.summary["simulated_ns"]
+    )
 
 
 def by_overlap(result: Result) -> tuple[list[int], list[int]]:
@@ -166,7 +193,9 @@ def spans(result: Result) -> list[float]:
     chosen = {flow.id for flow in short(result) if flow.loaded}
     columns = ("flow", "node", "peer", "frames", "gap_ns_mean")
     found: dict[str, list[float]] = {hop: [] for hop in HOPS}
-    for flow, node, peer, frames, gap in zip(*(result.table("gaps").column(name) for name in columns), strict=True):
+    for flow, node, peer, frames, gap in zip(
+        *(result.table("gaps").column(name) for name in columns), strict=True
+    ):
         hop = f"{node.rstrip('0123ab')} to {peer.rstrip('0123ab')}"
         hop = f"{hop} 2" if node.startswith(("core", "agg1", "edge1")) else hop
         if flow in chosen and gap is not None and hop in found:
@@ -175,4 +204,11 @@ def spans(result: Result) -> list[float]:
 
 
 #: Ports on the path of a short flow.
-HOPS = ("host to edge", "edge to agg", "agg to core", "core to agg 2", "agg to edge 2", "edge to host 2")
+HOPS = (
+    "host to edge",
+    "edge to agg",
+    "agg to core",
+    "core to agg 2",
+    "agg to edge 2",
+    "edge to host 2",
+)

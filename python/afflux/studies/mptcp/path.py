@@ -31,7 +31,10 @@ CAPTURED, SPACED, DENSE, PRINTED, PRINTED_DENSE = (
 _PRINTED_DELAY, _FASTER = 62_500.0, 10
 #: As in the source's experiment, flows start for 2 s.
 _DENSE = {"traffic[0].flows_per_second": 20, "traffic[0].duration": "2s"}
-_TENFOLD = {f"topology.link.{link}.rate": rate for link, rate in enumerate(("100Mbps", "200Mbps", "200Mbps", "100Mbps"))}
+_TENFOLD = {
+    f"topology.link.{link}.rate": rate
+    for link, rate in enumerate(("100Mbps", "200Mbps", "200Mbps", "100Mbps"))
+}
 _TENFOLD |= {f"topology.link.{link}.delay": f"{_PRINTED_DELAY:g}ns" for link in range(4)}
 #: Keys that differ from path.toml.
 CASES: dict[str, dict[str, Any]] = {
@@ -53,7 +56,10 @@ _ACK, _DELAY, _RATES = 62, 80_000.0, (10e6, 20e6, 20e6, 10e6)
 def points(seeds: Sequence[int]) -> list[Point]:
     scenario, flows = files("mptcp") / "path.toml", files("mptcp") / "captured.csv"
     captured = Point(CAPTURED, scenario, {"traffic": [{"kind": "flows", "file": str(flows)}]}, 1)
-    return [captured, *(Point(case, scenario, keys, seed) for case, keys in CASES.items() for seed in seeds)]
+    return [
+        captured,
+        *(Point(case, scenario, keys, seed) for case, keys in CASES.items() for seed in seeds),
+    ]
 
 
 def travel_ns(printed: bool = False) -> float:
@@ -84,9 +90,20 @@ class Flow:
 
 
 def flows(result: Result) -> list[Flow]:
-    rows = sorted(zip(*(result.flows.column(name) for name in ("start_ns", "finish_ns")), strict=True))
+    rows = sorted(
+        zip(*(result.flows.column(name) for name in ("start_ns", "finish_ns")), strict=True)
+    )
     rows = [(start, last) for start, last in rows if last is not None]
-    return [Flow(start, last, not any(other != (start, last) and other[0] < last and other[1] > start for other in rows)) for start, last in rows]
+    return [
+        Flow(
+            start,
+            last,
+            not any(
+                other != (start, last) and other[0] < last and other[1] > start for other in rows
+            ),
+        )
+        for start, last in rows
+    ]
 
 
 def to_fin(flow: Flow, *, printed: bool = False) -> float:
@@ -111,7 +128,11 @@ def busy(result: Result) -> float:
     starts = [flow.start for flow in flows(result)]
     names = ("time_ns", "peer", "queue", "tx_bytes")
     rows = zip(*(result.ports.column(name) for name in names), strict=True)
-    sent = sum(bytes for time, peer, queue, bytes in rows if peer == "host1" and queue == -1 and starts[0] < time <= starts[-1])
+    sent = sum(
+        bytes
+        for time, peer, queue, bytes in rows
+        if peer == "host1" and queue == -1 and starts[0] < time <= starts[-1]
+    )
     links = zip(*(result.links.column(name) for name in ("to", "rate_bps")), strict=True)
     rate = next(rate for end, rate in links if end == "host1")
     return sent * 8e9 / rate / (starts[-1] - starts[0])
@@ -121,4 +142,7 @@ def busy(result: Result) -> float:
 def published() -> dict[str, float]:
     """Returns the source's numbers in ms."""
     with (files("mptcp") / "published.csv").open(encoding="utf-8") as lines:
-        return {row["name"]: float(row["ms"]) for row in csv.DictReader(line for line in lines if not line.startswith("#"))}
+        return {
+            row["name"]: float(row["ms"])
+            for row in csv.DictReader(line for line in lines if not line.startswith("#"))
+        }

@@ -63,10 +63,30 @@ class Pfabric(Study):
     )
     duration = "about 3.5 h"
     parts = (
-        Slice("websearch", "How close to the ideal are the schemes with web search sizes, by load?", has=named("*-websearch-*")),
-        Slice("datamining", "How close to the ideal are the schemes with data mining sizes, by load?", has=named("*-datamining-*")),
-        runs.series("load-60", "By how much do the schemes differ with web search at 60 % load, and by which sizes?", "about 15 min", runs.at_60, _at_60),
-        runs.series("opening", "Is PDQ behind DCTCP with data mining because each of its flows opens with a SYN?", "about 5 min", runs.opening, _opening),
+        Slice(
+            "websearch",
+            "How close to the ideal are the schemes with web search sizes, by load?",
+            has=named("*-websearch-*"),
+        ),
+        Slice(
+            "datamining",
+            "How close to the ideal are the schemes with data mining sizes, by load?",
+            has=named("*-datamining-*"),
+        ),
+        runs.series(
+            "load-60",
+            "By how much do the schemes differ with web search at 60 % load, and by which sizes?",
+            "about 15 min",
+            runs.at_60,
+            _at_60,
+        ),
+        runs.series(
+            "opening",
+            "Is PDQ behind DCTCP with data mining because each of its flows opens with a SYN?",
+            "about 5 min",
+            runs.opening,
+            _opening,
+        ),
     )
 
     def __init__(self) -> None:
@@ -75,7 +95,9 @@ class Pfabric(Study):
     def points(self, quick: bool) -> Sequence[Point]:
         """Returns the points in an order in which an interrupted run is comparable: all schemes of
         a load before the next load, and all points of a seed before the next seed."""
-        loads, workloads, seeds = (QUICK_LOADS, ("websearch",), (1,)) if quick else (LOADS, tuple(WORKLOADS), SEEDS)
+        loads, workloads, seeds = (
+            (QUICK_LOADS, ("websearch",), (1,)) if quick else (LOADS, tuple(WORKLOADS), SEEDS)
+        )
         place = self.place or Path("out") / f"study-{self.name}"
         return [
             schemes.point(scheme, workload, load, seed, place)
@@ -94,10 +116,14 @@ class Pfabric(Study):
         for point in points:
             scheme, workload, load = point.name.rsplit("-", 2)
             if scheme in QUEUES:
-                written.append(schemes.write_flows(self.place, scheme, workload, float(load), point.seed or 1))
+                written.append(
+                    schemes.write_flows(self.place, scheme, workload, float(load), point.seed or 1)
+                )
         return written
 
-    def seeds(self, designs: Designs, scheme: str, workload: str, load: float) -> dict[int, Measured]:
+    def seeds(
+        self, designs: Designs, scheme: str, workload: str, load: float
+    ) -> dict[int, Measured]:
         """Returns the measurements by seed."""
         called = name(scheme, workload, load)
         if called not in designs:
@@ -107,9 +133,20 @@ class Pfabric(Study):
                 self._measured[called, seed] = measure(result)
         return {seed: self._measured[called, seed] for seed in designs[called].results}
 
-    def value(self, designs: Designs, scheme: str, workload: str, load: float, of: Callable[[Measured], float | None]) -> list[float]:
+    def value(
+        self,
+        designs: Designs,
+        scheme: str,
+        workload: str,
+        load: float,
+        of: Callable[[Measured], float | None],
+    ) -> list[float]:
         """Returns a figure for each seed that has it."""
-        return [value for m in self.seeds(designs, scheme, workload, load).values() if (value := of(m)) is not None]
+        return [
+            value
+            for m in self.seeds(designs, scheme, workload, load).values()
+            if (value := of(m)) is not None
+        ]
 
     def over_ideal(self, designs: Designs, workload: str, load: float) -> dict[str, float]:
         """Returns, by scheme, the ratio of the overall average to that of the Ideal with the same
@@ -117,7 +154,11 @@ class Pfabric(Study):
         best = self.seeds(designs, "Ideal", workload, load)
         found = {}
         for scheme in SCHEMES:
-            ratios = [m.average / best[seed].average for seed, m in self.seeds(designs, scheme, workload, load).items() if seed in best]
+            ratios = [
+                m.average / best[seed].average
+                for seed, m in self.seeds(designs, scheme, workload, load).items()
+                if seed in best
+            ]
             if ratios:
                 found[scheme] = mean(ratios)
         return found
@@ -131,28 +172,69 @@ class Pfabric(Study):
                         if values := self.value(designs, scheme, workload, load, of):
                             # The slides have no numbers. The Ideal's numbers are from another
                             # implementation.
-                            known = ideal().get((workload, load)) if (scheme, key) == ("Ideal", "average") else None
+                            known = (
+                                ideal().get((workload, load))
+                                if (scheme, key) == ("Ideal", "average")
+                                else None
+                            )
                             low, high = interval(values) or (None, None)
-                            rows.append(Row(f"{called}, load {load}, {title}, {scheme}", known, mean(values), low, high))
+                            rows.append(
+                                Row(
+                                    f"{called}, load {load}, {title}, {scheme}",
+                                    known,
+                                    mean(values),
+                                    low,
+                                    high,
+                                )
+                            )
         return rows
 
     def checks(self, designs: Designs) -> Sequence[Check]:
         checks = []
         for workload, called in WORKLOADS.items():
-            here = {load: {s: m for s in ORDER if (m := list(self.seeds(designs, s, workload, load).values()))} for load in LOADS}
+            here = {
+                load: {
+                    s: m
+                    for s in ORDER
+                    if (m := list(self.seeds(designs, s, workload, load).values()))
+                }
+                for load in LOADS
+            }
             for load, found in here.items():
                 if load >= ORDERED_FROM and len(found) > 1:
                     values = [mean([m.trimmed for m in each]) for each in found.values()]
-                    said = ", ".join(f"{scheme} {value:.2f}" for scheme, value in zip(found, values, strict=True))
-                    checks.append(Check(f"order of the averages, {called}, load {load}", values == sorted(values), said, " < ".join(found)))
-            mice = [mean([m.mice_p99 for m in found["pFabric"]]) for found in here.values() if "pFabric" in found]
+                    said = ", ".join(
+                        f"{scheme} {value:.2f}" for scheme, value in zip(found, values, strict=True)
+                    )
+                    checks.append(
+                        Check(
+                            f"order of the averages, {called}, load {load}",
+                            values == sorted(values),
+                            said,
+                            " < ".join(found),
+                        )
+                    )
+            mice = [
+                mean([m.mice_p99 for m in found["pFabric"]])
+                for found in here.values()
+                if "pFabric" in found
+            ]
             if len(mice) > 1:
                 rise = max(mice) - min(mice)
-                checks.append(Check(f"pFabric's 99th percentile of mice is nearly flat, {called}", rise <= FLAT, round(rise, 3), FLAT))
+                checks.append(
+                    Check(
+                        f"pFabric's 99th percentile of mice is nearly flat, {called}",
+                        rise <= FLAT,
+                        round(rise, 3),
+                        FLAT,
+                    )
+                )
             # "Close to Ideal": nearer to it than every other scheme at the same load.
             for load in LOADS:
                 over = self.over_ideal(designs, workload, load)
-                others = [ratio for scheme, ratio in over.items() if scheme not in ("Ideal", "pFabric")]
+                others = [
+                    ratio for scheme, ratio in over.items() if scheme not in ("Ideal", "pFabric")
+                ]
                 if "pFabric" in over and others:
                     near, next_one = over["pFabric"], min(others)
                     checks.append(
@@ -167,10 +249,16 @@ class Pfabric(Study):
         return [*checks, Check("flows that did not finish", lost == 0, lost, 0)]
 
     def answer(self, designs: Designs) -> str | None:
-        found = {scheme: list(self.seeds(designs, scheme, "websearch", 0.6).values()) for scheme in SCHEMES}
+        found = {
+            scheme: list(self.seeds(designs, scheme, "websearch", 0.6).values())
+            for scheme in SCHEMES
+        }
         if not all(found.values()):
             return None
-        said = ", ".join(f"{scheme} {mean([m.average for m in each]):.2f} ({mean([m.mice_p99 for m in each]):.2f})" for scheme, each in found.items())
+        said = ", ".join(
+            f"{scheme} {mean([m.average for m in each]):.2f} ({mean([m.mice_p99 for m in each]):.2f})"
+            for scheme, each in found.items()
+        )
         return say("pfabric.answer", said=said)
 
     def figures(self, designs: Designs) -> Sequence[Lines]:
@@ -181,18 +269,34 @@ class Pfabric(Study):
                 lines, _ = self.curves(designs, workload, key)
                 if any(lines.values()):
                     # The slides' axis ends at 10.
-                    drawn.append(Lines(f"{called[0].upper()}{called[1:]}: {title}", "load", "times the idle fabric", lines, most=10.0))
+                    drawn.append(
+                        Lines(
+                            f"{called[0].upper()}{called[1:]}: {title}",
+                            "load",
+                            "times the idle fabric",
+                            lines,
+                            most=10.0,
+                        )
+                    )
         return drawn
 
-    def curves(self, designs: Designs, workload: str, key: str) -> tuple[dict[str, list[tuple[float, float]]], dict[str, list[tuple[float, float, float]]]]:
+    def curves(
+        self, designs: Designs, workload: str, key: str
+    ) -> tuple[dict[str, list[tuple[float, float]]], dict[str, list[tuple[float, float, float]]]]:
         """Returns, by scheme, means by load, and their intervals over the seeds."""
         lines: dict[str, list[tuple[float, float]]] = {}
         bars: dict[str, list[tuple[float, float, float]]] = {}
         for scheme in SCHEMES:
-            found = [(load, values) for load in LOADS if (values := self.value(designs, scheme, workload, load, FIGURES[key][1]))]
+            found = [
+                (load, values)
+                for load in LOADS
+                if (values := self.value(designs, scheme, workload, load, FIGURES[key][1]))
+            ]
             if found:
                 lines[scheme] = [(load, mean(values)) for load, values in found]
-                bars[scheme] = [(load, *within) for load, values in found if (within := interval(values))]
+                bars[scheme] = [
+                    (load, *within) for load, values in found if (within := interval(values))
+                ]
         return lines, bars
 
     def plots(self, designs: Designs, dir: Path) -> Sequence[Path]:
@@ -204,13 +308,26 @@ class Pfabric(Study):
             for key in ("average", "mice_average", "mice_p99", "elephants"):
                 lines, bars = self.curves(designs, workload, key)
                 if lines:
-                    panels.append(figure.Panel(FIGURES[key][0], f"load, {called}", "times the idle fabric", lines, log_y=True, bars=bars))
+                    panels.append(
+                        figure.Panel(
+                            FIGURES[key][0],
+                            f"load, {called}",
+                            "times the idle fabric",
+                            lines,
+                            log_y=True,
+                            bars=bars,
+                        )
+                    )
             if panels:
-                made.append(figure.write(dir / f"{workload}.svg", [panels[:2], panels[2:]], _COLOURS))
+                made.append(
+                    figure.write(dir / f"{workload}.svg", [panels[:2], panels[2:]], _COLOURS)
+                )
         return made
 
     def shown(self, designs: Designs) -> Designs:
-        return Designs([design for design in designs.values() if design.name.endswith("websearch-0.6")])
+        return Designs(
+            [design for design in designs.values() if design.name.endswith("websearch-0.6")]
+        )
 
 
 STUDY = Pfabric()

@@ -50,7 +50,9 @@ def idle_ns(src: int, dst: int, size: int) -> float:
 def measure(result: Result) -> Measured:
     columns = (list(result.flows.column(name)) for name in ("src", "dst", "bytes", "fct_ns"))
     rows = list(zip(*columns, strict=True))
-    done = sorted((fct / idle_ns(src, dst, size), size) for src, dst, size, fct in rows if fct is not None)
+    done = sorted(
+        (fct / idle_ns(src, dst, size), size) for src, dst, size, fct in rows if fct is not None
+    )
     every = [ratio for ratio, _ in done]
     mice = [ratio for ratio, size in done if size <= MICE]
     elephants = [ratio for ratio, size in done if size > ELEPHANTS]

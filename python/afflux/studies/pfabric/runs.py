@@ -33,7 +33,10 @@ def read(file: Path = FILE) -> dict[Run, dict[str, float | None]]:
         return {}
     with file.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
-    return {_run(row): {name: float(row[name]) if row[name] else None for name in FIGURES} for row in rows}
+    return {
+        _run(row): {name: float(row[name]) if row[name] else None for name in FIGURES}
+        for row in rows
+    }
 
 
 def _run(row: dict[str, str]) -> Run:
@@ -56,12 +59,26 @@ def write(run: Run, found: dict[str, float | None], unfinished: int, file: Path 
     with file.open("a", encoding="utf-8", newline="") as out:
         lines = csv.writer(out, lineterminator="\n")
         if fresh:
-            out.write("# Completion times over those of the idle fabric, 20,000 flows each: afflux study pfabric PART\n")
+            out.write(
+                "# Completion times over those of the idle fabric, 20,000 flows each: afflux study pfabric PART\n"
+            )
             lines.writerow(COLUMNS)
-        lines.writerow([*run, *("" if found[name] is None else round(found[name] or 0.0, 4) for name in FIGURES), unfinished])
+        lines.writerow(
+            [
+                *run,
+                *("" if found[name] is None else round(found[name] or 0.0, 4) for name in FIGURES),
+                unfinished,
+            ]
+        )
 
 
-def series(name: str, question: str, duration: str, runs: Callable[[int], Iterator[Run]], shown: Callable[[Run], bool]) -> Series:
+def series(
+    name: str,
+    question: str,
+    duration: str,
+    runs: Callable[[int], Iterator[Run]],
+    shown: Callable[[Run], bool],
+) -> Series:
     """Returns a part of the study: the runs for a number of seeds, and the tables of those that are
     shown."""
 
@@ -72,14 +89,29 @@ def series(name: str, question: str, duration: str, runs: Callable[[int], Iterat
         return f"{run.workload}, {run.load}, {run.scheme}, seed {run.seed}: {found['average']:.3f}"
 
     def tables(file: Path) -> str:
-        return "\n".join(table({run: values for run, values in read(file).items() if shown(run)})).strip()
+        return "\n".join(
+            table({run: values for run, values in read(file).items() if shown(run)})
+        ).strip()
 
-    return Series(name, question, duration, FILE, lambda file, quick: runs(1 if quick else SEEDS), read, simulated, tables)
+    return Series(
+        name,
+        question,
+        duration,
+        FILE,
+        lambda file, quick: runs(1 if quick else SEEDS),
+        read,
+        simulated,
+        tables,
+    )
 
 
 def at_60(seeds: int) -> Iterator[Run]:
     """Yields the runs seed by seed, so that an interrupted series has complete seeds."""
-    return (Run("websearch", 0.6, scheme, seed) for seed in range(1, seeds + 1) for scheme in schemes.SCHEMES)
+    return (
+        Run("websearch", 0.6, scheme, seed)
+        for seed in range(1, seeds + 1)
+        for scheme in schemes.SCHEMES
+    )
 
 
 def opening(seeds: int) -> Iterator[Run]:
@@ -87,13 +119,27 @@ def opening(seeds: int) -> Iterator[Run]:
     return (Run("datamining", 0.3, scheme, 1) for scheme in ("PDQ", "DCTCP", *schemes.TESTS))
 
 
-def differences(found: dict[Run, dict[str, float | None]], workload: str, load: float, figure: str, base: str = "pFabric") -> dict[str, Difference]:
+def differences(
+    found: dict[Run, dict[str, float | None]],
+    workload: str,
+    load: float,
+    figure: str,
+    base: str = "pFabric",
+) -> dict[str, Difference]:
     """Returns the difference of every scheme from the base, over the seeds that both have:
     Student's t on the logarithms of the paired ratios."""
-    cell = {(run.scheme, run.seed): values[figure] for run, values in found.items() if (run.workload, run.load) == (workload, load)}
+    cell = {
+        (run.scheme, run.seed): values[figure]
+        for run, values in found.items()
+        if (run.workload, run.load) == (workload, load)
+    }
     against = {}
     for scheme in schemes.SCHEMES:
-        pairs = [(old, new) for (name, seed), new in sorted(cell.items()) if name == scheme and (old := cell.get((base, seed))) and new]
+        pairs = [
+            (old, new)
+            for (name, seed), new in sorted(cell.items())
+            if name == scheme and (old := cell.get((base, seed))) and new
+        ]
         if scheme != base and pairs:
             against[scheme] = of_pairs(Metric(figure, "", (), str), scheme, pairs)
     return against
@@ -121,16 +167,28 @@ def means(found: dict[Run, dict[str, float | None]], workload: str, load: float)
     for scheme in [*schemes.SCHEMES, *schemes.TESTS]:
         values = [values for run, values in found.items() if run[:3] == (workload, load, scheme)]
         if values:
-            yield f"| {scheme} | {len(values)} | " + " | ".join(_cell([value[name] for value in values]) for name in FIGURES) + " |"
+            yield (
+                f"| {scheme} | {len(values)} | "
+                + " | ".join(_cell([value[name] for value in values]) for name in FIGURES)
+                + " |"
+            )
 
 
-def compared(found: dict[Run, dict[str, float | None]], workload: str, load: float) -> Iterator[str]:
+def compared(
+    found: dict[Run, dict[str, float | None]], workload: str, load: float
+) -> Iterator[str]:
     against = {figure: differences(found, workload, load, figure) for figure in _COMPARED}
-    rows = {scheme: [_ratio(of.get(scheme)) for of in against.values()] for scheme in schemes.SCHEMES}
+    rows = {
+        scheme: [_ratio(of.get(scheme)) for of in against.values()] for scheme in schemes.SCHEMES
+    }
     if any(any(cells) for cells in rows.values()):
         yield "| over pFabric | " + " | ".join(FIGURES[figure][0] for figure in _COMPARED) + " |"
         yield "|" + "---|" * (1 + len(_COMPARED))
-        yield from (f"| {scheme} | " + " | ".join(cells) + " |" for scheme, cells in rows.items() if any(cells))
+        yield from (
+            f"| {scheme} | " + " | ".join(cells) + " |"
+            for scheme, cells in rows.items()
+            if any(cells)
+        )
 
 
 def shares(workload: str, load: float, seed: int) -> tuple[float, float, float]:
@@ -138,11 +196,16 @@ def shares(workload: str, load: float, seed: int) -> tuple[float, float, float]:
     same flows."""
     drawn, _ = schemes.point("pFabric", workload, load, seed, Path()).load().flow_list()
     sizes = list(drawn.column("bytes"))
-    mice, elephants = (sum(chosen) / len(sizes) for chosen in ((size <= MICE for size in sizes), (size > ELEPHANTS for size in sizes)))
+    mice, elephants = (
+        sum(chosen) / len(sizes)
+        for chosen in ((size <= MICE for size in sizes), (size > ELEPHANTS for size in sizes))
+    )
     return mice, elephants, 1 - mice - elephants
 
 
-def by_size(found: dict[Run, dict[str, float | None]], workload: str, load: float, base: str = "pFabric") -> Iterator[str]:
+def by_size(
+    found: dict[Run, dict[str, float | None]], workload: str, load: float, base: str = "pFabric"
+) -> Iterator[str]:
     """Yields a table of the average of flows of 100 kB to 10 MB, and of the sizes that cause the
     difference of a scheme's average from pFabric's.
 
@@ -154,20 +217,44 @@ def by_size(found: dict[Run, dict[str, float | None]], workload: str, load: floa
         yield "| scheme | flows of 100 kB to 10 MB, average | difference to pFabric's average | by flows up to 100 kB | by 100 kB to 10 MB | by beyond 10 MB |"
         yield "|" + "---|" * 6
     for scheme in schemes.SCHEMES if of_seed else ():
-        own = {seed: values for seed in seeds if (values := found.get(Run(workload, load, scheme, seed)))}
+        own = {
+            seed: values
+            for seed in seeds
+            if (values := found.get(Run(workload, load, scheme, seed)))
+        }
         if not own:
             continue
         # Contribution of each class to the average, by seed: short flows, long flows, the rest.
         parts = {seed: _parts(values, of_seed[seed]) for seed, values in own.items()}
-        against = {seed: _parts(found[Run(workload, load, base, seed)], of_seed[seed]) for seed in own}
-        short, long, middle = (mean([parts[seed][place] - against[seed][place] for seed in own]) for place in range(3))
+        against = {
+            seed: _parts(found[Run(workload, load, base, seed)], of_seed[seed]) for seed in own
+        }
+        short, long, middle = (
+            mean([parts[seed][place] - against[seed][place] for seed in own]) for place in range(3)
+        )
         whole = short + long + middle
-        cells = ["–"] * 4 if scheme == base else [f"{whole:+.2f}", *(f"{round(100 * part / whole)} %" for part in (short, middle, long))]
-        yield f"| {scheme} | {_cell([parts[seed][2] / of_seed[seed][2] for seed in own])} | " + " | ".join(cells).replace("-", "−") + " |"
+        cells = (
+            ["–"] * 4
+            if scheme == base
+            else [
+                f"{whole:+.2f}",
+                *(f"{round(100 * part / whole)} %" for part in (short, middle, long)),
+            ]
+        )
+        yield (
+            f"| {scheme} | {_cell([parts[seed][2] / of_seed[seed][2] for seed in own])} | "
+            + " | ".join(cells).replace("-", "−")
+            + " |"
+        )
 
 
-def _parts(values: dict[str, float | None], weights: tuple[float, float, float]) -> tuple[float, float, float]:
-    short, long = (weight * (values[name] or 0.0) for weight, name in zip(weights, ("mice_average", "elephants"), strict=False))
+def _parts(
+    values: dict[str, float | None], weights: tuple[float, float, float]
+) -> tuple[float, float, float]:
+    short, long = (
+        weight * (values[name] or 0.0)
+        for weight, name in zip(weights, ("mice_average", "elephants"), strict=False)
+    )
     return short, long, (values["average"] or 0.0) - short - long
 
 

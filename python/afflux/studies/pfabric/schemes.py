@@ -22,7 +22,9 @@ _FIFO: dict[str, Any] = {
 }
 #: Marking threshold of 15 frames, by the rules of ns-2. At a host, the frame in transmission counts
 #: too.
-_MARKS, _HOST_MARKS = ({"k": k, "compare": "at_or_above", "spacing": "ns2"} for k in ("22500B", "24000B"))
+_MARKS, _HOST_MARKS = (
+    {"k": k, "compare": "at_or_above", "spacing": "ns2"} for k in ("22500B", "24000B")
+)
 _DCTCP = _TCP | {"congestion": "dctcp", "dctcp": {"initial_alpha": 0.0}}
 _MARKED = {"switch.ecn": _MARKS, "host.nic_ecn": _HOST_MARKS, "host.transport": _DCTCP}
 
@@ -41,7 +43,11 @@ def _queues(number: int) -> dict[str, Any]:
     Long flows stop while shorter ones send. Their minimum time-out is that of PIAS's simulations,
     so that few of these stops count as losses.
     """
-    strict = {f"{node}.{key}": value for node in ("switch", "host") for key, value in (("scheduling", "strict_priority"), ("priorities", number))}
+    strict = {
+        f"{node}.{key}": value
+        for node in ("switch", "host")
+        for key, value in (("scheduling", "strict_priority"), ("priorities", number))
+    }
     return _FIFO | _MARKED | strict | {"host.transport": _DCTCP | {"min_rto": "2ms"}}
 
 
@@ -53,7 +59,13 @@ SCHEMES: dict[str, dict[str, Any]] = {
     "PDQ": _PDQ | {"host.transport": {"kind": "pdq", "dampening": "0ns"}},
     "DCTCP": _FIFO | _MARKED,
     # Hosts mark as those of DCTCP do: their NICs are the first queues here.
-    "HULL": _FIFO | {"switch.aqm": _PHANTOM, "host.nic_ecn": _HOST_MARKS, "host.pacer": _PACER, "host.transport": _DCTCP},
+    "HULL": _FIFO
+    | {
+        "switch.aqm": _PHANTOM,
+        "host.nic_ecn": _HOST_MARKS,
+        "host.pacer": _PACER,
+        "host.transport": _DCTCP,
+    },
     "TCP-DropTail": _FIFO,
     "8 queues": _queues(8),
     "4 queues": _queues(4),
@@ -61,7 +73,12 @@ SCHEMES: dict[str, dict[str, Any]] = {
 }
 #: Tests of single causes, only for `runs`: DCTCP on afflux's general TCP, with connections that are
 #: open from the start, or opened as those of PDQ.
-_OPEN: dict[str, Any] = {"kind": "tcp", "stack": "basic", "congestion": "dctcp", "dctcp": {"initial_alpha": 0.0}}
+_OPEN: dict[str, Any] = {
+    "kind": "tcp",
+    "stack": "basic",
+    "congestion": "dctcp",
+    "dctcp": {"initial_alpha": 0.0},
+}
 _OPEN |= {"initial_window": 12, "max_window": 149, "min_rto": "200us", "dupack_threshold": "off"}
 TESTS: dict[str, dict[str, Any]] = {
     "DCTCP, open": _FIFO | _MARKED | {"host.transport": _OPEN},
@@ -91,7 +108,12 @@ def point(scheme: str, workload: str, load: float, seed: int, place: Path) -> Po
         traffic: dict[str, Any] = {"traffic": [{"kind": "flows", "file": str(file)}]}
     else:
         traffic = {"traffic[0].sizes": f"pfabric-{workload}", "traffic[0].load": load}
-    return Point(name(scheme, workload, load), files("pfabric") / "fabric.toml", (SCHEMES | TESTS)[scheme] | traffic, seed)
+    return Point(
+        name(scheme, workload, load),
+        files("pfabric") / "fabric.toml",
+        (SCHEMES | TESTS)[scheme] | traffic,
+        seed,
+    )
 
 
 def bounds(sizes: Sequence[int], classes: int) -> list[int]:
@@ -111,7 +133,10 @@ def write_flows(place: Path, scheme: str, workload: str, load: float, seed: int)
         columns = ("id", "start_ns", "src", "dst", "bytes")
         rows = list(zip(*(list(table.column(column)) for column in columns), strict=True))
         limits = bounds([size for *_, size in rows], queues)
-        lines = [(*columns, "priority"), *((*row, queues - 1 - bisect_left(limits, row[-1])) for row in rows)]
+        lines = [
+            (*columns, "priority"),
+            *((*row, queues - 1 - bisect_left(limits, row[-1])) for row in rows),
+        ]
         file.parent.mkdir(parents=True, exist_ok=True)
         durable.write_text(file, "".join(",".join(map(str, line)) + "\n" for line in lines))
     return file

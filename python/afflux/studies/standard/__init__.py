@@ -66,16 +66,30 @@ class Standard(Study):
         def ends() -> tuple[str, ...]:
             # Cached: reading the decision file takes longer than everything else.
             question = self._mixtures().question
-            names = [one.name for one in question.conditions] + [one.name for one in question.variants]
+            names = [one.name for one in question.conditions] + [
+                one.name for one in question.variants
+            ]
             return tuple(f", {name}" for name in names)
 
         def condition(name: str) -> bool:
             return name.endswith(ends())
 
         return (
-            Slice("designs", "Which design meets the goals of all tenants at the least price?", has=base),
-            Slice("loads", "Does the choice stay the same with another load of a tenant?", has=lambda name: not condition(name)),
-            Slice("conditions", "Does the choice stay the same under another condition?", has=lambda name: not _LOAD.search(name)),
+            Slice(
+                "designs",
+                "Which design meets the goals of all tenants at the least price?",
+                has=base,
+            ),
+            Slice(
+                "loads",
+                "Does the choice stay the same with another load of a tenant?",
+                has=lambda name: not condition(name),
+            ),
+            Slice(
+                "conditions",
+                "Does the choice stay the same under another condition?",
+                has=lambda name: not _LOAD.search(name),
+            ),
         )
 
     def of_files(self, scenario: Path | None, goals: Path | None) -> "Standard":
@@ -123,7 +137,10 @@ class Standard(Study):
         return self._of(designs, lambda found: overview.against(found, self.shown(designs)))
 
     def shown(self, designs: Designs) -> Designs:
-        return self._of(designs, lambda found: with_values(found.question, designs, found.values)) or designs
+        return (
+            self._of(designs, lambda found: with_values(found.question, designs, found.values))
+            or designs
+        )
 
     def measures(self, designs: Designs) -> Sequence[Metric] | None:
         return self._of(designs, overview.measures)

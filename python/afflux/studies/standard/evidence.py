@@ -53,7 +53,11 @@ class Evidence:
         The cause is looked for in it."""
         chosen, prices = self.choice.shown, self.cost.prices
         for design in self.question.order:
-            if design != chosen and prices.get(design, 0) <= prices.get(chosen, 0) and self.judged.outside(design):
+            if (
+                design != chosen
+                and prices.get(design, 0) <= prices.get(chosen, 0)
+                and self.judged.outside(design)
+            ):
                 return design
         return None
 
@@ -87,15 +91,23 @@ def gather(mixtures: Mixtures, designs: Designs) -> Evidence | None:
     changed = [
         (change, judged(some, base))
         for change in mixtures.changes
-        if (some := mixtures.values(designs, change)) is not None and (base := mixtures.alone_with(designs, change, alone)) is not None
+        if (some := mixtures.values(designs, change)) is not None
+        and (base := mixtures.alone_with(designs, change, alone)) is not None
     ]
-    conditions = [(condition, judged(some)) for condition in asked.conditions if (some := mixtures.values(designs, condition)) is not None]
+    conditions = [
+        (condition, judged(some))
+        for condition in asked.conditions
+        if (some := mixtures.values(designs, condition)) is not None
+    ]
     variants = [
         (variant, judged(some, base))
         for variant in mixtures.variants
-        if (some := mixtures.values(designs, variant)) is not None and (base := mixtures.alone(designs, variant)) is not None
+        if (some := mixtures.values(designs, variant)) is not None
+        and (base := mixtures.alone(designs, variant)) is not None
     ]
-    made = Evidence(asked, values, judged(values), alone, cost, changed, conditions, variants=variants)
+    made = Evidence(
+        asked, values, judged(values), alone, cost, changed, conditions, variants=variants
+    )
     looked_at = [design for design in (made.choice.shown, made.rejected) if design]
     waits = {design: _behind(designs[design], asked.tenants) for design in looked_at}
     parts = {design: _parts(designs, design, asked.tenants) for design in looked_at}
@@ -107,8 +119,12 @@ def _refuse_unfinished(designs: Designs) -> None:
     is known, and a fabric cannot be judged by it."""
     for design in designs.values():
         for seed, result in design.results.items():
-            if result.summary["flows"]["unfinished"] or (result.summary["jobs"] or {}).get("unfinished"):
-                raise ValueError(f"{design.name}, seed {seed}: a part of the traffic did not finish: remove run.until")
+            if result.summary["flows"]["unfinished"] or (result.summary["jobs"] or {}).get(
+                "unfinished"
+            ):
+                raise ValueError(
+                    f"{design.name}, seed {seed}: a part of the traffic did not finish: remove run.until"
+                )
 
 
 def _of_tenant(flow_class: str, tenants: Sequence[Tenant]) -> str | None:
@@ -126,9 +142,17 @@ def _behind(design: Design, tenants: Sequence[Tenant]) -> dict[str, dict[str, fl
         for one in behind(fresh.table("waits"), fresh.flows):
             waiting = _of_tenant(one.flow_class, tenants)
             if waiting and one.behind != SAME_FLOW:
-                cause = NOBODY if one.behind == NOBODY else _of_tenant(one.behind, tenants) or one.behind
+                cause = (
+                    NOBODY
+                    if one.behind == NOBODY
+                    else _of_tenant(one.behind, tenants) or one.behind
+                )
                 sums[waiting][cause] += one.wait_ns
-    return {tenant: {cause: wait / sum(causes.values()) for cause, wait in causes.items()} for tenant, causes in sums.items() if sum(causes.values())}
+    return {
+        tenant: {cause: wait / sum(causes.values()) for cause, wait in causes.items()}
+        for tenant, causes in sums.items()
+        if sum(causes.values())
+    }
 
 
 def _parts(designs: Designs, design: str, tenants: Sequence[Tenant]) -> dict[str, dict[str, int]]:
@@ -142,14 +166,19 @@ def _parts(designs: Designs, design: str, tenants: Sequence[Tenant]) -> dict[str
         classes = [one for one in together if one in alone and tenant.has(one)]
         if classes:
             longest = max(classes, key=lambda one: together[one].flows * together[one].fct_ns)
-            found[tenant.name] = {label: ns - alone[longest].parts_ns[label] for label, ns in together[longest].parts_ns.items()}
+            found[tenant.name] = {
+                label: ns - alone[longest].parts_ns[label]
+                for label, ns in together[longest].parts_ns.items()
+            }
     return found
 
 
 def _by_class(design: Design) -> dict[str, split.Mean]:
     """Returns the split of each class as mean over the seeds. Empty if it was not recorded."""
     try:
-        groups = split.groups((_fresh(result).explain() for result in design.results.values()), by=("class",))
+        groups = split.groups(
+            (_fresh(result).explain() for result in design.results.values()), by=("class",)
+        )
     except LookupError:
         return {}
     return {group.name: group.mean for group in groups if group.name != "all"}

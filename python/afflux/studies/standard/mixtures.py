@@ -12,7 +12,16 @@ from ...decision import file
 from ...decision.file import Candidate, Condition, Question, Variant
 from ...decision.judge import Values
 from ...decision.measures import Tenant
-from ...decision.points import alone_name, alone_values, alones, changed, keep, power, prices, values
+from ...decision.points import (
+    alone_name,
+    alone_values,
+    alones,
+    changed,
+    keep,
+    power,
+    prices,
+    values,
+)
 from ...results.designs import Designs
 from ...scenario import Scenario
 
@@ -47,21 +56,33 @@ def read(goals: Path, scenario: Path | None = None, otherwise: Path | None = Non
     found = file.read(goals, scenario, otherwise)
     for place, goal in enumerate(found.goals):
         if goal.tenant is None:
-            raise ValueError(f"{goals}: key goal[{place}].tenant is missing: the study has goals of tenants only")
+            raise ValueError(
+                f"{goals}: key goal[{place}].tenant is missing: the study has goals of tenants only"
+            )
         if not goal.alone or goal.against is None:
             raise ValueError(
                 f'{goals}: goal[{place}]: the study starts from the tenant\'s own fabric: write within = SHARE, design = "NAME" of that fabric and alone = true'
             )
     if len(found.tenants) < 2:
-        raise ValueError(f"{goals}: key tenant: found {len(found.tenants)}: the study needs at least two tenants")
+        raise ValueError(
+            f"{goals}: key tenant: found {len(found.tenants)}: the study needs at least two tenants"
+        )
     for place, tenant in enumerate(found.tenants):
         where = f"{goals}: key tenant[{place}]"
-        own = list(dict.fromkeys(str(goal.against) for goal in found.goals if goal.tenant == tenant))
+        own = list(
+            dict.fromkeys(str(goal.against) for goal in found.goals if goal.tenant == tenant)
+        )
         if len(own) != 1:
-            said = f"its goals start from the designs {', '.join(own)}: write one, that of its own fabric" if own else "it has no goal: write a [[goal]] block"
+            said = (
+                f"its goals start from the designs {', '.join(own)}: write one, that of its own fabric"
+                if own
+                else "it has no goal: write a [[goal]] block"
+            )
             raise ValueError(f"{where}: tenant {tenant.name}: {said}")
         if tenant.load is None:
-            raise ValueError(f"{where}.load is missing: name the key of the scenario that is multiplied when the study varies the load of {tenant.name}")
+            raise ValueError(
+                f"{where}.load is missing: name the key of the scenario that is multiplied when the study varies the load of {tenant.name}"
+            )
         try:
             times(found.scenario[tenant.load], 1.0)
         except ValueError as error:
@@ -80,41 +101,78 @@ class Mixtures:
     few: Sequence[int]
 
     @classmethod
-    def of(cls, question: Question, seeds: Sequence[int], varied: Sequence[str] | None = None) -> "Mixtures":
+    def of(
+        cls, question: Question, seeds: Sequence[int], varied: Sequence[str] | None = None
+    ) -> "Mixtures":
         """Returns the mixtures. `varied` are the tenants whose load is raised by half; by default
         each tenant's load is halved and raised by half."""
-        changes = [Change(t, f) for t in question.tenants for f in FACTORS if varied is None or (f > 1 and t.name in varied)]
+        changes = [
+            Change(t, f)
+            for t in question.tenants
+            for f in FACTORS
+            if varied is None or (f > 1 and t.name in varied)
+        ]
         return cls(question, seeds, changes, seeds[:FEW])
 
     def points(self) -> Iterator[Point]:
         for design in self.question.designs:
             mixture = self._scenario(design)
             for seed in self.seeds:
-                yield Point(design.name, mixture, {"record.waits": "switches"} if seed in self.seeds[:WAITS] else {}, seed)
+                yield Point(
+                    design.name,
+                    mixture,
+                    {"record.waits": "switches"} if seed in self.seeds[:WAITS] else {},
+                    seed,
+                )
             for tenant in self.question.tenants:
-                yield from _points(alone_name(design.name, tenant), self._scenario(design, only=tenant), self.seeds)
+                yield from _points(
+                    alone_name(design.name, tenant), self._scenario(design, only=tenant), self.seeds
+                )
             for change in self.changes:
-                yield from _points(under(design.name, change), self._scenario(design, change), self.few)
+                yield from _points(
+                    under(design.name, change), self._scenario(design, change), self.few
+                )
             for condition in self.question.conditions:
                 if design.name in condition.designs:
-                    yield from _points(under(design.name, condition), self._scenario(design, condition), self.few)
+                    yield from _points(
+                        under(design.name, condition), self._scenario(design, condition), self.few
+                    )
         for own, tenant in alones(self.question):
             for change in self.changes:
                 if change.tenant == tenant:
-                    yield from _points(under(alone_name(own.name, tenant), change), self._scenario(own, change, tenant), self.few)
+                    yield from _points(
+                        under(alone_name(own.name, tenant), change),
+                        self._scenario(own, change, tenant),
+                        self.few,
+                    )
         for variant in self.variants:
             for design in self.question.designs:
-                yield from _points(under(design.name, variant), self._scenario(design, variant), self.few)
+                yield from _points(
+                    under(design.name, variant), self._scenario(design, variant), self.few
+                )
             for own, tenant in alones(self.question):
-                yield from _points(under(alone_name(own.name, tenant), variant), self._scenario(own, variant, tenant), self.few)
+                yield from _points(
+                    under(alone_name(own.name, tenant), variant),
+                    self._scenario(own, variant, tenant),
+                    self.few,
+                )
 
     @property
     def variants(self) -> Sequence[Variant]:
         """The variants that differ from the scenario as it is."""
         return self.question.variants[1:]
 
-    def _scenario(self, design: Candidate, change: Change | Condition | Variant | None = None, only: Tenant | None = None) -> Scenario:
-        made = changed(self.question.scenario, design, *([change.set] if isinstance(change, Condition | Variant) else []))
+    def _scenario(
+        self,
+        design: Candidate,
+        change: Change | Condition | Variant | None = None,
+        only: Tenant | None = None,
+    ) -> Scenario:
+        made = changed(
+            self.question.scenario,
+            design,
+            *([change.set] if isinstance(change, Condition | Variant) else []),
+        )
         if isinstance(change, Change) and change.tenant.load:
             made.set(change.tenant.load, times(made[change.tenant.load], change.factor))
         if only:
@@ -123,7 +181,9 @@ class Mixtures:
 
     # Values.
 
-    def values(self, designs: Designs, change: Change | Condition | Variant | None = None) -> Values | None:
+    def values(
+        self, designs: Designs, change: Change | Condition | Variant | None = None
+    ) -> Values | None:
         """Returns the values of the mixture; None if one of its designs was not simulated."""
         found = values(self.question, designs, lambda name: under(name, change))
         wanted = change.designs if isinstance(change, Condition) else self.question.order
@@ -133,12 +193,20 @@ class Mixtures:
         """Returns the values of each tenant alone, by design; None if a tenant's own fabric was not
         simulated."""
         found = alone_values(self.question, designs, lambda name: under(name, variant))
-        return found if all(goal.name in found[str(goal.against)] for goal in self.question.goals) else None
+        return (
+            found
+            if all(goal.name in found[str(goal.against)] for goal in self.question.goals)
+            else None
+        )
 
     def alone_with(self, designs: Designs, change: Change, alone: Values) -> Values | None:
         """Returns `alone` with the changed load of one tenant on its own fabric."""
         found = alone_values(self.question, designs, lambda name: under(name, change))
-        if any(goal.name not in found[str(goal.against)] for goal in self.question.goals if goal.tenant == change.tenant):
+        if any(
+            goal.name not in found[str(goal.against)]
+            for goal in self.question.goals
+            if goal.tenant == change.tenant
+        ):
             return None
         return {design: {**some, **found[design]} for design, some in alone.items()}
 
@@ -154,7 +222,11 @@ class Mixtures:
 
     def _with_own(self, found: Mapping[str, float]) -> Mapping[str, float]:
         own = [design.name for design, _ in alones(self.question)]
-        return {**found, OWN: sum(found[name] for name in own)} if all(name in found for name in own) else found
+        return (
+            {**found, OWN: sum(found[name] for name in own)}
+            if all(name in found for name in own)
+            else found
+        )
 
 
 def under(name: str, change: Change | Condition | Variant | None) -> str:
@@ -170,7 +242,9 @@ def times(value: Any, factor: float) -> Any:
     """Multiplies a number, or a quantity with its unit, by a factor."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return round(value * factor, 9)
-    match = re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z%]+)\s*", value) if isinstance(value, str) else None
+    match = (
+        re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z%]+)\s*", value) if isinstance(value, str) else None
+    )
     if match is None:
         raise ValueError(f"a load is a number or a quantity such as 3.5GB, not {value!r}")
     return f"{round(float(match[1]) * factor, 9):g}{match[2]}"

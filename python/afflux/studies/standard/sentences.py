@@ -47,7 +47,10 @@ def parts(of: Evidence, settings: str | None = None) -> dict[str, Words]:
 
 def answer(of: Evidence, settings: str | None = None) -> Marked:
     """Returns all parts, with the titles of their roles."""
-    said = [(say(key, words=words) if has(key := f"standard.role.{role}") else words, role == CHOICE) for role, words in parts(of, settings).items()]
+    said = [
+        (say(key, words=words) if has(key := f"standard.role.{role}") else words, role == CHOICE)
+        for role, words in parts(of, settings).items()
+    ]
     return Marked.of(said)
 
 
@@ -85,7 +88,12 @@ def _in_words(d: Difference) -> Words:
 
 def _missed(standing: Standing) -> Words:
     """Words a missed goal: `query (p99 query time) 6.5 times as much (goal: at most 50 % more)`."""
-    return say("standard.missed", label=label(standing.goal), change=change_of(start(standing)), goal=changes.change(standing.goal.factor))
+    return say(
+        "standard.missed",
+        label=label(standing.goal),
+        change=change_of(start(standing)),
+        goal=changes.change(standing.goal.factor),
+    )
 
 
 def _all_missed(standings: Sequence[Standing]) -> Words:
@@ -97,8 +105,15 @@ def _choice(of: Evidence) -> Words:
     if choice.design is None:
         said = say("standard.none")
     else:
-        said = say("standard.choose" if choice.certain else "standard.choose.open", design=title(choice.design))
-    return say("standard.in", variant=variant(of.question.variants[0].name), words=lowered(said)) if of.variants else said
+        said = say(
+            "standard.choose" if choice.certain else "standard.choose.open",
+            design=title(choice.design),
+        )
+    return (
+        say("standard.in", variant=variant(of.question.variants[0].name), words=lowered(said))
+        if of.variants
+        else said
+    )
 
 
 def variant(name: str) -> Words | str:
@@ -113,9 +128,20 @@ def _variants(of: Evidence) -> Words:
         if choice.design is None:
             items.append(say("standard.variant.none", **words))
         elif choice.design == of.choice.design:
-            items.append(say("standard.variant.same" if choice.certain else "standard.variant.same.open", **words))
+            items.append(
+                say(
+                    "standard.variant.same" if choice.certain else "standard.variant.same.open",
+                    **words,
+                )
+            )
         else:
-            items.append(say("standard.variant.other" if choice.certain else "standard.variant.other.open", design=title(choice.design), **words))
+            items.append(
+                say(
+                    "standard.variant.other" if choice.certain else "standard.variant.other.open",
+                    design=title(choice.design),
+                    **words,
+                )
+            )
     return say("standard.variants", items=_list(items)) if items else Words("", "")
 
 
@@ -128,7 +154,10 @@ def _nearest(of: Evidence) -> Words:
 
 
 def _size(of: Evidence) -> Words:
-    return say("standard.size", items=_list([_item(one.goal, start(one)) for one in of.judged.standings[of.choice.shown]]))
+    return say(
+        "standard.size",
+        items=_list([_item(one.goal, start(one)) for one in of.judged.standings[of.choice.shown]]),
+    )
 
 
 def _cause(of: Evidence) -> Words:
@@ -137,28 +166,58 @@ def _cause(of: Evidence) -> Words:
     chosen, rejected = of.choice.shown, of.rejected
     if rejected is None:
         worst = of.judged.worst(chosen).goal
-        return say("standard.cause.none", design=chosen, item=_item(worst, _others(of, chosen, worst)))
+        return say(
+            "standard.cause.none", design=chosen, item=_item(worst, _others(of, chosen, worst))
+        )
     worst = of.judged.worst(rejected).goal
     alone = _others(of, rejected, worst)
-    words = {"design": rejected, "tenant": named(worst), "label": label(worst)} | changes.values(alone)
+    words = {"design": rejected, "tenant": named(worst), "label": label(worst)} | changes.values(
+        alone
+    )
     best = worst.metric.brief(mean(list(of.numbers(chosen, worst).values())))
-    said = say("standard.cause" if alone.verdict == WORSE else "standard.cause.itself", chosen=chosen, best=best, **words)
-    return join([part for part in (said, _split(of, rejected, named(worst)), _queued(of, rejected, named(worst))) if part])
+    said = say(
+        "standard.cause" if alone.verdict == WORSE else "standard.cause.itself",
+        chosen=chosen,
+        best=best,
+        **words,
+    )
+    return join(
+        [
+            part
+            for part in (
+                said,
+                _split(of, rejected, named(worst)),
+                _queued(of, rejected, named(worst)),
+            )
+            if part
+        ]
+    )
 
 
 def _others(of: Evidence, design: str, goal: Goal) -> Difference:
     """Compares the mixture with the tenant alone, on the same fabric."""
-    return paired(goal, design, {seed: value.number for seed, value in of.alone[design][goal.name].items()}, of.values[design][goal.name])
+    return paired(
+        goal,
+        design,
+        {seed: value.number for seed, value in of.alone[design][goal.name].items()},
+        of.values[design][goal.name],
+    )
 
 
 def _split(of: Evidence, design: str, tenant: str) -> Words:
     """Names the parts that make the tenant's flows take longer than alone."""
     parts = of.parts.get(design, {}).get(tenant, {})
     whole = sum(ns for ns in parts.values() if ns > 0)
-    longer = [(part, ns) for part, ns in sorted(parts.items(), key=lambda item: -item[1]) if ns > 0 and ns >= _NAMED * whole]
+    longer = [
+        (part, ns)
+        for part, ns in sorted(parts.items(), key=lambda item: -item[1])
+        if ns > 0 and ns >= _NAMED * whole
+    ]
     if not longer:
         return Words("", "")
-    longest = [say("split.named", part=say(f"part.{part}"), by=text.signed_time(ns)) for part, ns in longer]
+    longest = [
+        say("split.named", part=say(f"part.{part}"), by=text.signed_time(ns)) for part, ns in longer
+    ]
     return say("standard.split", tenant=tenant, parts=join(longest, _COMMAS))
 
 
@@ -170,9 +229,28 @@ def _queued(of: Evidence, design: str, tenant: str) -> Words:
 def _shares(of: Evidence, design: str, tenant: str) -> Words:
     """Lists what frames waited behind, without small shares: `bulk (62 %), hadoop (30 %)`."""
     causes = of.behind.get(design, {}).get(tenant, {})
-    shown = [(cause, share) for cause, share in sorted(causes.items(), key=lambda item: (-item[1], item[0])) if share >= _NAMED]
-    name = lambda cause: say("standard.nobody") if cause == NOBODY else say("standard.same") if cause == tenant else cause  # noqa: E731
-    return join([say("standard.share", name=name(cause), share=f"{100 * share:.0f}") for cause, share in shown], _COMMAS)
+    shown = [
+        (cause, share)
+        for cause, share in sorted(causes.items(), key=lambda item: (-item[1], item[0]))
+        if share >= _NAMED
+    ]
+
+    def name(cause):
+        return (
+            say("standard.nobody")
+            if cause == NOBODY
+            else say("standard.same")
+            if cause == tenant
+            else cause
+        )
+
+    return join(
+        [
+            say("standard.share", name=name(cause), share=f"{100 * share:.0f}")
+            for cause, share in shown
+        ],
+        _COMMAS,
+    )
 
 
 def _pays(of: Evidence) -> Words:
@@ -187,14 +265,29 @@ def _pays(of: Evidence) -> Words:
 
 
 def _cost(of: Evidence) -> Words:
-    prices, power, chosen, currency = of.cost.prices, of.cost.power, of.choice.shown, of.question.currency
+    prices, power, chosen, currency = (
+        of.cost.prices,
+        of.cost.power,
+        of.choice.shown,
+        of.question.currency,
+    )
     if not prices:
         return Words("", "")
     own = prices[OWN]
-    parts = [say("standard.cost", new=money(prices[chosen], currency), old=money(own, None), change=changes.change(prices[chosen] / own))]
+    parts = [
+        say(
+            "standard.cost",
+            new=money(prices[chosen], currency),
+            old=money(own, None),
+            change=changes.change(prices[chosen] / own),
+        )
+    ]
     dearer = [name for name in of.question.order if prices[name] > prices[chosen]]
     if dearer:
-        items = [say("standard.price", design=name, price=money(prices[name], currency)) for name in dearer]
+        items = [
+            say("standard.price", design=name, price=money(prices[name], currency))
+            for name in dearer
+        ]
         parts.append(say("standard.dearer", items=join(items, _COMMAS)))
     if chosen in power and OWN in power:
         parts.append(say("standard.power", new=f"{power[chosen]:,.0f}", old=f"{power[OWN]:,.0f}"))
@@ -214,11 +307,20 @@ def _certainty(of: Evidence) -> Words:
 
 def _rivals(of: Evidence) -> Words:
     """Says why the other designs are not chosen."""
-    return say("standard.rejected", items=_list([_rejected(of.judged, name) for name in of.question.order if name != of.choice.shown]))
+    return say(
+        "standard.rejected",
+        items=_list(
+            [_rejected(of.judged, name) for name in of.question.order if name != of.choice.shown]
+        ),
+    )
 
 
 def _open(standing: Standing) -> Words:
-    return say("standard.open", item=_item(standing.goal, start(standing)), goal=changes.change(standing.goal.factor))
+    return say(
+        "standard.open",
+        item=_item(standing.goal, start(standing)),
+        goal=changes.change(standing.goal.factor),
+    )
 
 
 def _rejected(judged: Judged, design: str) -> Words:
@@ -227,7 +329,11 @@ def _rejected(judged: Judged, design: str) -> Words:
     if missed := judged.states(design, MISSED):
         return say("standard.misses", design=design, items=_all_missed(missed))
     if open_ := judged.states(design, OPEN):
-        return say("standard.leaves", design=design, items=join([label(one.goal) for one in open_], _COMMAS))
+        return say(
+            "standard.leaves",
+            design=design,
+            items=join([label(one.goal) for one in open_], _COMMAS),
+        )
     return say("standard.fits", design=design)
 
 
@@ -236,14 +342,46 @@ def _change(of: Evidence) -> Words:
     parts = []
     if others:
         flipped = [(change, judged) for change, judged in others if not of.survives(judged)]
-        seeds = min(one.against.samples for _, judged in others for some in judged.standings.values() for one in some)
-        words = {"seeds": seeds, "kept": len(others) - len(flipped), "count": len(others), "changes": _names([change for change, _ in others])}
-        parts.append(say("standard.survives" if flipped else "standard.survives.all" if len(others) > _FEW else "standard.survives.few", **words))
-        if unsure := [change.name for change, judged in others if of.survives(judged) and base.certain and not judged.choice.certain]:
+        seeds = min(
+            one.against.samples
+            for _, judged in others
+            for some in judged.standings.values()
+            for one in some
+        )
+        words = {
+            "seeds": seeds,
+            "kept": len(others) - len(flipped),
+            "count": len(others),
+            "changes": _names([change for change, _ in others]),
+        }
+        parts.append(
+            say(
+                "standard.survives"
+                if flipped
+                else "standard.survives.all"
+                if len(others) > _FEW
+                else "standard.survives.few",
+                **words,
+            )
+        )
+        if unsure := [
+            change.name
+            for change, judged in others
+            if of.survives(judged) and base.certain and not judged.choice.certain
+        ]:
             parts.append(say("standard.unsure.changes", names=", ".join(unsure)))
         if flipped:
-            parts.append(say("standard.flips", items=_list([_flip(of, change.name, judged) for change, judged in flipped])))
-    under = [_condition(condition.name, base.design, judged) for condition, judged in of.conditions if base.design in judged.standings]
+            parts.append(
+                say(
+                    "standard.flips",
+                    items=_list([_flip(of, change.name, judged) for change, judged in flipped]),
+                )
+            )
+    under = [
+        _condition(condition.name, base.design, judged)
+        for condition, judged in of.conditions
+        if base.design in judged.standings
+    ]
     return join([*parts, *under])
 
 
@@ -251,29 +389,56 @@ def _names(changed: Sequence[Change]) -> Words:
     """Words changes: `one tenant's load x 0.5 or x 1.5`, or each change if there are few."""
     if len(changed) > _FEW:
         factors = sorted({change.factor for change in changed})
-        return say("standard.changed", factors=join([say("standard.times", factor=f"{factor:g}") for factor in factors], (" or ", "または")))
+        return say(
+            "standard.changed",
+            factors=join(
+                [say("standard.times", factor=f"{factor:g}") for factor in factors],
+                (" or ", "または"),
+            ),
+        )
     return join([Words(change.name, change.name) for change in changed], _COMMAS)
 
 
 def _flip(of: Evidence, change: str, judged: Judged) -> Words:
     """Words the changed choice, and whether the first one would still meet the goals."""
     design, other = of.choice.design, judged.choice
-    new = say("standard.flip.other", design=other.design) if other.design else say("standard.flip.none")
+    new = (
+        say("standard.flip.other", design=other.design)
+        if other.design
+        else say("standard.flip.none")
+    )
     if design is None:
         return say("standard.flip", change=change, new=new)
     if missed := judged.states(design, MISSED):
-        return say("standard.flip.misses", change=change, new=new, design=design, items=_all_missed(missed))
-    return say("standard.flip.met" if not judged.states(design, OPEN) else "standard.flip.open", change=change, new=new, design=design)
+        return say(
+            "standard.flip.misses", change=change, new=new, design=design, items=_all_missed(missed)
+        )
+    return say(
+        "standard.flip.met" if not judged.states(design, OPEN) else "standard.flip.open",
+        change=change,
+        new=new,
+        design=design,
+    )
 
 
 def _condition(name: str, design: str | None, judged: Judged) -> Words:
     assert design is not None
     what = known(f"standard.condition.{name}") or name
     if missed := judged.states(design, MISSED):
-        return say("standard.condition.misses", condition=what, design=design, items=_all_missed(missed))
+        return say(
+            "standard.condition.misses", condition=what, design=design, items=_all_missed(missed)
+        )
     met = all(one.state == MET for one in judged.standings[design])
-    return say("standard.condition.met" if met else "standard.condition.open", condition=what, design=design)
+    return say(
+        "standard.condition.met" if met else "standard.condition.open",
+        condition=what,
+        design=design,
+    )
 
 
 def _settings(of: Evidence, settings: str | None) -> Words:
-    return say("standard.settings", design=of.choice.shown, dir=settings) if settings else Words("", "")
+    return (
+        say("standard.settings", design=of.choice.shown, dir=settings)
+        if settings
+        else Words("", "")
+    )

@@ -49,7 +49,8 @@ struct Newest {
 impl Newest {
     fn see(&mut self, tag: &Tag) {
         if tag.epoch > self.epoch {
-            let moved = if tag.begun == Begun::Settled { self.moved } else { (tag.epoch, tag.begun) };
+            let moved =
+                if tag.begun == Begun::Settled { self.moved } else { (tag.epoch, tag.begun) };
             *self = Newest { epoch: tag.epoch, moved, tail: false, ahead: None };
         }
         self.tail |= tag.kind == Kind::Tail && tag.epoch == self.epoch;
@@ -140,14 +141,21 @@ impl Destination {
             _ if self.fresh => true,
             Ordering::Less => {
                 let cause = self.newest.pass(tag.epoch, tag.rerouted, Cause::OldEpoch);
-                return Arrived { handling: Handling::Pass(cause), answer: None, notify: false, release: false, old: true };
+                return Arrived {
+                    handling: Handling::Pass(cause),
+                    answer: None,
+                    notify: false,
+                    release: false,
+                    old: true,
+                };
             }
             Ordering::Greater => true,
             Ordering::Equal => false,
         };
         let tail = tag.kind == Kind::Tail;
         if new {
-            (self.fresh, self.epoch, self.rerouted, self.old_seen) = (false, tag.epoch, tail, false);
+            (self.fresh, self.epoch, self.rerouted, self.old_seen) =
+                (false, tag.epoch, tail, false);
         } else if tail && !self.is_reordering() {
             self.rerouted = true;
         }
@@ -158,7 +166,11 @@ impl Destination {
             self.tail_sent = tag.tail_sent;
         }
         // Time between the last frame seen on the old path and the TAIL, at their departure.
-        let gap = if self.old_seen { self.tail_sent.saturating_sub(self.old_sent) } else { rules.default_wait };
+        let gap = if self.old_seen {
+            self.tail_sent.saturating_sub(self.old_sent)
+        } else {
+            rules.default_wait
+        };
         let mut release = false;
         let handling = if tag.rerouted && !self.rerouted {
             if self.is_reordering() {
@@ -255,9 +267,27 @@ mod tests {
     fn in_order_nothing_waits() {
         let mut flow = Destination::new();
         let first = arrive(&mut flow, 10 * US, request(1, 5 * US));
-        assert_eq!(first, Arrived { handling: PASS, answer: Some(Reply::Rtt { epoch: 1 }), notify: false, release: false, old: false });
+        assert_eq!(
+            first,
+            Arrived {
+                handling: PASS,
+                answer: Some(Reply::Rtt { epoch: 1 }),
+                notify: false,
+                release: false,
+                old: false
+            }
+        );
         let tail = arrive(&mut flow, 20 * US, tail(1, 15 * US));
-        assert_eq!(tail, Arrived { handling: PASS, answer: Some(Reply::Clear { epoch: 1 }), notify: false, release: false, old: false });
+        assert_eq!(
+            tail,
+            Arrived {
+                handling: PASS,
+                answer: Some(Reply::Clear { epoch: 1 }),
+                notify: false,
+                release: false,
+                old: false
+            }
+        );
         assert_eq!(arrive(&mut flow, 21 * US, rerouted(1, 16 * US, 15 * US)).handling, PASS);
         assert!(!flow.is_reordering());
     }
@@ -266,11 +296,20 @@ mod tests {
     fn what_overtakes_the_tail_waits_for_it() {
         let mut flow = Destination::new();
         arrive(&mut flow, 10 * US, request(1, 5 * US));
-        assert_eq!(arrive(&mut flow, 12 * US, rerouted(1, 8 * US, 7 * US)).handling, Handling::Open);
-        assert_eq!(arrive(&mut flow, 13 * US, rerouted(1, 9 * US, 7 * US)).handling, Handling::Hold);
+        assert_eq!(
+            arrive(&mut flow, 12 * US, rerouted(1, 8 * US, 7 * US)).handling,
+            Handling::Open
+        );
+        assert_eq!(
+            arrive(&mut flow, 13 * US, rerouted(1, 9 * US, 7 * US)).handling,
+            Handling::Hold
+        );
         // The TAIL is forwarded, then the queue is released at once.
         let tail = arrive(&mut flow, 14 * US, tail(1, 7 * US));
-        assert_eq!((tail.handling, tail.answer, tail.release), (PASS, Some(Reply::Clear { epoch: 1 }), true));
+        assert_eq!(
+            (tail.handling, tail.answer, tail.release),
+            (PASS, Some(Reply::Clear { epoch: 1 }), true)
+        );
         assert!(flow.release());
         assert_eq!(arrive(&mut flow, 15 * US, rerouted(1, 10 * US, 7 * US)).handling, PASS);
     }
@@ -283,9 +322,16 @@ mod tests {
         let tail = flow.arrive(14 * US, &tail(1, 7 * US), false, &ns3());
         assert!(!tail.release);
         assert_eq!(flow.flush_at(), 14 * US + 1_000);
-        assert_eq!(flow.arrive(14 * US + 500, &rerouted(1, 9 * US, 7 * US), false, &ns3()).handling, Handling::Hold, "still behind the others");
+        assert_eq!(
+            flow.arrive(14 * US + 500, &rerouted(1, 9 * US, 7 * US), false, &ns3()).handling,
+            Handling::Hold,
+            "still behind the others"
+        );
         assert!(flow.release());
-        assert_eq!(flow.arrive(14 * US + 1_500, &rerouted(1, 9 * US, 7 * US), false, &ns3()).handling, PASS);
+        assert_eq!(
+            flow.arrive(14 * US + 1_500, &rerouted(1, 9 * US, 7 * US), false, &ns3()).handling,
+            PASS
+        );
     }
 
     #[test]
@@ -307,7 +353,10 @@ mod tests {
     #[test]
     fn without_one_it_is_waited_for_by_default() {
         let mut flow = Destination::new();
-        assert_eq!(arrive(&mut flow, 10 * US, rerouted(1, 8 * US, 7 * US)).handling, Handling::Open);
+        assert_eq!(
+            arrive(&mut flow, 10 * US, rerouted(1, 8 * US, 7 * US)).handling,
+            Handling::Open
+        );
         assert_eq!(flow.flush_at(), (10 + 200 + 16) * US);
         // The first frame of the old path arrives after all, so the TAIL can be predicted.
         arrive(&mut flow, 30 * US, request(1, 2 * US));
@@ -318,7 +367,10 @@ mod tests {
     fn a_frame_of_an_epoch_before_does_not_count_as_one() {
         let mut flow = Destination::new();
         arrive(&mut flow, 10 * US, request(1, 5 * US));
-        assert_eq!(arrive(&mut flow, 50 * US, rerouted(2, 40 * US, 39 * US)).handling, Handling::Open);
+        assert_eq!(
+            arrive(&mut flow, 50 * US, rerouted(2, 40 * US, 39 * US)).handling,
+            Handling::Open
+        );
         assert_eq!(flow.flush_at(), (50 + 200 + 16) * US);
     }
 
@@ -329,13 +381,26 @@ mod tests {
         arrive(&mut flow, 12 * US, rerouted(1, 8 * US, 7 * US));
         assert!(!flow.release(), "no TAIL had come");
         assert_eq!(flow.pass_held(1), None);
-        assert_eq!(arrive(&mut flow, 40 * US, old(1, 6 * US)).handling, Handling::Pass(Some(Cause::EarlyFlush)));
-        assert_eq!(arrive(&mut flow, 41 * US, rerouted(1, 9 * US, 7 * US)).handling, PASS, "phase 1 goes on as it comes");
+        assert_eq!(
+            arrive(&mut flow, 40 * US, old(1, 6 * US)).handling,
+            Handling::Pass(Some(Cause::EarlyFlush))
+        );
+        assert_eq!(
+            arrive(&mut flow, 41 * US, rerouted(1, 9 * US, 7 * US)).handling,
+            PASS,
+            "phase 1 goes on as it comes"
+        );
         let tail = arrive(&mut flow, 42 * US, tail(1, 7 * US));
-        assert_eq!((tail.handling, tail.answer, tail.release), (Handling::Pass(Some(Cause::EarlyFlush)), Some(Reply::Clear { epoch: 1 }), false));
+        assert_eq!(
+            (tail.handling, tail.answer, tail.release),
+            (Handling::Pass(Some(Cause::EarlyFlush)), Some(Reply::Clear { epoch: 1 }), false)
+        );
         // In the next epoch, frames wait again.
         assert_eq!(arrive(&mut flow, 50 * US, request(2, 45 * US)).handling, PASS);
-        assert_eq!(arrive(&mut flow, 51 * US, rerouted(2, 46 * US, 45 * US)).handling, Handling::Open);
+        assert_eq!(
+            arrive(&mut flow, 51 * US, rerouted(2, 46 * US, 45 * US)).handling,
+            Handling::Open
+        );
     }
 
     #[test]
@@ -343,22 +408,45 @@ mod tests {
         let mut flow = Destination::new();
         arrive(&mut flow, 10 * US, request(1, 5 * US));
         // The TAIL is predicted for 12 us, with the extra 28 us.
-        assert_eq!(arrive(&mut flow, 28 * US, rerouted(1, 8 * US, 7 * US)).handling, Handling::TooLate);
+        assert_eq!(
+            arrive(&mut flow, 28 * US, rerouted(1, 8 * US, 7 * US)).handling,
+            Handling::TooLate
+        );
         assert!(!flow.is_reordering());
-        assert_eq!(arrive(&mut flow, 29 * US, old(1, 6 * US)).handling, Handling::Pass(Some(Cause::EarlyFlush)));
+        assert_eq!(
+            arrive(&mut flow, 29 * US, old(1, 6 * US)).handling,
+            Handling::Pass(Some(Cause::EarlyFlush))
+        );
     }
 
     #[test]
     fn without_a_free_queue_the_epoch_goes_on_out_of_order() {
         let mut flow = Destination::new();
         arrive(&mut flow, 10 * US, request(1, 5 * US));
-        assert_eq!(arrive(&mut flow, 12 * US, rerouted(1, 8 * US, 7 * US)).handling, Handling::Open);
+        assert_eq!(
+            arrive(&mut flow, 12 * US, rerouted(1, 8 * US, 7 * US)).handling,
+            Handling::Open
+        );
         assert_eq!(flow.do_without_queue(1), None);
         assert!(!flow.is_reordering());
-        assert_eq!(arrive(&mut flow, 13 * US, rerouted(1, 9 * US, 7 * US)).handling, PASS, "a queue is not asked for again");
-        assert_eq!(arrive(&mut flow, 14 * US, old(1, 6 * US)).handling, Handling::Pass(Some(Cause::NoQueue)));
-        assert_eq!(arrive(&mut flow, 15 * US, tail(1, 7 * US)).handling, Handling::Pass(Some(Cause::NoQueue)));
-        assert_eq!(arrive(&mut flow, 30 * US, rerouted(2, 25 * US, 24 * US)).handling, Handling::Open, "the next epoch does");
+        assert_eq!(
+            arrive(&mut flow, 13 * US, rerouted(1, 9 * US, 7 * US)).handling,
+            PASS,
+            "a queue is not asked for again"
+        );
+        assert_eq!(
+            arrive(&mut flow, 14 * US, old(1, 6 * US)).handling,
+            Handling::Pass(Some(Cause::NoQueue))
+        );
+        assert_eq!(
+            arrive(&mut flow, 15 * US, tail(1, 7 * US)).handling,
+            Handling::Pass(Some(Cause::NoQueue))
+        );
+        assert_eq!(
+            arrive(&mut flow, 30 * US, rerouted(2, 25 * US, 24 * US)).handling,
+            Handling::Open,
+            "the next epoch does"
+        );
     }
 
     #[test]
@@ -368,11 +456,30 @@ mod tests {
         let inactive = Tag { begun: Begun::Inactivity, ..request(2, 400 * US) };
         arrive(&mut flow, 410 * US, inactive);
         let late = flow.arrive(420 * US, &tail(1, 6 * US), true, &rules());
-        assert_eq!(late, Arrived { handling: Handling::Pass(Some(Cause::Inactivity)), answer: None, notify: false, release: false, old: true });
-        assert_eq!(arrive(&mut flow, 421 * US, rerouted(1, 7 * US, 6 * US)).handling, Handling::Pass(Some(Cause::Inactivity)));
+        assert_eq!(
+            late,
+            Arrived {
+                handling: Handling::Pass(Some(Cause::Inactivity)),
+                answer: None,
+                notify: false,
+                release: false,
+                old: true
+            }
+        );
+        assert_eq!(
+            arrive(&mut flow, 421 * US, rerouted(1, 7 * US, 6 * US)).handling,
+            Handling::Pass(Some(Cause::Inactivity))
+        );
         arrive(&mut flow, 430 * US, request(3, 425 * US));
-        assert_eq!(arrive(&mut flow, 431 * US, old(2, 411 * US)).handling, Handling::Pass(Some(Cause::OldEpoch)));
-        assert_eq!(arrive(&mut flow, 432 * US, old(1, 8 * US)).handling, Handling::Pass(Some(Cause::Inactivity)), "of two bits, it is taken for one to come");
+        assert_eq!(
+            arrive(&mut flow, 431 * US, old(2, 411 * US)).handling,
+            Handling::Pass(Some(Cause::OldEpoch))
+        );
+        assert_eq!(
+            arrive(&mut flow, 432 * US, old(1, 8 * US)).handling,
+            Handling::Pass(Some(Cause::Inactivity)),
+            "of two bits, it is taken for one to come"
+        );
     }
 
     #[test]
@@ -406,7 +513,10 @@ mod tests {
     fn marked_frames_are_notified_of() {
         let mut flow = Destination::new();
         assert!(flow.arrive(10 * US, &request(1, 5 * US), true, &rules()).notify);
-        assert!(flow.arrive(10 * US, &rerouted(1, 5 * US, 4 * US), true, &rules()).notify, "those that wait too");
+        assert!(
+            flow.arrive(10 * US, &rerouted(1, 5 * US, 4 * US), true, &rules()).notify,
+            "those that wait too"
+        );
         assert!(!flow.arrive(10 * US, &old(1, 5 * US), false, &rules()).notify);
     }
 
@@ -415,7 +525,10 @@ mod tests {
         for epoch in 1..6 {
             let mut flow = Destination::new();
             let first = arrive(&mut flow, 10 * US, request(epoch, 5 * US));
-            assert_eq!((first.handling, first.answer), (PASS, Some(Reply::Rtt { epoch: epoch & 3 })));
+            assert_eq!(
+                (first.handling, first.answer),
+                (PASS, Some(Reply::Rtt { epoch: epoch & 3 }))
+            );
         }
     }
 }

@@ -80,7 +80,11 @@ keys! {
 }
 
 fn up_to_a_second(Duration(time): Duration, at: Key) -> Result<Span, Wrong> {
-    if time > Span::from_s(1) { Err(Wrong::at(at, format!("\"{time}\": write a time up to 1s"))) } else { Ok(time) }
+    if time > Span::from_s(1) {
+        Err(Wrong::at(at, format!("\"{time}\": write a time up to 1s")))
+    } else {
+        Ok(time)
+    }
 }
 
 /// Time that never comes, for deadlines that are not set.
@@ -134,7 +138,8 @@ impl Rules {
             epoch_mask: if ns3 { u32::MAX } else { 0b11 },
             header: if ns3 { 0 } else { HEADER },
             after_tail: if ns3 { 1_000 } else { 0 },
-            reorder_queues: (config.reorder_memory != ReorderMemory::Unbounded).then_some(config.reorder_queues),
+            reorder_queues: (config.reorder_memory != ReorderMemory::Unbounded)
+                .then_some(config.reorder_queues),
             charged: config.reorder_memory == ReorderMemory::Shared,
             // The source's ToR must not restart with the first epoch before the other end has
             // forgotten the flow.

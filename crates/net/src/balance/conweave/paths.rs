@@ -59,7 +59,11 @@ mod tests {
     fn a_busy_path_is_taken_by_nobody_until_its_time_is_over() {
         let mut stream = Stream::new(1, 2, 3);
         let mut known = Known::new(vec![0; 4]);
-        assert!((0..100).map(|_| draw(&known, 0, &mut stream)).all(|draw| draw.good == Some(draw.first)));
+        assert!(
+            (0..100)
+                .map(|_| draw(&known, 0, &mut stream))
+                .all(|draw| draw.good == Some(draw.first))
+        );
         known.note_busy(116, 2);
         let while_busy: Vec<Draw> = (0..4_000).map(|_| draw(&known, 115, &mut stream)).collect();
         assert!(while_busy.iter().all(|d| d.good != Some(2)));

@@ -32,7 +32,14 @@ pub struct ReorderQueues {
 impl ReorderQueues {
     /// Creates the queues of a switch with `ports` ports, with at most `limit` queues per port.
     pub fn new(ports: usize, limit: Option<u16>) -> Self {
-        ReorderQueues { queues: Vec::new(), free: Vec::new(), in_use: vec![(0, 0); ports], limit, frames: 0, bytes: 0 }
+        ReorderQueues {
+            queues: Vec::new(),
+            free: Vec::new(),
+            in_use: vec![(0, 0); ports],
+            limit,
+            frames: 0,
+            bytes: 0,
+        }
     }
 
     /// Opens a free queue of `port`; `None` if there is none.
@@ -121,9 +128,16 @@ mod tests {
             queues.hold(b, held(10 + seq, 10));
         }
         queues.hold(c, held(20, 1));
-        assert_eq!((queues.at_port(0), queues.at_port(1), queues.at_port(2)), ((0, 0), (2, 550), (1, 1)));
-        assert_eq!((queues.frames, queues.bytes, queues.held().count(), queues.length(b)), (11, 551, 11, (5, 50)));
-        let order: Vec<u32> = std::iter::from_fn(|| queues.take(a)).map(|held| held.frame.seq).collect();
+        assert_eq!(
+            (queues.at_port(0), queues.at_port(1), queues.at_port(2)),
+            ((0, 0), (2, 550), (1, 1))
+        );
+        assert_eq!(
+            (queues.frames, queues.bytes, queues.held().count(), queues.length(b)),
+            (11, 551, 11, (5, 50))
+        );
+        let order: Vec<u32> =
+            std::iter::from_fn(|| queues.take(a)).map(|held| held.frame.seq).collect();
         assert_eq!(order, [0, 1, 2, 3, 4]);
         queues.close(a);
         assert_eq!((queues.at_port(1), queues.bytes), ((1, 50), 51));

@@ -42,7 +42,16 @@ pub enum ReplyOutcome {
 
 impl Source {
     pub fn new() -> Self {
-        Source { active: 0, reply_by: NEVER, tail_sent: 0, epoch: 0, path: None, rerouted: false, stable: false, begun: Begun::Inactivity }
+        Source {
+            active: 0,
+            reply_by: NEVER,
+            tail_sent: 0,
+            epoch: 0,
+            path: None,
+            rerouted: false,
+            stable: false,
+            begun: Begun::Inactivity,
+        }
     }
 
     /// Returns the flow's path, if it has one.
@@ -64,7 +73,14 @@ impl Source {
     /// Sends a data frame. `lost`: the flow's path no longer exists. `draw` is called if a path has
     /// to be chosen. `round_trip` returns a path's propagation delay in both directions.
     #[inline]
-    pub fn send(&mut self, now: u64, lost: bool, rules: &Rules, draw: impl FnOnce() -> Draw, round_trip: impl FnOnce(u32) -> u64) -> Sent {
+    pub fn send(
+        &mut self,
+        now: u64,
+        lost: bool,
+        rules: &Rules,
+        draw: impl FnOnce() -> Draw,
+        round_trip: impl FnOnce(u32) -> u64,
+    ) -> Sent {
         let expired = self.has_expired(now, lost, rules);
         let stable = std::mem::take(&mut self.stable) && !expired;
         self.active = now;
@@ -102,7 +118,15 @@ impl Source {
                 self.path = Some(good);
             }
         }
-        let tag = Tag { path, sent: now, tail_sent: self.tail_sent, epoch: self.epoch, kind, rerouted: phase, begun: self.begun };
+        let tag = Tag {
+            path,
+            sent: now,
+            tail_sent: self.tail_sent,
+            epoch: self.epoch,
+            kind,
+            rerouted: phase,
+            begun: self.begun,
+        };
         Sent { tag, path, rerouted: before.is_some() && before != self.path }
     }
 
@@ -164,9 +188,23 @@ mod tests {
         let first = send(&mut source, 10 * US, good(3));
         assert_eq!(first.path, 3);
         assert!(!first.rerouted, "a new flow is not rerouted");
-        assert_eq!(first.tag, Tag { path: 3, sent: 10 * US, tail_sent: 0, epoch: 1, kind: Kind::Request, rerouted: false, begun: Begun::Inactivity });
+        assert_eq!(
+            first.tag,
+            Tag {
+                path: 3,
+                sent: 10 * US,
+                tail_sent: 0,
+                epoch: 1,
+                kind: Kind::Request,
+                rerouted: false,
+                begun: Begun::Inactivity
+            }
+        );
         let next = send(&mut source, 11 * US, no_draw);
-        assert_eq!((next.path, next.tag.kind, next.tag.epoch, next.tag.rerouted), (3, Kind::Data, 1, false));
+        assert_eq!(
+            (next.path, next.tag.kind, next.tag.epoch, next.tag.rerouted),
+            (3, Kind::Data, 1, false)
+        );
     }
 
     #[test]
@@ -182,7 +220,10 @@ mod tests {
         assert_eq!(source.on_reply(8 * US - 1, 1, &rules()), ReplyOutcome::InTime);
         // The silence is shorter than theta_inactive, and the reply deadline no longer applies.
         let next = send(&mut source, 100 * US, no_draw);
-        assert_eq!((next.path, next.tag.kind, next.tag.epoch, next.tag.begun), (3, Kind::Request, 2, Begun::Settled));
+        assert_eq!(
+            (next.path, next.tag.kind, next.tag.epoch, next.tag.begun),
+            (3, Kind::Request, 2, Begun::Settled)
+        );
         // The next reply has a new deadline.
         assert_eq!(send(&mut source, 108 * US, no_draw).tag.kind, Kind::Data);
         assert_eq!(send(&mut source, 108 * US + 1, good(1)).tag.kind, Kind::Tail);
@@ -197,7 +238,11 @@ mod tests {
         assert_eq!(source.on_reply(8 * US, 1, &rules()), ReplyOutcome::Late);
         let tail = send(&mut source, 9 * US, good(4));
         assert_eq!(tail.tag.kind, Kind::Tail);
-        assert_eq!(source.on_reply(9 * US, 1, &rules()), ReplyOutcome::Late, "the phase has changed");
+        assert_eq!(
+            source.on_reply(9 * US, 1, &rules()),
+            ReplyOutcome::Late,
+            "the phase has changed"
+        );
         assert_eq!(source.on_reply(9 * US, 2, &rules()), ReplyOutcome::Stale);
     }
 
@@ -209,10 +254,32 @@ mod tests {
         assert_eq!(still.tag.kind, Kind::Data, "`reply_timer < now` is too late");
         let tail = send(&mut source, 8 * US + 1, good(6));
         assert_eq!((tail.path, tail.rerouted), (3, true));
-        assert_eq!(tail.tag, Tag { path: 3, sent: 8 * US + 1, tail_sent: 8 * US + 1, epoch: 1, kind: Kind::Tail, rerouted: false, begun: Begun::Inactivity });
+        assert_eq!(
+            tail.tag,
+            Tag {
+                path: 3,
+                sent: 8 * US + 1,
+                tail_sent: 8 * US + 1,
+                epoch: 1,
+                kind: Kind::Tail,
+                rerouted: false,
+                begun: Begun::Inactivity
+            }
+        );
         let after = send(&mut source, 20 * US, no_draw);
         assert_eq!((after.path, after.rerouted), (6, false));
-        assert_eq!(after.tag, Tag { path: 6, sent: 20 * US, tail_sent: 8 * US + 1, epoch: 1, kind: Kind::Data, rerouted: true, begun: Begun::Inactivity });
+        assert_eq!(
+            after.tag,
+            Tag {
+                path: 6,
+                sent: 20 * US,
+                tail_sent: 8 * US + 1,
+                epoch: 1,
+                kind: Kind::Data,
+                rerouted: true,
+                begun: Begun::Inactivity
+            }
+        );
         // There is only one TAIL. Then the flow waits for the CLEAR, however long, as long as it is
         // active.
         for at in 1..20 {
@@ -239,17 +306,30 @@ mod tests {
         assert_eq!(source.on_clear(2, &rules()), ReplyOutcome::Stale);
         assert_eq!(source.on_clear(1, &rules()), ReplyOutcome::InTime);
         let next = send(&mut source, 15 * US, no_draw);
-        assert_eq!((next.path, next.tag.kind, next.tag.epoch, next.tag.rerouted, next.tag.tail_sent), (6, Kind::Request, 2, false, 0));
+        assert_eq!(
+            (next.path, next.tag.kind, next.tag.epoch, next.tag.rerouted, next.tag.tail_sent),
+            (6, Kind::Request, 2, false, 0)
+        );
     }
 
     #[test]
     fn inactivity_begins_a_new_epoch_on_a_new_path() {
         let mut source = Source::new();
         send(&mut source, 0, good(3));
-        assert_eq!(send(&mut source, 300 * US, good(9)).tag.kind, Kind::Tail, "`active + theta_inactive < now` is inactive: not yet");
+        assert_eq!(
+            send(&mut source, 300 * US, good(9)).tag.kind,
+            Kind::Tail,
+            "`active + theta_inactive < now` is inactive: not yet"
+        );
         let next = send(&mut source, 600 * US + 1, good(7));
-        assert_eq!((next.path, next.rerouted, next.tag.epoch, next.tag.kind), (7, true, 2, Kind::Request));
-        assert_eq!((next.tag.rerouted, next.tag.tail_sent, next.tag.begun), (false, 0, Begun::Inactivity));
+        assert_eq!(
+            (next.path, next.rerouted, next.tag.epoch, next.tag.kind),
+            (7, true, 2, Kind::Request)
+        );
+        assert_eq!(
+            (next.tag.rerouted, next.tag.tail_sent, next.tag.begun),
+            (false, 0, Begun::Inactivity)
+        );
         // If all paths are busy, the flow stays on its path.
         let stays = send(&mut source, 1_000 * US, none(1));
         assert_eq!((stays.path, stays.rerouted, stays.tag.epoch), (7, false, 3));
@@ -270,7 +350,10 @@ mod tests {
         let mut source = Source::new();
         send(&mut source, 0, good(3));
         let next = source.send(US, true, &rules(), none(4), |_| ROUND_TRIP);
-        assert_eq!((next.path, next.rerouted, next.tag.epoch, next.tag.begun), (4, true, 2, Begun::PathLost));
+        assert_eq!(
+            (next.path, next.rerouted, next.tag.epoch, next.tag.begun),
+            (4, true, 2, Begun::PathLost)
+        );
     }
 
     #[test]
@@ -286,7 +369,10 @@ mod tests {
         let epochs: Vec<u32> = (1..=6)
             .map(|n| {
                 let sent = send(&mut source, n * US, good(0));
-                assert_eq!(source.on_reply(n * US + 1, sent.tag.epoch & 3, &rules()), ReplyOutcome::InTime);
+                assert_eq!(
+                    source.on_reply(n * US + 1, sent.tag.epoch & 3, &rules()),
+                    ReplyOutcome::InTime
+                );
                 sent.tag.epoch & 3
             })
             .collect();

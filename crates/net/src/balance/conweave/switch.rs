@@ -44,7 +44,13 @@ impl Policy for Conweave {
     }
 
     #[inline]
-    fn choose(&mut self, site: &mut impl Holding, frame: &mut Frame, role: Role, hops: &[u16]) -> Choice {
+    fn choose(
+        &mut self,
+        site: &mut impl Holding,
+        frame: &mut Frame,
+        role: Role,
+        hops: &[u16],
+    ) -> Choice {
         match role {
             Role::Source => self.depart(site, frame),
             Role::Transit => Choice::Follow,
@@ -64,7 +70,9 @@ impl Policy for Conweave {
             return;
         }
         let epoch = frame.seq & !CLEAR;
-        let Some(source) = self.sources.find(site.slots(End::Source), now, frame.flow) else { return };
+        let Some(source) = self.sources.find(site.slots(End::Source), now, frame.flow) else {
+            return;
+        };
         if frame.seq & CLEAR != 0 {
             source.on_clear(epoch, &self.rules);
             return;
@@ -77,7 +85,10 @@ impl Policy for Conweave {
 
     fn on_wake(&mut self, site: &mut impl Holding, flow: FlowId) {
         let now = site.now();
-        let Some(destination) = self.destinations.find(site.slots(End::Destination), now, flow) else { return };
+        let Some(destination) = self.destinations.find(site.slots(End::Destination), now, flow)
+        else {
+            return;
+        };
         if destination.armed != now {
             return;
         }
@@ -110,11 +121,18 @@ impl Conweave {
         }
         let source = self.sources.entry(site.slots(End::Source), now, frame.flow);
         let place = |site: &_, path: u32| Site::paths(site, rack).binary_search(&path).ok();
-        let lost = site.epoch() > 0 && source.path().is_some_and(|path| place(site, path).is_none());
-        let draws = if source.draws(now, lost, &self.rules) { [(); 2].map(|()| site.below(known.count())) } else { [0; 2] };
+        let lost =
+            site.epoch() > 0 && source.path().is_some_and(|path| place(site, path).is_none());
+        let draws = if source.draws(now, lost, &self.rules) {
+            [(); 2].map(|()| site.below(known.count()))
+        } else {
+            [0; 2]
+        };
         let site_then = &*site;
         let draw = || known.choose(now, site_then.paths(rack), draws);
-        let sent = source.send(now, lost, &self.rules, draw, |path| known.round_trip(place(site_then, path).expect("a path")));
+        let sent = source.send(now, lost, &self.rules, draw, |path| {
+            known.round_trip(place(site_then, path).expect("a path"))
+        });
         site.counters().reroutes += sent.rerouted as u64;
         let counters = &mut site.counters().conweave;
         counters.requests += (sent.tag.kind == Kind::Request) as u64;
@@ -167,7 +185,8 @@ impl Conweave {
             }
             Handling::TooLate => {
                 let counters = &mut site.counters().conweave;
-                (counters.out_of_order, counters.too_late) = (counters.out_of_order + 1, counters.too_late + 1);
+                (counters.out_of_order, counters.too_late) =
+                    (counters.out_of_order + 1, counters.too_late + 1);
                 Choice::Follow
             }
             Handling::Open => {
@@ -206,7 +225,10 @@ impl Conweave {
     /// Requests a wake-up for the time at which the flow's reorder queue must be released.
     fn arm(&mut self, site: &mut impl Holding, flow: FlowId) {
         let now = site.now();
-        let Some(destination) = self.destinations.find(site.slots(End::Destination), now, flow) else { return };
+        let Some(destination) = self.destinations.find(site.slots(End::Destination), now, flow)
+        else {
+            return;
+        };
         let at = destination.flush_at();
         if destination.is_reordering() && (destination.armed == 0 || at < destination.armed) {
             destination.armed = at;
@@ -248,7 +270,8 @@ impl Conweave {
         if self.known.len() <= rack as usize {
             self.known.resize_with(rack as usize + 1, || None);
         }
-        let round_trips = site.paths(rack).iter().map(|&path| 2 * site.propagation(path, rack)).collect();
+        let round_trips =
+            site.paths(rack).iter().map(|&path| 2 * site.propagation(path, rack)).collect();
         self.known[rack as usize] = Some(Known::new(round_trips));
     }
 }

@@ -55,7 +55,8 @@ fn run(case: &Case, seed: u64) -> Tale {
         order += 1;
         events.insert((at, order), event);
     };
-    let (mut source, mut destination, mut queues) = (Source::new(), Destination::new(), ReorderQueues::new(1, rules.reorder_queues));
+    let (mut source, mut destination, mut queues) =
+        (Source::new(), Destination::new(), ReorderQueues::new(1, rules.reorder_queues));
     let mut known = Known::new(vec![4 * US; PATHS]);
     let (mut last_arrival, mut delay) = ([0u64; PATHS], [0u64; PATHS]);
     let mut tale = Tale::default();
@@ -66,13 +67,19 @@ fn run(case: &Case, seed: u64) -> Tale {
             tale.delivered += 1;
             if seq < highest {
                 tale.late += 1;
-                tale.causes.push(why.unwrap_or_else(|| panic!("seed {seed}: frame {seq} after {highest} for no reason")));
+                tale.causes.push(why.unwrap_or_else(|| {
+                    panic!("seed {seed}: frame {seq} after {highest} for no reason")
+                }));
             }
             highest = highest.max(seq);
         };
-        let release = |destination: &mut Destination, queues: &mut ReorderQueues, tale: &mut Tale, host: &mut dyn FnMut(u32, Option<Cause>, &mut Tale)| {
+        let release = |destination: &mut Destination,
+                       queues: &mut ReorderQueues,
+                       tale: &mut Tale,
+                       host: &mut dyn FnMut(u32, Option<Cause>, &mut Tale)| {
             let by_tail = destination.release();
-            (tale.by_tail, tale.early) = (tale.by_tail + by_tail as u32, tale.early + !by_tail as u32);
+            (tale.by_tail, tale.early) =
+                (tale.by_tail + by_tail as u32, tale.early + !by_tail as u32);
             while let Some(held) = queues.take(destination.queue) {
                 host(held.frame.seq, destination.pass_held(held.epoch), tale);
             }
@@ -90,7 +97,13 @@ fn run(case: &Case, seed: u64) -> Tale {
                     now,
                     false,
                     rules,
-                    || known.choose(now, &[0, 1, 2, 3], [(); 2].map(|()| stream.below(PATHS as u64))),
+                    || {
+                        known.choose(
+                            now,
+                            &[0, 1, 2, 3],
+                            [(); 2].map(|()| stream.below(PATHS as u64)),
+                        )
+                    },
                     |path| known.round_trip(path as usize),
                 );
                 tale.reroutes += sent.rerouted as u32;
@@ -98,18 +111,26 @@ fn run(case: &Case, seed: u64) -> Tale {
                 if case.loss > 0 && stream.below(case.loss) == 0 {
                     tale.lost += 1;
                 } else {
-                    last_arrival[path] = (now + 2 * US + delay[path]).max(last_arrival[path] + 1_000);
+                    last_arrival[path] =
+                        (now + 2 * US + delay[path]).max(last_arrival[path] + 1_000);
                     file(&mut events, last_arrival[path], Event::Arrive(sent.tag, seq));
                 }
                 if seq < frames {
-                    let gap = if stream.below(100) == 0 { stream.below(case.silence + 1) } else { stream.below(US) };
+                    let gap = if stream.below(100) == 0 {
+                        stream.below(case.silence + 1)
+                    } else {
+                        stream.below(US)
+                    };
                     file(&mut events, now + 80_000 + gap, Event::Leave(seq + 1));
                 }
             }
             Event::Arrive(tag, seq) => {
                 let marked = stream.below(20) == 0;
                 let arrived = destination.arrive(now, &tag, marked, rules);
-                let held = Held { frame: Frame { seq, size: 1_000, ..Frame::default() }, epoch: tag.epoch };
+                let held = Held {
+                    frame: Frame { seq, size: 1_000, ..Frame::default() },
+                    epoch: tag.epoch,
+                };
                 match arrived.handling {
                     Handling::Pass(why) => host(seq, why, &mut tale),
                     Handling::TooLate => host(seq, None, &mut tale),
@@ -135,7 +156,8 @@ fn run(case: &Case, seed: u64) -> Tale {
                     file(&mut events, destination.flush_at(), Event::Flush);
                 }
                 // Replies may be lost too.
-                let notify = arrived.notify.then(|| Event::Notify(stream.below(PATHS as u64) as u32));
+                let notify =
+                    arrived.notify.then(|| Event::Notify(stream.below(PATHS as u64) as u32));
                 for reply in arrived.answer.map(Event::Reply).into_iter().chain(notify) {
                     if case.loss == 0 || stream.below(case.loss) != 0 {
                         file(&mut events, now + 2 * US + stream.below(US), reply);
@@ -143,7 +165,10 @@ fn run(case: &Case, seed: u64) -> Tale {
                 }
             }
             Event::Reply(reply) => match reply {
-                Reply::Rtt { epoch } => tale.in_time += (source.on_reply(now, epoch, rules) == ReplyOutcome::InTime) as u32,
+                Reply::Rtt { epoch } => {
+                    tale.in_time +=
+                        (source.on_reply(now, epoch, rules) == ReplyOutcome::InTime) as u32
+                }
                 Reply::Clear { epoch } => {
                     source.on_clear(epoch, rules);
                 }
@@ -162,7 +187,8 @@ fn run(case: &Case, seed: u64) -> Tale {
 }
 
 fn cases(ns3: bool, change: impl Fn(&mut Case)) -> Vec<Tale> {
-    let mut case = Case { rules: Rules::new(&config(ns3)), loss: 0, spread: 12 * US, silence: 50 * US };
+    let mut case =
+        Case { rules: Rules::new(&config(ns3)), loss: 0, spread: 12 * US, silence: 50 * US };
     change(&mut case);
     (0..40).map(|seed| run(&case, seed)).collect()
 }
@@ -212,7 +238,11 @@ fn a_reroute_after_silence_is_the_cause() {
     let causes: Vec<Cause> = tales.iter().flat_map(|t| t.causes.clone()).collect();
     let count = causes.iter().filter(|&&cause| cause == Cause::Inactivity).count();
     assert!(count > 20, "{count} of {}", causes.len());
-    assert!(causes.iter().all(|cause| matches!(cause, Cause::Inactivity | Cause::OldEpoch | Cause::EarlyFlush)));
+    assert!(
+        causes
+            .iter()
+            .all(|cause| matches!(cause, Cause::Inactivity | Cause::OldEpoch | Cause::EarlyFlush))
+    );
 }
 
 #[test]

@@ -55,7 +55,14 @@ pub trait RateController: Sized {
     fn on_ack(&mut self, _ack: &Ack, _round_trip: u64, _payload: u16, _config: &Self::Config) {}
     /// Handles an acknowledgement with readings. `_positions` are in bytes: all bytes before the
     /// first are acknowledged, all before the second have been sent.
-    fn on_telemetry(&mut self, _positions: (u64, u64), _telemetry: &Telemetry, _rates: &[u64], _config: &Self::Config) {}
+    fn on_telemetry(
+        &mut self,
+        _positions: (u64, u64),
+        _telemetry: &Telemetry,
+        _rates: &[u64],
+        _config: &Self::Config,
+    ) {
+    }
     /// Reports that data will be retransmitted because of a NACK.
     fn on_loss(&mut self, _now: u64, _config: &Self::Config) {}
     fn on_timeout(&mut self, _now: u64, _config: &Self::Config) {}

@@ -124,12 +124,26 @@ fn set(parameters: DcqcnParameters, nic: Rate) -> Set {
     match parameters {
         DcqcnParameters::Hpcc => hpcc,
         DcqcnParameters::HpccPaper => Set { alpha: 50, decrease: 50, increase: 55, ..hpcc },
-        DcqcnParameters::Conweave => Set { additive: 10.0 * per_25g, hyper: 25.0 * per_25g, least: 100.0, ..hpcc },
+        DcqcnParameters::Conweave => {
+            Set { additive: 10.0 * per_25g, hyper: 25.0 * per_25g, least: 100.0, ..hpcc }
+        }
         // The paper gives no hyper increase and no floor. These are from its authors' simulator.
         DcqcnParameters::Paper | DcqcnParameters::Zhu => {
             let zhu = parameters == DcqcnParameters::Zhu;
             let (increase, bytes) = if zhu { (60, 300_000_000) } else { (55, 10_000_000) };
-            Set { alpha: 55, decrease: 0, increase, bytes, fast: 5, additive: 40.0, hyper: 200.0, least: 100.0, clamp: true, by_frames: true, ..hpcc }
+            Set {
+                alpha: 55,
+                decrease: 0,
+                increase,
+                bytes,
+                fast: 5,
+                additive: 40.0,
+                hyper: 200.0,
+                least: 100.0,
+                clamp: true,
+                by_frames: true,
+                ..hpcc
+            }
         }
         DcqcnParameters::Nvidia => Set {
             g: 5.0 / 1_024.0,
@@ -215,7 +229,9 @@ impl Dcqcn {
     #[inline(never)]
     fn run_timers(&mut self, now: u64, config: &DcqcnConfig) {
         if self.cut_at <= now {
-            let Some(period) = config.decrease_period else { unreachable!("only polled cuts have a timer") };
+            let Some(period) = config.decrease_period else {
+                unreachable!("only polled cuts have a timer")
+            };
             if std::mem::take(&mut self.noted_for_cut) {
                 self.run_alpha(self.cut_at, config);
                 self.run_raises(self.cut_at - 1, config);
@@ -251,7 +267,8 @@ impl Dcqcn {
         if config.clamp_target || self.timer_stage > 0 || self.byte_stage > 0 {
             self.target = self.rate;
         }
-        self.rate = ((self.rate as f64 * (1.0 - self.alpha / 2.0)) as u64).max(config.min_rate.min(self.line));
+        self.rate = ((self.rate as f64 * (1.0 - self.alpha / 2.0)) as u64)
+            .max(config.min_rate.min(self.line));
         (self.timer_stage, self.byte_stage) = (0, 0);
         self.increase_at = now + config.increase_period.0;
         self.bytes_left = config.byte_counter.unwrap_or(u64::MAX);
@@ -260,7 +277,9 @@ impl Dcqcn {
     /// Raises the rate. The caller counts the stage afterwards.
     fn raise(&mut self, config: &DcqcnConfig) {
         let (least, most) = match config.byte_counter {
-            Some(_) => (self.timer_stage.min(self.byte_stage), self.timer_stage.max(self.byte_stage)),
+            Some(_) => {
+                (self.timer_stage.min(self.byte_stage), self.timer_stage.max(self.byte_stage))
+            }
             None => (self.timer_stage, self.timer_stage),
         };
         if most >= config.fast_recovery {

@@ -52,7 +52,17 @@ impl Hpcc {
     pub fn new(line: u64, round_trip: u64, config: &HpccConfig) -> Self {
         let base = config.base_rtt.map_or(round_trip, |span| span.0) as f64;
         let most = line as f64 * base / 8e12;
-        Hpcc { window: most, reference: most, most, base, line, utilisation: 1.0, stage: 0, renew_at: 0, last: Telemetry::default() }
+        Hpcc {
+            window: most,
+            reference: most,
+            most,
+            base,
+            line,
+            utilisation: 1.0,
+            stage: 0,
+            renew_at: 0,
+            last: Telemetry::default(),
+        }
     }
 }
 
@@ -72,7 +82,13 @@ impl RateController for Hpcc {
         Some((self.window as u64).max(1))
     }
 
-    fn on_telemetry(&mut self, (una, next): (u64, u64), telemetry: &Telemetry, rates: &[u64], config: &HpccConfig) {
+    fn on_telemetry(
+        &mut self,
+        (una, next): (u64, u64),
+        telemetry: &Telemetry,
+        rates: &[u64],
+        config: &HpccConfig,
+    ) {
         let last = std::mem::replace(&mut self.last, *telemetry);
         if last.count() != telemetry.count() || telemetry.count() == 0 {
             // These are the first readings, or those of another path.
@@ -143,7 +159,15 @@ mod tests {
     fn readings(load: f64, queue: u64) -> impl Iterator<Item = Telemetry> {
         (0..).map(move |step| {
             let mut telemetry = Telemetry::default();
-            telemetry.push(Reading { time: step * 1_000_000, bytes: (step as f64 * 12_500.0 * load) as u64, queue, rate: LINE }, &[LINE]);
+            telemetry.push(
+                Reading {
+                    time: step * 1_000_000,
+                    bytes: (step as f64 * 12_500.0 * load) as u64,
+                    queue,
+                    rate: LINE,
+                },
+                &[LINE],
+            );
             telemetry
         })
     }
@@ -189,7 +213,12 @@ mod tests {
         let mut windows = Vec::new();
         for (step, telemetry) in readings(0.5, 0).enumerate().skip(2).take(6) {
             // Each acknowledgement ends a round trip.
-            c.on_telemetry((1_000_000 * step as u64, 1_000_000 * step as u64 + 1), &telemetry, &[LINE], &config());
+            c.on_telemetry(
+                (1_000_000 * step as u64, 1_000_000 * step as u64 + 1),
+                &telemetry,
+                &[LINE],
+                &config(),
+            );
             windows.push(c.window.round());
         }
         assert_eq!(windows[..5], [20_080.0, 20_160.0, 20_240.0, 20_320.0, 20_400.0]);

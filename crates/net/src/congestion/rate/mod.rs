@@ -185,7 +185,13 @@ impl Control {
         each!(self, config, c, own => c.on_ack(ack, round_trip, payload, own), ());
     }
 
-    pub fn on_telemetry(&mut self, positions: (u64, u64), telemetry: &Telemetry, rates: &[u64], config: &RateControl) {
+    pub fn on_telemetry(
+        &mut self,
+        positions: (u64, u64),
+        telemetry: &Telemetry,
+        rates: &[u64],
+        config: &RateControl,
+    ) {
         each!(self, config, c, own => c.on_telemetry(positions, telemetry, rates, own), ());
     }
 

@@ -43,7 +43,11 @@ keys! {
 
 impl RateParameters for SwiftConfig {
     fn rate_response(&self, payload: f64) -> RateResponse {
-        RateResponse { growth: IncreaseRule::PerRoundTrip(self.ai * payload), efficiency: 0.97, erratic: false }
+        RateResponse {
+            growth: IncreaseRule::PerRoundTrip(self.ai * payload),
+            efficiency: 0.97,
+            erratic: false,
+        }
     }
 }
 
@@ -67,7 +71,8 @@ impl Swift {
     /// Creates the controller for a path through `switches` switches.
     pub fn new(switches: u32, round_trip: u64, config: &SwiftConfig) -> Self {
         // α = range / (1/√min − 1/√max), β = −α/√max.
-        let alpha = config.fs_range.0 as f64 / (1.0 / config.fs_min.sqrt() - 1.0 / config.fs_max.sqrt());
+        let alpha =
+            config.fs_range.0 as f64 / (1.0 / config.fs_min.sqrt() - 1.0 / config.fs_max.sqrt());
         Swift {
             window: config.initial_window,
             alpha,
@@ -81,7 +86,8 @@ impl Swift {
 
     /// Returns the target delay in ps.
     fn target(&self, config: &SwiftConfig) -> f64 {
-        self.base + (self.alpha / self.window.sqrt() + self.beta).clamp(0.0, config.fs_range.0 as f64)
+        self.base
+            + (self.alpha / self.window.sqrt() + self.beta).clamp(0.0, config.fs_range.0 as f64)
     }
 
     fn may_cut(&mut self, now: u64) -> bool {
@@ -160,7 +166,12 @@ mod tests {
     use super::*;
 
     fn config() -> SwiftConfig {
-        SwiftConfig { base: Span::from_us(20), hop: Span::from_ns(3_053), fs_range: Span::from_us(100), ..crate::testing::swift() }
+        SwiftConfig {
+            base: Span::from_us(20),
+            hop: Span::from_ns(3_053),
+            fs_range: Span::from_us(100),
+            ..crate::testing::swift()
+        }
     }
 
     #[test]
@@ -172,14 +183,19 @@ mod tests {
         };
         // All of the range is added for the smallest window and below, nothing for the largest and
         // above.
-        assert_eq!((at(&mut c, 0.1), at(&mut c, 100.0), at(&mut c, 0.01), at(&mut c, 400.0)), (1e8, 0.0, 1e8, 0.0));
+        assert_eq!(
+            (at(&mut c, 0.1), at(&mut c, 100.0), at(&mut c, 0.01), at(&mut c, 400.0)),
+            (1e8, 0.0, 1e8, 0.0)
+        );
         assert_eq!(c.base, 29_159_000.0);
     }
 
     #[test]
     fn grows_by_a_frame_per_window_and_is_cut_once_per_round_trip() {
         let (config, mut c) = (config(), Swift::new(0, 10_000_000, &config()));
-        (0..12).for_each(|_| c.on_ack(&Ack { now: 0, round_trip: None, acked: 1 }, 10_000_000, 1, &config));
+        (0..12).for_each(|_| {
+            c.on_ack(&Ack { now: 0, round_trip: None, acked: 1 }, 10_000_000, 1, &config)
+        });
         assert!((c.window - 13.0).abs() < 0.05, "{}", c.window);
         // The delay is four times the target and more: the window is halved at most, once per round
         // trip.
@@ -198,7 +214,12 @@ mod tests {
         let (config, mut c) = (config(), Swift::new(0, 10_000_000, &config()));
         c.window = 100.0;
         let target = c.target(&config);
-        c.on_ack(&Ack { now: 1_000_000_000, round_trip: None, acked: 1 }, (target * 1.25) as u64, 1, &config);
+        c.on_ack(
+            &Ack { now: 1_000_000_000, round_trip: None, acked: 1 },
+            (target * 1.25) as u64,
+            1,
+            &config,
+        );
         assert!((c.window - 100.0 * (1.0 - 0.8 * 0.2)).abs() < 1e-6);
     }
 

@@ -127,7 +127,12 @@ mod tests {
     use afflux_units::Span;
 
     fn config() -> TimelyConfig {
-        TimelyConfig { t_low: Span::from_us(50), t_high: Span::from_us(500), min_rtt: Span::from_us(20), ..crate::testing::timely() }
+        TimelyConfig {
+            t_low: Span::from_us(50),
+            t_high: Span::from_us(500),
+            min_rtt: Span::from_us(20),
+            ..crate::testing::timely()
+        }
     }
 
     const US: u64 = 1_000_000;
@@ -136,7 +141,12 @@ mod tests {
     fn each_rule_in_turn() {
         let (config, mut c) = (config(), Timely::new(100_000_000_000));
         let mut after = |round_trip: u64| {
-            c.on_ack(&Ack { now: 0, round_trip: None, acked: 16_000 }, round_trip * US, 1_000, &config);
+            c.on_ack(
+                &Ack { now: 0, round_trip: None, acked: 16_000 },
+                round_trip * US,
+                1_000,
+                &config,
+            );
             c.rate
         };
         assert_eq!(after(100), 100_000_000_000, "one round trip has no gradient");
@@ -158,7 +168,12 @@ mod tests {
     fn only_whole_segments_count() {
         let (config, mut c) = (config(), Timely::new(100_000_000_000));
         for round_trip in 100..115 {
-            c.on_ack(&Ack { now: 0, round_trip: None, acked: 1_000 }, round_trip * US, 1_000, &config);
+            c.on_ack(
+                &Ack { now: 0, round_trip: None, acked: 1_000 },
+                round_trip * US,
+                1_000,
+                &config,
+            );
         }
         assert_eq!((c.rate, c.previous), (100_000_000_000, 0));
     }

@@ -26,9 +26,15 @@ keys! {
     check |parsed, at| target_in_interval(parsed.target, parsed.interval, at);
 }
 
-pub fn target_in_interval(target: Span, interval: Span, at: &dyn Fn(&str) -> Key) -> Result<(), Wrong> {
+pub fn target_in_interval(
+    target: Span,
+    interval: Span,
+    at: &dyn Fn(&str) -> Key,
+) -> Result<(), Wrong> {
     if target > interval {
-        let what = format!("\"{target}\" is above interval = \"{interval}\": the target is 5 to 10 % of the interval (RFC 8289)");
+        let what = format!(
+            "\"{target}\" is above interval = \"{interval}\": the target is 5 to 10 % of the interval (RFC 8289)"
+        );
         return Err(Wrong::at(at("target"), what));
     }
     Ok(())
@@ -70,7 +76,16 @@ enum Step {
 impl Codel {
     /// `frame`: size in bytes of the largest frame.
     pub fn under(control: CodelConfig, frame: u64) -> Self {
-        Codel { control, frame, first_above: 0, drop_next: 0, count: 0, last_count: 0, dropping: false, step: Step::First }
+        Codel {
+            control,
+            frame,
+            first_above: 0,
+            drop_next: 0,
+            count: 0,
+            last_count: 0,
+            dropping: false,
+            step: Step::First,
+        }
     }
 
     fn above_for_long(&mut self, now: u64, sojourn: u64, behind: u64) -> bool {
@@ -120,7 +135,12 @@ impl Codel {
         // If the queue was in the dropping state recently, the drop rate of that time is the
         // starting point.
         let delta = self.count.saturating_sub(self.last_count);
-        self.count = if delta > 1 && now.saturating_sub(self.drop_next) < 16 * self.control.interval.0 { delta } else { 1 };
+        self.count =
+            if delta > 1 && now.saturating_sub(self.drop_next) < 16 * self.control.interval.0 {
+                delta
+            } else {
+                1
+            };
         self.last_count = self.count;
         self.drop_next = self.control.next(now, self.count);
         if mark {
@@ -146,12 +166,22 @@ impl Policy for Codel {
     fn about(config: &CodelConfig) -> About {
         About { marks: config.ecn, ..About::of(MODEL) }
     }
-    fn pull(&mut self, frames: &mut VecDeque<Waiting>, now: u64, bytes: u64) -> Option<(Waiting, Verdict)> {
+    fn pull(
+        &mut self,
+        frames: &mut VecDeque<Waiting>,
+        now: u64,
+        bytes: u64,
+    ) -> Option<(Waiting, Verdict)> {
         let Some(w) = frames.pop_front() else {
             self.on_empty();
             return None;
         };
-        let verdict = self.on_dequeue(now, now.saturating_sub(w.ready), bytes - w.frame.size as u64, w.frame.has(Frame::ECT));
+        let verdict = self.on_dequeue(
+            now,
+            now.saturating_sub(w.ready),
+            bytes - w.frame.size as u64,
+            w.frame.has(Frame::ECT),
+        );
         Some((w, verdict))
     }
 }
@@ -172,7 +202,10 @@ mod tests {
     const MS: u64 = 1_000_000_000;
 
     fn codel(ecn: bool) -> Codel {
-        Codel::under(CodelConfig { target: Span::from_ms(5), interval: Span::from_ms(100), ecn }, 1_514)
+        Codel::under(
+            CodelConfig { target: Span::from_ms(5), interval: Span::from_ms(100), ecn },
+            1_514,
+        )
     }
 
     /// RFC 8289: under constant overload the next drop follows the k-th after 100 ms / sqrt(k).
@@ -197,7 +230,11 @@ mod tests {
             assert!(hits.len() > 500, "{}", hits.len());
             for (k, pair) in hits.windows(2).enumerate() {
                 let expected = 100.0 * MS as f64 / ((k + 1) as f64).sqrt();
-                assert!(((pair[1] - pair[0]) as f64 - expected).abs() <= 1_000_000.0 + 1.0, "ecn {ecn}, k {k}: {} ps, {expected}", pair[1] - pair[0]);
+                assert!(
+                    ((pair[1] - pair[0]) as f64 - expected).abs() <= 1_000_000.0 + 1.0,
+                    "ecn {ecn}, k {k}: {} ps, {expected}",
+                    pair[1] - pair[0]
+                );
             }
         }
     }
@@ -222,8 +259,14 @@ mod tests {
     #[test]
     fn the_largest_frame_is_the_scenarios() {
         let verdicts = |frame: u64, behind: u64| {
-            let mut codel = Codel::under(CodelConfig { target: Span::from_ms(5), interval: Span::from_ms(100), ecn: true }, frame);
-            (0..2_000).map(|ms| codel.on_dequeue(ms * MS, 50 * MS, behind, true)).filter(|verdict| *verdict == Verdict::Mark).count()
+            let mut codel = Codel::under(
+                CodelConfig { target: Span::from_ms(5), interval: Span::from_ms(100), ecn: true },
+                frame,
+            );
+            (0..2_000)
+                .map(|ms| codel.on_dequeue(ms * MS, 50 * MS, behind, true))
+                .filter(|verdict| *verdict == Verdict::Mark)
+                .count()
         };
         for frame in [64, 1_054, 1_514, 9_018] {
             assert_eq!(verdicts(frame, frame), 0, "{frame}");

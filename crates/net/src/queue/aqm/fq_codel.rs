@@ -84,7 +84,14 @@ impl FqCodel {
         if self.buckets[bucket] == NONE {
             self.buckets[bucket] = self.flows.len() as u32;
             let codel = Codel::under(self.control.clone(), self.frame);
-            self.flows.push(FlowQueue { bucket: bucket as u32, frames: VecDeque::new(), bytes: 0, deficit: 0, listed: false, codel });
+            self.flows.push(FlowQueue {
+                bucket: bucket as u32,
+                frames: VecDeque::new(),
+                bytes: 0,
+                deficit: 0,
+                listed: false,
+                codel,
+            });
         }
         self.buckets[bucket]
     }
@@ -93,7 +100,11 @@ impl FqCodel {
     /// `drop_batch` frames are gone.
     #[cold]
     fn drop_from_fattest(&mut self) -> Vec<(Frame, Verdict)> {
-        let fattest = self.flows.iter_mut().max_by_key(|f| (f.bytes, std::cmp::Reverse(f.bucket))).expect("a frame has just come");
+        let fattest = self
+            .flows
+            .iter_mut()
+            .max_by_key(|f| (f.bytes, std::cmp::Reverse(f.bucket)))
+            .expect("a frame has just come");
         let half = fattest.bytes / 2;
         let mut dropped = Vec::new();
         let mut bytes = 0;
@@ -114,7 +125,9 @@ impl FqCodel {
     /// its place in the list of new flows (`true`) or of old flows (`false`).
     #[inline(always)]
     fn first_of(&self, may: &impl Fn(u8) -> bool) -> Option<(bool, usize)> {
-        let free = |id: &u32| self.flows[*id as usize].frames.front().is_none_or(|head| may(head.frame.priority()));
+        let free = |id: &u32| {
+            self.flows[*id as usize].frames.front().is_none_or(|head| may(head.frame.priority()))
+        };
         let new = self.new.iter().position(free).map(|place| (true, place));
         new.or_else(|| self.old.iter().position(free).map(|place| (false, place)))
     }
@@ -152,7 +165,12 @@ impl FqCodel {
             let size = waiting.frame.size as u64;
             flow.bytes -= size;
             self.count -= 1;
-            let verdict = flow.codel.on_dequeue(now, now.saturating_sub(waiting.ready), flow.bytes, waiting.frame.has(Frame::ECT));
+            let verdict = flow.codel.on_dequeue(
+                now,
+                now.saturating_sub(waiting.ready),
+                flow.bytes,
+                waiting.frame.has(Frame::ECT),
+            );
             if verdict == Verdict::Drop(Reason::Red) {
                 self.amid = Some(id);
             } else {
@@ -177,7 +195,11 @@ impl Policy for FqCodel {
     type Config = FqCodelConfig;
     fn new(config: &FqCodelConfig, site: Site, stream: &mut Stream) -> Self {
         FqCodel {
-            control: CodelConfig { target: config.target, interval: config.interval, ecn: config.ecn },
+            control: CodelConfig {
+                target: config.target,
+                interval: config.interval,
+                ecn: config.ecn,
+            },
             frame: site.frame,
             quantum: config.quantum as i64,
             limit: config.limit,
@@ -197,11 +219,22 @@ impl Policy for FqCodel {
         let (limit, memory) = (Some(Limit::Packets(config.limit)), config.flows as u64 * 64);
         About { marks: config.ecn, alone: true, hashes: true, limit, memory, ..About::of(MODEL) }
     }
-    fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting, stream: &mut Stream) -> Vec<(Frame, Verdict)> {
+    fn push(
+        &mut self,
+        frames: &mut VecDeque<Waiting>,
+        waiting: Waiting,
+        stream: &mut Stream,
+    ) -> Vec<(Frame, Verdict)> {
         self.push_as(frames, waiting, waiting.frame.hash, stream)
     }
 
-    fn push_as(&mut self, _: &mut VecDeque<Waiting>, waiting: Waiting, hash: u32, _: &mut Stream) -> Vec<(Frame, Verdict)> {
+    fn push_as(
+        &mut self,
+        _: &mut VecDeque<Waiting>,
+        waiting: Waiting,
+        hash: u32,
+        _: &mut Stream,
+    ) -> Vec<(Frame, Verdict)> {
         let id = self.flow_of(hash);
         let flow = &mut self.flows[id as usize];
         flow.bytes += waiting.frame.size as u64;
@@ -221,7 +254,13 @@ impl Policy for FqCodel {
     }
 
     /// Skips flows whose head frame may not leave. They keep their places and deficits.
-    fn pull_of(&mut self, _: &mut VecDeque<Waiting>, now: u64, _: u64, may: &dyn Fn(u8) -> bool) -> Option<(Waiting, Verdict)> {
+    fn pull_of(
+        &mut self,
+        _: &mut VecDeque<Waiting>,
+        now: u64,
+        _: u64,
+        may: &dyn Fn(u8) -> bool,
+    ) -> Option<(Waiting, Verdict)> {
         self.pull_from(now, may)
     }
 
@@ -243,7 +282,11 @@ impl Policy for FqCodel {
 
     fn bytes_before(&self, bytes: u64, _: &Frame, hash: u32) -> u64 {
         let bucket = ecmp(hash, self.perturbation, self.bucket_count as usize);
-        let own = self.buckets.get(bucket).filter(|id| **id != NONE).map_or(0, |&id| self.flows[id as usize].bytes);
+        let own = self
+            .buckets
+            .get(bucket)
+            .filter(|id| **id != NONE)
+            .map_or(0, |&id| self.flows[id as usize].bytes);
         let active = (self.new.len() + self.old.len()) as u64;
         if own <= self.quantum as u64 { own } else { (own * active).min(bytes) }
     }
@@ -273,7 +316,15 @@ mod tests {
         use afflux_units::Span;
         let (target, interval) = (Span::from_ms(5), Span::from_ms(100));
         FqCodel::new(
-            &FqCodelConfig { target, interval, ecn: false, quantum: 1_514, flows: 1_024, limit, drop_batch: 64 },
+            &FqCodelConfig {
+                target,
+                interval,
+                ecn: false,
+                quantum: 1_514,
+                flows: 1_024,
+                limit,
+                drop_batch: 64,
+            },
             Site { frame: 1_514, ..Site::default() },
             &mut Stream::new(1, 1, 1),
         )
@@ -289,7 +340,17 @@ mod tests {
     }
 
     fn waiting(flow: u32, size: u16, seq: u32) -> Waiting {
-        Waiting { frame: Frame { flow, hash: flow.wrapping_mul(0x9e37_79b1), size, seq, ..Frame::default() }, ready: 0, clock: 0 }
+        Waiting {
+            frame: Frame {
+                flow,
+                hash: flow.wrapping_mul(0x9e37_79b1),
+                size,
+                seq,
+                ..Frame::default()
+            },
+            ready: 0,
+            clock: 0,
+        }
     }
 
     /// Flows share bytes equally whatever the sizes of their frames, and frames of a flow stay in
@@ -330,7 +391,9 @@ mod tests {
         // left that list. The five other flows precede it.
         assert_ne!(fq.pull(&mut none(), US, 0).unwrap().0.frame.flow, 3);
         push(&mut fq, waiting(3, 100, 1));
-        let before = std::iter::from_fn(|| fq.pull(&mut none(), US, 0)).position(|(w, _)| w.frame.flow == 3).unwrap();
+        let before = std::iter::from_fn(|| fq.pull(&mut none(), US, 0))
+            .position(|(w, _)| w.frame.flow == 3)
+            .unwrap();
         assert!((3..=5).contains(&before), "{before}");
     }
 
@@ -343,7 +406,10 @@ mod tests {
             assert_eq!(std::iter::from_fn(|| fq.pull(&mut none(), US, 0)).count(), 8);
         }
         assert!(fq.flows.len() > 300, "most have a bucket of their own");
-        assert_eq!(fq.spare.len() + fq.flows.iter().filter(|flow| flow.frames.capacity() > 0).count(), 1);
+        assert_eq!(
+            fq.spare.len() + fq.flows.iter().filter(|flow| flow.frames.capacity() > 0).count(),
+            1
+        );
     }
 
     #[test]
@@ -380,7 +446,10 @@ mod tests {
             }
         }
         let order = |fq: &mut FqCodel, may: &dyn Fn(u8) -> bool, count: usize| -> Vec<u32> {
-            (0..count).filter_map(|_| fq.pull_of(&mut none(), US, 0, may)).map(|(w, _)| w.frame.flow).collect()
+            (0..count)
+                .filter_map(|_| fq.pull_of(&mut none(), US, 0, may))
+                .map(|(w, _)| w.frame.flow)
+                .collect()
         };
         let even = order(&mut fq, &|class| class == 0, 40);
         assert_eq!(even.iter().filter(|flow| **flow == 0).count(), 20);
@@ -390,7 +459,11 @@ mod tests {
         // A quantum of 1514 B pays for two frames of 1000 B.
         assert_eq!(order(&mut fq, &|_| true, 4), [1, 1, 3, 3]);
         assert_eq!(fq.purge(&mut none(), US, 1).len(), 36);
-        assert!(fq.pull(&mut none(), US, 0).is_none() && fq.count == 0 && fq.earliest(&none(), &|_| 5) == u64::MAX);
+        assert!(
+            fq.pull(&mut none(), US, 0).is_none()
+                && fq.count == 0
+                && fq.earliest(&none(), &|_| 5) == u64::MAX
+        );
     }
 
     #[test]
@@ -398,6 +471,11 @@ mod tests {
         let mut fq = discipline(10_000);
         (0..500).for_each(|i| drop(push(&mut fq, waiting(i % 7, 1_000, i))));
         assert_eq!(std::iter::from_fn(|| fq.pull(&mut none(), US, 0)).count(), 500);
-        assert!(fq.pull(&mut none(), US, 0).is_none() && fq.new.is_empty() && fq.old.is_empty() && fq.count == 0);
+        assert!(
+            fq.pull(&mut none(), US, 0).is_none()
+                && fq.new.is_empty()
+                && fq.old.is_empty()
+                && fq.count == 0
+        );
     }
 }

@@ -109,4 +109,7 @@ macro_rules! registry {
 disciplines!(registry);
 
 /// Keys that disciplines do not have, each with the hint that an error message gives.
-const INSTEAD: &[(&str, &str)] = &[("limit", "the limit of its queue is the switch's buffer, as in sharing = \"static\" and buffer = \"1000packets\"")];
+const INSTEAD: &[(&str, &str)] = &[(
+    "limit",
+    "the limit of its queue is the switch's buffer, as in sharing = \"static\" and buffer = \"1000packets\"",
+)];

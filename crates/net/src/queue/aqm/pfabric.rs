@@ -72,7 +72,11 @@ impl Order {
     pub fn push(&mut self, frame: &Frame, rank: u64) -> bool {
         let size = frame.size;
         self.bytes += size as u64;
-        (self.arrivals, self.smallest) = if self.keys.is_empty() { (0, size) } else { (self.arrivals.saturating_add(1), self.smallest.min(size)) };
+        (self.arrivals, self.smallest) = if self.keys.is_empty() {
+            (0, size)
+        } else {
+            (self.arrivals.saturating_add(1), self.smallest.min(size))
+        };
         let flow = (frame.hash as u64) << 32 | frame.dst as u64;
         let key = Key { urgency: rank << 32 | self.arrivals as u64, flow };
         self.keys.push(key);
@@ -97,7 +101,10 @@ impl Order {
         let all = || self.keys.iter().enumerate();
         let worst = all().filter(|(place, _)| suffices(*place)).max_by_key(|(_, key)| key.urgency);
         // No single removal suffices: drop the newest frame.
-        worst.or_else(|| all().max_by_key(|(_, key)| key.urgency as u32)).expect("one has just come").0
+        worst
+            .or_else(|| all().max_by_key(|(_, key)| key.urgency as u32))
+            .expect("one has just come")
+            .0
     }
 
     /// Returns the place of the next frame to send: the oldest frame of the flow that has the frame
@@ -115,7 +122,9 @@ impl Order {
         let flow = self.most_urgent.get_or_insert_with(smallest).flow;
         // Arrival number in the upper 32 bits, place in the lower 32 bits; all ones for other
         // flows. Four keys at a time, so that no comparison waits for the previous one.
-        let turn = |place: usize, key: &Key| key.urgency << 32 | place as u64 | ((key.flow != flow) as u64).wrapping_neg();
+        let turn = |place: usize, key: &Key| {
+            key.urgency << 32 | place as u64 | ((key.flow != flow) as u64).wrapping_neg()
+        };
         let (fours, rest) = self.keys.as_chunks::<4>();
         let mut least = [u64::MAX; 4];
         for (four, keys) in fours.iter().enumerate() {
@@ -151,8 +160,7 @@ impl Policy for Pfabric {
         Pfabric { order: Order::new(*limit) }
     }
     fn about(limit: &Option<Limit>) -> About {
-        let text =
-            "\"pfabric\" serves the flow with the fewest bytes left, and no traffic says how many it has left: write kind = \"pfabric\" in [host.transport]";
+        let text = "\"pfabric\" serves the flow with the fewest bytes left, and no traffic says how many it has left: write kind = \"pfabric\" in [host.transport]";
         About {
             limit: *limit,
             hashes: true,
@@ -162,7 +170,12 @@ impl Policy for Pfabric {
             ..About::of(MODEL)
         }
     }
-    fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting, _: &mut Stream) -> Vec<(Frame, Verdict)> {
+    fn push(
+        &mut self,
+        frames: &mut VecDeque<Waiting>,
+        waiting: Waiting,
+        _: &mut Stream,
+    ) -> Vec<(Frame, Verdict)> {
         frames.push_back(waiting);
         if !self.order.push(&waiting.frame, waiting.clock) {
             return Vec::new();
@@ -170,7 +183,12 @@ impl Policy for Pfabric {
         let worst = self.order.worst(|place| frames[place].frame.size);
         vec![(self.take(frames, worst).frame, Verdict::Drop(Reason::Buffer))]
     }
-    fn pull(&mut self, frames: &mut VecDeque<Waiting>, _: u64, _: u64) -> Option<(Waiting, Verdict)> {
+    fn pull(
+        &mut self,
+        frames: &mut VecDeque<Waiting>,
+        _: u64,
+        _: u64,
+    ) -> Option<(Waiting, Verdict)> {
         if self.order.is_empty() {
             return None;
         }
@@ -201,16 +219,30 @@ mod tests {
 
     impl Held {
         fn new(limit: Option<Limit>) -> Self {
-            Held(Policy::new(&limit, Site { frame: 1_500, ..Site::default() }, &mut Stream::new(1, 1, 1)), VecDeque::new())
+            Held(
+                Policy::new(
+                    &limit,
+                    Site { frame: 1_500, ..Site::default() },
+                    &mut Stream::new(1, 1, 1),
+                ),
+                VecDeque::new(),
+            )
         }
         /// Returns the frame that is dropped.
         fn push(&mut self, waiting: Waiting) -> Option<Frame> {
-            self.0.push(&mut self.1, waiting, &mut Stream::new(1, 1, 1)).first().map(|&(frame, _)| frame)
+            self.0
+                .push(&mut self.1, waiting, &mut Stream::new(1, 1, 1))
+                .first()
+                .map(|&(frame, _)| frame)
         }
     }
 
     fn waiting(flow: u32, rank: u64, seq: u32) -> Waiting {
-        Waiting { frame: Frame { flow, hash: flow, seq, size: 1500, ..Frame::default() }, ready: 0, clock: rank }
+        Waiting {
+            frame: Frame { flow, hash: flow, seq, size: 1500, ..Frame::default() },
+            ready: 0,
+            clock: rank,
+        }
     }
 
     #[test]
@@ -240,7 +272,10 @@ mod tests {
         queue.push(small);
         queue.push(waiting(1, 5, 0));
         let dropped = queue.push(waiting(2, 7, 0)).unwrap();
-        assert_eq!(dropped.flow, 2, "the small one has the largest rank, but without it the limit would still be reached");
+        assert_eq!(
+            dropped.flow, 2,
+            "the small one has the largest rank, but without it the limit would still be reached"
+        );
     }
 
     #[test]
@@ -251,7 +286,9 @@ mod tests {
         for (flow, rank, seq) in [(1, 300, 0), (2, 200, 0), (1, 100, 1), (3, 100, 0)] {
             queue.push(waiting(flow, rank, seq));
         }
-        let order: Vec<_> = std::iter::from_fn(|| queue.0.pull(&mut queue.1, 0, 0)).map(|(w, _)| (w.frame.flow, w.frame.seq)).collect();
+        let order: Vec<_> = std::iter::from_fn(|| queue.0.pull(&mut queue.1, 0, 0))
+            .map(|(w, _)| (w.frame.flow, w.frame.seq))
+            .collect();
         assert_eq!(order, [(1, 0), (1, 1), (3, 0), (2, 0)]);
         assert_eq!(queue.0.order.bytes(), 0);
     }

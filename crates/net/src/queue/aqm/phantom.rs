@@ -34,14 +34,24 @@ pub struct Phantom {
 impl Policy for Phantom {
     type Config = PhantomConfig;
     fn new(config: &PhantomConfig, Site { line, .. }: Site, _: &mut Stream) -> Self {
-        Phantom { drain: config.drain * line as f64, threshold: config.threshold as f64 * 8.0, counted: 0.0, at: 0 }
+        Phantom {
+            drain: config.drain * line as f64,
+            threshold: config.threshold as f64 * 8.0,
+            counted: 0.0,
+            at: 0,
+        }
     }
     fn about(config: &PhantomConfig) -> About {
         let useless = Some("a phantom queue that marks nothing");
         About { marks: true, useless, threshold: config.threshold as f64, ..About::of(MODEL) }
     }
     /// Removes the oldest frame at `now` (ps) and marks it if the counter exceeds the threshold.
-    fn pull(&mut self, frames: &mut VecDeque<Waiting>, now: u64, _: u64) -> Option<(Waiting, Verdict)> {
+    fn pull(
+        &mut self,
+        frames: &mut VecDeque<Waiting>,
+        now: u64,
+        _: u64,
+    ) -> Option<(Waiting, Verdict)> {
         let waiting = frames.pop_front()?;
         self.counted = (self.counted - self.drain * (now - self.at) as f64 / 1e12).max(0.0);
         self.at = now;
@@ -69,10 +79,18 @@ mod tests {
     /// counter.
     #[test]
     fn a_full_link_marks_once_the_counter_is_above_the_threshold() {
-        let mut phantom =
-            Phantom::new(&PhantomConfig { drain: 0.95, threshold: 1_000 }, Site { line: 10_000_000_000, ..Site::default() }, &mut Stream::new(1, 1, 1));
-        let frame = |flags| Waiting { frame: Frame { size: 1_500, flags, ..Frame::default() }, ready: 0, clock: 0 };
-        let mut leaves = |at: u64, flags| phantom.pull(&mut VecDeque::from([frame(flags)]), at, 0).unwrap().1;
+        let mut phantom = Phantom::new(
+            &PhantomConfig { drain: 0.95, threshold: 1_000 },
+            Site { line: 10_000_000_000, ..Site::default() },
+            &mut Stream::new(1, 1, 1),
+        );
+        let frame = |flags| Waiting {
+            frame: Frame { size: 1_500, flags, ..Frame::default() },
+            ready: 0,
+            clock: 0,
+        };
+        let mut leaves =
+            |at: u64, flags| phantom.pull(&mut VecDeque::from([frame(flags)]), at, 0).unwrap().1;
         // Before frame n the counter is at 75 n bytes: above 1000 from the fifteenth frame on (n =
         // 14).
         for n in 0..14 {
@@ -82,7 +100,9 @@ mod tests {
         assert_eq!(leaves(15 * 1_200_000, 0), Verdict::Admit);
         // At 90 % of the link's rate the counter drains by 83 B per frame.
         let from = 16 * 1_200_000;
-        let marks = (0..100u64).filter(|n| leaves(from + n * 1_200_000 * 10 / 9, Frame::ECT) == Verdict::Mark).count();
+        let marks = (0..100u64)
+            .filter(|n| leaves(from + n * 1_200_000 * 10 / 9, Frame::ECT) == Verdict::Mark)
+            .count();
         assert!((1..10).contains(&marks), "{marks}");
     }
 }

@@ -63,7 +63,10 @@ impl Pi2 {
     fn catch_up(&mut self, now: u64) {
         let period = self.config.t_update.0;
         while self.next_update <= now {
-            if self.head.is_none() && self.delay == 0 && (self.probability == 0.0 || self.config.alpha == 0.0) {
+            if self.head.is_none()
+                && self.delay == 0
+                && (self.probability == 0.0 || self.config.alpha == 0.0)
+            {
                 // The state does not change until a frame waits.
                 self.next_update += (now - self.next_update) / period * period;
             } else {
@@ -76,7 +79,8 @@ impl Pi2 {
 
     fn update(&mut self, delay: u64) {
         let seconds = |to: u64, from: u64| (to as f64 - from as f64) * 1e-12;
-        let step = self.config.alpha * seconds(delay, self.config.target.0) + self.config.beta * seconds(delay, self.delay);
+        let step = self.config.alpha * seconds(delay, self.config.target.0)
+            + self.config.beta * seconds(delay, self.delay);
         self.probability = (self.probability + step).clamp(0.0, 1.0);
         self.delay = delay;
     }
@@ -90,7 +94,10 @@ impl Pi2 {
         let hit = match self.config.coupling {
             Some(coupling) if marks => self.stream.next_f64() < coupling * self.probability,
             // Two draws that both hit have probability p' squared.
-            _ => self.stream.next_f64() < self.probability && self.stream.next_f64() < self.probability,
+            _ => {
+                self.stream.next_f64() < self.probability
+                    && self.stream.next_f64() < self.probability
+            }
         };
         match hit {
             false => Verdict::Admit,
@@ -104,7 +111,15 @@ impl Policy for Pi2 {
     type Config = Pi2Config;
     fn new(config: &Pi2Config, site: Site, stream: &mut Stream) -> Self {
         let stream = Stream::new(stream.next_u64(), 0, 0);
-        Pi2 { config: config.clone(), head: None, delay: 0, probability: 0.0, next_update: config.t_update.0, least: 2 * site.frame, stream }
+        Pi2 {
+            config: config.clone(),
+            head: None,
+            delay: 0,
+            probability: 0.0,
+            next_update: config.t_update.0,
+            least: 2 * site.frame,
+            stream,
+        }
     }
     fn about(config: &Pi2Config) -> About {
         About { marks: config.ecn, ..About::of(MODEL) }
@@ -113,16 +128,27 @@ impl Policy for Pi2 {
         self.catch_up(now);
         Verdict::Admit
     }
-    fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting, _: &mut Stream) -> Vec<(Frame, Verdict)> {
+    fn push(
+        &mut self,
+        frames: &mut VecDeque<Waiting>,
+        waiting: Waiting,
+        _: &mut Stream,
+    ) -> Vec<(Frame, Verdict)> {
         self.head.get_or_insert(waiting.ready);
         frames.push_back(waiting);
         Vec::new()
     }
-    fn pull(&mut self, frames: &mut VecDeque<Waiting>, now: u64, bytes: u64) -> Option<(Waiting, Verdict)> {
+    fn pull(
+        &mut self,
+        frames: &mut VecDeque<Waiting>,
+        now: u64,
+        bytes: u64,
+    ) -> Option<(Waiting, Verdict)> {
         self.catch_up(now);
         let waiting = frames.pop_front()?;
         self.head = frames.front().map(|next| next.ready);
-        let verdict = self.verdict(bytes - u64::from(waiting.frame.size), waiting.frame.has(Frame::ECT));
+        let verdict =
+            self.verdict(bytes - u64::from(waiting.frame.size), waiting.frame.has(Frame::ECT));
         Some((waiting, verdict))
     }
 
@@ -154,7 +180,15 @@ mod tests {
 
     fn pi2(ecn: bool, coupling: Option<f64>) -> Pi2 {
         let (target, t_update) = (Span::from_ms(15), Span::from_ms(16));
-        let config = Pi2Config { target, t_update, alpha: 0.16, beta: 3.2, ecn, scalable: coupling.is_some(), coupling };
+        let config = Pi2Config {
+            target,
+            t_update,
+            alpha: 0.16,
+            beta: 3.2,
+            ecn,
+            scalable: coupling.is_some(),
+            coupling,
+        };
         Pi2::new(&config, Site { frame: 9_000, ..Site::default() }, &mut Stream::new(1, 1, 1))
     }
 
@@ -184,7 +218,8 @@ mod tests {
     /// … ms at the updates.
     #[test]
     fn catching_up_is_a_timer() {
-        let (mut lazy, mut busy, mut stream) = (pi2(false, None), pi2(false, None), Stream::new(1, 2, 3));
+        let (mut lazy, mut busy, mut stream) =
+            (pi2(false, None), pi2(false, None), Stream::new(1, 2, 3));
         let mut by_hand = pi2(false, None);
         for pi2 in [&mut lazy, &mut busy] {
             pi2.push(&mut VecDeque::new(), waiting(0, 0), &mut Stream::new(1, 1, 1));
@@ -195,7 +230,10 @@ mod tests {
         lazy.on_enqueue(99 * MS, 0, false, &mut stream);
         (1..=6).for_each(|n| by_hand.update(16 * n * MS));
         for pi2 in [&lazy, &busy] {
-            assert_eq!((pi2.probability, pi2.delay, pi2.next_update), (by_hand.probability, 96 * MS, 112 * MS));
+            assert_eq!(
+                (pi2.probability, pi2.delay, pi2.next_update),
+                (by_hand.probability, 96 * MS, 112 * MS)
+            );
         }
         // Long after the queue has become empty, p' and the delay are 0, and the timer still fires
         // at multiples of its period.
@@ -206,12 +244,19 @@ mod tests {
 
     #[test]
     fn drops_are_squared_and_marks_coupled() {
-        for (ecn, coupling, capable, expected) in
-            [(false, None, true, 0.04), (true, None, true, 0.04), (true, Some(2.0), true, 0.4), (true, Some(2.0), false, 0.04), (true, Some(8.0), true, 1.0)]
-        {
+        for (ecn, coupling, capable, expected) in [
+            (false, None, true, 0.04),
+            (true, None, true, 0.04),
+            (true, Some(2.0), true, 0.4),
+            (true, Some(2.0), false, 0.04),
+            (true, Some(8.0), true, 1.0),
+        ] {
             let mut pi2 = pi2(ecn, coupling);
             pi2.probability = 0.2;
-            let verdicts: Vec<_> = (0..100_000).map(|_| pi2.verdict(1 << 20, capable)).filter(|verdict| *verdict != Verdict::Admit).collect();
+            let verdicts: Vec<_> = (0..100_000)
+                .map(|_| pi2.verdict(1 << 20, capable))
+                .filter(|verdict| *verdict != Verdict::Admit)
+                .collect();
             let kind = if ecn && capable { Verdict::Mark } else { Verdict::Drop(Reason::Red) };
             assert!(verdicts.iter().all(|verdict| *verdict == kind));
             assert!((verdicts.len() as f64 / 1e5 - expected).abs() < 0.01, "{}", verdicts.len());

@@ -61,9 +61,14 @@ impl Pie {
     /// has the same result as a timer that fires before all other events of its time.
     fn catch_up(&mut self, now: u64) {
         while self.next_update <= now {
-            if self.probability == 0.0 && self.delay == 0 && self.delay_old == 0 && self.burst_left == 0 {
+            if self.probability == 0.0
+                && self.delay == 0
+                && self.delay_old == 0
+                && self.burst_left == 0
+            {
                 // The state does not change until a frame leaves late.
-                self.next_update += (now - self.next_update) / self.config.t_update.0 * self.config.t_update.0;
+                self.next_update +=
+                    (now - self.next_update) / self.config.t_update.0 * self.config.t_update.0;
             } else {
                 self.recompute();
             }
@@ -74,7 +79,8 @@ impl Pie {
     fn recompute(&mut self) {
         let seconds = |ps: u64| ps as f64 * 1e-12;
         let (delay, old) = (seconds(self.delay), seconds(self.delay_old));
-        let p = self.config.alpha * (delay - seconds(self.config.target.0)) + self.config.beta * (delay - old);
+        let p = self.config.alpha * (delay - seconds(self.config.target.0))
+            + self.config.beta * (delay - old);
         let scale = match self.probability {
             p if p < 0.000_001 => 1.0 / 2048.0,
             p if p < 0.000_01 => 1.0 / 512.0,
@@ -98,7 +104,9 @@ impl Pie {
     }
 
     fn hit(&mut self, bytes: u64, stream: &mut Stream) -> bool {
-        if (self.delay_old < self.config.target.0 / 2 && self.probability < 0.2) || bytes <= 2 * MEAN_FRAME {
+        if (self.delay_old < self.config.target.0 / 2 && self.probability < 0.2)
+            || bytes <= 2 * MEAN_FRAME
+        {
             return false;
         }
         if self.config.derandomize {
@@ -154,7 +162,12 @@ impl Policy for Pie {
         Verdict::Drop(Reason::Red)
     }
 
-    fn pull(&mut self, frames: &mut VecDeque<Waiting>, now: u64, _: u64) -> Option<(Waiting, Verdict)> {
+    fn pull(
+        &mut self,
+        frames: &mut VecDeque<Waiting>,
+        now: u64,
+        _: u64,
+    ) -> Option<(Waiting, Verdict)> {
         let w = frames.pop_front()?;
         self.on_dequeue(now, now.saturating_sub(w.ready), frames.is_empty());
         Some((w, Verdict::Admit))
@@ -216,7 +229,10 @@ mod tests {
             for p in [&mut lazy, &mut busy] {
                 p.on_dequeue(at, sojourn, sojourn == 0);
             }
-            assert_eq!((lazy.probability.to_bits(), lazy.burst_left, lazy.next_update), (busy.probability.to_bits(), busy.burst_left, busy.next_update));
+            assert_eq!(
+                (lazy.probability.to_bits(), lazy.burst_left, lazy.next_update),
+                (busy.probability.to_bits(), busy.burst_left, busy.next_update)
+            );
         }
         assert!(lazy.next_update % (15 * MS) == 0);
     }
@@ -241,8 +257,15 @@ mod tests {
         assert!((0..1_000).all(|i| pie.on_enqueue(i * MS / 10, 1 << 20, false, &mut stream) == Verdict::Admit));
         (pie.probability, pie.burst_left, pie.delay_old) = (0.3, 0, 20 * MS);
         let now = pie.next_update - 1;
-        let drops = (0..100_000).filter(|_| pie.on_enqueue(now, 1 << 20, false, &mut stream) == Verdict::Drop(Reason::Red)).count();
+        let drops = (0..100_000)
+            .filter(|_| {
+                pie.on_enqueue(now, 1 << 20, false, &mut stream) == Verdict::Drop(Reason::Red)
+            })
+            .count();
         assert!((drops as f64 / 1e5 - 0.3).abs() < 0.01, "{drops}");
-        assert!((0..1_000).all(|_| pie.on_enqueue(now, 2 * MEAN_FRAME, false, &mut stream) == Verdict::Admit));
+        assert!(
+            (0..1_000)
+                .all(|_| pie.on_enqueue(now, 2 * MEAN_FRAME, false, &mut stream) == Verdict::Admit)
+        );
     }
 }

@@ -26,27 +26,59 @@ pub trait Policy: Send + Sync {
         Self: Sized;
     /// Decides about a frame that arrives at a queue of `_bytes` bytes. `_capable`: it is
     /// ECN-capable.
-    fn on_enqueue(&mut self, _now: u64, _bytes: u64, _capable: bool, _stream: &mut Stream) -> Verdict {
+    fn on_enqueue(
+        &mut self,
+        _now: u64,
+        _bytes: u64,
+        _capable: bool,
+        _stream: &mut Stream,
+    ) -> Verdict {
         Verdict::Admit
     }
     /// Enqueues a frame. Returns each frame that is marked, trimmed or dropped as a result, with
     /// its verdict.
-    fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting, _stream: &mut Stream) -> Vec<(Frame, Verdict)> {
+    fn push(
+        &mut self,
+        frames: &mut VecDeque<Waiting>,
+        waiting: Waiting,
+        _stream: &mut Stream,
+    ) -> Vec<(Frame, Verdict)> {
         frames.push_back(waiting);
         Vec::new()
     }
     /// Enqueues a frame as [`Self::push`] does, but distinguishes flows by `_hash` instead of by
     /// the hash in the frame.
-    fn push_as(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting, _hash: u32, stream: &mut Stream) -> Vec<(Frame, Verdict)> {
+    fn push_as(
+        &mut self,
+        frames: &mut VecDeque<Waiting>,
+        waiting: Waiting,
+        _hash: u32,
+        stream: &mut Stream,
+    ) -> Vec<(Frame, Verdict)> {
         self.push(frames, waiting, stream)
     }
     /// Removes and returns the next frame to leave at `now`, with its verdict. If the verdict is a
     /// drop, the caller calls again. `bytes` is the length of the queue including this frame.
-    fn pull(&mut self, frames: &mut VecDeque<Waiting>, now: u64, bytes: u64) -> Option<(Waiting, Verdict)>;
+    fn pull(
+        &mut self,
+        frames: &mut VecDeque<Waiting>,
+        now: u64,
+        bytes: u64,
+    ) -> Option<(Waiting, Verdict)>;
     /// Removes and returns the next frame, like [`Self::pull`], if only the classes for which `may`
     /// is true may leave. By default the queue is FIFO: if its head may not leave, no frame does.
-    fn pull_of(&mut self, frames: &mut VecDeque<Waiting>, now: u64, bytes: u64, may: &dyn Fn(u8) -> bool) -> Option<(Waiting, Verdict)> {
-        if frames.front().is_some_and(|head| !may(head.frame.priority())) { None } else { self.pull(frames, now, bytes) }
+    fn pull_of(
+        &mut self,
+        frames: &mut VecDeque<Waiting>,
+        now: u64,
+        bytes: u64,
+        may: &dyn Fn(u8) -> bool,
+    ) -> Option<(Waiting, Verdict)> {
+        if frames.front().is_some_and(|head| !may(head.frame.priority())) {
+            None
+        } else {
+            self.pull(frames, now, bytes)
+        }
     }
     /// Returns the earliest time in ps at which a frame may leave; `u64::MAX` if there is no frame.
     /// `from(class)` is the time from which frames of a class may leave.
@@ -81,7 +113,11 @@ pub struct Site {
 
 /// Removes and returns all frames of a class from a queue.
 pub fn take_class(frames: &mut VecDeque<Waiting>, class: u8) -> Vec<Frame> {
-    let taken = frames.iter().map(|waiting| waiting.frame).filter(|frame| frame.priority() == class).collect();
+    let taken = frames
+        .iter()
+        .map(|waiting| waiting.frame)
+        .filter(|frame| frame.priority() == class)
+        .collect();
     frames.retain(|waiting| waiting.frame.priority() != class);
     taken
 }
@@ -146,7 +182,9 @@ pub enum QueueTag {
 pub fn up_to_1000_s(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
     match time {
         Span(0) => Err(Wrong::at(key, "\"0ps\": write a time above 0")),
-        long if long > Span::from_s(1000) => Err(Wrong::at(key, format!("\"{long}\": write a time up to 1000s"))),
+        long if long > Span::from_s(1000) => {
+            Err(Wrong::at(key, format!("\"{long}\": write a time up to 1000s")))
+        }
         time => Ok(time),
     }
 }

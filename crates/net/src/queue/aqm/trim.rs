@@ -55,10 +55,20 @@ impl Policy for Trim {
 
     fn about(config: &TrimConfig) -> About {
         let text = "no data can be cut to headers, so full queues drop them: write kind = \"ndp\" in [host.transport], or remove it";
-        About { requires_tag: Some((QueueTag::Trimmable, "trimming", text)), limit: Some(Limit::Bytes(config.data)), unpausable: true, ..About::of(MODEL) }
+        About {
+            requires_tag: Some((QueueTag::Trimmable, "trimming", text)),
+            limit: Some(Limit::Bytes(config.data)),
+            unpausable: true,
+            ..About::of(MODEL)
+        }
     }
 
-    fn push(&mut self, data: &mut VecDeque<Waiting>, waiting: Waiting, stream: &mut Stream) -> Vec<(Frame, Verdict)> {
+    fn push(
+        &mut self,
+        data: &mut VecDeque<Waiting>,
+        waiting: Waiting,
+        stream: &mut Stream,
+    ) -> Vec<(Frame, Verdict)> {
         let (frame, size) = (waiting.frame, u64::from(waiting.frame.size));
         if !is_data(&frame) {
             if self.bytes[0] + size > self.config.headers {
@@ -78,7 +88,14 @@ impl Policy for Trim {
         let victim = data.remove(place).expect("just counted").frame;
         self.bytes[1] -= u64::from(victim.size);
         let trims = victim.kind() == Frame::DATAGRAM && victim.has(Frame::TRIMMABLE);
-        vec![(victim, if trims { Verdict::Trim(victim.size.min(self.config.header)) } else { Verdict::Drop(Reason::Buffer) })]
+        vec![(
+            victim,
+            if trims {
+                Verdict::Trim(victim.size.min(self.config.header))
+            } else {
+                Verdict::Drop(Reason::Buffer)
+            },
+        )]
     }
 
     /// Returns the next header or, if there is none, the next data frame. The caller calls this
@@ -86,7 +103,11 @@ impl Policy for Trim {
     fn pull(&mut self, data: &mut VecDeque<Waiting>, _: u64, _: u64) -> Option<(Waiting, Verdict)> {
         let (which, bytes) = std::mem::take(&mut self.leaving);
         self.bytes[which] -= bytes;
-        let next = self.headers.pop_front().map(|waiting| (0, waiting)).or_else(|| data.pop_front().map(|waiting| (1, waiting)));
+        let next = self
+            .headers
+            .pop_front()
+            .map(|waiting| (0, waiting))
+            .or_else(|| data.pop_front().map(|waiting| (1, waiting)));
         let (which, waiting) = next?;
         self.leaving = (which, u64::from(waiting.frame.size));
         Some((waiting, Verdict::Admit))
@@ -123,7 +144,11 @@ mod tests {
     #[test]
     fn full_queues_trim_and_headers_go_first() {
         const DATA: u16 = Frame::DATAGRAM | Frame::TRIMMABLE;
-        let mut queue = Trim::new(&TrimConfig { data: 3_000, headers: 128, header: 40 }, Site { least: 64, ..Site::default() }, &mut Stream::new(1, 2, 3));
+        let mut queue = Trim::new(
+            &TrimConfig { data: 3_000, headers: 128, header: 40 },
+            Site { least: 64, ..Site::default() },
+            &mut Stream::new(1, 2, 3),
+        );
         let (mut data, mut stream) = (VecDeque::new(), Stream::new(1, 2, 3));
         let mut victims = [0, 0];
         for seq in 0..3 {
@@ -136,13 +161,24 @@ mod tests {
         }
         assert!(victims.iter().all(|count| *count > 10), "{victims:?}");
         for seq in 50..52 {
-            assert!(queue.push(&mut data, waiting(seq, DATA | Frame::TRIMMED, 64), &mut stream).is_empty());
+            assert!(
+                queue
+                    .push(&mut data, waiting(seq, DATA | Frame::TRIMMED, 64), &mut stream)
+                    .is_empty()
+            );
         }
-        assert_eq!(queue.push(&mut data, waiting(52, Frame::ANSWER, 40), &mut stream)[0].1, Verdict::Drop(Reason::Buffer));
+        assert_eq!(
+            queue.push(&mut data, waiting(52, Frame::ANSWER, 40), &mut stream)[0].1,
+            Verdict::Drop(Reason::Buffer)
+        );
         // Frames that cannot be trimmed are dropped.
         data.iter_mut().for_each(|waiting| waiting.frame.flags = Frame::DATA);
-        assert_eq!(queue.push(&mut data, waiting(53, Frame::DATA, 1_000), &mut stream)[0].1, Verdict::Drop(Reason::Buffer));
-        let order: Vec<u16> = std::iter::from_fn(|| queue.pull(&mut data, 0, 0)).map(|(w, _)| w.frame.size).collect();
+        assert_eq!(
+            queue.push(&mut data, waiting(53, Frame::DATA, 1_000), &mut stream)[0].1,
+            Verdict::Drop(Reason::Buffer)
+        );
+        let order: Vec<u16> =
+            std::iter::from_fn(|| queue.pull(&mut data, 0, 0)).map(|(w, _)| w.frame.size).collect();
         assert_eq!((order, queue.bytes), (vec![64, 64, 1_000, 1_000, 1_000], [0, 0]));
     }
 }

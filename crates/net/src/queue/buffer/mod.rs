@@ -39,8 +39,12 @@ impl Buffer {
         match config {
             // The MMU is consulted separately, because it needs the ingress port of a frame.
             spec::Buffer::Unlimited | spec::Buffer::Mmu(_) => Buffer::Unlimited,
-            spec::Buffer::Static { per_queue, drop_when } => Buffer::Static(StaticLimit { limit: *per_queue, drop_when: *drop_when }),
-            spec::Buffer::Shared { total, alpha, reserved_per_queue } => Buffer::Shared(Shared::new(*total, *alpha, *reserved_per_queue)),
+            spec::Buffer::Static { per_queue, drop_when } => {
+                Buffer::Static(StaticLimit { limit: *per_queue, drop_when: *drop_when })
+            }
+            spec::Buffer::Shared { total, alpha, reserved_per_queue } => {
+                Buffer::Shared(Shared::new(*total, *alpha, *reserved_per_queue))
+            }
             spec::Buffer::Voq(voq) => Buffer::Voq(Box::new(Voq::new(voq, rates, queues))),
         }
     }

@@ -22,7 +22,11 @@ impl Shared {
     /// Fast-path limits: the threshold that applies while half of the memory is free.
     pub fn fast_path(&self) -> FastPathLimits {
         let used = self.total / 2;
-        FastPathLimits { used, queue: self.reserved + self.threshold(self.total - used), ..FastPathLimits::ALWAYS }
+        FastPathLimits {
+            used,
+            queue: self.reserved + self.threshold(self.total - used),
+            ..FastPathLimits::ALWAYS
+        }
     }
 
     pub fn total(&self) -> u64 {
@@ -66,13 +70,19 @@ mod tests {
 
     #[test]
     fn frames_within_the_limits_are_admitted() {
-        for (total, alpha, reserved) in [(1_000_000, 0.25, 0), (999, 8.0, 100), (1, 0.0, 0), (12_000_001, 1.0, 3_000)] {
+        for (total, alpha, reserved) in
+            [(1_000_000, 0.25, 0), (999, 8.0, 100), (1, 0.0, 0), (12_000_001, 1.0, 3_000)]
+        {
             let shared = Shared::new(total, alpha, reserved);
             let fast_path = shared.fast_path();
             for size in [1, 64, 1_500] {
-                let (used, bytes) = (fast_path.used.saturating_sub(size), fast_path.queue.saturating_sub(size));
+                let (used, bytes) =
+                    (fast_path.used.saturating_sub(size), fast_path.queue.saturating_sub(size));
                 let is_calm = used + size <= fast_path.used && bytes + size <= fast_path.queue;
-                assert!(!is_calm || shared.admit(QueueView { bytes, frames: 0 }, size, used), "{total} {alpha} {reserved} {size}");
+                assert!(
+                    !is_calm || shared.admit(QueueView { bytes, frames: 0 }, size, used),
+                    "{total} {alpha} {reserved} {size}"
+                );
             }
         }
     }

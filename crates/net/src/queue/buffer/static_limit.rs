@@ -14,8 +14,13 @@ impl StaticLimit {
     pub fn fast_path(&self) -> FastPathLimits {
         let below = (self.drop_when == Compare::AtOrAbove) as u32;
         match self.limit {
-            Limit::Bytes(limit) => FastPathLimits { queue: limit.saturating_sub(below as u64), ..FastPathLimits::ALWAYS },
-            Limit::Packets(limit) => FastPathLimits { frames: limit.saturating_sub(below), ..FastPathLimits::ALWAYS },
+            Limit::Bytes(limit) => FastPathLimits {
+                queue: limit.saturating_sub(below as u64),
+                ..FastPathLimits::ALWAYS
+            },
+            Limit::Packets(limit) => {
+                FastPathLimits { frames: limit.saturating_sub(below), ..FastPathLimits::ALWAYS }
+            }
         }
     }
 

@@ -131,14 +131,19 @@ keys! {
 
 /// Checks a key that has an effect with PFC only.
 fn with_pfc(pfc: bool, at: &Key) -> Result<(), Wrong> {
-    if pfc { Ok(()) } else { Err(Wrong::at(at.clone(), "has no effect without PFC: write [switch.pfc], or remove it")) }
+    if pfc {
+        Ok(())
+    } else {
+        Err(Wrong::at(at.clone(), "has no effect without PFC: write [switch.pfc], or remove it"))
+    }
 }
 
 impl Keys {
     /// True if a port may have to wait for credits or for the fabric.
     fn is_limited(&self) -> bool {
         let speedups = [&self.credit_speedup, &self.fabric_speedup];
-        speedups.iter().any(|given| given.as_ref().is_some_and(|given| given.0.is_some())) || self.max_credits.as_ref().is_some_and(|given| given.0.is_some())
+        speedups.iter().any(|given| given.as_ref().is_some_and(|given| given.0.is_some()))
+            || self.max_credits.as_ref().is_some_and(|given| given.0.is_some())
     }
 }
 
@@ -146,7 +151,10 @@ fn speedup(times: f64, key: Key) -> Result<f64, Wrong> {
     if (0.001..=1_000.0).contains(&times) {
         Ok(times)
     } else {
-        Err(Wrong::at(key, format!("found {times}: write a number from 0.001 to 1000, or \"unlimited\"")))
+        Err(Wrong::at(
+            key,
+            format!("found {times}: write a number from 0.001 to 1000, or \"unlimited\""),
+        ))
     }
 }
 
@@ -162,7 +170,9 @@ impl Config {
         let credit = self.credit.unwrap_or(0);
         self.is_limited().then(|| Limits {
             credit,
-            interval: self.credit_speedup.map_or(0, |speedup| times(speedup).serialize(credit.into()).0),
+            interval: self
+                .credit_speedup
+                .map_or(0, |speedup| times(speedup).serialize(credit.into()).0),
             most: self.max_credits,
             round_trip: self.grant_latency.0,
             fabric: self.fabric_speedup.map(|speedup| times(speedup).pace()),
@@ -189,13 +199,19 @@ fn size(Size(bytes): Size, key: Key) -> Result<u64, Wrong> {
     match bytes {
         Bytes(0) => Err(Wrong::at(key, "\"0B\": write a size above 0")),
         // With this limit, products of sizes and times fit 128 bits, and sums fit 64.
-        bytes if bytes.0 > 1 << 40 => Err(Wrong::at(key, format!("\"{bytes}\": write a size up to 1TiB"))),
+        bytes if bytes.0 > 1 << 40 => {
+            Err(Wrong::at(key, format!("\"{bytes}\": write a size up to 1TiB")))
+        }
         bytes => Ok(bytes.0),
     }
 }
 
 fn time(Duration(span): Duration, key: Key) -> Result<Span, Wrong> {
-    if span > Span::from_s(1) { Err(Wrong::at(key, format!("\"{span}\": write a time up to 1s"))) } else { Ok(span) }
+    if span > Span::from_s(1) {
+        Err(Wrong::at(key, format!("\"{span}\": write a time up to 1s")))
+    } else {
+        Ok(span)
+    }
 }
 
 /// Default cap of a queue by port speed: 10G 50 MB, 25G 125 MB, 40G 200 MB, 50G 250 MB, 100G 500
@@ -251,7 +267,8 @@ pub enum Place {
 impl Voq {
     pub fn new(config: &Config, rates: &[Rate], queues: usize) -> Self {
         let cap = |rate: &Rate| {
-            let bytes = config.max_bytes.unwrap_or_else(|| bytes_in(*rate, CAP_TIME).max(LEAST_CAP));
+            let bytes =
+                config.max_bytes.unwrap_or_else(|| bytes_in(*rate, CAP_TIME).max(LEAST_CAP));
             config.max_time.map_or(bytes, |time| bytes.min(bytes_in(*rate, time)))
         };
         let count = rates.len() * queues;
@@ -267,7 +284,11 @@ impl Voq {
             // Every byte is written and read, so writing gets half of the bandwidth.
             writes: config.dram_bandwidth.map(|Rate(both)| {
                 let rate = Rate(both / 2);
-                Writes { pace: rate.pace(), free_at: 0, room: rate.serialize(config.write_buffer).0 }
+                Writes {
+                    pace: rate.pace(),
+                    free_at: 0,
+                    room: rate.serialize(config.write_buffer).0,
+                }
             }),
             ledger: vec![Ledger::default(); count].into(),
             on_chip_used: 0,
@@ -296,14 +317,26 @@ impl Voq {
     /// account must be up to date (`set_occupancy`). `None` means that the sums, which are upper bounds
     /// unless `exact`, do not decide. Lossless frames are not `capped`: PFC limits them at ingress.
     #[allow(clippy::too_many_arguments)]
-    pub fn admit(&self, now: u64, port: u32, queue: usize, length: QueueView, size: u16, capped: bool, exact: bool) -> Option<Result<Place, Reason>> {
+    pub fn admit(
+        &self,
+        now: u64,
+        port: u32,
+        queue: usize,
+        length: QueueView,
+        size: u16,
+        capped: bool,
+        exact: bool,
+    ) -> Option<Result<Place, Reason>> {
         let bytes = size as u64;
         if capped && length.bytes + bytes > self.caps[port as usize] {
             return Some(Err(Reason::Buffer));
         }
         let ledger = &self.ledger[port as usize * self.queues + queue];
         let full = exact.then_some(Err(Reason::Buffer));
-        if ledger.dram == 0 && length.bytes + bytes <= self.evict_bytes && length.frames < self.evict_packets {
+        if ledger.dram == 0
+            && length.bytes + bytes <= self.evict_bytes
+            && length.frames < self.evict_packets
+        {
             if self.on_chip_used + bytes <= self.on_chip {
                 return Some(Ok(Place::OnChip));
             }
@@ -311,11 +344,18 @@ impl Voq {
                 return None;
             }
         }
-        if self.dynamic_used + (ledger.dram + bytes).saturating_sub(self.reserved) - ledger.dynamic_counted > self.dynamic {
+        if self.dynamic_used + (ledger.dram + bytes).saturating_sub(self.reserved)
+            - ledger.dynamic_counted
+            > self.dynamic
+        {
             return full;
         }
         Some(match &self.writes {
-            Some(writes) if writes.free_at.saturating_sub(now) + writes.pace.of(bytes) > writes.room => Err(Reason::Dram),
+            Some(writes)
+                if writes.free_at.saturating_sub(now) + writes.pace.of(bytes) > writes.room =>
+            {
+                Err(Reason::Dram)
+            }
             _ => Ok(Place::Dram),
         })
     }
@@ -399,10 +439,20 @@ mod tests {
     fn caps_by_speed_and_by_time() {
         let rates: Vec<Rate> = [1, 10, 25, 40, 50, 100].map(Rate::from_gbps).into();
         let caps = |config: &Config| Voq::new(config, &rates, 1).caps.to_vec();
-        assert_eq!(caps(&config()), [12_500_000, 50_000_000, 125_000_000, 200_000_000, 250_000_000, 500_000_000]);
+        assert_eq!(
+            caps(&config()),
+            [12_500_000, 50_000_000, 125_000_000, 200_000_000, 250_000_000, 500_000_000]
+        );
         // 5 ms at 25 Gbps are 15.6 MB.
         assert_eq!(caps(&Config { max_time: Some(Span::from_ms(5)), ..config() })[2], 15_625_000);
-        assert_eq!(caps(&Config { max_time: Some(Span::from_ms(5)), max_bytes: Some(1_000_000), ..config() })[2], 1_000_000);
+        assert_eq!(
+            caps(&Config {
+                max_time: Some(Span::from_ms(5)),
+                max_bytes: Some(1_000_000),
+                ..config()
+            })[2],
+            1_000_000
+        );
     }
 
     #[test]
@@ -426,7 +476,10 @@ mod tests {
     #[test]
     fn many_packets_evict_too() {
         let voq = Voq::new(&config(), &[Rate::from_gbps(25)], 1);
-        assert_eq!(voq.admit(0, 0, 0, QueueView { bytes: 64_000, frames: 6_000 }, 64, true, true), Some(Ok(Place::Dram)));
+        assert_eq!(
+            voq.admit(0, 0, 0, QueueView { bytes: 64_000, frames: 6_000 }, 64, true, true),
+            Some(Ok(Place::Dram))
+        );
     }
 
     #[test]
@@ -443,7 +496,10 @@ mod tests {
         // DRAM of 10 MB: 1.5 MB reserved for each of two queues, 5 MB shared by both.
         let mut voq = Voq::new(&config(), &[Rate::from_gbps(25); 2], 1);
         (0..6_500).for_each(|_| voq.join(0, 0, 0, 1_000, Place::Dram));
-        assert_eq!(voq.admit(0, 0, 0, view(6_500_000), 1_000, true, true), Some(Err(Reason::Buffer)));
+        assert_eq!(
+            voq.admit(0, 0, 0, view(6_500_000), 1_000, true, true),
+            Some(Err(Reason::Buffer))
+        );
         assert_eq!(voq.admit(0, 0, 0, view(6_500_000), 1_000, true, false), None);
         assert_eq!(voq.admit(0, 1, 0, view(1_499_000), 1_000, true, true), Some(Ok(Place::Dram)));
     }
@@ -451,7 +507,11 @@ mod tests {
     #[test]
     fn dram_writes_at_half_its_bandwidth() {
         // DRAM bandwidth of 8 Gbps for both directions: 2 ns per byte.
-        let mut voq = Voq::new(&Config { dram_bandwidth: Some(Rate::from_gbps(8)), ..config() }, &[Rate::from_gbps(25)], 1);
+        let mut voq = Voq::new(
+            &Config { dram_bandwidth: Some(Rate::from_gbps(8)), ..config() },
+            &[Rate::from_gbps(25)],
+            1,
+        );
         (0..100).for_each(|_| voq.join(0, 0, 0, 1_000, Place::Dram));
         let asked = |now| voq.admit(now, 0, 0, view(100_000), 1_000, true, true);
         assert_eq!(asked(0), Some(Err(Reason::Dram)));
@@ -462,7 +522,11 @@ mod tests {
     #[test]
     fn a_megabyte_may_wait_to_be_written() {
         // Values of Jericho+: 450 Gbps for writing, so 17.8 us for 1 MB.
-        let config = Config { dram_bandwidth: Some(Rate::from_gbps(900)), write_buffer: 1_000_000, ..config() };
+        let config = Config {
+            dram_bandwidth: Some(Rate::from_gbps(900)),
+            write_buffer: 1_000_000,
+            ..config()
+        };
         assert_eq!(Voq::new(&config, &[Rate::from_gbps(25)], 1).writes.unwrap().room, 17_777_778);
     }
 }

@@ -35,7 +35,12 @@ pub fn deadlocks(mut waits: Vec<Wait>) -> Vec<Deadlock> {
 /// Returns a shortest cycle through each link that is not on a cycle already listed. `waits` must
 /// be sorted.
 fn cycles(waits: &[Wait]) -> Vec<Vec<u32>> {
-    let next = |link: u32| waits[waits.partition_point(|w| w.link < link)..].iter().take_while(move |w| w.link == link).map(|w| w.waits_for);
+    let next = |link: u32| {
+        waits[waits.partition_point(|w| w.link < link)..]
+            .iter()
+            .take_while(move |w| w.link == link)
+            .map(|w| w.waits_for)
+    };
     let mut listed: FxHashSet<u32> = FxHashSet::default();
     let mut found: Vec<Vec<u32>> = Vec::new();
     for start in waits.iter().map(|w| w.link) {
@@ -88,9 +93,19 @@ mod tests {
         let wait = |time, link, waits_for| Wait { time, class: 3, link, waits_for };
         // Links 1 → 2 → 3 → 1 form a cycle, 4 waits for it, and 5 → 6 leads nowhere. The cycle 7 →
         // 8 → 7 appears at time 20.
-        let mut waits = vec![wait(10, 1, 2), wait(10, 2, 3), wait(10, 3, 1), wait(10, 4, 1), wait(10, 5, 6)];
-        waits.extend([wait(20, 1, 2), wait(20, 2, 3), wait(20, 3, 1), wait(20, 7, 8), wait(20, 8, 7)]);
+        let mut waits =
+            vec![wait(10, 1, 2), wait(10, 2, 3), wait(10, 3, 1), wait(10, 4, 1), wait(10, 5, 6)];
+        waits.extend([
+            wait(20, 1, 2),
+            wait(20, 2, 3),
+            wait(20, 3, 1),
+            wait(20, 7, 8),
+            wait(20, 8, 7),
+        ]);
         let found = deadlocks(waits);
-        assert_eq!(found.iter().map(|d| (d.time.0, d.links.clone())).collect::<Vec<_>>(), [(10, vec![1, 2, 3]), (20, vec![7, 8])]);
+        assert_eq!(
+            found.iter().map(|d| (d.time.0, d.links.clone())).collect::<Vec<_>>(),
+            [(10, vec![1, 2, 3]), (20, vec![7, 8])]
+        );
     }
 }

@@ -3,7 +3,9 @@
 use super::{response_bytes, response_time};
 use crate::frame::PAUSE_FRAME;
 use crate::queue::buffer::mmu::cells::{METADATA, charged};
-use crate::spec::{Buffer, Cable, Formula, Headroom, Link, NodeId, NodeKind, Pfc, Plan, SwitchConfig};
+use crate::spec::{
+    Buffer, Cable, Formula, Headroom, Link, NodeId, NodeKind, Pfc, Plan, SwitchConfig,
+};
 use afflux_units::{Rate, Span};
 
 /// Speed of light in a cable, in m/s (SONiC's value).
@@ -57,7 +59,9 @@ impl PortFacts {
     /// peer's response, the cable again, and the time until a frame counts.
     fn arriving(&self, delay: Span) -> u128 {
         let response = self.response.unwrap_or_else(|| response_time(self.rate)).0;
-        self.time(self.mtu.max(self.least)) + self.time(PAUSE_FRAME.into()) + u128::from(2 * delay.0 + response + self.uncounted.0)
+        self.time(self.mtu.max(self.least))
+            + self.time(PAUSE_FRAME.into())
+            + u128::from(2 * delay.0 + response + self.uncounted.0)
     }
 }
 
@@ -85,7 +89,8 @@ const MAC_PHY_KIB: f64 = 0.8;
 pub fn by_formula(formula: Formula, metres: f64, port: PortFacts) -> u64 {
     let gbps = port.rate.as_gbps();
     // Bytes in flight during `times` times the one-way delay.
-    let round_trip = |times: f64| (times * port.rate.0 as f64 * (metres / SPEED_IN_CABLE) / 8.0).ceil() as u64;
+    let round_trip =
+        |times: f64| (times * port.rate.0 as f64 * (metres / SPEED_IN_CABLE) / 8.0).ceil() as u64;
     match formula {
         Formula::Sonic => {
             let cell = f64::from(port.cell.unwrap_or(1));
@@ -98,11 +103,15 @@ pub fn by_formula(formula: Formula, metres: f64, port: PortFacts) -> u64 {
             let propagation = PORT_MTU + cable + MAC_PHY_KIB * 1024.0 + peer;
             ((port.mtu as f64 + propagation * occupancy) / 1024.0).ceil() as u64 * 1024
         }
-        Formula::Mellanox => ((301.0 + 2.16 * metres) * gbps.max(40.0) + 2.72 * port.mtu as f64).ceil() as u64,
+        Formula::Mellanox => {
+            ((301.0 + 2.16 * metres) * gbps.max(40.0) + 2.72 * port.mtu as f64).ceil() as u64
+        }
         Formula::Conweave => round_trip(2.0) + 2 * port.mtu,
         Formula::Hpcc => round_trip(3.0),
         Formula::Tub => round_trip(2.0) + 2 * port.mtu + 3_860,
-        Formula::WorstCase => worst_case(Span((metres / SPEED_IN_CABLE * 1e12).ceil() as u64), port),
+        Formula::WorstCase => {
+            worst_case(Span((metres / SPEED_IN_CABLE * 1e12).ceil() as u64), port)
+        }
     }
 }
 
@@ -118,8 +127,12 @@ fn worst_case(delay: Span, port: PortFacts) -> u64 {
         Some(cell) => {
             let cell = u64::from(cell);
             let cells = |frame: u64| charged(frame, port.cell) / cell;
-            let shortest = |cells: u64| ((cells - 1) * cell + 1).saturating_sub(METADATA).max(port.least);
-            (cells(port.least)..=cells(largest)).map(|cells| take(shortest(cells))).max().unwrap_or(0)
+            let shortest =
+                |cells: u64| ((cells - 1) * cell + 1).saturating_sub(METADATA).max(port.least);
+            (cells(port.least)..=cells(largest))
+                .map(|cells| take(shortest(cells)))
+                .max()
+                .unwrap_or(0)
         }
     };
     // Two more frames count: the one that triggers XOFF, and the one that the peer has just begun
@@ -156,11 +169,17 @@ impl PortHeadroom {
     /// size.
     pub fn full_frames(&self) -> u64 {
         let frames = 2 + self.port.arriving(Span(self.port.delay)) / self.port.time(self.port.mtu);
-        u64::try_from(frames).unwrap_or(u64::MAX).saturating_mul(charged(self.port.mtu, self.port.cell))
+        u64::try_from(frames)
+            .unwrap_or(u64::MAX)
+            .saturating_mul(charged(self.port.mtu, self.port.cell))
     }
 
     fn by(&self, formula: Formula) -> u64 {
-        let cable = if let Headroom::Formula { cable, .. } = self.config { cable } else { Cable::FromDelay };
+        let cable = if let Headroom::Formula { cable, .. } = self.config {
+            cable
+        } else {
+            Cable::FromDelay
+        };
         headroom(&Headroom::Formula { formula, cable }, self.port)
     }
 }
@@ -177,7 +196,12 @@ pub fn headrooms(plan: &Plan) -> Vec<PortHeadroom> {
             }
             let switch = &plan.switches[of_node.config as usize];
             if let Some(pfc) = &switch.pfc {
-                found.push(PortHeadroom { node, peer, config: pfc.headroom, port: PortFacts::of(plan, link, switch, pfc) });
+                found.push(PortHeadroom {
+                    node,
+                    peer,
+                    config: pfc.headroom,
+                    port: PortFacts::of(plan, link, switch, pfc),
+                });
             }
         }
     }

@@ -89,11 +89,17 @@ impl Party {
         match spec.kind {
             NodeKind::Host => {
                 let host = &plan.hosts[spec.config as usize];
-                Party { honours: host.honours_pause, sends: host.storm.map(|storm| (storm.pause, false, None)) }
+                Party {
+                    honours: host.honours_pause,
+                    sends: host.storm.map(|storm| (storm.pause, false, None)),
+                }
             }
             NodeKind::Switch => {
                 let switch = &plan.switches[spec.config as usize];
-                let sends = switch.pfc.as_ref().map(|pfc| (pfc.pause, pfc.refresh == Refresh::AtHalf, pfc.response));
+                let sends = switch
+                    .pfc
+                    .as_ref()
+                    .map(|pfc| (pfc.pause, pfc.refresh == Refresh::AtHalf, pfc.response));
                 Party { honours: switch.honours_pause, sends }
             }
         }
@@ -257,7 +263,8 @@ pub fn quanta(time: u64, rate: u64) -> u16 {
 /// Returns the time in quanta within which a port of this rate has to stop (IEEE 802.3 annex
 /// 31B.3.7). Rates between those of the standard use the value of the next higher one.
 fn response_quanta(rate: Rate) -> u64 {
-    const TABLE: [(u64, u64); 8] = [(10, 67), (25, 80), (40, 118), (50, 147), (100, 394), (200, 453), (400, 905), (800, 905)];
+    const TABLE: [(u64, u64); 8] =
+        [(10, 67), (25, 80), (40, 118), (50, 147), (100, 394), (200, 453), (400, 905), (800, 905)];
     TABLE.iter().find(|(gbps, _)| rate <= Rate::from_gbps(*gbps)).map_or(905, |(_, quanta)| *quanta)
 }
 

@@ -52,7 +52,11 @@ impl Red {
         let or_equal = config.compare == Compare::AtOrAbove;
         Red {
             // Rules that remember the spacing of marks depend on short queues too.
-            mark_threshold: if config.spacing == Spacing::Independent { value(config.kmin) + !or_equal as u64 } else { 0 },
+            mark_threshold: if config.spacing == Spacing::Independent {
+                value(config.kmin) + !or_equal as u64
+            } else {
+                0
+            },
             kmin: value(config.kmin),
             kmax: value(config.kmax),
             in_packets: matches!(config.kmin, Limit::Packets(_)),
@@ -71,8 +75,13 @@ impl Red {
     /// Fast-path limits: below them no frame is marked and the marking state does not change.
     pub fn fast_path(&self) -> FastPathLimits {
         match self.in_packets {
-            _ if self.weight.is_some() || self.mark_threshold == 0 => FastPathLimits { frames: 0, ..FastPathLimits::ALWAYS },
-            true => FastPathLimits { frames: self.mark_threshold.min(u32::MAX as u64) as u32, ..FastPathLimits::ALWAYS },
+            _ if self.weight.is_some() || self.mark_threshold == 0 => {
+                FastPathLimits { frames: 0, ..FastPathLimits::ALWAYS }
+            }
+            true => FastPathLimits {
+                frames: self.mark_threshold.min(u32::MAX as u64) as u32,
+                ..FastPathLimits::ALWAYS
+            },
             // The limit includes the frame, which has at least one byte.
             false => FastPathLimits { queue: self.mark_threshold, ..FastPathLimits::ALWAYS },
         }
@@ -110,7 +119,14 @@ impl Red {
     ///
     /// `length` is the length that the curve applies to: the average, if there is one. `present` is
     /// the instantaneous length.
-    pub fn verdict(&self, length: f64, present: u64, capable: bool, memory: &mut Memory, stream: &mut Stream) -> Verdict {
+    pub fn verdict(
+        &self,
+        length: f64,
+        present: u64,
+        capable: bool,
+        memory: &mut Memory,
+        stream: &mut Stream,
+    ) -> Verdict {
         let above = |k: u64| if self.or_equal { length >= k as f64 } else { length > k as f64 };
         let short = match self.spacing {
             Spacing::Ns2 => present <= 1,
@@ -162,7 +178,9 @@ impl Red {
                 false
             }
             Spacing::Linux => expected >= memory.drawn,
-            Spacing::Ns2 | Spacing::Ns3 => expected >= 2.0 || (expected >= 1.0 && stream.next_f64() < p / (2.0 - expected)),
+            Spacing::Ns2 | Spacing::Ns3 => {
+                expected >= 2.0 || (expected >= 1.0 && stream.next_f64() < p / (2.0 - expected))
+            }
             _ => expected >= 1.0 || stream.next_f64() < p / (1.0 - expected),
         };
         if hit {
@@ -176,7 +194,14 @@ impl Red {
 
     /// Updates and returns the average after an arrival that finds `length`. The link has been idle
     /// for `idle` (ps) and takes `frame_time` (ps) for 1500 B.
-    pub fn average_after(&self, weight: f64, length: u64, idle: u64, frame_time: u64, memory: &mut Memory) -> f64 {
+    pub fn average_after(
+        &self,
+        weight: f64,
+        length: u64,
+        idle: u64,
+        frame_time: u64,
+        memory: &mut Memory,
+    ) -> f64 {
         let frame_time = match self.idle {
             Idle::PortFrame => Some(frame_time),
             Idle::Frame(time) => Some(time.0),
@@ -191,7 +216,12 @@ impl Red {
     /// ignored, counts as `idle_arrivals` arrivals at an empty queue (Floyd and Jacobson 1993).
     fn average(&self, weight: f64, average: f64, length: f64, idle_arrivals: Option<f64>) -> f64 {
         match idle_arrivals {
-            Some(arrivals) if length == 0.0 => libm::pow(1.0 - weight, arrivals + matches!(self.spacing, Spacing::Ns2 | Spacing::Ns3) as u8 as f64) * average,
+            Some(arrivals) if length == 0.0 => {
+                libm::pow(
+                    1.0 - weight,
+                    arrivals + matches!(self.spacing, Spacing::Ns2 | Spacing::Ns3) as u8 as f64,
+                ) * average
+            }
             _ => average + weight * (length - average),
         }
     }
@@ -224,12 +254,17 @@ mod tests {
     use afflux_units::Probability;
 
     fn config(kmin: u64, kmax: u64, pmax: f64) -> spec::Marking {
-        spec::Marking { kmax: Limit::Bytes(kmax), pmax: Probability::new(pmax).unwrap(), ..crate::testing::step(Limit::Bytes(kmin)) }
+        spec::Marking {
+            kmax: Limit::Bytes(kmax),
+            pmax: Probability::new(pmax).unwrap(),
+            ..crate::testing::step(Limit::Bytes(kmin))
+        }
     }
 
     /// Returns the distances between the marks of 100,000 capable frames that see the same length.
     fn spacings(config: &spec::Marking, length: f64) -> Vec<u32> {
-        let (red, mut memory, mut stream) = (Red::new(config), Memory::default(), Stream::new(1, 1, 1));
+        let (red, mut memory, mut stream) =
+            (Red::new(config), Memory::default(), Stream::new(1, 1, 1));
         let (mut list, mut since) = (Vec::new(), 0);
         for _ in 0..100_000 {
             since += 1;
@@ -247,11 +282,18 @@ mod tests {
         let above = Red::new(&config(100, 100, 1.0));
         assert_eq!(above.verdict(100.0, 10_000, true, &mut memory, &mut stream), Verdict::Admit);
         assert_eq!(above.verdict(101.0, 10_000, true, &mut memory, &mut stream), Verdict::Mark);
-        assert_eq!(above.verdict(101.0, 10_000, false, &mut memory, &mut stream), Verdict::Drop(Reason::Red));
-        let from = Red::new(&spec::Marking { compare: Compare::AtOrAbove, ..config(100, 100, 1.0) });
+        assert_eq!(
+            above.verdict(101.0, 10_000, false, &mut memory, &mut stream),
+            Verdict::Drop(Reason::Red)
+        );
+        let from =
+            Red::new(&spec::Marking { compare: Compare::AtOrAbove, ..config(100, 100, 1.0) });
         assert_eq!(from.verdict(100.0, 10_000, true, &mut memory, &mut stream), Verdict::Mark);
         let hard = Red::new(&spec::Marking { hard_drop: true, ..config(100, 100, 1.0) });
-        assert_eq!(hard.verdict(101.0, 10_000, true, &mut memory, &mut stream), Verdict::Drop(Reason::Red));
+        assert_eq!(
+            hard.verdict(101.0, 10_000, true, &mut memory, &mut stream),
+            Verdict::Drop(Reason::Red)
+        );
         let lenient = Red::new(&spec::Marking { drop_incapable: false, ..config(100, 100, 1.0) });
         assert_eq!(lenient.verdict(101.0, 10_000, false, &mut memory, &mut stream), Verdict::Admit);
     }
@@ -265,8 +307,13 @@ mod tests {
             let mut memory = Memory { average: 1024.0, ..Memory::default() };
             red.average_after(0.25, length, 10_000, 1_000, &mut memory)
         };
-        assert!((after(Idle::PortFrame, 0) - (0..10).fold(1024.0, |average, _| average * 0.75)).abs() < 1e-9);
-        assert!((after(Idle::Frame(afflux_units::Span(5_000)), 0) - 1024.0 * 0.75 * 0.75).abs() < 1e-9);
+        assert!(
+            (after(Idle::PortFrame, 0) - (0..10).fold(1024.0, |average, _| average * 0.75)).abs()
+                < 1e-9
+        );
+        assert!(
+            (after(Idle::Frame(afflux_units::Span(5_000)), 0) - 1024.0 * 0.75 * 0.75).abs() < 1e-9
+        );
         assert_eq!(after(Idle::Unseen, 0), 768.0);
         for idle in [Idle::PortFrame, Idle::Unseen] {
             assert_eq!(after(idle, 512), 896.0);
@@ -304,9 +351,14 @@ mod tests {
     #[test]
     fn where_all_is_marked_ns2_spares_the_first_frame() {
         let marks = |spacing| {
-            let red = Red::new(&spec::Marking { spacing, compare: Compare::AtOrAbove, ..config(200, 200, 1.0) });
+            let red = Red::new(&spec::Marking {
+                spacing,
+                compare: Compare::AtOrAbove,
+                ..config(200, 200, 1.0)
+            });
             let (mut memory, mut stream) = (Memory::default(), Stream::new(1, 1, 1));
-            let verdicts = [300, 300, 300, 100, 200, 200, 1].map(|length| red.verdict(length as f64, length, false, &mut memory, &mut stream));
+            let verdicts = [300, 300, 300, 100, 200, 200, 1]
+                .map(|length| red.verdict(length as f64, length, false, &mut memory, &mut stream));
             verdicts.map(|verdict| verdict == Verdict::Drop(Reason::Red))
         };
         assert_eq!(marks(Spacing::Ns2), [false, true, true, false, false, true, false]);
@@ -319,17 +371,28 @@ mod tests {
     fn spacing_of_marks() {
         let moments = |list: &[u32]| {
             let mean = list.iter().map(|&x| x as f64).sum::<f64>() / list.len() as f64;
-            let variance = list.iter().map(|&x| (x as f64 - mean) * (x as f64 - mean)).sum::<f64>() / list.len() as f64;
+            let variance = list.iter().map(|&x| (x as f64 - mean) * (x as f64 - mean)).sum::<f64>()
+                / list.len() as f64;
             (mean, variance.sqrt(), *list.iter().max().unwrap())
         };
         // p = 0.02.
-        let with = |spacing| moments(&spacings(&spec::Marking { spacing, ..config(100, 300, 0.04) }, 200.0)[1..]);
+        let with = |spacing| {
+            moments(&spacings(&spec::Marking { spacing, ..config(100, 300, 0.04) }, 200.0)[1..])
+        };
         let (mean, deviation, _) = with(Spacing::Independent);
-        assert!((mean / 50.0 - 1.0).abs() < 0.05 && (deviation / 49.5 - 1.0).abs() < 0.1, "{mean} {deviation}");
+        assert!(
+            (mean / 50.0 - 1.0).abs() < 0.05 && (deviation / 49.5 - 1.0).abs() < 0.1,
+            "{mean} {deviation}"
+        );
         // The count is one at the first frame after a mark: uniform over 1..=49, as in the paper's
         // pseudo-code and ns-3.
         let (mean, deviation, longest) = with(Spacing::Uniform);
-        assert!((mean - 25.0).abs() < 0.5 && (deviation / (48.0f64 / 12.0f64.sqrt()) - 1.0).abs() < 0.05 && longest <= 50, "{mean} {deviation} {longest}");
+        assert!(
+            (mean - 25.0).abs() < 0.5
+                && (deviation / (48.0f64 / 12.0f64.sqrt()) - 1.0).abs() < 0.05
+                && longest <= 50,
+            "{mean} {deviation} {longest}"
+        );
         // No mark before 1/p frames, always one by 2/p.
         for spacing in [Spacing::Ns2, Spacing::Ns3] {
             let (mean, _, longest) = with(spacing);
@@ -337,6 +400,11 @@ mod tests {
         }
         // Linux's rule: uniform over 1..=50.
         let (mean, deviation, longest) = with(Spacing::Linux);
-        assert!((mean - 25.5).abs() < 0.5 && (deviation / (49.0f64 / 12.0f64.sqrt()) - 1.0).abs() < 0.05 && longest <= 50, "{mean} {deviation} {longest}");
+        assert!(
+            (mean - 25.5).abs() < 0.5
+                && (deviation / (49.0f64 / 12.0f64.sqrt()) - 1.0).abs() < 0.05
+                && longest <= 50,
+            "{mean} {deviation} {longest}"
+        );
     }
 }

@@ -78,7 +78,14 @@ impl Fq {
         if self.known.len() >= 256 && self.known.len() >= 2 * (self.new.len() + self.old.len()) {
             self.forget(now);
         }
-        let fresh = FlowQueue { key, frames: VecDeque::new(), bytes: 0, credit: self.initial, listed: false, idle: now };
+        let fresh = FlowQueue {
+            key,
+            frames: VecDeque::new(),
+            bytes: 0,
+            credit: self.initial,
+            listed: false,
+            idle: now,
+        };
         let id = match self.free.pop() {
             Some(id) => {
                 self.flows[id as usize] = fresh;
@@ -96,7 +103,12 @@ impl Fq {
     /// Forgets flows that have been idle for so long that they would count as new again.
     #[cold]
     fn forget(&mut self, now: u64) {
-        for (id, flow) in self.flows.iter().enumerate().filter(|(_, flow)| !flow.listed && now >= flow.idle + REFILL.0) {
+        for (id, flow) in self
+            .flows
+            .iter()
+            .enumerate()
+            .filter(|(_, flow)| !flow.listed && now >= flow.idle + REFILL.0)
+        {
             if self.known.get(&flow.key) == Some(&(id as u32)) {
                 self.known.remove(&flow.key);
                 self.free.push(id as u32);
@@ -124,7 +136,12 @@ impl Policy for Fq {
     fn about(config: &FqConfig) -> About {
         About { limit: Some(Limit::Packets(config.limit)), ..About::of(MODEL) }
     }
-    fn push(&mut self, _: &mut VecDeque<Waiting>, waiting: Waiting, _: &mut Stream) -> Vec<(Frame, Verdict)> {
+    fn push(
+        &mut self,
+        _: &mut VecDeque<Waiting>,
+        waiting: Waiting,
+        _: &mut Stream,
+    ) -> Vec<(Frame, Verdict)> {
         let full = self.count >= self.limit;
         let id = self.flow_of(&waiting.frame, waiting.ready);
         let flow = &mut self.flows[id as usize];
@@ -198,16 +215,22 @@ mod tests {
     use super::*;
 
     fn fq() -> Fq {
-        Fq::new(&Keys::default().resolve(&"host.qdisc".into()).unwrap(), Site::default(), &mut Stream::new(1, 1, 1))
+        Fq::new(
+            &Keys::default().resolve(&"host.qdisc".into()).unwrap(),
+            Site::default(),
+            &mut Stream::new(1, 1, 1),
+        )
     }
 
     fn push(fq: &mut Fq, flow: u32, seq: u32, ready: u64) -> usize {
         let frame = Frame { flow, size: 1_514, seq, ..Frame::default() };
-        fq.push(&mut VecDeque::new(), Waiting { frame, ready, clock: 0 }, &mut Stream::new(1, 1, 1)).len()
+        fq.push(&mut VecDeque::new(), Waiting { frame, ready, clock: 0 }, &mut Stream::new(1, 1, 1))
+            .len()
     }
 
     fn pull(fq: &mut Fq) -> Option<(u32, u32)> {
-        fq.pull(&mut VecDeque::new(), 1, 0).map(|(waiting, _)| (waiting.frame.flow, waiting.frame.seq))
+        fq.pull(&mut VecDeque::new(), 1, 0)
+            .map(|(waiting, _)| (waiting.frame.flow, waiting.frame.seq))
     }
 
     /// A flow sends ten frames in its first turn, then two per turn. A flow that arrives later goes
@@ -220,7 +243,10 @@ mod tests {
         assert_eq!(order, [vec![1; 10], vec![2; 10], vec![1; 2]].concat());
         push(&mut fq, 3, 0, 0);
         assert_eq!(pull(&mut fq), Some((3, 0)));
-        assert_eq!((pull(&mut fq), pull(&mut fq), pull(&mut fq)), (Some((2, 10)), Some((2, 11)), Some((1, 12))));
+        assert_eq!(
+            (pull(&mut fq), pull(&mut fq), pull(&mut fq)),
+            (Some((2, 10)), Some((2, 11)), Some((1, 12)))
+        );
         assert_eq!((0..10).filter_map(|_| pull(&mut fq)).count(), 3);
         assert!(fq.count == 0 && fq.held().count() == 0);
     }

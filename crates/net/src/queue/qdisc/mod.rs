@@ -110,14 +110,20 @@ impl Config {
     /// Returns the size of a ring in bytes. Default: two frames, and the bytes that the link sends
     /// until an interrupt informs the kernel.
     fn ring(&self, site: Site) -> u64 {
-        let needed = || 2 * site.frame + (u128::from(site.line) * u128::from(timing::interrupt(site.line)) / 8_000_000_000_000) as u64;
+        let needed = || {
+            2 * site.frame
+                + (u128::from(site.line) * u128::from(timing::interrupt(site.line))
+                    / 8_000_000_000_000) as u64
+        };
         self.ring.unwrap_or_else(needed)
     }
 
     /// Returns the bytes of memory that the state of a port takes.
     pub fn memory(&self) -> u64 {
-        let of_kind = if let Kind::FqCodel(config) = &self.kind { 4 * u64::from(config.flows) } else { 0 };
-        size_of::<Qdisc>() as u64 + u64::from(self.rings) * (size_of::<Ring>() as u64 + 256 + of_kind)
+        let of_kind =
+            if let Kind::FqCodel(config) = &self.kind { 4 * u64::from(config.flows) } else { 0 };
+        size_of::<Qdisc>() as u64
+            + u64::from(self.rings) * (size_of::<Ring>() as u64 + 256 + of_kind)
     }
 }
 
@@ -162,7 +168,13 @@ impl Qdisc {
             limit: if several { size } else { 0 },
         };
         // A card with several queues takes a frame from them only when it has none to send.
-        Qdisc { limit: if several { 1 } else { size }, rings: (0..config.rings).map(ring).collect(), bytes: 0, frames: 0, turn: 0 }
+        Qdisc {
+            limit: if several { 1 } else { size },
+            rings: (0..config.rings).map(ring).collect(),
+            bytes: 0,
+            frames: 0,
+            turn: 0,
+        }
     }
 
     /// Returns the bytes from which the port's own queue takes no more.
@@ -206,17 +218,31 @@ impl Qdisc {
         let beside = queued - self.bytes + ring.taken;
         let own = ring.policy.bytes_before(ring.held_bytes, frame, hash);
         // The rings send in turn.
-        let others = self.rings.iter().map(|other| (other.held_bytes + other.taken).min(ring.taken + own)).sum::<u64>();
+        let others = self
+            .rings
+            .iter()
+            .map(|other| (other.held_bytes + other.taken).min(ring.taken + own))
+            .sum::<u64>();
         if self.rings.len() > 1 { beside - ring.taken + others } else { beside + own }
     }
 
     fn ring_of(&self, hash: u32) -> usize {
-        if self.rings.len() == 1 { 0 } else { (hash.wrapping_mul(0x9e37_79b1) >> 8) as usize % self.rings.len() }
+        if self.rings.len() == 1 {
+            0
+        } else {
+            (hash.wrapping_mul(0x9e37_79b1) >> 8) as usize % self.rings.len()
+        }
     }
 
     /// Holds a frame of the flow that `hash` identifies. Returns the frames that are dropped as a
     /// result.
-    pub fn push(&mut self, waiting: Waiting, hash: u32, now: u64, stream: &mut Stream) -> Vec<(Frame, Verdict)> {
+    pub fn push(
+        &mut self,
+        waiting: Waiting,
+        hash: u32,
+        now: u64,
+        stream: &mut Stream,
+    ) -> Vec<(Frame, Verdict)> {
         let number = self.ring_of(hash);
         let ring = &mut self.rings[number];
         let size = u64::from(waiting.frame.size);
@@ -227,7 +253,8 @@ impl Qdisc {
             ring.ring.push_back((waiting, Verdict::Admit));
             return Vec::new();
         }
-        let verdict = ring.policy.on_enqueue(now, ring.held_bytes, waiting.frame.has(Frame::ECT), stream);
+        let verdict =
+            ring.policy.on_enqueue(now, ring.held_bytes, waiting.frame.has(Frame::ECT), stream);
         if matches!(verdict, Verdict::Drop(_)) {
             self.frames -= 1;
             self.bytes -= size;
@@ -247,7 +274,8 @@ impl Qdisc {
     /// Returns the next frame for the port's own queue, with its verdict. If the verdict is a drop,
     /// the caller calls again.
     pub fn pull(&mut self, now: u64) -> Option<(Waiting, Verdict)> {
-        let (waiting, verdict) = if self.rings.len() == 1 { self.rings[0].pull(now)? } else { self.pull_in_turn(now)? };
+        let (waiting, verdict) =
+            if self.rings.len() == 1 { self.rings[0].pull(now)? } else { self.pull_in_turn(now)? };
         self.frames -= 1;
         self.bytes -= u64::from(waiting.frame.size);
         Some((waiting, verdict))
@@ -280,7 +308,12 @@ impl Qdisc {
 
     /// Returns all held frames.
     pub fn held(&self) -> impl Iterator<Item = &Waiting> {
-        self.rings.iter().flat_map(|ring| ring.queued.iter().chain(ring.ring.iter().map(|(waiting, _)| waiting)).chain(ring.policy.held()))
+        self.rings.iter().flat_map(|ring| {
+            ring.queued
+                .iter()
+                .chain(ring.ring.iter().map(|(waiting, _)| waiting))
+                .chain(ring.policy.held())
+        })
     }
 }
 
@@ -312,9 +345,13 @@ mod tests {
     /// amounts.
     #[test]
     fn rings_take_turns() {
-        let kind = QdiscKeys::Pfifo(pfifo::Keys::default()).resolve(&"host.qdisc".into()).unwrap().unwrap();
+        let kind = QdiscKeys::Pfifo(pfifo::Keys::default())
+            .resolve(&"host.qdisc".into())
+            .unwrap()
+            .unwrap();
         let mut stream = Stream::new(1, 1, 1);
-        let mut qdisc = Qdisc::new(&Config { kind, ring: Some(3_000), rings: 2 }, Site::default(), &mut stream);
+        let mut qdisc =
+            Qdisc::new(&Config { kind, ring: Some(3_000), rings: 2 }, Site::default(), &mut stream);
         let frame = |hash: u32| Frame { hash, flow: hash, size: 1_514, ..Frame::default() };
         let first = qdisc.ring_of(0);
         let other = (1..).find(|&hash| qdisc.ring_of(hash) != first).unwrap();
@@ -322,7 +359,14 @@ mod tests {
         for round in 0..10_000u64 {
             for hash in [0, 0, other, 0] {
                 pushed += 1;
-                dropped += qdisc.push(Waiting { frame: frame(hash), ready: round, clock: 0 }, hash, round, &mut stream).len();
+                dropped += qdisc
+                    .push(
+                        Waiting { frame: frame(hash), ready: round, clock: 0 },
+                        hash,
+                        round,
+                        &mut stream,
+                    )
+                    .len();
             }
             let (waiting, verdict) = qdisc.pull(round).unwrap();
             assert_eq!(verdict, Verdict::Admit);
@@ -330,6 +374,9 @@ mod tests {
         }
         assert!(sent[0].abs_diff(sent[1]) <= 1, "{sent:?}");
         assert_eq!(pushed - dropped - 10_000, qdisc.held().count());
-        assert_eq!((qdisc.frames as usize, qdisc.bytes), (qdisc.held().count(), 1_514 * qdisc.held().count() as u64));
+        assert_eq!(
+            (qdisc.frames as usize, qdisc.bytes),
+            (qdisc.held().count(), 1_514 * qdisc.held().count() as u64)
+        );
     }
 }

@@ -30,14 +30,24 @@ impl Policy for Pfifo {
     fn about(config: &PfifoConfig) -> About {
         About { limit: Some(Limit::Packets(config.limit)), ..About::of(MODEL) }
     }
-    fn push(&mut self, frames: &mut VecDeque<Waiting>, waiting: Waiting, _: &mut Stream) -> Vec<(Frame, Verdict)> {
+    fn push(
+        &mut self,
+        frames: &mut VecDeque<Waiting>,
+        waiting: Waiting,
+        _: &mut Stream,
+    ) -> Vec<(Frame, Verdict)> {
         if frames.len() >= self.limit as usize {
             return vec![(waiting.frame, Verdict::Drop(Reason::Buffer))];
         }
         frames.push_back(waiting);
         Vec::new()
     }
-    fn pull(&mut self, frames: &mut VecDeque<Waiting>, _: u64, _: u64) -> Option<(Waiting, Verdict)> {
+    fn pull(
+        &mut self,
+        frames: &mut VecDeque<Waiting>,
+        _: u64,
+        _: u64,
+    ) -> Option<(Waiting, Verdict)> {
         frames.pop_front().map(|waiting| (waiting, Verdict::Admit))
     }
 }

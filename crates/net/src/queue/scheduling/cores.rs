@@ -47,10 +47,15 @@ impl Cores {
     pub fn limited(self, scheduling: &Scheduling, limits: Option<Limits>) -> Self {
         let grants = |limits: &Limits| match scheduling {
             // A turn of a class is worth at least one credit.
-            Scheduling::Classes(classes) => Some(Weighted::new(&Classes { quantum: classes.quantum.max(limits.credit), ..classes.clone() })),
+            Scheduling::Classes(classes) => Some(Weighted::new(&Classes {
+                quantum: classes.quantum.max(limits.credit),
+                ..classes.clone()
+            })),
             _ => None,
         };
-        let credits = limits.map(|limits| Box::new(Credits::new(grants(&limits), limits, self.turn.len(), self.cores)));
+        let credits = limits.map(|limits| {
+            Box::new(Credits::new(grants(&limits), limits, self.turn.len(), self.cores))
+        });
         Cores { credits, ..self }
     }
 
@@ -64,7 +69,8 @@ impl Cores {
 
     /// Returns the queue of a frame of this priority that arrived at the switch's port `input`.
     pub fn queue_of(&self, priority: u8, input: u32) -> usize {
-        self.of_class(self.of_priority[priority as usize].into()).start + (input / self.ports_per_core) as usize
+        self.of_class(self.of_priority[priority as usize].into()).start
+            + (input / self.ports_per_core) as usize
     }
 
     /// Returns the queues of a class.
@@ -84,7 +90,12 @@ impl Cores {
     }
 
     /// Returns the queue whose head is sent next and charges it; `None` if no queue may send.
-    pub fn next(&mut self, queues: &[Queue], at: u64, may_send: impl Fn(&Queue) -> bool) -> Option<usize> {
+    pub fn next(
+        &mut self,
+        queues: &[Queue],
+        at: u64,
+        may_send: impl Fn(&Queue) -> bool,
+    ) -> Option<usize> {
         let queue = self.select(queues, at, |queue| may_send(&queues[queue]))?;
         let frames = &queues[queue].frames;
         self.charge(queue, frames.front().expect("it may send").frame.size, frames.len() == 1);
@@ -94,9 +105,16 @@ impl Cores {
     /// Returns the queue whose turn it is at `at`, among those that may send. The caller has
     /// updated limited credits to `at`. If classes have shares, the queue's class is charged for
     /// its head.
-    pub fn select(&mut self, queues: &[Queue], at: u64, may_send: impl Fn(usize) -> bool) -> Option<usize> {
+    pub fn select(
+        &mut self,
+        queues: &[Queue],
+        at: u64,
+        may_send: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
         let Cores { cores, credit, turn, balance, credits, classes, .. } = self;
-        let may_send = |queue: usize| may_send(queue) && credits.as_ref().is_none_or(|credits| credits.has(queue, at));
+        let may_send = |queue: usize| {
+            may_send(queue) && credits.as_ref().is_none_or(|credits| credits.has(queue, at))
+        };
         // Returns the queue whose turn it is in a class of which one may send. A second call before
         // the queue has sent gives the same answer.
         let mut in_turn = |class: usize| loop {
@@ -115,12 +133,18 @@ impl Cores {
             return Some(in_turn(last / *cores));
         };
         let of_class = |class: usize| class * *cores..(class + 1) * *cores;
-        let waiting = |class: usize| queues[of_class(class)].iter().map(|q| q.frames.len()).sum::<usize>();
+        let waiting =
+            |class: usize| queues[of_class(class)].iter().map(|q| q.frames.len()).sum::<usize>();
         let head = |class: usize| {
             let head = queues[in_turn(class)].frames.front().expect("it may send");
             (head.frame.size as u64, waiting(class) == 1)
         };
-        let class = classes.choose(queues.len() / *cores, |class| of_class(class).any(&may_send), |class| waiting(class) == 0, head)?;
+        let class = classes.choose(
+            queues.len() / *cores,
+            |class| of_class(class).any(&may_send),
+            |class| waiting(class) == 0,
+            head,
+        )?;
         Some(in_turn(class))
     }
 
@@ -139,7 +163,11 @@ impl Cores {
         let class = queue / self.cores;
         let of_class = self.of_class(class);
         if let Some(classes) = &mut self.classes {
-            classes.give_back(class, bytes, queues[of_class].iter().map(|q| q.count).sum::<u32>() == 1);
+            classes.give_back(
+                class,
+                bytes,
+                queues[of_class].iter().map(|q| q.count).sum::<u32>() == 1,
+            );
         }
         let balance = &mut self.balance[queue];
         *balance += bytes as i64;
@@ -170,14 +198,25 @@ mod tests {
 
     /// Creates a scheduler with one class, or with several by priority.
     fn cores(classes: u8, cores: usize, ports_per_core: u32, credit: u32) -> Cores {
-        let scheduling = if classes == 1 { Scheduling::One } else { Scheduling::Priorities { queues: classes } };
+        let scheduling =
+            if classes == 1 { Scheduling::One } else { Scheduling::Priorities { queues: classes } };
         Cores::new(&scheduling, cores, ports_per_core, credit)
     }
 
     /// Returns the queues that send, in order, until all are empty.
     fn order(turns: &mut Cores, sizes: &[&[u16]]) -> Vec<usize> {
-        let waiting = |size: &u16| Waiting { frame: Frame { size: *size, ..Frame::default() }, ready: 0, clock: 0 };
-        let mut queues: Vec<Queue> = sizes.iter().map(|frames| Queue { frames: frames.iter().map(waiting).collect(), ..Queue::default() }).collect();
+        let waiting = |size: &u16| Waiting {
+            frame: Frame { size: *size, ..Frame::default() },
+            ready: 0,
+            clock: 0,
+        };
+        let mut queues: Vec<Queue> = sizes
+            .iter()
+            .map(|frames| Queue {
+                frames: frames.iter().map(waiting).collect(),
+                ..Queue::default()
+            })
+            .collect();
         let count = sizes.iter().map(|frames| frames.len()).sum();
         let mut pop = |turns: &mut Cores| {
             let queue = turns.next(&queues, 0, |q| !q.frames.is_empty()).expect("frames wait");
@@ -193,7 +232,10 @@ mod tests {
         // the queue owes 1000 B. The next credit leaves 1000 B: one frame, after which the queue
         // owes 500 B. Then 1500 B: one frame. Then 2000 B again: two frames.
         let mut turns = cores(1, 2, 1, 2_000);
-        assert_eq!(order(&mut turns, &[&[1_500; 6], &[1_500; 6]]), [1, 1, 0, 0, 1, 0, 1, 0, 1, 1, 0, 0]);
+        assert_eq!(
+            order(&mut turns, &[&[1_500; 6], &[1_500; 6]]),
+            [1, 1, 0, 0, 1, 0, 1, 0, 1, 1, 0, 0]
+        );
     }
 
     #[test]
@@ -214,8 +256,11 @@ mod tests {
     /// nothing.
     #[test]
     fn who_may_not_send_waits_and_drops_are_free() {
-        let waiting = |size: u16| Waiting { frame: Frame { size, ..Frame::default() }, ready: 0, clock: 0 };
-        let queues: Vec<Queue> = (0..2).map(|_| Queue { frames: (0..9).map(|_| waiting(1_000)).collect(), ..Queue::default() }).collect();
+        let waiting =
+            |size: u16| Waiting { frame: Frame { size, ..Frame::default() }, ready: 0, clock: 0 };
+        let queues: Vec<Queue> = (0..2)
+            .map(|_| Queue { frames: (0..9).map(|_| waiting(1_000)).collect(), ..Queue::default() })
+            .collect();
         let mut turns = cores(1, 2, 1, 1_500);
         assert_eq!(turns.next(&queues, 0, |_| false), None);
         assert_eq!(turns.next(&queues, 0, |_| true), Some(1));
@@ -247,13 +292,32 @@ mod tests {
     #[test]
     fn classes_share_and_cores_within() {
         let service = vec![Service::Bandwidth(20), Service::Bandwidth(80), Service::Strict];
-        let scheduling = Scheduling::Classes(Classes { of_priority: [0, 1, 2, 0, 0, 0, 0, 0], service, quantum: 1_000 });
-        let waiting = |size: u16| Waiting { frame: Frame { size, ..Frame::default() }, ready: 0, clock: 0 };
+        let scheduling = Scheduling::Classes(Classes {
+            of_priority: [0, 1, 2, 0, 0, 0, 0, 0],
+            service,
+            quantum: 1_000,
+        });
+        let waiting =
+            |size: u16| Waiting { frame: Frame { size, ..Frame::default() }, ready: 0, clock: 0 };
         let mut turns = Cores::new(&scheduling, 3, 1, 1_000);
-        assert_eq!((turns.queue_of(1, 2), turns.queue_of(7, 1), turns.is_of_class(8, 2), turns.is_of_class(5, 2)), (5, 1, true, false));
+        assert_eq!(
+            (
+                turns.queue_of(1, 2),
+                turns.queue_of(7, 1),
+                turns.is_of_class(8, 2),
+                turns.is_of_class(5, 2)
+            ),
+            (5, 1, true, false)
+        );
         // Class 0 has frames from all cores, class 1 from one core, class 2 five frames in total.
         let frames = [4_000, 4_000, 4_000, 4_000, 0, 0, 0, 3, 2];
-        let mut queues: Vec<Queue> = frames.iter().map(|count| Queue { frames: (0..*count).map(|_| waiting(1_000)).collect(), ..Queue::default() }).collect();
+        let mut queues: Vec<Queue> = frames
+            .iter()
+            .map(|count| Queue {
+                frames: (0..*count).map(|_| waiting(1_000)).collect(),
+                ..Queue::default()
+            })
+            .collect();
         let mut sent = [0; 9];
         for step in 0..4_505 {
             let queue = turns.next(&queues, 0, |q| !q.frames.is_empty()).expect("frames wait");
@@ -262,7 +326,11 @@ mod tests {
             sent[queue] += 1;
         }
         // The tolerance is a turn of 1 to 4 frames.
-        assert!((896..=904).contains(&(sent[0] + sent[1] + sent[2])) && (3_596..=3_604).contains(&sent[3]), "{sent:?}");
+        assert!(
+            (896..=904).contains(&(sent[0] + sent[1] + sent[2]))
+                && (3_596..=3_604).contains(&sent[3]),
+            "{sent:?}"
+        );
         assert!(sent[..3].iter().all(|count| (298..=302).contains(count)), "{sent:?}");
     }
 }

@@ -57,7 +57,11 @@ impl Credits {
     /// in use.
     fn next_credit(&self) -> Option<u64> {
         let at = self.known.max(self.next);
-        if self.limits.most.is_none() { Some(at) } else { self.free.front().map(|free| at.max(*free)) }
+        if self.limits.most.is_none() {
+            Some(at)
+        } else {
+            self.free.front().map(|free| at.max(*free))
+        }
     }
 
     /// Returns the bytes for which a queue requests credits. A debt alone is no reason for a
@@ -76,11 +80,18 @@ impl Credits {
         let mut classes = self.classes.take();
         let may_have = |queue: usize| self.has_request(queue) && from(queue) <= at;
         let class = match &mut classes {
-            None => (0..self.balance.len()).rev().find(|&queue| may_have(queue)).map(|last| last / self.cores),
+            None => (0..self.balance.len())
+                .rev()
+                .find(|&queue| may_have(queue))
+                .map(|last| last / self.cores),
             Some(classes) => {
                 let credit = u64::from(self.limits.credit);
                 let of_class = |class: usize| class * self.cores..(class + 1) * self.cores;
-                let requested_bytes = |class: usize| of_class(class).map(|queue| self.requested_bytes(queue).div_ceil(credit)).sum::<u64>();
+                let requested_bytes = |class: usize| {
+                    of_class(class)
+                        .map(|queue| self.requested_bytes(queue).div_ceil(credit))
+                        .sum::<u64>()
+                };
                 classes.choose(
                     self.turn.len(),
                     |class| of_class(class).any(may_have),
@@ -100,7 +111,12 @@ impl Credits {
             self.known = at;
             let Some(class) = self.served(at, from) else {
                 // A paused queue requests again when its pause ends.
-                match (0..self.balance.len()).filter(|&queue| self.has_request(queue)).map(from).min().filter(|soonest| *soonest <= now) {
+                match (0..self.balance.len())
+                    .filter(|&queue| self.has_request(queue))
+                    .map(from)
+                    .min()
+                    .filter(|soonest| *soonest <= now)
+                {
                     Some(soonest) => self.known = soonest,
                     None => break,
                 }
@@ -172,7 +188,11 @@ impl Credits {
             let waits_for = if self.balance[queue] > 0 { 0 } else { credit };
             waits_for.max(from(queue)).max(self.fabric_free[queue % self.cores])
         };
-        let soonest = (0..self.balance.len()).filter(|&queue| self.backlog[queue] > 0).map(of_queue).min().unwrap_or(u64::MAX);
+        let soonest = (0..self.balance.len())
+            .filter(|&queue| self.backlog[queue] > 0)
+            .map(of_queue)
+            .min()
+            .unwrap_or(u64::MAX);
         // Credits in use belong to queues with frames. Those queues can send, and return the
         // credits.
         assert!(soonest < u64::MAX, "a port with frames waits for something");
@@ -201,7 +221,10 @@ mod tests {
         let (mut now, mut turn, mut starts) = (0, 0, Vec::new());
         while starts.len() < count {
             credits.catch_up(now, FREE);
-            match (0..queues.len()).map(|step| queues[(turn + step) % queues.len()]).find(|queue| credits.has(*queue, now)) {
+            match (0..queues.len())
+                .map(|step| queues[(turn + step) % queues.len()])
+                .find(|queue| credits.has(*queue, now))
+            {
                 Some(queue) => {
                     credits.sent(now, queue, 1_000);
                     starts.push((now, queue));
@@ -238,7 +261,8 @@ mod tests {
             (0, None, 0, Some(Rate::from_gbps(8)), FRAME * 5 / 4),
             (FRAME * 2, Some(2), 3 * FRAME, Some(Rate::from_gbps(8)), 2 * FRAME),
         ] {
-            let limits = Limits { interval, most, round_trip, fabric: fabric.map(Rate::pace), ..limits() };
+            let limits =
+                Limits { interval, most, round_trip, fabric: fabric.map(Rate::pace), ..limits() };
             let starts = starts(&mut Credits::new(None, limits, 1, 1), &[0], 100);
             assert_eq!(spacing(&starts), expected, "{interval} {most:?} {round_trip} {fabric:?}");
         }
@@ -251,7 +275,10 @@ mod tests {
         assert_eq!(spacing(&starts(&mut Credits::new(None, slow, 1, 2), &[0, 1], 100)), FRAME);
         let few = Limits { most: Some(2), round_trip: 6 * FRAME, ..limits() };
         let both = starts(&mut Credits::new(None, few, 1, 2), &[0, 1], 100);
-        assert_eq!((spacing(&both), both.iter().filter(|start| start.1 == 0).count()), (3 * FRAME, 50));
+        assert_eq!(
+            (spacing(&both), both.iter().filter(|start| start.1 == 0).count()),
+            (3 * FRAME, 50)
+        );
     }
 
     /// Frames of 1500 B and credits of 2000 B: the rest of a credit is used for the next frame. So
@@ -269,9 +296,17 @@ mod tests {
             credits.catch_up(now, FREE);
             if let Some(queue) = (0..4).rev().find(|queue| credits.has(*queue, now)) {
                 let size = credits.backlog[queue].min(1_500) as u16;
-                if step % 11 == 0 { credits.dropped(queue, size.into()) } else { credits.sent(now, queue, size) }
+                if step % 11 == 0 {
+                    credits.dropped(queue, size.into())
+                } else {
+                    credits.sent(now, queue, size)
+                }
             }
-            let held: u64 = credits.balance.iter().map(|balance| (*balance.max(&0) as u64).div_ceil(2_000)).sum();
+            let held: u64 = credits
+                .balance
+                .iter()
+                .map(|balance| (*balance.max(&0) as u64).div_ceil(2_000))
+                .sum();
             assert_eq!(held + credits.free.len() as u64, 3, "step {step}");
             now += FRAME / 3;
         }
@@ -305,7 +340,10 @@ mod tests {
         credits.sent(500, 1, 1_000);
         assert_eq!(credits.until(&from), 1_000);
         credits.catch_up(2_000, &from);
-        assert_eq!((credits.balance.clone(), credits.next, credits.known), (vec![1_000, 0], 1_010, 2_000));
+        assert_eq!(
+            (credits.balance.clone(), credits.next, credits.known),
+            (vec![1_000, 0], 1_010, 2_000)
+        );
     }
 
     /// The highest priority with a request is served first.
@@ -324,13 +362,16 @@ mod tests {
     fn classes_share_credits() {
         let service = vec![Service::Bandwidth(20), Service::Bandwidth(80), Service::Strict];
         let classes = Weighted::new(&Classes { of_priority: [0; 8], service, quantum: 1_000 });
-        let mut credits = Credits::new(Some(classes), Limits { interval: 2 * FRAME, ..limits() }, 3, 2);
+        let mut credits =
+            Credits::new(Some(classes), Limits { interval: 2 * FRAME, ..limits() }, 3, 2);
         // One class is fed by both cores, one by the second core, and a strict class has five
         // frames.
         [0, 1, 3].iter().for_each(|queue| (0..1_000).for_each(|_| credits.join(*queue, 1_000)));
         (0..5).for_each(|_| credits.join(4, 1_000));
         credits.catch_up(2 * FRAME * 504, FREE);
-        let [first, second, _, third, strict, _] = credits.balance[..] else { unreachable!("three classes of two cores") };
+        let [first, second, _, third, strict, _] = credits.balance[..] else {
+            unreachable!("three classes of two cores")
+        };
         assert_eq!((first + second, third, strict), (100_000, 400_000, 5_000));
         assert_eq!(first, second);
     }

@@ -54,7 +54,12 @@ impl Weighted {
             let frames = &queues[queue].frames;
             (frames.front().expect("it may send").frame.size as u64, frames.len() == 1)
         };
-        self.choose(queues.len(), |queue| may_send(&queues[queue]), |queue| queues[queue].frames.is_empty(), head)
+        self.choose(
+            queues.len(),
+            |queue| may_send(&queues[queue]),
+            |queue| queues[queue].frames.is_empty(),
+            head,
+        )
     }
 
     /// Implements [`Self::next`] for `count` queues of any kind. `head` returns the bytes that a
@@ -110,7 +115,10 @@ impl Weighted {
     }
 }
 
-pub const ABOUT: About = About { model: MODEL, served: Served::Shares(Share { key: "weight", example: "weight = 14", percent: false }) };
+pub const ABOUT: About = About {
+    model: MODEL,
+    served: Served::Shares(Share { key: "weight", example: "weight = 14", percent: false }),
+};
 
 const MODEL: Model = Model {
     kind: "scheduling",
@@ -135,13 +143,25 @@ mod tests {
 
     /// Creates queues with this many frames of these sizes.
     fn queues(content: &[(usize, u16)]) -> Vec<Queue> {
-        let waiting = |size| Waiting { frame: Frame { size, ..Frame::default() }, ready: 0, clock: 0 };
-        content.iter().map(|&(count, size)| Queue { frames: (0..count).map(|_| waiting(size)).collect(), ..Queue::default() }).collect()
+        let waiting =
+            |size| Waiting { frame: Frame { size, ..Frame::default() }, ready: 0, clock: 0 };
+        content
+            .iter()
+            .map(|&(count, size)| Queue {
+                frames: (0..count).map(|_| waiting(size)).collect(),
+                ..Queue::default()
+            })
+            .collect()
     }
 
-    fn send(turns: &mut Weighted, queues: &mut [Queue], may_send: impl Fn(usize) -> bool) -> Option<usize> {
+    fn send(
+        turns: &mut Weighted,
+        queues: &mut [Queue],
+        may_send: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
         let bases: Vec<*const Queue> = queues.iter().map(|q| q as *const _).collect();
-        let at = |q: &Queue| bases.iter().position(|base| std::ptr::eq(*base, q)).expect("one of them");
+        let at =
+            |q: &Queue| bases.iter().position(|base| std::ptr::eq(*base, q)).expect("one of them");
         let queue = turns.next(queues, |q| !q.frames.is_empty() && may_send(at(q)))?;
         queues[queue].frames.pop_front();
         Some(queue)
@@ -154,7 +174,8 @@ mod tests {
     /// SONiC's weights: 14 frames of the first queue, 15 of the second, 14 of the third, and again.
     #[test]
     fn turns_of_whole_frames() {
-        let mut turns = turns(&[Service::Weight(14), Service::Weight(15), Service::Weight(14)], 1_500);
+        let mut turns =
+            turns(&[Service::Weight(14), Service::Weight(15), Service::Weight(14)], 1_500);
         let mut queues = queues(&[(100, 1_500), (100, 1_500), (100, 1_500)]);
         let round = [[0; 14].as_slice(), &[1; 15], &[2; 14]].concat();
         assert_eq!(order(&mut turns, &mut queues, 86), [round.clone(), round].concat());
@@ -164,7 +185,12 @@ mod tests {
     /// one frame below n * quantum.
     #[test]
     fn deficits_are_carried() {
-        for (sizes, quantum) in [((1_000, 1_000), 1_500u32), ((900, 64), 1_500), ((9_000, 1_500), 700), ((1_499, 1_501), 1_500)] {
+        for (sizes, quantum) in [
+            ((1_000, 1_000), 1_500u32),
+            ((900, 64), 1_500),
+            ((9_000, 1_500), 700),
+            ((1_499, 1_501), 1_500),
+        ] {
             let weights = [3u64, 1];
             let mut turns = turns(&[Service::Weight(3), Service::Weight(1)], quantum);
             let mut queues = queues(&[(30_000, sizes.0), (30_000, sizes.1)]);
@@ -177,9 +203,14 @@ mod tests {
                 sent[queue] += [sizes.0, sizes.1][queue] as u64;
                 // Shreedhar and Varghese, lemma 2: with m rounds, m * quantum - largest <= sent <=
                 // m * quantum.
-                let rounds = |queue: usize| (sent[queue] + turns.deficit[queue]) / (weights[queue] * quantum as u64);
+                let rounds = |queue: usize| {
+                    (sent[queue] + turns.deficit[queue]) / (weights[queue] * quantum as u64)
+                };
                 assert!(rounds(0).abs_diff(rounds(1)) <= 1, "{sizes:?}: {sent:?}");
-                assert!(turns.deficit[queue] < weights[queue] * quantum as u64 + sizes.0.max(sizes.1) as u64);
+                assert!(
+                    turns.deficit[queue]
+                        < weights[queue] * quantum as u64 + sizes.0.max(sizes.1) as u64
+                );
             }
             assert!(sent[0] > 1_000_000 && sent[1] > 300_000);
         }
@@ -198,7 +229,10 @@ mod tests {
     /// rest.
     #[test]
     fn strict_queues_first() {
-        let mut turns = turns(&[Service::Weight(2), Service::Strict, Service::Weight(1), Service::Strict], 1_000);
+        let mut turns = turns(
+            &[Service::Weight(2), Service::Strict, Service::Weight(1), Service::Strict],
+            1_000,
+        );
         let mut queues = queues(&[(9, 1_000), (2, 1_000), (9, 1_000), (2, 1_000)]);
         assert_eq!(order(&mut turns, &mut queues, 6), [3, 3, 1, 1, 0, 0]);
         let more = queues[2].frames[0];
@@ -229,13 +263,18 @@ mod tests {
     /// and 67 % are not 1 and 2.
     #[test]
     fn percentages_are_exact() {
-        let mut turns = turns(&[Service::Bandwidth(33), Service::Strict, Service::Bandwidth(67)], 1_500);
+        let mut turns =
+            turns(&[Service::Bandwidth(33), Service::Strict, Service::Bandwidth(67)], 1_500);
         let mut queues = queues(&[(67_000, 1_000), (0, 0), (67_000, 1_000)]);
         let mut sent = [0u64; 3];
         for _ in 0..100_000 {
             sent[send(&mut turns, &mut queues, |_| true).expect("frames wait")] += 1_000;
         }
         // The tolerance is a turn of either queue.
-        assert!((sent[0] as f64 - 33e6).abs() <= 1_500.0 * 100.0 / 33.0 && sent[0] + sent[2] == 100_000_000, "{sent:?}");
+        assert!(
+            (sent[0] as f64 - 33e6).abs() <= 1_500.0 * 100.0 / 33.0
+                && sent[0] + sent[2] == 100_000_000,
+            "{sent:?}"
+        );
     }
 }

@@ -7,10 +7,11 @@ use crate::Model;
 /// bytes per turn, the others a proportional amount. Returns the credit per byte that makes the
 /// shares exact.
 pub fn grant(classes: &Classes, quantum: &mut [u64; 8]) -> u64 {
-    let percents = classes.service.iter().enumerate().filter_map(|(queue, service)| match service {
-        Service::Bandwidth(percent) => Some((queue, *percent as u64)),
-        _ => None,
-    });
+    let percents =
+        classes.service.iter().enumerate().filter_map(|(queue, service)| match service {
+            Service::Bandwidth(percent) => Some((queue, *percent as u64)),
+            _ => None,
+        });
     let Some(least) = percents.clone().map(|(_, percent)| percent).min() else { return 1 };
     for (queue, percent) in percents {
         quantum[queue] = percent * classes.quantum as u64;
@@ -18,7 +19,14 @@ pub fn grant(classes: &Classes, quantum: &mut [u64; 8]) -> u64 {
     least
 }
 
-pub const ABOUT: About = About { model: MODEL, served: Served::Shares(Share { key: "bandwidth", example: "bandwidth = \"50%\"", percent: true }) };
+pub const ABOUT: About = About {
+    model: MODEL,
+    served: Served::Shares(Share {
+        key: "bandwidth",
+        example: "bandwidth = \"50%\"",
+        percent: true,
+    }),
+};
 
 const MODEL: Model = Model {
     kind: "scheduling",

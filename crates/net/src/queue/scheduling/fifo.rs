@@ -5,4 +5,10 @@ use crate::Model;
 
 pub const ABOUT: About = About { model: MODEL, served: Served::One };
 
-const MODEL: Model = Model { kind: "scheduling", name: "fifo", source: "–", faithful: "first in, first out per port", simplified: "–" };
+const MODEL: Model = Model {
+    kind: "scheduling",
+    name: "fifo",
+    source: "–",
+    faithful: "first in, first out per port",
+    simplified: "–",
+};

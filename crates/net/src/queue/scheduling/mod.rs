@@ -76,7 +76,11 @@ impl Kind {
 
     /// Returns the name of the scheduler that serves queues in this way.
     pub fn named(served: Served) -> &'static str {
-        Kind::ALL.iter().map(|kind| kind.about()).find(|about| about.served == served).map_or("", |about| about.model.name)
+        Kind::ALL
+            .iter()
+            .map(|kind| kind.about())
+            .find(|about| about.served == served)
+            .map_or("", |about| about.model.name)
     }
 
     pub fn is_pfabric(self) -> bool {

@@ -44,7 +44,12 @@ impl Parameters for Config {
 }
 
 impl Transport for Datagram {
-    fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, Opening { id, node, hash, idle, .. }: Opening) {
+    fn start<O: Outlet>(
+        shard: &mut Shard,
+        out: &mut O,
+        now: u64,
+        Opening { id, node, hash, idle, .. }: Opening,
+    ) {
         let flow = shard.world.flow(id);
         let slot = shard.transports.datagram.sources.insert(Source {
             flow: id,
@@ -108,7 +113,8 @@ impl Transport for Datagram {
     }
 
     fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, _: FlowId, slot: u32) {
-        let record = SentRecord { given_up: Some(now), ..shard.transports.datagram.sources[slot].record() };
+        let record =
+            SentRecord { given_up: Some(now), ..shard.transports.datagram.sources[slot].record() };
         shard.transports.datagram.sources.remove(slot);
         shard.sending_over(record);
     }
@@ -131,7 +137,11 @@ impl Shard<'_> {
     fn on_send<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
         let slot = self.sending[flow as usize];
         let plan = self.world.plan;
-        let TransportConfig::Datagram(config) = &plan.transports[self.world.flow(flow).transport as usize] else { unreachable!("a datagram source") };
+        let TransportConfig::Datagram(config) =
+            &plan.transports[self.world.flow(flow).transport as usize]
+        else {
+            unreachable!("a datagram source")
+        };
         let shape = self.world.shape(self.world.flow(flow));
         self.last = self.last.max(now);
         let s = &mut self.transports.datagram.sources[slot];
@@ -149,7 +159,15 @@ impl Shard<'_> {
         let (node, dst, hash) = (s.node, s.dst, s.hash);
         let nic = self.ports[self.nodes[node as usize].first_port as usize].serialize(shape.full);
         let due = self.transports.datagram.sources[slot].due(seq + 1, config, nic);
-        let frame = Frame { flow, seq, dst, hash, size: if last { shape.last } else { shape.full }, flags, ..Frame::default() };
+        let frame = Frame {
+            flow,
+            seq,
+            dst,
+            hash,
+            size: if last { shape.last } else { shape.full },
+            flags,
+            ..Frame::default()
+        };
         self.send(out, now, node, frame);
         if last {
             let s = self.transports.datagram.sources.remove(slot);

@@ -52,21 +52,37 @@ impl Source {
     pub fn due(&self, index: u32, config: &Config, nic: u64) -> u64 {
         match config.rate {
             None => self.start + index as u64 * nic,
-            Some(rate) => self.start + (index as u128 * config.payload as u128 * 8_000_000_000_000 / rate.0 as u128) as u64,
+            Some(rate) => {
+                self.start
+                    + (index as u128 * config.payload as u128 * 8_000_000_000_000 / rate.0 as u128)
+                        as u64
+            }
         }
     }
 }
 
 impl Source {
     fn record(&self) -> SentRecord {
-        SentRecord { packets: self.next as u64, ..SentRecord::new(self.flow, self.start, self.idle) }
+        SentRecord {
+            packets: self.next as u64,
+            ..SentRecord::new(self.flow, self.start, self.idle)
+        }
     }
 }
 
 impl Sink {
     fn record(&self, finish: Option<u64>, paused: u64) -> ReceivedRecord {
         let Sink { flow, frames, has_last, marked, reordered, last, .. } = *self;
-        ReceivedRecord { flow, finish, frames: frames as u64, has_last, marked, reordered, paused, last }
+        ReceivedRecord {
+            flow,
+            finish,
+            frames: frames as u64,
+            has_last,
+            marked,
+            reordered,
+            paused,
+            last,
+        }
     }
 }
 

@@ -30,7 +30,14 @@ pub struct MptcpReceiver {
 }
 
 impl MptcpReceiver {
-    pub fn new(flow: u32, transport: u16, node: u32, segments: u32, now: u64, config: &MptcpConfig) -> Self {
+    pub fn new(
+        flow: u32,
+        transport: u16,
+        node: u32,
+        segments: u32,
+        now: u64,
+        config: &MptcpConfig,
+    ) -> Self {
         let whole = crate::spec::TcpConfig { receive: config.receive, ..config.tcp.clone() };
         MptcpReceiver {
             flow,
@@ -46,7 +53,9 @@ impl MptcpReceiver {
             last: 0,
             window: matches!(config.receive, Receive::Window(_)).then(|| first_edge(&whole)),
             receive_memory: match config.receive {
-                Receive::Buffer(buffer) => Some(Box::new(ReceiveMemory::new(buffer, now, first_edge(&whole), &whole))),
+                Receive::Buffer(buffer) => {
+                    Some(Box::new(ReceiveMemory::new(buffer, now, first_edge(&whole), &whole)))
+                }
                 _ => None,
             },
             armed: 0,
@@ -101,7 +110,13 @@ impl MptcpReceiver {
     }
 
     pub fn wake(&self) -> u64 {
-        self.subflows.iter().flatten().map(Receiver::wake).filter(|wake| *wake != 0).min().unwrap_or(0)
+        self.subflows
+            .iter()
+            .flatten()
+            .map(Receiver::wake)
+            .filter(|wake| *wake != 0)
+            .min()
+            .unwrap_or(0)
     }
 
     /// Returns the number of marked frames on all subflows.

@@ -30,7 +30,9 @@ impl Connection {
         let count = self.subflows.len();
         let free = (0..count).filter(|&number| Some(number) != not && self.has_window(number));
         match config.scheduler {
-            PathScheduler::RoundRobin => free.min_by_key(|&number| (number + count - self.turn) % count),
+            PathScheduler::RoundRobin => {
+                free.min_by_key(|&number| (number + count - self.turn) % count)
+            }
             _ => free.min_by_key(|&number| self.subflows[number].sender.smoothed_round_trip()),
         }
     }
@@ -64,7 +66,8 @@ impl Connection {
     /// down the subflow that holds it.
     fn overtake(&mut self, now: u64, config: &MptcpConfig) -> Option<Choice> {
         let data = self.acknowledged;
-        let holder = (0..self.subflows.len()).find(|&number| self.subflows[number].front() == Some(data))?;
+        let holder =
+            (0..self.subflows.len()).find(|&number| self.subflows[number].front() == Some(data))?;
         let other = self.preferred(Some(holder), config)?;
         let (held, free) = (&self.subflows[holder].sender, &self.subflows[other].sender);
         let (slow, fast) = (held.smoothed_round_trip(), free.smoothed_round_trip());
@@ -82,7 +85,9 @@ impl Connection {
 
     fn choose_for_all(&mut self) -> Option<Choice> {
         let end = self.segments.min(self.edge);
-        let number = (0..self.subflows.len()).find(|&number| self.subflows[number].cursor.max(self.acknowledged) < end && self.has_window(number))?;
+        let number = (0..self.subflows.len()).find(|&number| {
+            self.subflows[number].cursor.max(self.acknowledged) < end && self.has_window(number)
+        })?;
         let subflow = &mut self.subflows[number];
         let data = subflow.cursor.max(self.acknowledged);
         subflow.cursor = data + 1;

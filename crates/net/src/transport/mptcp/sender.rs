@@ -162,7 +162,13 @@ impl Connection {
 
     /// Returns the next segment to send. `cause` is the reason for which subflow `of` looks for
     /// segments; the other subflows do so as a consequence.
-    pub fn transmit(&mut self, now: u64, of: usize, cause: Cause, config: &MptcpConfig) -> Option<Sending> {
+    pub fn transmit(
+        &mut self,
+        now: u64,
+        of: usize,
+        cause: Cause,
+        config: &MptcpConfig,
+    ) -> Option<Sending> {
         loop {
             // First, subflows send the segments that they have been given already or must
             // retransmit. Subflows without such segments note why they stop.
@@ -187,7 +193,14 @@ impl Connection {
         }
     }
 
-    fn transmit_on(&mut self, number: usize, now: u64, of: usize, cause: Cause, config: &MptcpConfig) -> Option<Sending> {
+    fn transmit_on(
+        &mut self,
+        number: usize,
+        now: u64,
+        of: usize,
+        cause: Cause,
+        config: &MptcpConfig,
+    ) -> Option<Sending> {
         let subflow = &mut self.subflows[number];
         if subflow.stage != Stage::Open {
             return None;
@@ -212,7 +225,14 @@ impl Connection {
     }
 
     /// Processes an acknowledgement on subflow `number`.
-    pub fn on_ack(&mut self, now: u64, number: usize, multipath: &Multipath, ack: &AckIn, config: &MptcpConfig) -> Cause {
+    pub fn on_ack(
+        &mut self,
+        now: u64,
+        number: usize,
+        multipath: &Multipath,
+        ack: &AckIn,
+        config: &MptcpConfig,
+    ) -> Cause {
         let Multipath { data, edge, decisive, .. } = *multipath;
         self.acknowledged = self.acknowledged.max(data);
         self.edge = self.edge.max(edge);
@@ -252,7 +272,10 @@ impl Connection {
         if matches!(expired, Expired::TimedOut(_)) {
             // Other subflows send the data that this one has not delivered.
             let mut waiting: FxHashSet<u32> = self.reinject.iter().map(|(data, _)| *data).collect();
-            let anew = subflow.map.iter().filter(|data| **data >= self.acknowledged && waiting.insert(**data));
+            let anew = subflow
+                .map
+                .iter()
+                .filter(|data| **data >= self.acknowledged && waiting.insert(**data));
             self.reinject.extend(anew.map(|data| (*data, number)));
         }
         expired

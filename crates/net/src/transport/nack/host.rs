@@ -35,8 +35,13 @@ impl Transport for Nack {
     fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, opening: Opening) {
         let (id, world) = (opening.id, shard.world);
         let full = world.shape(world.flow(id)).full;
-        let nic = shard.ports[shard.nodes[opening.node as usize].first_port as usize].serialize(full);
-        let slot = shard.transports.nack.senders.insert(Sender::new(Sending::new(world, &opening, now), nic));
+        let nic =
+            shard.ports[shard.nodes[opening.node as usize].first_port as usize].serialize(full);
+        let slot = shard
+            .transports
+            .nack
+            .senders
+            .insert(Sender::new(Sending::new(world, &opening, now), nic));
         shard.opened(id, slot);
         shard.pump_nack(out, now, slot);
     }
@@ -98,7 +103,8 @@ impl Transport for Nack {
         }
         r.armed = 0;
         if r.due == now {
-            let config = shard.nack(shard.world.flow(shard.transports.nack.receivers[slot].flow).transport);
+            let config =
+                shard.nack(shard.world.flow(shard.transports.nack.receivers[slot].flow).transport);
             shard.report_everything(out, now, slot, Frame::PERIODIC);
             shard.transports.nack.receivers[slot].on_due(now, config);
         }
@@ -106,7 +112,10 @@ impl Transport for Nack {
     }
 
     fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, _: FlowId, slot: u32) {
-        let record = SentRecord { given_up: Some(now), ..shard.transports.nack.senders[slot].half.record(None) };
+        let record = SentRecord {
+            given_up: Some(now),
+            ..shard.transports.nack.senders[slot].half.record(None)
+        };
         shard.transports.nack.senders.remove(slot);
         shard.sending_over(record);
     }
@@ -116,7 +125,11 @@ impl Transport for Nack {
     }
 
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
-        if frame.kind() == Frame::CONTROL { Content::opaque() } else { Content::data(shard, flow, frame, CaptureKind::Datagram) }
+        if frame.kind() == Frame::CONTROL {
+            Content::opaque()
+        } else {
+            Content::data(shard, flow, frame, CaptureKind::Datagram)
+        }
     }
 
     fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {
@@ -149,15 +162,33 @@ impl<'a> Shard<'a> {
             match s.next_act(now, config) {
                 Act::Wait(at) => {
                     let event = self.nack_event(slot);
-                    return arm(out, at, &mut self.transports.nack.senders[slot].half.armed, || event);
+                    return arm(
+                        out,
+                        at,
+                        &mut self.transports.nack.senders[slot].half.armed,
+                        || event,
+                    );
                 }
                 Act::Send(seq, again) => {
                     self.counters.timeouts += s.half.timeouts - before;
                     self.counters.retransmits += again as u64;
                     s.on_sent(now, seq, again, config);
-                    let flags = Frame::DATAGRAM | Frame::REPORTED | s.half.priority as u16 | if again { Frame::RETRANSMISSION } else { 0 };
-                    let size = (world.payload(s.half.flow, seq, config.payload) + world.plan.wire.data_header).max(world.plan.wire.min_frame);
-                    let frame = Frame { flow: s.half.flow, seq, dst: s.half.dst, hash: s.half.hash, size, flags, ..Frame::default() };
+                    let flags = Frame::DATAGRAM
+                        | Frame::REPORTED
+                        | s.half.priority as u16
+                        | if again { Frame::RETRANSMISSION } else { 0 };
+                    let size = (world.payload(s.half.flow, seq, config.payload)
+                        + world.plan.wire.data_header)
+                        .max(world.plan.wire.min_frame);
+                    let frame = Frame {
+                        flow: s.half.flow,
+                        seq,
+                        dst: s.half.dst,
+                        hash: s.half.hash,
+                        size,
+                        flags,
+                        ..Frame::default()
+                    };
                     let node = s.half.node;
                     self.send(out, now, node, frame);
                 }
@@ -182,7 +213,14 @@ impl<'a> Shard<'a> {
         let missing = &blocks[..count as usize];
         s.on_report(
             now,
-            &Report { cumulative: edge, latest: trigger, repeated: frame.has(Frame::RETRANSMISSION), missing, periodic: frame.has(Frame::PERIODIC), paused },
+            &Report {
+                cumulative: edge,
+                latest: trigger,
+                repeated: frame.has(Frame::RETRANSMISSION),
+                missing,
+                periodic: frame.has(Frame::PERIODIC),
+                paused,
+            },
         );
         if !s.finished() {
             return self.pump_nack(out, now, slot);
@@ -206,10 +244,18 @@ impl<'a> Shard<'a> {
     }
 
     /// Sends a report in as many frames as it needs, at least one.
-    fn report<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, missing: &[(u32, u32)], flags: u16) {
+    fn report<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        slot: u32,
+        missing: &[(u32, u32)],
+        flags: u16,
+    ) {
         let r = &self.transports.nack.receivers[slot];
         let (flow, flags) = (r.flow, flags | if r.repeated { Frame::RETRANSMISSION } else { 0 });
-        let plain = Extra { trigger: r.latest, edge: r.next(), paused: r.paused, ..Extra::default() };
+        let plain =
+            Extra { trigger: r.latest, edge: r.next(), paused: r.paused, ..Extra::default() };
         if missing.is_empty() {
             return self.send_report(out, now, flow, plain, flags);
         }
@@ -221,7 +267,14 @@ impl<'a> Shard<'a> {
         }
     }
 
-    fn send_report<O: Outlet>(&mut self, out: &mut O, now: u64, id: FlowId, extra: Extra, flags: u16) {
+    fn send_report<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        id: FlowId,
+        extra: Extra,
+        flags: u16,
+    ) {
         let world = self.world;
         let (flow, wire) = (world.flow(id), &world.plan.wire);
         let frame = Frame {
@@ -240,5 +293,14 @@ impl<'a> Shard<'a> {
 
 fn received_record(r: &Receiver, finish: Option<u64>) -> ReceivedRecord {
     let (frames, has_last) = r.received();
-    ReceivedRecord { flow: r.flow, finish, frames, has_last, marked: r.marked, reordered: r.reordered, paused: r.paused, last: r.last }
+    ReceivedRecord {
+        flow: r.flow,
+        finish,
+        frames,
+        has_last,
+        marked: r.marked,
+        reordered: r.reordered,
+        paused: r.paused,
+        last: r.last,
+    }
 }

@@ -92,7 +92,9 @@ impl Sender {
     /// Returns the action at `now`. The caller performs it and asks again, until the action is to
     /// wait.
     pub fn next_act(&mut self, now: u64, config: &Nack) -> Act {
-        while self.again.front().is_some_and(|&seq| seq < self.una || !self.outstanding[(seq - self.una) as usize].asked) {
+        while self.again.front().is_some_and(|&seq| {
+            seq < self.una || !self.outstanding[(seq - self.una) as usize].asked
+        }) {
             self.again.pop_front();
         }
         let work = match self.again.front() {
@@ -120,10 +122,18 @@ impl Sender {
     /// Records that a segment was sent at `now`.
     pub fn on_sent(&mut self, now: u64, seq: u32, again: bool, config: &Nack) {
         self.orders += 1;
-        let slowest = if seq + 1 == self.half.segments { self.half.idle.slowest_last } else { self.half.idle.slowest_full };
+        let slowest = if seq + 1 == self.half.segments {
+            self.half.idle.slowest_last
+        } else {
+            self.half.idle.slowest_full
+        };
         let label = if again { Label::Recovery } else { Label::Pacing };
         let excess = std::mem::take(&mut self.excess);
-        let paced = self.half.why.as_mut().map_or(now, |why| why.on_sent(now, label, excess, slowest, again));
+        let paced = self
+            .half
+            .why
+            .as_mut()
+            .map_or(now, |why| why.on_sent(now, label, excess, slowest, again));
         let segment = Segment { order: self.orders, at: now, paced, repeated: again, asked: false };
         if again {
             self.outstanding[(seq - self.una) as usize] = segment;
@@ -141,7 +151,11 @@ impl Sender {
         // Computed from the start of the pace, so that rounding does not accumulate.
         self.due = match config.rate {
             None => self.base + self.paced * self.nic,
-            Some(rate) => self.base + (self.paced as u128 * config.payload as u128 * 8_000_000_000_000 / rate.0 as u128) as u64,
+            Some(rate) => {
+                self.base
+                    + (self.paced as u128 * config.payload as u128 * 8_000_000_000_000
+                        / rate.0 as u128) as u64
+            }
         };
     }
 
@@ -152,12 +166,17 @@ impl Sender {
             why.stood(report.paused);
         }
         if report.latest >= self.una && report.latest < self.next {
-            let Segment { order, at, paced, repeated, .. } = self.outstanding[(report.latest - self.una) as usize];
+            let Segment { order, at, paced, repeated, .. } =
+                self.outstanding[(report.latest - self.una) as usize];
             // If an unnecessarily retransmitted segment is reported as an original, its first
             // transmission has arrived. The send time of that one is no longer known.
             if repeated == report.repeated {
                 self.reached = self.reached.max(order);
-                self.excess = if idles && !report.periodic { now.saturating_sub(paced + self.half.idle.round_trip) } else { 0 };
+                self.excess = if idles && !report.periodic {
+                    now.saturating_sub(paced + self.half.idle.round_trip)
+                } else {
+                    0
+                };
                 if let Some(why) = &mut self.half.why
                     && report.cumulative >= self.half.segments
                 {
@@ -195,11 +214,19 @@ mod tests {
 
     fn config() -> Nack {
         // 1000 B at 8 Gbps: one per microsecond.
-        Nack { rate: Some(Rate::from_gbps(8)), payload: 1_000, report: Span::from_us(100), timeout: Span::from_us(300) }
+        Nack {
+            rate: Some(Rate::from_gbps(8)),
+            payload: 1_000,
+            report: Span::from_us(100),
+            timeout: Span::from_us(300),
+        }
     }
 
     fn sender(segments: u32) -> Sender {
-        Sender::new(Sending { dst: 1, segments, why: Some(Attribution::new(0)), ..Sending::default() }, 100_000)
+        Sender::new(
+            Sending { dst: 1, segments, why: Some(Attribution::new(0)), ..Sending::default() },
+            100_000,
+        )
     }
 
     fn drive(s: &mut Sender, until: u64) -> Vec<(u64, u32, bool)> {
@@ -219,19 +246,72 @@ mod tests {
     #[test]
     fn paced_and_repeated_first() {
         let mut s = sender(10);
-        assert_eq!(drive(&mut s, 3_500_000), [(0, 0, false), (1, 1, false), (2, 2, false), (3, 3, false)]);
-        s.on_report(3_600_000, &Report { cumulative: 1, latest: 2, repeated: false, missing: &[(1, 2)], periodic: false, paused: 0 });
+        assert_eq!(
+            drive(&mut s, 3_500_000),
+            [(0, 0, false), (1, 1, false), (2, 2, false), (3, 3, false)]
+        );
+        s.on_report(
+            3_600_000,
+            &Report {
+                cumulative: 1,
+                latest: 2,
+                repeated: false,
+                missing: &[(1, 2)],
+                periodic: false,
+                paused: 0,
+            },
+        );
         // The same gap is reported again before the retransmission can have arrived: no second
         // retransmission follows.
         assert_eq!(drive(&mut s, 4_500_000), [(4, 1, true)]);
-        s.on_report(4_600_000, &Report { cumulative: 1, latest: 3, repeated: false, missing: &[(1, 2)], periodic: false, paused: 0 });
+        s.on_report(
+            4_600_000,
+            &Report {
+                cumulative: 1,
+                latest: 3,
+                repeated: false,
+                missing: &[(1, 2)],
+                periodic: false,
+                paused: 0,
+            },
+        );
         assert_eq!(drive(&mut s, 5_500_000), [(5, 4, false)]);
         // A segment sent after the retransmission has arrived, and the retransmission has not.
-        s.on_report(5_600_000, &Report { cumulative: 1, latest: 4, repeated: false, missing: &[(1, 2)], periodic: false, paused: 0 });
+        s.on_report(
+            5_600_000,
+            &Report {
+                cumulative: 1,
+                latest: 4,
+                repeated: false,
+                missing: &[(1, 2)],
+                periodic: false,
+                paused: 0,
+            },
+        );
         assert_eq!(drive(&mut s, 6_500_000), [(6, 1, true)]);
-        s.on_report(6_600_000, &Report { cumulative: 5, latest: 1, repeated: true, missing: &[], periodic: false, paused: 0 });
+        s.on_report(
+            6_600_000,
+            &Report {
+                cumulative: 5,
+                latest: 1,
+                repeated: true,
+                missing: &[],
+                periodic: false,
+                paused: 0,
+            },
+        );
         assert_eq!(drive(&mut s, 11_500_000).len(), 5);
-        s.on_report(12_000_000, &Report { cumulative: 10, latest: 9, repeated: false, missing: &[], periodic: false, paused: 0 });
+        s.on_report(
+            12_000_000,
+            &Report {
+                cumulative: 10,
+                latest: 9,
+                repeated: false,
+                missing: &[],
+                periodic: false,
+                paused: 0,
+            },
+        );
         assert!(s.finished());
         assert_eq!((s.half.sent, s.half.retransmitted, s.half.timeouts), (12, 2, 0));
     }
@@ -241,10 +321,20 @@ mod tests {
         let mut s = sender(2);
         // The first time-out comes 300 us after the last segment, the next one after twice that
         // time.
-        assert_eq!(drive(&mut s, 950_000_000), [(0, 0, false), (1, 1, false), (301, 1, true), (901, 1, true)]);
+        assert_eq!(
+            drive(&mut s, 950_000_000),
+            [(0, 0, false), (1, 1, false), (301, 1, true), (901, 1, true)]
+        );
         assert_eq!(s.half.timeouts, 2);
         // A report postpones the time-out only if it brings news.
-        let report = Report { cumulative: 1, latest: 0, repeated: false, missing: &[], periodic: false, paused: 0 };
+        let report = Report {
+            cumulative: 1,
+            latest: 0,
+            repeated: false,
+            missing: &[],
+            periodic: false,
+            paused: 0,
+        };
         s.on_report(1_000_000_000, &report);
         s.on_report(1_100_000_000, &report);
         assert_eq!(drive(&mut s, 1_400_000_000), [(1300, 1, true)]);

@@ -24,7 +24,12 @@ impl Parameters for NdpConfig {
     }
     fn fluid_model(&self, world: &World) -> FluidModel {
         let window = f64::from(self.initial_window) * f64::from(self.payload);
-        FluidModel { window, remembers: true, halves: size_of::<Sender>() + size_of::<Receiver>(), ..FluidModel::new(world, self.frames(), 1.0) }
+        FluidModel {
+            window,
+            remembers: true,
+            halves: size_of::<Sender>() + size_of::<Receiver>(),
+            ..FluidModel::new(world, self.frames(), 1.0)
+        }
     }
 }
 
@@ -35,7 +40,11 @@ impl Transport for Ndp {
     fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, opening: Opening) {
         let id = opening.id;
         let config = shard.ndp(shard.world.flow(id).transport);
-        let slot = shard.transports.ndp.senders.insert(Sender::new(Sending::new(shard.world, &opening, now), config));
+        let slot = shard
+            .transports
+            .ndp
+            .senders
+            .insert(Sender::new(Sending::new(shard.world, &opening, now), config));
         shard.opened(id, slot);
         shard.pump_ndp(out, now, slot, config);
     }
@@ -43,7 +52,11 @@ impl Transport for Ndp {
     #[inline(never)]
     fn deliver<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, mut frame: Frame) {
         let beside = shard.take_extra(&mut frame);
-        if frame.kind() == Frame::ANSWER { shard.on_ndp_answer(out, now, frame) } else { shard.on_ndp_data(out, now, frame, beside) }
+        if frame.kind() == Frame::ANSWER {
+            shard.on_ndp_answer(out, now, frame)
+        } else {
+            shard.on_ndp_data(out, now, frame, beside)
+        }
     }
 
     fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, _: FlowId, slot: u32) {
@@ -65,7 +78,11 @@ impl Transport for Ndp {
         let id = shard.transports.ndp.receivers[slot].flow;
         let (node, spacing) = shard.pulls_of(id);
         let ndp = &mut shard.transports.ndp;
-        let Some(puller) = ndp.pullers.get_mut(&node).filter(|puller| (puller.armed, puller.by) == (now, id)) else { return };
+        let Some(puller) =
+            ndp.pullers.get_mut(&node).filter(|puller| (puller.armed, puller.by) == (now, id))
+        else {
+            return;
+        };
         puller.armed = 0;
         if let Some(slot) = puller.pull(now, &mut ndp.receivers, spacing) {
             let r = &ndp.receivers[slot];
@@ -76,7 +93,10 @@ impl Transport for Ndp {
     }
 
     fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, _: FlowId, slot: u32) {
-        let record = SentRecord { given_up: Some(now), ..shard.transports.ndp.senders[slot].half.record(None) };
+        let record = SentRecord {
+            given_up: Some(now),
+            ..shard.transports.ndp.senders[slot].half.record(None)
+        };
         shard.transports.ndp.senders.remove(slot);
         shard.sending_over(record);
     }
@@ -87,7 +107,11 @@ impl Transport for Ndp {
 
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
         let carries = frame.kind() == Frame::DATAGRAM && !frame.has(Frame::TRIMMED);
-        if carries { Content::data(shard, flow, frame, CaptureKind::Datagram) } else { Content::opaque() }
+        if carries {
+            Content::data(shard, flow, frame, CaptureKind::Datagram)
+        } else {
+            Content::opaque()
+        }
     }
 
     fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {
@@ -106,23 +130,51 @@ impl<'a> Shard<'a> {
     /// Sends the frames that are allowed, and sets the timer.
     fn pump_ndp<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, config: &NdpConfig) {
         let (world, ports) = (self.world, self.ports.len());
-        while let Some(Transmit { seq, again, order }) = self.transports.ndp.senders[slot].transmit(now) {
+        while let Some(Transmit { seq, again, order }) =
+            self.transports.ndp.senders[slot].transmit(now)
+        {
             let s = &self.transports.ndp.senders[slot];
-            let hash = if config.spread { mix((s.half.hash as u64) << 32 ^ order) as u32 } else { s.half.hash };
-            let flags = Frame::DATAGRAM | Frame::TRIMMABLE | s.half.priority as u16 | if again { Frame::RETRANSMISSION } else { 0 };
-            let size = (world.payload(s.half.flow, seq, config.payload) + world.plan.wire.data_header).max(world.plan.wire.min_frame);
-            let frame = Frame { flow: s.half.flow, seq, dst: s.half.dst, hash, size, flags, ..Frame::default() };
+            let hash = if config.spread {
+                mix((s.half.hash as u64) << 32 ^ order) as u32
+            } else {
+                s.half.hash
+            };
+            let flags = Frame::DATAGRAM
+                | Frame::TRIMMABLE
+                | s.half.priority as u16
+                | if again { Frame::RETRANSMISSION } else { 0 };
+            let size = (world.payload(s.half.flow, seq, config.payload)
+                + world.plan.wire.data_header)
+                .max(world.plan.wire.min_frame);
+            let frame = Frame {
+                flow: s.half.flow,
+                seq,
+                dst: s.half.dst,
+                hash,
+                size,
+                flags,
+                ..Frame::default()
+            };
             let node = s.half.node;
             self.counters.retransmits += again as u64;
             self.send(out, now, node, frame);
         }
         let s = &mut self.transports.ndp.senders[slot];
-        arm(out, s.deadline(config), &mut s.half.armed, || own_event(ports, s.half.node, s.half.flow, Event::Sender));
+        arm(out, s.deadline(config), &mut s.half.armed, || {
+            own_event(ports, s.half.node, s.half.flow, Event::Sender)
+        });
     }
 
     /// Handles a segment, or only its header, at the receiver.
-    fn on_ndp_data<O: Outlet>(&mut self, out: &mut O, now: u64, frame: Frame, Carried { paused, tag, .. }: Carried) {
-        let (id, again, trimmed) = (frame.flow, frame.has(Frame::RETRANSMISSION), frame.has(Frame::TRIMMED));
+    fn on_ndp_data<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        frame: Frame,
+        Carried { paused, tag, .. }: Carried,
+    ) {
+        let (id, again, trimmed) =
+            (frame.flow, frame.has(Frame::RETRANSMISSION), frame.has(Frame::TRIMMED));
         if self.record_paths && !trimmed {
             self.count_path(&frame, 0);
         }
@@ -188,20 +240,30 @@ impl<'a> Shard<'a> {
     fn pulls_of(&self, id: FlowId) -> (u32, u64) {
         let flow = self.world.flow(id);
         let node = self.world.place[flow.dst as usize].local;
-        let full = self.ports[self.nodes[node as usize].first_port as usize].serialize(self.world.shape(flow).full);
+        let full = self.ports[self.nodes[node as usize].first_port as usize]
+            .serialize(self.world.shape(flow).full);
         (node, (full as f64 / self.ndp(flow.transport).pull_rate) as u64)
     }
 
     fn arm_puller<O: Outlet>(&mut self, out: &mut O, node: u32) {
         let (ports, ndp) = (self.ports.len(), &mut self.transports.ndp);
-        let Some(puller) = ndp.pullers.get_mut(&node).filter(|puller| puller.armed == 0) else { return };
+        let Some(puller) = ndp.pullers.get_mut(&node).filter(|puller| puller.armed == 0) else {
+            return;
+        };
         if let Some((at, slot)) = puller.due() {
             puller.by = ndp.receivers[slot].flow;
             arm(out, at, &mut puller.armed, || own_event(ports, node, puller.by, Event::Receiver));
         }
     }
 
-    fn answer_ndp<O: Outlet>(&mut self, out: &mut O, now: u64, id: FlowId, (seq, granted): (u32, u32), flags: u16) {
+    fn answer_ndp<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        id: FlowId,
+        (seq, granted): (u32, u32),
+        flags: u16,
+    ) {
         let world = self.world;
         let (flow, wire) = (world.flow(id), &world.plan.wire);
         let frame = Frame {
@@ -220,5 +282,14 @@ impl<'a> Shard<'a> {
 
 fn received_record(r: &Receiver, finish: Option<u64>) -> ReceivedRecord {
     let (frames, has_last) = r.received();
-    ReceivedRecord { flow: r.flow, finish, frames, has_last, marked: r.marked, reordered: r.reordered, paused: r.paused, last: r.last }
+    ReceivedRecord {
+        flow: r.flow,
+        finish,
+        frames,
+        has_last,
+        marked: r.marked,
+        reordered: r.reordered,
+        paused: r.paused,
+        last: r.last,
+    }
 }

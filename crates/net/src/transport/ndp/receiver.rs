@@ -129,7 +129,11 @@ impl Puller {
     }
 
     fn next(&self) -> Option<(u32, u32)> {
-        self.turns.range(self.last + 1..).next().or_else(|| self.turns.iter().next()).map(|(&flow, &slot)| (flow, slot))
+        self.turns
+            .range(self.last + 1..)
+            .next()
+            .or_else(|| self.turns.iter().next())
+            .map(|(&flow, &slot)| (flow, slot))
     }
 
     /// Returns the time in ps of the next pull, and the slot of the flow that is next at present.

@@ -71,7 +71,9 @@ impl Sender {
     /// Returns the next frame that may be sent at `now`. Trimmed segments take precedence over new
     /// data.
     pub fn transmit(&mut self, now: u64) -> Option<Transmit> {
-        while self.again.front().is_some_and(|&seq| seq < self.una || self.outstanding[(seq - self.una) as usize].state != State::Asked) {
+        while self.again.front().is_some_and(|&seq| {
+            seq < self.una || self.outstanding[(seq - self.una) as usize].state != State::Asked
+        }) {
             self.again.pop_front();
         }
         if self.credit == 0 || self.again.is_empty() && self.next == self.half.segments {
@@ -80,10 +82,19 @@ impl Sender {
         self.credit -= 1;
         let repeated = self.again.pop_front();
         let (seq, again) = (repeated.unwrap_or(self.next), repeated.is_some());
-        let slowest = if seq + 1 == self.half.segments { self.half.idle.slowest_last } else { self.half.idle.slowest_full };
-        let excess = self.answered.map_or(0, |paced| now.saturating_sub(paced + self.half.idle.round_trip));
+        let slowest = if seq + 1 == self.half.segments {
+            self.half.idle.slowest_last
+        } else {
+            self.half.idle.slowest_full
+        };
+        let excess =
+            self.answered.map_or(0, |paced| now.saturating_sub(paced + self.half.idle.round_trip));
         let label = if again { Label::Recovery } else { Label::Window };
-        let paced = self.half.why.as_mut().map_or(now, |why| why.on_sent(now, label, excess, slowest, again));
+        let paced = self
+            .half
+            .why
+            .as_mut()
+            .map_or(now, |why| why.on_sent(now, label, excess, slowest, again));
         let segment = Segment { at: now, paced, state: State::Sent };
         if again {
             self.outstanding[(seq - self.una) as usize] = segment;
@@ -138,7 +149,12 @@ impl Sender {
 
     /// Marks everything outstanding for retransmission, and allows one frame without a pull.
     pub fn on_timeout(&mut self, now: u64) {
-        for (place, segment) in self.outstanding.iter_mut().enumerate().filter(|(_, segment)| segment.state == State::Sent) {
+        for (place, segment) in self
+            .outstanding
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, segment)| segment.state == State::Sent)
+        {
             segment.state = State::Asked;
             self.again.push_back(self.una + place as u32);
         }
@@ -158,11 +174,20 @@ mod tests {
     const US: u64 = 1_000_000;
 
     fn config() -> NdpConfig {
-        NdpConfig { payload: 1_000, initial_window: 3, pull_rate: 1.0, spread: true, rto: Span::from_us(100) }
+        NdpConfig {
+            payload: 1_000,
+            initial_window: 3,
+            pull_rate: 1.0,
+            spread: true,
+            rto: Span::from_us(100),
+        }
     }
 
     fn sender(segments: u32) -> Sender {
-        Sender::new(Sending { dst: 1, segments, why: Some(Attribution::new(0)), ..Sending::default() }, &config())
+        Sender::new(
+            Sending { dst: 1, segments, why: Some(Attribution::new(0)), ..Sending::default() },
+            &config(),
+        )
     }
 
     fn drive(s: &mut Sender, now: u64) -> Vec<(u32, bool)> {

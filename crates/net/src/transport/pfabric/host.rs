@@ -33,7 +33,10 @@ impl Parameters for spec::Pfabric {
     }
     fn fluid_model(&self, world: &World) -> FluidModel {
         FluidModel {
-            window: self.tcp.max_window.map_or(f64::INFINITY, |frames| f64::from(frames) * f64::from(self.tcp.mss)),
+            window: self
+                .tcp
+                .max_window
+                .map_or(f64::INFINITY, |frames| f64::from(frames) * f64::from(self.tcp.mss)),
             remembers: true,
             halves: size_of::<Sender>() + size_of::<Receiver>(),
             ..FluidModel::new(world, self.frames(), 1.0)
@@ -57,15 +60,26 @@ impl Transport for Pfabric {
                     connected = kept.is_some();
                     // In the authors' scripts all connections that are opened later have flow
                     // number 0, so the queues see those between two hosts as one flow.
-                    opening.hash = kept.as_ref().map_or(shard.world.pair_hash(flow.src, flow.dst), |kept| kept.hash);
+                    opening.hash = kept
+                        .as_ref()
+                        .map_or(shard.world.pair_hash(flow.src, flow.dst), |kept| kept.hash);
                 }
             }
         }
-        let setup =
-            SenderSetup { half: Sending::new(shard.world, &opening, now), bytes: flow.bytes, ecn: shard.agreed_ecn(flow, &config.tcp), connected, kept };
+        let setup = SenderSetup {
+            half: Sending::new(shard.world, &opening, now),
+            bytes: flow.bytes,
+            ecn: shard.agreed_ecn(flow, &config.tcp),
+            connected,
+            kept,
+        };
         let slot = shard.transports.pfabric.senders.insert(Sender::new(setup, config));
         shard.opened(id, slot | PFABRIC);
-        if connected { shard.pump_pfabric(out, now, slot, Cause::Start, config) } else { shard.send_pfabric_syn(out, now, slot, config) }
+        if connected {
+            shard.pump_pfabric(out, now, slot, Cause::Start, config)
+        } else {
+            shard.send_pfabric_syn(out, now, slot, config)
+        }
     }
 
     fn deliver<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, frame: Frame) {
@@ -82,7 +96,10 @@ impl Transport for Pfabric {
 
     fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, _: FlowId, slot: u32) {
         let slot = slot & !PFABRIC;
-        let record = SentRecord { given_up: Some(now), ..shard.transports.pfabric.senders[slot].half.record(None) };
+        let record = SentRecord {
+            given_up: Some(now),
+            ..shard.transports.pfabric.senders[slot].half.record(None)
+        };
         shard.transports.pfabric.senders.remove(slot);
         shard.sending_over(record);
     }
@@ -97,7 +114,11 @@ impl Transport for Pfabric {
 
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
         match frame.kind() {
-            Frame::ACK => Content::bare(CaptureKind::TcpAck, (frame.seq as u64 * shard.world.shape(flow).payload as u64).min(flow.bytes), 0),
+            Frame::ACK => Content::bare(
+                CaptureKind::TcpAck,
+                (frame.seq as u64 * shard.world.shape(flow).payload as u64).min(flow.bytes),
+                0,
+            ),
             Frame::CONTROL => Content::bare(CaptureKind::TcpControl(Control::of(frame)), 0, 0),
             _ => Content::data(shard, flow, frame, CaptureKind::TcpData),
         }
@@ -120,15 +141,31 @@ impl<'a> Shard<'a> {
         matches!(&self.world.plan.transports[transport as usize], TransportConfig::Pfabric(config) if config.pooled)
     }
 
-    fn send_pfabric_syn<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, config: &spec::Pfabric) {
+    fn send_pfabric_syn<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        slot: u32,
+        config: &spec::Pfabric,
+    ) {
         self.transports.pfabric.senders[slot].syn_sent(now, config);
         self.send_pfabric_control(out, now, slot, Control::Syn, 0);
         self.arm_pfabric(out, slot);
     }
 
-    fn send_pfabric_control<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, what: Control, rank: u32) {
+    fn send_pfabric_control<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        slot: u32,
+        what: Control,
+        rank: u32,
+    ) {
         let s = &self.transports.pfabric.senders[slot];
-        let (node, mut frame) = (s.half.node, self.control(s.half.flow, what, (s.half.dst, s.half.hash, s.half.priority), s.ecn));
+        let (node, mut frame) = (
+            s.half.node,
+            self.control(s.half.flow, what, (s.half.dst, s.half.hash, s.half.priority), s.ecn),
+        );
         if what == Control::Syn {
             // ECN has not been agreed on yet (RFC 3168 §6.1.1; the authors' hosts behave alike), so
             // marking queues drop the SYN. The SYN-ACK is ECN-capable there.
@@ -154,7 +191,10 @@ impl<'a> Shard<'a> {
     pub fn on_pfabric_ack<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, ack: &AckIn) {
         let config = self.pfabric(self.transports.pfabric.senders[slot].half.transport);
         if !self.pacers.is_empty() && ack.ece {
-            let (node, flow) = (self.transports.pfabric.senders[slot].half.node, self.transports.pfabric.senders[slot].half.flow);
+            let (node, flow) = (
+                self.transports.pfabric.senders[slot].half.node,
+                self.transports.pfabric.senders[slot].half.flow,
+            );
             self.echo_to_pacer(now, node, flow);
         }
         let cause = self.transports.pfabric.senders[slot].on_ack(now, ack, config);
@@ -197,8 +237,17 @@ impl<'a> Shard<'a> {
     }
 
     /// Sends the segments that the window allows, and sets the timer.
-    fn pump_pfabric<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, cause: Cause, config: &spec::Pfabric) {
-        while let Some(Transmit { seq, retransmission, rank }) = self.transports.pfabric.senders[slot].transmit(now, cause, config) {
+    fn pump_pfabric<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        slot: u32,
+        cause: Cause,
+        config: &spec::Pfabric,
+    ) {
+        while let Some(Transmit { seq, retransmission, rank }) =
+            self.transports.pfabric.senders[slot].transmit(now, cause, config)
+        {
             let s = &self.transports.pfabric.senders[slot];
             let (node, flow) = (s.half.node, s.half.flow);
             let mut flags = Frame::DATA | s.half.priority as u16;
@@ -210,8 +259,17 @@ impl<'a> Shard<'a> {
                 self.counters.retransmits += 1;
             }
             let wire = &self.world.plan.wire;
-            let size = (self.world.payload(flow, seq, config.tcp.mss) + wire.data_header).max(wire.min_frame);
-            let mut frame = Frame { flow, seq, dst: s.half.dst, hash: s.half.hash, size, flags, ..Frame::default() };
+            let size = (self.world.payload(flow, seq, config.tcp.mss) + wire.data_header)
+                .max(wire.min_frame);
+            let mut frame = Frame {
+                flow,
+                seq,
+                dst: s.half.dst,
+                hash: s.half.hash,
+                size,
+                flags,
+                ..Frame::default()
+            };
             if rank > 0 && self.record_paths {
                 frame.aux = self.extras.insert(Extra { edge: u32::MAX, rank, ..Extra::default() });
                 frame.flags |= Frame::EXTRA;
@@ -232,6 +290,8 @@ impl<'a> Shard<'a> {
     fn arm_pfabric<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let ports = self.ports.len();
         let s = &mut self.transports.pfabric.senders[slot];
-        arm(out, s.deadline, &mut s.half.armed, || own_event(ports, s.half.node, s.half.flow, Event::Sender));
+        arm(out, s.deadline, &mut s.half.armed, || {
+            own_event(ports, s.half.node, s.half.flow, Event::Sender)
+        });
     }
 }

@@ -104,11 +104,26 @@ impl Keys {
         let keys = self.resolve(key, context)?;
         let at = || key.clone().name("dctcp");
         let (congestion, ecn) = match keys.congestion {
-            PfabricCongestion::Newreno if self.dctcp.is_some() => return Err(meaningless(at(), "congestion = \"newreno\"")),
-            PfabricCongestion::Newreno => (CongestionControl::Newreno(NewrenoConfig { flavour: RenoFlavour::Linux }), EcnMode::Off),
+            PfabricCongestion::Newreno if self.dctcp.is_some() => {
+                return Err(meaningless(at(), "congestion = \"newreno\""));
+            }
+            PfabricCongestion::Newreno => (
+                CongestionControl::Newreno(NewrenoConfig { flavour: RenoFlavour::Linux }),
+                EcnMode::Off,
+            ),
             PfabricCongestion::Dctcp => {
-                let sender = Sender { flavour: Flavour::Linux, mss: context.payload, paced: false, ecn: EcnMode::Off };
-                (CongestionControl::Dctcp(self.dctcp.get_or_insert_default().resolve(&at(), &sender)?), EcnMode::Dctcp)
+                let sender = Sender {
+                    flavour: Flavour::Linux,
+                    mss: context.payload,
+                    paced: false,
+                    ecn: EcnMode::Off,
+                };
+                (
+                    CongestionControl::Dctcp(
+                        self.dctcp.get_or_insert_default().resolve(&at(), &sender)?,
+                    ),
+                    EcnMode::Dctcp,
+                )
             }
         };
         // Settings of the receiver and of the common parts: a TCP that detects losses by time-outs

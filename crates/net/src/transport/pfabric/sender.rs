@@ -134,7 +134,12 @@ impl Sender {
         let limit = tcp.max_window.unwrap_or(u32::MAX) as f64;
         let (ssthresh, counted, alpha, rtt) = match setup.kept {
             Some(kept) => (kept.ssthresh, kept.counted, kept.alpha, kept.rtt),
-            None => (f64::INFINITY, 0, Alpha::of(&tcp.congestion, setup.ecn), (!config.fixed_timeout).then(|| Rtt::new(tcp))),
+            None => (
+                f64::INFINITY,
+                0,
+                Alpha::of(&tcp.congestion, setup.ecn),
+                (!config.fixed_timeout).then(|| Rtt::new(tcp)),
+            ),
         };
         Sender {
             una: 0,
@@ -169,7 +174,13 @@ impl Sender {
     /// Returns the state that this connection keeps for its next flow.
     pub fn keep(&self) -> Kept {
         let alpha = self.alpha.map(|alpha| Alpha { end: 0, ..alpha });
-        Kept { ssthresh: self.ssthresh, counted: self.counted, alpha, rtt: self.rtt, hash: self.half.hash }
+        Kept {
+            ssthresh: self.ssthresh,
+            counted: self.counted,
+            alpha,
+            rtt: self.rtt,
+            hash: self.half.hash,
+        }
     }
 
     /// Returns the state for a time series of sender records.
@@ -178,8 +189,15 @@ impl Sender {
         SenderRecord {
             window: bytes(self.cwnd),
             threshold: bytes(self.ssthresh),
-            smoothed: self.rtt.map(|rtt| rtt.smoothed()).filter(|measured| *measured > 0).unwrap_or(SenderRecord::NONE),
-            ..SenderRecord::new(self.half.flow, u64::from((self.next - self.una).saturating_sub(self.sacked)) * u64::from(self.mss))
+            smoothed: self
+                .rtt
+                .map(|rtt| rtt.smoothed())
+                .filter(|measured| *measured > 0)
+                .unwrap_or(SenderRecord::NONE),
+            ..SenderRecord::new(
+                self.half.flow,
+                u64::from((self.next - self.una).saturating_sub(self.sacked)) * u64::from(self.mss),
+            )
         }
     }
 
@@ -345,7 +363,11 @@ impl Sender {
         }
         let seq = self.choose()?;
         let retransmission = seq < self.most;
-        let time = if seq + 1 == self.half.segments { self.half.idle.slowest_last } else { self.half.idle.slowest_full };
+        let time = if seq + 1 == self.half.segments {
+            self.half.idle.slowest_last
+        } else {
+            self.half.idle.slowest_full
+        };
         let mut paced = now;
         if let Some(why) = &mut self.half.why {
             let label = match cause {
@@ -354,7 +376,11 @@ impl Sender {
                 Cause::Start => Label::Application,
                 Cause::Timeout | Cause::Pace | Cause::Line => Label::Recovery,
             };
-            let excess = if let (Cause::Ack { excess }, Label::Window) = (cause, label) { excess } else { 0 };
+            let excess = if let (Cause::Ack { excess }, Label::Window) = (cause, label) {
+                excess
+            } else {
+                0
+            };
             paced = why.on_sent(now, label, excess, time, retransmission);
         }
         let rank = self.rank(config);

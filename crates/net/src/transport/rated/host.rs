@@ -18,7 +18,9 @@ use crate::world::World;
 impl Plan {
     /// True if the links grant rates.
     pub fn has_rates(&self) -> bool {
-        self.transports.iter().any(|transport| matches!(transport, TransportConfig::Pdq(_) | TransportConfig::D3(_)))
+        self.transports
+            .iter()
+            .any(|transport| matches!(transport, TransportConfig::Pdq(_) | TransportConfig::D3(_)))
     }
 }
 
@@ -28,7 +30,13 @@ impl Parameters for super::keys::Rated {
     }
     fn fluid_model(&self, world: &World) -> FluidModel {
         let halves = size_of::<Sender>() + size_of::<Receiver>();
-        FluidModel { opens: true, granted: true, control: (2, 2), halves, ..FluidModel::new(world, self.frames(), 1.0) }
+        FluidModel {
+            opens: true,
+            granted: true,
+            control: (2, 2),
+            halves,
+            ..FluidModel::new(world, self.frames(), 1.0)
+        }
     }
 }
 
@@ -75,16 +83,25 @@ impl Transport for Rated {
         let world = shard.world;
         let flow = world.flow(id);
         let shape = world.shape(flow);
-        let rates = world.path(now, hash, flow.src, flow.dst).into_iter().map(|(node, port)| world.rate(&world.ports.of(node)[port as usize]).0);
+        let rates = world
+            .path(now, hash, flow.src, flow.dst)
+            .into_iter()
+            .map(|(node, port)| world.rate(&world.ports.of(node)[port as usize]).0);
         let bits = |size: u16| (size + world.plan.wire.gap) as u64 * 8;
         let setup = SenderSetup {
             half: Sending::new(shard.world, &opening, now),
             full_bits: bits(shape.full),
             last_bits: bits(shape.last),
-            line: rates.min().unwrap_or(shard.ports[shard.nodes[node as usize].first_port as usize].rate),
+            line: rates
+                .min()
+                .unwrap_or(shard.ports[shard.nodes[node as usize].first_port as usize].rate),
             deadline,
         };
-        let slot = shard.transports.rated.senders.insert(Sender::new(setup, shard.scheduling(flow.transport)));
+        let slot = shard
+            .transports
+            .rated
+            .senders
+            .insert(Sender::new(setup, shard.scheduling(flow.transport)));
         shard.opened(id, slot);
         shard.pump_rated(out, now, slot);
     }
@@ -104,7 +121,11 @@ impl Transport for Rated {
         }
         let config = shard.scheduling(shard.transports.rated.senders[slot].half.transport);
         let trigger = (header.what == What::Data).then_some(trigger);
-        shard.transports.rated.senders[slot].on_ack(now, &AckIn { cumulative: frame.seq, trigger, header: *header, paused }, config);
+        shard.transports.rated.senders[slot].on_ack(
+            now,
+            &AckIn { cumulative: frame.seq, trigger, header: *header, paused },
+            config,
+        );
         if !shard.transports.rated.senders[slot].finished() {
             return shard.pump_rated(out, now, slot);
         }
@@ -138,7 +159,11 @@ impl Transport for Rated {
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
         let header = shard.extras[frame.aux].header.as_ref();
         let empty = header.is_some_and(|header| header.what != What::Data || header.answer);
-        if empty { Content::opaque() } else { Content::data(shard, flow, frame, CaptureKind::Datagram) }
+        if empty {
+            Content::opaque()
+        } else {
+            Content::data(shard, flow, frame, CaptureKind::Datagram)
+        }
     }
 
     fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {
@@ -159,7 +184,11 @@ impl<'a> Shard<'a> {
     pub fn set_up_links(&mut self) {
         let plan = self.world.plan;
         if plan.has_rates() {
-            self.transports.rated.links = self.ports.iter().map(|port| Link::of(plan, self.nodes[port.node as usize].id, port.rate)).collect();
+            self.transports.rated.links = self
+                .ports
+                .iter()
+                .map(|port| Link::of(plan, self.nodes[port.node as usize].id, port.rate))
+                .collect();
         }
     }
 
@@ -167,7 +196,9 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     pub fn arrive_rated<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, mut frame: Frame) {
         let state = &self.nodes[node as usize];
-        let Some(port) = self.world.routes(now).next_hop(state.id, frame.dst, frame.hash, state.hash_seed) else {
+        let Some(port) =
+            self.world.routes(now).next_hop(state.id, frame.dst, frame.hash, state.hash_seed)
+        else {
             return self.drop_frame(frame, Reason::Down);
         };
         if frame.kind() == Frame::RATED {
@@ -178,14 +209,26 @@ impl<'a> Shard<'a> {
 
     /// Passes the header of a frame that is about to leave by `port` to the link. An answer goes to
     /// the link at whose port it arrived, because the answered frame left by that port.
-    fn pass_links<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
+    fn pass_links<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        frame: &Frame,
+    ) {
         if self.extras[frame.aux].header_mut().answer {
-            return self.transports.rated.links[frame.port as usize].on_answer(frame.flow, self.extras[frame.aux].header_mut());
+            return self.transports.rated.links[frame.port as usize]
+                .on_answer(frame.flow, self.extras[frame.aux].header_mut());
         }
         self.release_departed(out, now, node, port);
         let (waiting, sent) = self.waiting_and_begun(node, port);
         let seen = Seen { now, waiting, sent };
-        self.transports.rated.links[port as usize].on_forward(&seen, frame.flow, self.extras[frame.aux].header_mut());
+        self.transports.rated.links[port as usize].on_forward(
+            &seen,
+            frame.flow,
+            self.extras[frame.aux].header_mut(),
+        );
     }
 
     /// Performs the sender's actions, and sets its timer.
@@ -197,7 +240,9 @@ impl<'a> Shard<'a> {
                 Act::Wait(at) => {
                     let ports = self.ports.len();
                     let s = &mut self.transports.rated.senders[slot];
-                    return arm(out, at, &mut s.half.armed, || own_event(ports, s.half.node, s.half.flow, Event::Sender));
+                    return arm(out, at, &mut s.half.armed, || {
+                        own_event(ports, s.half.node, s.half.flow, Event::Sender)
+                    });
                 }
                 Act::GiveUp => {
                     return self.end_rated(out, now, slot);
@@ -213,7 +258,11 @@ impl<'a> Shard<'a> {
         let s = &mut self.transports.rated.senders[slot];
         let wire = &world.plan.wire;
         let (seq, again, size) = match act {
-            Act::Send(seq, again) => (seq, again, world.payload(s.half.flow, seq, config.rated().payload) + wire.data_header),
+            Act::Send(seq, again) => (
+                seq,
+                again,
+                world.payload(s.half.flow, seq, config.rated().payload) + wire.data_header,
+            ),
             Act::Signal(What::Syn) => (0, false, wire.syn),
             _ => (0, false, wire.ack),
         };
@@ -227,7 +276,11 @@ impl<'a> Shard<'a> {
         }
         let size = (size + config.rated().header).max(wire.min_frame);
         let (node, dst, hash, flow) = (s.half.node, s.half.dst, s.half.hash, s.half.flow);
-        let aux = self.extras.insert(Extra { edge: u32::MAX, header: Some(Box::new(header)), ..Extra::default() });
+        let aux = self.extras.insert(Extra {
+            edge: u32::MAX,
+            header: Some(Box::new(header)),
+            ..Extra::default()
+        });
         let frame = Frame { flow, seq, aux, dst, hash, size, flags, ..Frame::default() };
         if let Some(port) = self.outgoing(now, node, dst, hash) {
             self.pass_links(out, now, node, port, &frame);
@@ -246,14 +299,22 @@ impl<'a> Shard<'a> {
     /// Closes a flow that was acknowledged completely at `finish`, or was given up.
     fn close_rated(&mut self, now: u64, slot: u32, finish: Option<u64>) {
         let s = &self.transports.rated.senders[slot];
-        let record = SentRecord { given_up: finish.is_none().then_some(now), ..s.half.record(finish) };
+        let record =
+            SentRecord { given_up: finish.is_none().then_some(now), ..s.half.record(finish) };
         self.transports.rated.senders.remove(slot);
         self.sending_over(record);
         self.last = self.last.max(now);
     }
 
     /// Answers every frame with the frame's own header, except the one that ends the flow.
-    fn answer_rated<O: Outlet>(&mut self, out: &mut O, now: u64, frame: &Frame, mut header: Box<Header>, paused: u64) {
+    fn answer_rated<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        frame: &Frame,
+        mut header: Box<Header>,
+        paused: u64,
+    ) {
         let world = self.world;
         if header.what == What::End {
             return;
@@ -271,7 +332,10 @@ impl<'a> Shard<'a> {
             let r = &mut self.transports.rated.receivers[slot];
             if header.what == What::Data {
                 if frame.seq < r.highest {
-                    self.counters.balance.late.count(frame.has(Frame::RETRANSMISSION), Default::default());
+                    self.counters
+                        .balance
+                        .late
+                        .count(frame.has(Frame::RETRANSMISSION), Default::default());
                 }
                 r.on_data(now, frame.seq, frame.has(Frame::CE));
                 r.paused = paused;
@@ -280,7 +344,13 @@ impl<'a> Shard<'a> {
         }
         let (wire, extra) = (&world.plan.wire, self.scheduling(flow.transport).rated().header);
         header.answer = true;
-        let aux = self.extras.insert(Extra { edge: u32::MAX, trigger: frame.seq, paused, header: Some(header), ..Extra::default() });
+        let aux = self.extras.insert(Extra {
+            edge: u32::MAX,
+            trigger: frame.seq,
+            paused,
+            header: Some(header),
+            ..Extra::default()
+        });
         let answer = Frame {
             flow: frame.flow,
             seq: cumulative,
@@ -302,5 +372,14 @@ impl<'a> Shard<'a> {
 
 fn received_record(r: &Receiver, finish: Option<u64>) -> ReceivedRecord {
     let (frames, has_last) = r.received();
-    ReceivedRecord { flow: r.flow, finish, frames, has_last, marked: r.marked, reordered: r.reordered, paused: r.paused, last: r.last }
+    ReceivedRecord {
+        flow: r.flow,
+        finish,
+        frames,
+        has_last,
+        marked: r.marked,
+        reordered: r.reordered,
+        paused: r.paused,
+        last: r.last,
+    }
 }

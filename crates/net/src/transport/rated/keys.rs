@@ -97,17 +97,32 @@ impl D3 {
 
 fn header_of(context: &KeyContext, Size(bytes): Size, key: Key) -> Result<u16, Wrong> {
     let most = (context.payload - 1).min(1_000);
-    if bytes.0 > most.into() { Err(Wrong::at(key, format!("\"{bytes}\": write a size up to {most}B"))) } else { Ok(bytes.0 as u16) }
+    if bytes.0 > most.into() {
+        Err(Wrong::at(key, format!("\"{bytes}\": write a size up to {most}B")))
+    } else {
+        Ok(bytes.0 as u16)
+    }
 }
 
-fn payload_of(context: &KeyContext, header: Option<Size>, Size(bytes): Size, key: Key) -> Result<u16, Wrong> {
+fn payload_of(
+    context: &KeyContext,
+    header: Option<Size>,
+    Size(bytes): Size,
+    key: Key,
+) -> Result<u16, Wrong> {
     let most = payload_limit(context, header);
     // A header that leaves no room is refused at its own key.
     if most == 0 || bytes.0 > 0 && bytes.0 <= most.into() {
         return Ok(bytes.0 as u16);
     }
     let header = header.map_or(Bytes(0), |header| header.0);
-    Err(Wrong::at(key, format!("\"{bytes}\": write a size from 1B to {most}B ({} and header = \"{header}\")", context.why)))
+    Err(Wrong::at(
+        key,
+        format!(
+            "\"{bytes}\": write a size from 1B to {most}B ({} and header = \"{header}\")",
+            context.why
+        ),
+    ))
 }
 
 /// Returns the room for payload in a frame with this header, in bytes.
@@ -117,12 +132,20 @@ fn payload_limit(context: &KeyContext, header: Option<Size>) -> u16 {
 
 fn time(Duration(span): Duration, key: Key) -> Result<Span, Wrong> {
     let right = span > Span::ZERO && span <= Span::from_s(10);
-    if right { Ok(span) } else { Err(Wrong::at(key, format!("\"{span}\": write a time above 0 and up to 10s"))) }
+    if right {
+        Ok(span)
+    } else {
+        Err(Wrong::at(key, format!("\"{span}\": write a time above 0 and up to 10s")))
+    }
 }
 
 /// Returns the rate of one request without data per interval, rounded up to whole kilobits per
 /// second.
 fn request(context: &KeyContext, header: u16, interval: Span) -> Rate {
-    let bits = u64::from((context.wire.ack + header).max(context.wire.min_frame) + context.wire.gap) * 8;
-    Rate(((u128::from(bits) * 1_000_000_000_000 / u128::from(interval.0)) as u64).next_multiple_of(1_000))
+    let bits =
+        u64::from((context.wire.ack + header).max(context.wire.min_frame) + context.wire.gap) * 8;
+    Rate(
+        ((u128::from(bits) * 1_000_000_000_000 / u128::from(interval.0)) as u64)
+            .next_multiple_of(1_000),
+    )
 }

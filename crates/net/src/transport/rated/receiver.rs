@@ -20,7 +20,17 @@ pub struct Receiver {
 
 impl Receiver {
     pub fn new(flow: u32, segments: u32) -> Self {
-        Receiver { flow, segments, next: 0, above: BTreeSet::new(), highest: 0, marked: 0, reordered: 0, paused: 0, last: 0 }
+        Receiver {
+            flow,
+            segments,
+            next: 0,
+            above: BTreeSet::new(),
+            highest: 0,
+            marked: 0,
+            reordered: 0,
+            paused: 0,
+            last: 0,
+        }
     }
 
     pub fn on_data(&mut self, now: u64, seq: u32, marked: bool) {
@@ -46,6 +56,9 @@ impl Receiver {
 
     /// Returns the number of segments that have arrived, and whether the last one is among them.
     pub fn received(&self) -> (u64, bool) {
-        (self.next as u64 + self.above.len() as u64, self.is_complete() || self.above.contains(&(self.segments - 1)))
+        (
+            self.next as u64 + self.above.len() as u64,
+            self.is_complete() || self.above.contains(&(self.segments - 1)),
+        )
     }
 }

@@ -112,7 +112,13 @@ impl Sender {
     pub fn new(setup: SenderSetup, config: Scheduling) -> Self {
         let memory = match config {
             Scheduling::Pdq(_) => Memory::Pdq { pausing: pdq::NOBODY, interval: 0.0 },
-            Scheduling::D3(_) => Memory::D3 { desired: 0, granted: [0; d3::HOPS], awaiting: false, due: 0, ended: false },
+            Scheduling::D3(_) => Memory::D3 {
+                desired: 0,
+                granted: [0; d3::HOPS],
+                awaiting: false,
+                due: 0,
+                ended: false,
+            },
         };
         Sender {
             una: 0,
@@ -145,8 +151,14 @@ impl Sender {
 
     /// Returns the state for a time series of sender records.
     pub fn known(&self) -> SenderRecord {
-        let flight = self.outstanding.iter().filter(|segment| !segment.arrived && !segment.lost).count() as u64;
-        SenderRecord { smoothed: self.round_trip, rate: self.rate, ..SenderRecord::new(self.half.flow, flight * self.full_bits / 8) }
+        let flight =
+            self.outstanding.iter().filter(|segment| !segment.arrived && !segment.lost).count()
+                as u64;
+        SenderRecord {
+            smoothed: self.round_trip,
+            rate: self.rate,
+            ..SenderRecord::new(self.half.flow, flight * self.full_bits / 8)
+        }
     }
 
     /// True unless the links have been told that the flow has ended.
@@ -188,22 +200,35 @@ impl Sender {
 
     /// True if the flow is to be given up: PDQ's early termination, D3's quenching.
     fn is_hopeless(&self, now: u64, rated: Rated) -> bool {
-        let Some(deadline) = self.deadline.filter(|_| rated.early_termination) else { return false };
+        let Some(deadline) = self.deadline.filter(|_| rated.early_termination) else {
+            return false;
+        };
         if self.remaining_bits() == 0 && self.connected && now <= deadline {
             return false;
         }
         let left = deadline.saturating_sub(now);
         match self.memory {
-            Memory::Pdq { .. } => now > deadline || self.needed() > left || self.connected && self.rate == 0 && left < self.round_trip,
+            Memory::Pdq { .. } => {
+                now > deadline
+                    || self.needed() > left
+                    || self.connected && self.rate == 0 && left < self.round_trip
+            }
             // An outstanding D3 request must be answered first, because the rates that links have
             // just granted must be given back.
-            Memory::D3 { awaiting, due, .. } => (!awaiting || now > due + 4 * self.round_trip) && (now > deadline || self.needed() > left),
+            Memory::D3 { awaiting, due, .. } => {
+                (!awaiting || now > due + 4 * self.round_trip)
+                    && (now > deadline || self.needed() > left)
+            }
         }
     }
 
     /// Returns the time in ps at which the next segment may leave at the current rate.
     fn next_send(&self) -> u64 {
-        if self.last_bits_sent == 0 { self.last_sent } else { self.last_sent + time(self.last_bits_sent, self.rate) }
+        if self.last_bits_sent == 0 {
+            self.last_sent
+        } else {
+            self.last_sent + time(self.last_bits_sent, self.rate)
+        }
     }
 
     /// Returns the action at `now`. The caller performs it and asks again, until the action is to
@@ -214,13 +239,17 @@ impl Sender {
             return Act::GiveUp;
         }
         // Check again for termination just after the deadline.
-        let last_moment = self.deadline.filter(|&deadline| rated.early_termination && deadline >= now).map_or(u64::MAX, |deadline| deadline + 1);
+        let last_moment = self
+            .deadline
+            .filter(|&deadline| rated.early_termination && deadline >= now)
+            .map_or(u64::MAX, |deadline| deadline + 1);
         if !self.connected {
             let again = self.signalled + self.timeout(rated);
             return match self.orders {
                 0 => Act::Signal(What::Syn),
                 _ if now >= again => {
-                    (self.silent, self.half.timeouts, self.half.retransmitted) = (self.silent + 1, self.half.timeouts + 1, self.half.retransmitted + 1);
+                    (self.silent, self.half.timeouts, self.half.retransmitted) =
+                        (self.silent + 1, self.half.timeouts + 1, self.half.retransmitted + 1);
                     Act::Signal(What::Syn)
                 }
                 _ => Act::Wait(again.min(last_moment)),
@@ -306,9 +335,17 @@ impl Sender {
 
     fn note_segment(&mut self, now: u64, seq: u32, again: bool) {
         let (label, excess) = self.cause;
-        let slowest = if self.is_last(seq) { self.half.idle.slowest_last } else { self.half.idle.slowest_full };
+        let slowest = if self.is_last(seq) {
+            self.half.idle.slowest_last
+        } else {
+            self.half.idle.slowest_full
+        };
         let label = if again { Label::Recovery } else { label };
-        let paced = self.half.why.as_mut().map_or(now, |why| why.on_sent(now, label, excess, slowest, again));
+        let paced = self
+            .half
+            .why
+            .as_mut()
+            .map_or(now, |why| why.on_sent(now, label, excess, slowest, again));
         // The pace ends the next wait, unless something else does.
         self.cause = (Label::Pacing, 0);
         let segment = Segment { order: self.orders, at: now, paced, arrived: false, lost: false };
@@ -334,17 +371,32 @@ impl Sender {
             (Memory::Pdq { pausing, .. }, _) => {
                 // Probes are shorter than data. Over slow, short links a full frame would not fit
                 // into the round trip of a probe at any rate, and the links would grant nothing.
-                let round_trip = round_trip.max((2 * pdq::LEAST * 1_000_000_000_000 / line as u128) as u64);
-                Scheme::Pdq(pdq::Header { rate: line, pausing: *pausing, deadline: deadline.unwrap_or(u64::MAX), remaining, round_trip, interval: 0.0 })
+                let round_trip =
+                    round_trip.max((2 * pdq::LEAST * 1_000_000_000_000 / line as u128) as u64);
+                Scheme::Pdq(pdq::Header {
+                    rate: line,
+                    pausing: *pausing,
+                    deadline: deadline.unwrap_or(u64::MAX),
+                    remaining,
+                    round_trip,
+                    interval: 0.0,
+                })
             }
             (Memory::D3 { desired, granted, awaiting, due, ended }, _) => {
-                let mut header = d3::Header { desired_before: *desired, granted_before: *granted, ..d3::Header::default() };
+                let mut header = d3::Header {
+                    desired_before: *desired,
+                    granted_before: *granted,
+                    ..d3::Header::default()
+                };
                 *ended |= what == What::End;
                 let overdue = *awaiting && now >= *due + 4 * round_trip;
                 if !*ended && now >= *due && (!*awaiting || overdue || what != What::Data) {
                     // Remaining bits over the time left, in kbit/s; 0 without a deadline.
                     let left = deadline.map(|deadline| deadline.saturating_sub(now).max(1));
-                    let wants = left.map_or(0, |left| (bits as u128 * 1_000_000_000).div_ceil(left as u128).min(u32::MAX as u128) as u32);
+                    let wants = left.map_or(0, |left| {
+                        (bits as u128 * 1_000_000_000).div_ceil(left as u128).min(u32::MAX as u128)
+                            as u32
+                    });
                     header.request = true;
                     header.desired = wants;
                     *desired = wants;
@@ -408,7 +460,8 @@ impl Sender {
 
     fn sample(&mut self, round_trip: u64) {
         // The first sample counts fully, each later one an eighth.
-        self.round_trip = if self.connected { (7 * self.round_trip + round_trip) / 8 } else { round_trip };
+        self.round_trip =
+            if self.connected { (7 * self.round_trip + round_trip) / 8 } else { round_trip };
     }
 
     /// Marks segments as lost that were sent at least three transmissions before the one that
@@ -418,7 +471,9 @@ impl Sender {
         if self.outstanding.front().is_none_or(|first| first.order + OVERTAKEN > order) {
             return;
         }
-        for segment in self.outstanding.iter_mut().filter(|segment| segment.order + OVERTAKEN <= order) {
+        for segment in
+            self.outstanding.iter_mut().filter(|segment| segment.order + OVERTAKEN <= order)
+        {
             self.lost += (!segment.arrived && !segment.lost) as u32;
             segment.lost |= !segment.arrived;
         }
@@ -431,7 +486,11 @@ impl Sender {
                 (*pausing, *interval) = (said.pausing, said.interval);
                 self.rate = said.rate;
             }
-            (Memory::D3 { granted, awaiting, ended: false, .. }, Scheme::D3(said), Scheduling::D3(config)) if said.request => {
+            (
+                Memory::D3 { granted, awaiting, ended: false, .. },
+                Scheme::D3(said),
+                Scheduling::D3(config),
+            ) if said.request => {
                 *granted = said.granted;
                 *awaiting = false;
                 let least = said.granted[..said.hops as usize].iter().copied().min().unwrap_or(0);

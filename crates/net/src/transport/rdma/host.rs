@@ -2,7 +2,9 @@
 //! pair whose turn it is.
 
 use super::paced::Paced;
-use super::{AckIn, Acknowledgement, Halves, QueuePair, Rdma, Reps, Responder, ResponderSetup, Setup};
+use super::{
+    AckIn, Acknowledgement, Halves, QueuePair, Rdma, Reps, Responder, ResponderSetup, Setup,
+};
 use crate::congestion::rate;
 use crate::expected::{FluidModel, Pace};
 use crate::frame::{Event, Extra, Frame};
@@ -10,7 +12,9 @@ use crate::record::{CaptureKind, SenderRecord};
 use crate::shard::capture::Content;
 use crate::shard::host::{Carried, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
-use crate::spec::{Cnp, Entropy, Flow, FlowId, Pauses, Plan, RdmaConfig, RdmaRecovery, TransportConfig};
+use crate::spec::{
+    Cnp, Entropy, Flow, FlowId, Pauses, Plan, RdmaConfig, RdmaRecovery, TransportConfig,
+};
 use crate::telemetry::Telemetry;
 use crate::transport::door::{Frames, HostTiming, Opening, Parameters, Transport};
 use crate::world::World;
@@ -29,7 +33,9 @@ impl Plan {
 
     /// True if switches write telemetry of their ports on frames.
     pub fn has_telemetry(&self) -> bool {
-        self.transports.iter().any(|transport| matches!(transport, TransportConfig::Rdma(rdma) if rdma.overhead() > 0))
+        self.transports.iter().any(
+            |transport| matches!(transport, TransportConfig::Rdma(rdma) if rdma.overhead() > 0),
+        )
     }
 }
 
@@ -49,7 +55,8 @@ impl Parameters for RdmaConfig {
     fn requires_marks(&self) -> Option<(&'static str, String)> {
         // With the key `cnp_out_of_order`, frames out of order count as marked, so that the control
         // works without marks.
-        (self.control.is_notified() && !self.cnp_out_of_order).then(|| ("congestion", self.control.kind().name().to_uppercase()))
+        (self.control.is_notified() && !self.cnp_out_of_order)
+            .then(|| ("congestion", self.control.kind().name().to_uppercase()))
     }
     fn repairs(&self) -> bool {
         !matches!(&self.recovery, RdmaRecovery::Irn(irn) if !irn.timeouts)
@@ -82,8 +89,14 @@ impl Parameters for RdmaConfig {
             halves: size_of::<QueuePair>() + size_of::<Responder>(),
             ..FluidModel::new(world, self.frames(), 1.0)
         };
-        match self.control.parameters().map(|parameters| parameters.rate_response(f64::from(self.payload))) {
-            Some(rate::RateResponse { erratic, growth, efficiency, .. }) => FluidModel { erratic, growth, efficiency, ..common },
+        match self
+            .control
+            .parameters()
+            .map(|parameters| parameters.rate_response(f64::from(self.payload)))
+        {
+            Some(rate::RateResponse { erratic, growth, efficiency, .. }) => {
+                FluidModel { erratic, growth, efficiency, ..common }
+            }
             None => common,
         }
     }
@@ -91,11 +104,18 @@ impl Parameters for RdmaConfig {
 
 impl Transport for Rdma {
     #[inline(never)]
-    fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, Opening { id, node, hash, idle, .. }: Opening) {
+    fn start<O: Outlet>(
+        shard: &mut Shard,
+        out: &mut O,
+        now: u64,
+        Opening { id, node, hash, idle, .. }: Opening,
+    ) {
         let world = shard.world;
         let flow = world.flow(id);
         let config = shard.rdma(flow.transport);
-        let port = shard.outgoing(now, node, flow.dst, hash).unwrap_or(shard.nodes[node as usize].first_port);
+        let port = shard
+            .outgoing(now, node, flow.dst, hash)
+            .unwrap_or(shard.nodes[node as usize].first_port);
         let setup = Setup {
             flow: id,
             transport: flow.transport,
@@ -110,7 +130,8 @@ impl Transport for Rdma {
             switches: idle.switches,
             idle,
             explain: world.plan.record.explain,
-            reps: matches!(config.entropy, Entropy::Reps(_)).then(|| Box::new(Reps::new(Stream::new(world.plan.run.seed, ENTROPY, id as u64)))),
+            reps: matches!(config.entropy, Entropy::Reps(_))
+                .then(|| Box::new(Reps::new(Stream::new(world.plan.run.seed, ENTROPY, id as u64)))),
         };
         let slot = shard.transports.rdma.pairs.insert(QueuePair::new(setup, now, config));
         shard.opened(id, slot);
@@ -166,7 +187,11 @@ impl Transport for Rdma {
 
     // A capture records a datagram to a RoCEv2 port, without its contents.
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
-        if frame.kind() == Frame::RDMA_ACK { Content::opaque() } else { Content::data(shard, flow, frame, CaptureKind::Datagram) }
+        if frame.kind() == Frame::RDMA_ACK {
+            Content::opaque()
+        } else {
+            Content::data(shard, flow, frame, CaptureKind::Datagram)
+        }
     }
 
     fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {
@@ -197,7 +222,8 @@ impl<'a> Shard<'a> {
         }
         // The NIC checks again at the end of the current transmission.
         let p = &self.ports[port as usize];
-        let busy = p.free_at > now && (p.open || p.automaton.as_ref().is_none_or(|a| a.sending.is_some()));
+        let busy =
+            p.free_at > now && (p.open || p.automaton.as_ref().is_none_or(|a| a.sending.is_some()));
         if busy && nic.armed != 0 && nic.armed <= p.free_at {
             return;
         }
@@ -244,18 +270,26 @@ impl<'a> Shard<'a> {
     fn run_nic<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let p = &self.ports[port as usize];
         // At an idle open port that has been advanced to `now`, nothing waits, unless it is paused.
-        let queueless = p.open || !O::CLASSICAL && !p.pause_seen && p.automaton.as_ref().is_some_and(|a| a.waiting == 0);
-        let behind = if p.open { p.queued > 0 || self.has_backlog(port) } else { !p.plain && !queueless };
+        let queueless = p.open
+            || !O::CLASSICAL
+                && !p.pause_seen
+                && p.automaton.as_ref().is_some_and(|a| a.waiting == 0);
+        let behind =
+            if p.open { p.queued > 0 || self.has_backlog(port) } else { !p.plain && !queueless };
         if !O::CLASSICAL && behind && p.free_at <= now {
             self.bring_up(out, now, node, port);
         }
         let p = &self.ports[port as usize];
         let (busy, allowed) = match &p.automaton {
-            Some(_) if self.is_held(port) => (p.free_at > now, self.transports.rdma.nics[port as usize].classes(self.free_classes(now, port))),
+            Some(_) if self.is_held(port) => (
+                p.free_at > now,
+                self.transports.rdma.nics[port as usize].classes(self.free_classes(now, port)),
+            ),
             Some(a) if !queueless => {
                 let free = |class: u8| {
                     let queue = &a.queues[a.queue_of_priority(class)];
-                    queue.frames.is_empty() && a.pause.as_ref().is_none_or(|pause| pause.may_send(class, now))
+                    queue.frames.is_empty()
+                        && a.pause.as_ref().is_none_or(|pause| pause.may_send(class, now))
                 };
                 match (a.sending.is_some(), a.waiting, p.pause_seen) {
                     (true, ..) => (true, 0),
@@ -311,7 +345,11 @@ impl<'a> Shard<'a> {
             _ => 0,
         };
         let transmit = pair.transmit(now, clock, config);
-        let payload = if pair.is_last(transmit.seq) { world.last_payload(pair.flow, config.payload) } else { config.payload };
+        let payload = if pair.is_last(transmit.seq) {
+            world.last_payload(pair.flow, config.payload)
+        } else {
+            config.payload
+        };
         let overhead = config.overhead();
         let size = (payload + overhead + wire.data_header).max(wire.min_frame);
         let at_line = cut_off(p.serialize(size), world.tick());
@@ -323,9 +361,21 @@ impl<'a> Shard<'a> {
             self.counters.retransmits += 1;
         }
         let hash = pair.next_hash(now, config);
-        let mut frame = Frame { flow: pair.flow, seq: transmit.seq, dst: pair.dst, hash, size, flags, ..Frame::default() };
+        let mut frame = Frame {
+            flow: pair.flow,
+            seq: transmit.seq,
+            dst: pair.dst,
+            hash,
+            size,
+            flags,
+            ..Frame::default()
+        };
         if overhead > 0 {
-            frame.aux = self.extras.insert(Extra { edge: u32::MAX, telemetry: Some(Box::default()), ..Extra::default() });
+            frame.aux = self.extras.insert(Extra {
+                edge: u32::MAX,
+                telemetry: Some(Box::default()),
+                ..Extra::default()
+            });
             frame.flags |= Frame::EXTRA;
         }
         let place = pair.place;
@@ -334,7 +384,9 @@ impl<'a> Shard<'a> {
         self.sets_out(size);
         self.last = self.last.max(now);
         self.offer(out, now, node, port, &frame);
-        let at = self.transports.rdma.nics[port as usize].earliest_due().max(self.ports[port as usize].free_at);
+        let at = self.transports.rdma.nics[port as usize]
+            .earliest_due()
+            .max(self.ports[port as usize].free_at);
         if at < u64::MAX {
             self.arm_nic(out, node, port, at);
         }
@@ -345,7 +397,9 @@ impl<'a> Shard<'a> {
     fn arm_pair<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let ports = self.ports.len();
         let pair = &mut self.transports.rdma.pairs[slot];
-        arm(out, pair.wake(), &mut pair.armed, || own_event(ports, pair.node, pair.flow, Event::Sender));
+        arm(out, pair.wake(), &mut pair.armed, || {
+            own_event(ports, pair.node, pair.flow, Event::Sender)
+        });
     }
 
     #[inline(never)]
@@ -364,8 +418,16 @@ impl<'a> Shard<'a> {
             let (negative, cnp) = (frame.has(Frame::NACK), frame.has(Frame::CNP));
             pair.recycle(frame.hash, cnp, config);
             let nothing = Telemetry::default();
-            let telemetry = (config.overhead() > 0).then(|| (telemetry.as_deref().unwrap_or(&nothing), &self.world.rates[..]));
-            let ack = AckIn { cumulative: frame.seq, trigger: frame.aux, negative, cnp, paused, telemetry };
+            let telemetry = (config.overhead() > 0)
+                .then(|| (telemetry.as_deref().unwrap_or(&nothing), &self.world.rates[..]));
+            let ack = AckIn {
+                cumulative: frame.seq,
+                trigger: frame.aux,
+                negative,
+                cnp,
+                paused,
+                telemetry,
+            };
             pair.on_ack(now, &ack, config);
             if pair.is_complete() {
                 return self.close_pair(now, slot, Some(now));
@@ -378,7 +440,10 @@ impl<'a> Shard<'a> {
     /// Closes a queue pair whose flow was acknowledged completely at `finish`, or was given up.
     fn close_pair(&mut self, now: u64, slot: u32, finish: Option<u64>) {
         let Halves { nics, pairs, .. } = &mut self.transports.rdma;
-        let record = SentRecord { given_up: finish.is_none().then_some(now), ..sent_record(&pairs[slot], finish) };
+        let record = SentRecord {
+            given_up: finish.is_none().then_some(now),
+            ..sent_record(&pairs[slot], finish)
+        };
         let (port, place) = (pairs[slot].port, pairs[slot].place);
         nics[port as usize].close(place, |slot, place| pairs[slot].place = place);
         pairs.remove(slot);
@@ -402,7 +467,12 @@ impl<'a> Shard<'a> {
             let again = self.make_responder(frame.flow);
             let cumulative = self.world.shape(self.world.flow(frame.flow)).count as u32;
             let in_ack = self.rdma(again.transport).cnp == Cnp::Ack;
-            let ack = Acknowledgement { cumulative, trigger: frame.seq, negative: false, cnp: in_ack && frame.has(Frame::CE) };
+            let ack = Acknowledgement {
+                cumulative,
+                trigger: frame.seq,
+                negative: false,
+                cnp: in_ack && frame.has(Frame::CE),
+            };
             self.counters.cnps += u64::from(ack.cnp);
             let answer = self.rdma_ack(&again, ack, frame.hash);
             self.send(out, now, again.node, answer);
@@ -418,7 +488,10 @@ impl<'a> Shard<'a> {
         let (node, complete) = (r.node, r.is_complete());
         if answer.cnp {
             match config.cnp {
-                Cnp::Packet { delay, .. } if delay > Span::ZERO => out.event(now + delay.0, own_event(self.ports.len(), node, frame.flow, Event::Receiver)),
+                Cnp::Packet { delay, .. } if delay > Span::ZERO => out.event(
+                    now + delay.0,
+                    own_event(self.ports.len(), node, frame.flow, Event::Receiver),
+                ),
                 _ => self.notify(out, now, slot),
             }
         }
@@ -426,7 +499,13 @@ impl<'a> Shard<'a> {
             self.counters.cnps += u64::from(ack.cnp);
             let mut frame = self.rdma_ack(&self.transports.rdma.responders[slot], ack, frame.hash);
             if paused > 0 || telemetry.is_some() {
-                frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge: u32::MAX, paused, telemetry, ..Extra::default() });
+                frame.aux = self.extras.insert(Extra {
+                    trigger: ack.trigger,
+                    edge: u32::MAX,
+                    paused,
+                    telemetry,
+                    ..Extra::default()
+                });
                 frame.flags |= Frame::EXTRA;
             }
             self.send(out, now, node, frame);
@@ -441,8 +520,13 @@ impl<'a> Shard<'a> {
     /// Reports a mark to the sender in a separate frame.
     fn notify<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
         let r = &self.transports.rdma.responders[slot];
-        let (node, overhead, wire) = (r.node, self.rdma(r.transport).overhead(), &self.world.plan.wire);
-        let mut notification = self.rdma_ack(r, Acknowledgement { cumulative: 0, trigger: 0, negative: false, cnp: true }, r.hash);
+        let (node, overhead, wire) =
+            (r.node, self.rdma(r.transport).overhead(), &self.world.plan.wire);
+        let mut notification = self.rdma_ack(
+            r,
+            Acknowledgement { cumulative: 0, trigger: 0, negative: false, cnp: true },
+            r.hash,
+        );
         notification.flags |= Frame::CNP_ALONE;
         notification.size = (wire.cnp + overhead).max(wire.min_frame);
         self.counters.cnps += 1;
@@ -481,16 +565,41 @@ impl<'a> Shard<'a> {
         let config = self.rdma(r.transport);
         let size = (wire.ack + config.overhead()).max(wire.min_frame);
         let hash = if matches!(config.entropy, Entropy::Reps(_)) { hash } else { r.hash };
-        Frame { flow: r.flow, seq: ack.cumulative, aux: ack.trigger, dst: r.src, hash, size, flags, ..Frame::default() }
+        Frame {
+            flow: r.flow,
+            seq: ack.cumulative,
+            aux: ack.trigger,
+            dst: r.src,
+            hash,
+            size,
+            flags,
+            ..Frame::default()
+        }
     }
 }
 
 fn sent_record(pair: &QueuePair, finish: Option<u64>) -> SentRecord {
     let &QueuePair { sent: packets, retransmitted, timeouts, .. } = pair;
-    SentRecord { finish, packets, retransmitted, timeouts, why: pair.why(), ..SentRecord::new(pair.flow, pair.start, pair.idle) }
+    SentRecord {
+        finish,
+        packets,
+        retransmitted,
+        timeouts,
+        why: pair.why(),
+        ..SentRecord::new(pair.flow, pair.start, pair.idle)
+    }
 }
 
 fn received_record(r: &Responder, finish: Option<u64>) -> ReceivedRecord {
     let (frames, has_last) = r.received();
-    ReceivedRecord { flow: r.flow, finish, frames: frames as u64, has_last, marked: r.marked, reordered: r.reordered, paused: r.paused, last: r.last }
+    ReceivedRecord {
+        flow: r.flow,
+        finish,
+        frames: frames as u64,
+        has_last,
+        marked: r.marked,
+        reordered: r.reordered,
+        paused: r.paused,
+        last: r.last,
+    }
 }

@@ -167,7 +167,11 @@ keys! {
 impl RdmaMode {
     pub fn pauses(self) -> Pauses {
         let needed = matches!(self, RdmaMode::Lossless | RdmaMode::IrnPfc);
-        let instead = if needed { "mode = \"irn\" or \"gbn_no_pfc\"" } else { "mode = \"lossless\" or \"irn_pfc\"" };
+        let instead = if needed {
+            "mode = \"irn\" or \"gbn_no_pfc\""
+        } else {
+            "mode = \"lossless\" or \"irn_pfc\""
+        };
         Pauses { key: "mode", needed, obeyed: self == RdmaMode::SemiLossless, instead }
     }
 
@@ -184,14 +188,20 @@ impl RdmaMode {
     fn times_out(self, key: Key) -> Result<(), Wrong> {
         match self {
             RdmaMode::Irn => Ok(()),
-            RdmaMode::IrnPfc => Err(Wrong::at(key, "mode = \"irn_pfc\" has one time-out: write rto")),
+            RdmaMode::IrnPfc => {
+                Err(Wrong::at(key, "mode = \"irn_pfc\" has one time-out: write rto"))
+            }
             _ => self.of_irn(key),
         }
     }
 
     /// Refuses a key of IRN in any other mode.
     fn of_irn(self, key: Key) -> Result<(), Wrong> {
-        if self.repeats() { Ok(()) } else { Err(Wrong::at(key, "has an effect only with IRN: remove it, or write mode = \"irn\"")) }
+        if self.repeats() {
+            Ok(())
+        } else {
+            Err(Wrong::at(key, "has an effect only with IRN: remove it, or write mode = \"irn\""))
+        }
     }
 }
 
@@ -200,19 +210,29 @@ impl Keys {
         let at = |name: &str| key.clone().name(name);
         let keys = self.resolve(key, context)?;
         if let Some(other) = self.controls().into_iter().find(|other| *other != keys.congestion) {
-            return Err(meaningless(at(other.name()), &format!("congestion = \"{}\"", keys.congestion.name())));
+            return Err(meaningless(
+                at(other.name()),
+                &format!("congestion = \"{}\"", keys.congestion.name()),
+            ));
         }
         let control = self.control(keys.congestion, context.nic, key)?;
         let by_frames = control.parameters().is_some_and(RateParameters::notifies_by_frames);
         let cnp = match fill(&mut self.cnp, if by_frames { Cnp::Packet } else { Cnp::Ack }) {
-            Cnp::Ack if keys.cnp_interval.is_some() => return Err(meaningless(at("cnp_interval"), "cnp = \"ack\"")),
-            Cnp::Ack if keys.cnp_delay.is_some() => return Err(meaningless(at("cnp_delay"), "cnp = \"ack\"")),
+            Cnp::Ack if keys.cnp_interval.is_some() => {
+                return Err(meaningless(at("cnp_interval"), "cnp = \"ack\""));
+            }
+            Cnp::Ack if keys.cnp_delay.is_some() => {
+                return Err(meaningless(at("cnp_delay"), "cnp = \"ack\""));
+            }
             Cnp::Ack => spec::Cnp::Ack,
             Cnp::Packet => {
                 let interval = fill(&mut self.cnp_interval, Duration(Span::from_us(50)));
                 let delay = fill(&mut self.cnp_delay, Duration(Span::ZERO)).0;
                 if delay > Span::from_ms(10) {
-                    return Err(Wrong::at(at("cnp_delay"), format!("\"{delay}\": write a time up to 10ms")));
+                    return Err(Wrong::at(
+                        at("cnp_delay"),
+                        format!("\"{delay}\": write a time up to 10ms"),
+                    ));
                 }
                 spec::Cnp::Packet { interval: up_to_a_second(interval, at("cnp_interval"))?, delay }
             }
@@ -220,17 +240,34 @@ impl Keys {
         let entropy = match self.entropy.as_mut().expect("filled in") {
             Entropy::Flow(_) => spec::Entropy::Flow,
             Entropy::Reps(_) if cnp != spec::Cnp::Ack => {
-                return Err(Wrong::at(at("entropy"), "\"reps\" needs marks to be returned in acknowledgements: write cnp = \"ack\""));
+                return Err(Wrong::at(
+                    at("entropy"),
+                    "\"reps\" needs marks to be returned in acknowledgements: write cnp = \"ack\"",
+                ));
             }
             Entropy::Reps(reps) => spec::Entropy::Reps(reps.resolve(&at("entropy"))?),
         };
         let ns3 = context.compat == Some(Compat::ConweaveNs3);
         let rto = keys.rto.flatten();
         let recovery = match (keys.rto_low, keys.rto_high, keys.rto_low_frames) {
-            (Some(rto_low), Some(rto_high), Some(few)) => RdmaRecovery::Irn(Irn { bdp: keys.bdp, few, rto_low, rto_high, timeouts: true, ns3 }),
+            (Some(rto_low), Some(rto_high), Some(few)) => RdmaRecovery::Irn(Irn {
+                bdp: keys.bdp,
+                few,
+                rto_low,
+                rto_high,
+                timeouts: true,
+                ns3,
+            }),
             _ if keys.mode == RdmaMode::IrnPfc => {
                 let time = rto.unwrap_or_default();
-                RdmaRecovery::Irn(Irn { bdp: keys.bdp, few: 0, rto_low: time, rto_high: time, timeouts: rto.is_some(), ns3 })
+                RdmaRecovery::Irn(Irn {
+                    bdp: keys.bdp,
+                    few: 0,
+                    rto_low: time,
+                    rto_high: time,
+                    timeouts: rto.is_some(),
+                    ns3,
+                })
             }
             _ => RdmaRecovery::GoBackN { rto: rto.expect("filled in") },
         };
@@ -260,5 +297,14 @@ fn own_window(control: RdmaCongestion) -> Option<&'static str> {
 
 fn size(Size(bytes): Size, payload: u16, key: Key) -> Result<u64, Wrong> {
     let right = bytes.0 >= payload.into() && bytes.0 <= 1 << 40;
-    if right { Ok(bytes.0) } else { Err(Wrong::at(key, format!("\"{bytes}\": write at least a full frame's payload, {payload} B, at most 1 TiB"))) }
+    if right {
+        Ok(bytes.0)
+    } else {
+        Err(Wrong::at(
+            key,
+            format!(
+                "\"{bytes}\": write at least a full frame's payload, {payload} B, at most 1 TiB"
+            ),
+        ))
+    }
 }

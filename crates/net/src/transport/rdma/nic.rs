@@ -59,7 +59,10 @@ impl Nic {
             return;
         }
         // The queue pair behind the last one served stays the next one.
-        let before = self.entries[..self.entries.len().min(self.last + 1)].iter().filter(|entry| entry.slot != CLOSED).count();
+        let before = self.entries[..self.entries.len().min(self.last + 1)]
+            .iter()
+            .filter(|entry| entry.slot != CLOSED)
+            .count();
         self.entries.retain(|entry| entry.slot != CLOSED);
         self.last = match (before, self.entries.len()) {
             (0, 0) => 0,
@@ -88,7 +91,9 @@ impl Nic {
     /// until which a class that is not allowed is held back.
     #[inline]
     pub fn earliest(&self, now: u64, held: impl Fn(u8) -> u64) -> u64 {
-        let when = |entry: &Entry| if entry.due > now { entry.due } else { held(entry.class).max(now + 1) };
+        let when = |entry: &Entry| {
+            if entry.due > now { entry.due } else { held(entry.class).max(now + 1) }
+        };
         self.entries.iter().map(when).min().unwrap_or(u64::MAX)
     }
 

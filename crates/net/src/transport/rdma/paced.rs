@@ -29,7 +29,15 @@ impl<'p> Paced<'p> {
     pub fn of(rdma: &'p RdmaConfig, line: f64) -> Option<Self> {
         let path = Path { line: (line * 8.0) as u64, switches: 0, round_trip: 0 };
         let control = || Control::new(&path, &rdma.control);
-        rdma.control.is_notified().then(|| Paced { rdma, control: control(), line: path.line, marks: 0.0, next: 0.0, seen: 0, left_out: 0 })
+        rdma.control.is_notified().then(|| Paced {
+            rdma,
+            control: control(),
+            line: path.line,
+            marks: 0.0,
+            next: 0.0,
+            seen: 0,
+            left_out: 0,
+        })
     }
 
     /// Returns the time within which the control reacts to a mark.

@@ -124,12 +124,27 @@ impl QueuePair {
         let Setup { line, idle, .. } = setup;
         let product = || (line as u128 * idle.round_trip as u128 / 8_000_000_000_000) as u64;
         let (limit, irn) = match (&config.recovery, config.window) {
-            (RdmaRecovery::Irn(irn), _) => (irn.bdp.unwrap_or_else(product), Some(Box::<Selective>::default())),
+            (RdmaRecovery::Irn(irn), _) => {
+                (irn.bdp.unwrap_or_else(product), Some(Box::<Selective>::default()))
+            }
             (_, RdmaWindow::None) => (u64::MAX, None),
-            (_, RdmaWindow::Fixed(bytes) | RdmaWindow::Scaled(bytes)) => (bytes.unwrap_or_else(product), None),
+            (_, RdmaWindow::Fixed(bytes) | RdmaWindow::Scaled(bytes)) => {
+                (bytes.unwrap_or_else(product), None)
+            }
         };
-        let control = Control::new(&Path { line, switches: setup.switches, round_trip: idle.round_trip }, &config.control);
-        let account = setup.explain.then(|| Box::new(Account { why: Attribution::new(now), opened: now, label: Label::Window, excess: 0, clock: 0 }));
+        let control = Control::new(
+            &Path { line, switches: setup.switches, round_trip: idle.round_trip },
+            &config.control,
+        );
+        let account = setup.explain.then(|| {
+            Box::new(Account {
+                why: Attribution::new(now),
+                opened: now,
+                label: Label::Window,
+                excess: 0,
+                clock: 0,
+            })
+        });
         QueuePair {
             una: 0,
             next: 0,
@@ -169,7 +184,8 @@ impl QueuePair {
     /// Returns IRN's bytes of sent frames that the responder has not reported.
     #[inline]
     fn outstanding(&self, selective: &Selective, config: &RdmaConfig) -> u64 {
-        u64::from((self.next - self.una).saturating_sub(selective.held.count())) * u64::from(config.payload)
+        u64::from((self.next - self.una).saturating_sub(selective.held.count()))
+            * u64::from(config.payload)
     }
 
     /// Returns the limit in proportion to the rate (HPCC's variable window).
@@ -183,7 +199,10 @@ impl QueuePair {
         let rate = self.control.rate(now, self.line, &config.control);
         let own = self.control.window(config.payload);
         let (flight, limit) = match &self.irn {
-            Some(selective) => (self.outstanding(selective, config).min(self.bytes), Some(self.limit.min(own.unwrap_or(u64::MAX)))),
+            Some(selective) => (
+                self.outstanding(selective, config).min(self.bytes),
+                Some(self.limit.min(own.unwrap_or(u64::MAX))),
+            ),
             None => (
                 self.position(self.next, config) - self.position(self.una, config),
                 own.or(match config.window {
@@ -193,7 +212,11 @@ impl QueuePair {
                 }),
             ),
         };
-        SenderRecord { window: limit.unwrap_or(SenderRecord::NONE), rate, ..SenderRecord::new(self.flow, flight) }
+        SenderRecord {
+            window: limit.unwrap_or(SenderRecord::NONE),
+            rate,
+            ..SenderRecord::new(self.flow, flight)
+        }
     }
 
     #[inline(always)]
@@ -317,7 +340,8 @@ impl QueuePair {
             times.resize(times.len().max(at + 1), now);
             times[at] = now;
         }
-        let time = if seq + 1 == self.segments { self.idle.slowest_last } else { self.idle.slowest_full };
+        let time =
+            if seq + 1 == self.segments { self.idle.slowest_last } else { self.idle.slowest_full };
         let Some(account) = &mut self.account else { return };
         account.why.waited(self.available.min(now), Label::Pacing, 0);
         account.why.waited(account.opened.min(now), account.label, account.excess);
@@ -369,7 +393,8 @@ impl QueuePair {
             selective.acknowledged = selective.acknowledged.max(ack.cumulative);
             if ack.negative && ack.trigger >= una {
                 selective.held.insert(ack.trigger);
-                selective.repeat_to = if irn.ns3 { 0 } else { selective.repeat_to.max(ack.trigger) };
+                selective.repeat_to =
+                    if irn.ns3 { 0 } else { selective.repeat_to.max(ack.trigger) };
             }
             if let Some((from, to)) = selective.held.first()
                 && from == una
@@ -426,7 +451,11 @@ impl QueuePair {
         }
         if self.account.is_some() && !could && self.may_send(now, config) {
             let label = if self.next < self.sent_to { Label::Recovery } else { Label::Window };
-            self.opens(now, label, round_trip.map_or(0, |time| time.saturating_sub(self.idle.round_trip)));
+            self.opens(
+                now,
+                label,
+                round_trip.map_or(0, |time| time.saturating_sub(self.idle.round_trip)),
+            );
         }
     }
 
@@ -448,7 +477,8 @@ impl QueuePair {
     /// acknowledgement completed the flow. `una`: first segment that was unacknowledged before.
     #[cold]
     fn end(&mut self, trigger: u32, una: u32) {
-        let sent = trigger.checked_sub(una).and_then(|at| self.times.as_ref()?.get(at as usize).copied());
+        let sent =
+            trigger.checked_sub(una).and_then(|at| self.times.as_ref()?.get(at as usize).copied());
         if let (Some(account), Some(sent)) = (&mut self.account, sent) {
             account.why.end_at(sent);
         }

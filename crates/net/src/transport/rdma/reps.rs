@@ -49,7 +49,8 @@ impl Reps {
             }
             if now >= self.frozen_until {
                 self.kept.clear();
-                (self.head, self.fresh, self.frozen_until, self.explore) = (0, 0, 0, config.explore);
+                (self.head, self.fresh, self.frozen_until, self.explore) =
+                    (0, 0, 0, config.explore);
             }
         }
         if self.explore > 0 {

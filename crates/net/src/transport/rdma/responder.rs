@@ -86,7 +86,11 @@ impl Responder {
         self.marked += marked as u64;
         self.reordered += (seq < self.highest) as u64;
         self.highest = self.highest.max(seq);
-        if seq == self.expected || seq > self.expected && matches!(config.recovery, RdmaRecovery::Irn(_)) && !self.held.contains(seq) {
+        if seq == self.expected
+            || seq > self.expected
+                && matches!(config.recovery, RdmaRecovery::Irn(_))
+                && !self.held.contains(seq)
+        {
             self.last = now;
         }
         let mut out_of_order = false;
@@ -132,7 +136,15 @@ impl Responder {
                 (false, alone)
             }
         };
-        Answer { ack: negative.map(|negative| Acknowledgement { cumulative: self.expected, trigger: seq, negative, cnp: in_ack }), cnp: alone }
+        Answer {
+            ack: negative.map(|negative| Acknowledgement {
+                cumulative: self.expected,
+                trigger: seq,
+                negative,
+                cnp: in_ack,
+            }),
+            cnp: alone,
+        }
     }
 
     pub fn is_complete(&self) -> bool {
@@ -141,6 +153,9 @@ impl Responder {
 
     /// Returns the number of segments that have arrived, and whether the last one is among them.
     pub fn received(&self) -> (u32, bool) {
-        (self.expected + self.held.count(), self.is_complete() || self.held.contains(self.segments - 1))
+        (
+            self.expected + self.held.count(),
+            self.is_complete() || self.held.contains(self.segments - 1),
+        )
     }
 }

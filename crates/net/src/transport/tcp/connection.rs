@@ -19,11 +19,27 @@ pub struct Completed {
 
 impl Sender {
     /// Starts another flow on this connection. It ends before segment `to`.
-    pub fn append(&mut self, now: u64, flow: u32, to: u32, (idle, deadline): (Idle, Option<u64>), config: &TcpConfig) {
+    pub fn append(
+        &mut self,
+        now: u64,
+        flow: u32,
+        to: u32,
+        (idle, deadline): (Idle, Option<u64>),
+        config: &TcpConfig,
+    ) {
         self.restart(now, config);
         self.written = self.segments;
         self.segments = to;
-        let message = Message { flow, to, start: now, idle, deadline, sent: self.sent, retransmitted: self.retransmitted, timeouts: self.timeouts };
+        let message = Message {
+            flow,
+            to,
+            start: now,
+            idle,
+            deadline,
+            sent: self.sent,
+            retransmitted: self.retransmitted,
+            timeouts: self.timeouts,
+        };
         if self.una >= self.current.to {
             self.become_current(message);
         } else {
@@ -35,7 +51,12 @@ impl Sender {
         self.idle = message.idle;
         self.control.on_flow(message.to, message.deadline);
         self.why = self.handed_over(&message, self.current.to);
-        self.current = Message { sent: self.sent, retransmitted: self.retransmitted, timeouts: self.timeouts, ..message };
+        self.current = Message {
+            sent: self.sent,
+            retransmitted: self.retransmitted,
+            timeouts: self.timeouts,
+            ..message
+        };
     }
 
     /// Takes the oldest flow, if it is fully acknowledged and has not been taken yet.

@@ -1,7 +1,10 @@
 //! Connects TCP to hosts. Frames of pFabric's transport and of MPTCP have TCP's kinds, and arrive
 //! here first.
 
-use super::{AckIn, AckNow, Arrival, Cause, Expired, Message, OTHERS, Receiver, ReceiverSetup, Sender, SenderSetup, Tcp, Transmit, stamp};
+use super::{
+    AckIn, AckNow, Arrival, Cause, Expired, Message, OTHERS, Receiver, ReceiverSetup, Sender,
+    SenderSetup, Tcp, Transmit, stamp,
+};
 use crate::expected::FluidModel;
 use crate::frame::{Control, Event, Extra, Frame, Multipath};
 use crate::idle::least_round_trip;
@@ -44,8 +47,13 @@ impl Parameters for TcpConfig {
     }
     fn requires_marks(&self) -> Option<(&'static str, String)> {
         let about = self.congestion.parameters().about();
-        (self.ecn != EcnMode::Off)
-            .then(|| if about.echo == crate::congestion::Echo::Exact { ("congestion", about.model.name.to_uppercase()) } else { ("ecn", "ECN".into()) })
+        (self.ecn != EcnMode::Off).then(|| {
+            if about.echo == crate::congestion::Echo::Exact {
+                ("congestion", about.model.name.to_uppercase())
+            } else {
+                ("ecn", "ECN".into())
+            }
+        })
     }
     fn requires_deadlines(&self) -> Option<(&'static str, &'static str)> {
         self.congestion.parameters().about().missing_deadline.map(|text| ("congestion", text))
@@ -57,7 +65,10 @@ impl Parameters for TcpConfig {
         true
     }
     fn fluid_model(&self, world: &World) -> FluidModel {
-        self.fluid_model_with(FluidModel::new(world, self.frames(), self.frames_per_ack()), size_of::<Sender>() + 200)
+        self.fluid_model_with(
+            FluidModel::new(world, self.frames(), self.frames_per_ack()),
+            size_of::<Sender>() + 200,
+        )
     }
 }
 
@@ -88,10 +99,19 @@ impl TcpConfig {
             control: if self.handshake { (3, 1) } else { (0, 0) },
             opens: self.handshake,
             initial_window: f64::from(self.initial_window) * common.payload,
-            window: [self.receive.most(), self.send.map_or(f64::INFINITY, |send| send.most.0 as f64)]
-                .into_iter()
-                .fold(self.max_window.map_or(f64::INFINITY, |frames| f64::from(frames) * common.payload), f64::min),
-            rate: self.pacing.and_then(|pacing| pacing.most).map_or(f64::INFINITY, |rate| rate.0 as f64 / 8.0),
+            window: [
+                self.receive.most(),
+                self.send.map_or(f64::INFINITY, |send| send.most.0 as f64),
+            ]
+            .into_iter()
+            .fold(
+                self.max_window.map_or(f64::INFINITY, |frames| f64::from(frames) * common.payload),
+                f64::min,
+            ),
+            rate: self
+                .pacing
+                .and_then(|pacing| pacing.most)
+                .map_or(f64::INFINITY, |rate| rate.0 as f64 / 8.0),
             marked: self.ecn != EcnMode::Off,
             small_queues: self.small_queues,
             halves,
@@ -113,7 +133,12 @@ impl Receive {
 }
 
 impl Transport for Tcp {
-    fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, Opening { id, node, hash, idle, deadline }: Opening) {
+    fn start<O: Outlet>(
+        shard: &mut Shard,
+        out: &mut O,
+        now: u64,
+        Opening { id, node, hash, idle, deadline }: Opening,
+    ) {
         let plan = shard.world.plan;
         let flow = shard.world.flow(id);
         let config = shard.tcp(flow.transport);
@@ -126,7 +151,13 @@ impl Transport for Tcp {
                 return shard.refuse(now, id, idle);
             }
             shard.opened(id, slot);
-            shard.transports.tcp.senders[slot].append(now, id, message.to, (idle, deadline), config);
+            shard.transports.tcp.senders[slot].append(
+                now,
+                id,
+                message.to,
+                (idle, deadline),
+                config,
+            );
             return shard.pump(out, now, slot, Cause::Start, config);
         }
         let setup = SenderSetup {
@@ -156,7 +187,11 @@ impl Transport for Tcp {
         if config.handshake {
             shard.send_syn(out, now, slot, config);
         } else {
-            let round_trip = if shard.transports.tcp.senders[slot].measures() { shard.least_round_trip(now, flow) } else { 0 };
+            let round_trip = if shard.transports.tcp.senders[slot].measures() {
+                shard.least_round_trip(now, flow)
+            } else {
+                0
+            };
             shard.transports.tcp.senders[slot].open(now, round_trip, config);
             shard.pump(out, now, slot, Cause::Start, config);
         }
@@ -247,7 +282,14 @@ impl Transport for Tcp {
         match frame.kind() {
             Frame::DATA => {
                 let last = handshake && frame.seq + 1 == end;
-                Content { last, ..Content::bare(CaptureKind::TcpData, at(frame.seq), shard.world.payload(frame.flow, frame.seq, mss)) }
+                Content {
+                    last,
+                    ..Content::bare(
+                        CaptureKind::TcpData,
+                        at(frame.seq),
+                        shard.world.payload(frame.flow, frame.seq, mss),
+                    )
+                }
             }
             // A sender's control frame has the position behind the data that it knows to be
             // acknowledged.
@@ -255,7 +297,10 @@ impl Transport for Tcp {
                 let behind = if frame.has(Frame::EXTRA) { 0 } else { frame.aux };
                 let control = Control::of(frame);
                 let sequence = if control == Control::SynAck { 0 } else { at(behind) };
-                Content { last: handshake && control == Control::Ack && behind == end, ..Content::bare(CaptureKind::TcpControl(control), sequence, 0) }
+                Content {
+                    last: handshake && control == Control::Ack && behind == end,
+                    ..Content::bare(CaptureKind::TcpControl(control), sequence, 0)
+                }
             }
             _ => Content {
                 last: handshake && frame.seq == end,
@@ -294,7 +339,9 @@ impl<'a> Shard<'a> {
     /// nothing: the first SYN made it, and only its answer was lost (Linux tcp_conn_request,
     /// tcp_check_req).
     pub fn granted_ecn(&self, flow: &Flow, config: &TcpConfig, first: &Frame) -> EcnMode {
-        let requests_ecn = first.kind() != Frame::CONTROL || Control::of(first) != Control::Syn || first.has(Frame::ECE);
+        let requests_ecn = first.kind() != Frame::CONTROL
+            || Control::of(first) != Control::Syn
+            || first.has(Frame::ECE);
         if requests_ecn { self.agreed_ecn(flow, config) } else { EcnMode::Off }
     }
 
@@ -306,7 +353,11 @@ impl<'a> Shard<'a> {
     /// Returns the ECN mode of a new sender: the mode that its SYN requests, or without a handshake
     /// the mode that the handshake would have given.
     pub fn first_ecn(&self, flow: &Flow, config: &TcpConfig) -> EcnMode {
-        if config.handshake { self.requested_ecn(flow, config) } else { self.agreed_ecn(flow, config) }
+        if config.handshake {
+            self.requested_ecn(flow, config)
+        } else {
+            self.agreed_ecn(flow, config)
+        }
     }
 
     /// Builds a control frame of a connection, for its sender or its receiver.
@@ -322,19 +373,30 @@ impl<'a> Shard<'a> {
         if ecn == EcnMode::Dctcp {
             flags |= Frame::ECT;
         }
-        Frame { flow, seq: what as u32, dst, hash, size: size.max(wire.min_frame), flags, ..Frame::default() }
+        Frame {
+            flow,
+            seq: what as u32,
+            dst,
+            hash,
+            size: size.max(wire.min_frame),
+            flags,
+            ..Frame::default()
+        }
     }
 
     fn send_from_sender<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, what: Control) {
         let s = &self.transports.tcp.senders[slot];
-        let (node, mut frame) = (s.node, self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn));
+        let (node, mut frame) =
+            (s.node, self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn));
         if what == Control::Syn && !s.requests_ecn() {
             frame.flags &= !Frame::ECE;
         }
         frame.aux = s.acknowledged();
         let until = self.send(out, now, node, frame);
         let wait = if until > now { self.at_host } else { 0 };
-        if let Some(why) = self.transports.tcp.senders[slot].why.as_mut().filter(|_| what == Control::Syn) {
+        if let Some(why) =
+            self.transports.tcp.senders[slot].why.as_mut().filter(|_| what == Control::Syn)
+        {
             // The next frame that arrives answers this SYN.
             why.waited_at_host(wait);
         }
@@ -373,8 +435,15 @@ impl<'a> Shard<'a> {
                     return self.other_connected(out, now, slot);
                 }
                 let config = self.tcp(self.transports.tcp.senders[slot].transport);
-                self.transports.tcp.senders[slot].echo = self.transports.tcp.senders[slot].echo.max(frame.aux);
-                let Some(cause) = self.transports.tcp.senders[slot].on_connected(now, frame.has(Frame::ECE), config) else { return };
+                self.transports.tcp.senders[slot].echo =
+                    self.transports.tcp.senders[slot].echo.max(frame.aux);
+                let Some(cause) = self.transports.tcp.senders[slot].on_connected(
+                    now,
+                    frame.has(Frame::ECE),
+                    config,
+                ) else {
+                    return;
+                };
                 self.send_from_sender(out, now, slot, Control::Ack);
                 self.pump(out, now, slot, cause, config);
             }
@@ -406,7 +475,8 @@ impl<'a> Shard<'a> {
 
     fn send_from_receiver<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, what: Control) {
         let r = &self.transports.tcp.receivers[slot];
-        let (node, mut frame) = (r.node, self.control(r.flow, what, (r.src, r.hash, r.priority), r.ecn));
+        let (node, mut frame) =
+            (r.node, self.control(r.flow, what, (r.src, r.hash, r.priority), r.ecn));
         if self.transports.tcp.receivers[slot].tunes() {
             frame.aux = stamp(now);
         }
@@ -414,12 +484,23 @@ impl<'a> Shard<'a> {
     }
 
     /// Sends the segments that the window allows, and sets the timer.
-    fn pump<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, cause: Cause, config: &TcpConfig) {
+    fn pump<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        slot: u32,
+        cause: Cause,
+        config: &TcpConfig,
+    ) {
         let wire = &self.world.plan.wire;
         while let Some(transmit) = self.transports.tcp.senders[slot].transmit(now, cause, config) {
             let s = &self.transports.tcp.senders[slot];
             let within = transmit.seq + 1 < s.current.to;
-            let payload = if within { config.mss } else { self.world.payload(s.current.flow, transmit.seq, config.mss) };
+            let payload = if within {
+                config.mss
+            } else {
+                self.world.payload(s.current.flow, transmit.seq, config.mss)
+            };
             let flags = data_flags(s, &transmit);
             self.counters.retransmits += transmit.retransmission as u64;
             let mut frame = Frame {
@@ -483,7 +564,14 @@ impl<'a> Shard<'a> {
         let (trigger, edge, blocks, stamp, paused, opened) = if frame.has(Frame::EXTRA) {
             extra = self.extras.take(frame.aux);
             multipath = extra.multipath;
-            (extra.trigger, (extra.edge != u32::MAX).then_some(extra.edge), &extra.blocks[..extra.count as usize], extra.stamp, extra.paused, extra.opened)
+            (
+                extra.trigger,
+                (extra.edge != u32::MAX).then_some(extra.edge),
+                &extra.blocks[..extra.count as usize],
+                extra.stamp,
+                extra.paused,
+                extra.opened,
+            )
         } else {
             multipath = Multipath::default();
             (frame.aux, None, &[][..], 0, 0, 0)
@@ -563,7 +651,10 @@ impl<'a> Shard<'a> {
         let s = &self.transports.tcp.senders[slot];
         let head = s.flow;
         for message in s.unfinished() {
-            self.harvest.leave(SentRecord { given_up: Some(now), ..sent_record(s, message, None, s.why_of(message)) });
+            self.harvest.leave(SentRecord {
+                given_up: Some(now),
+                ..sent_record(s, message, None, s.why_of(message))
+            });
             self.sending[message.flow as usize] = OVER;
             self.live -= 1;
             self.flows_done += 1;
@@ -672,14 +763,19 @@ impl<'a> Shard<'a> {
         let flow = self.world.flow(id);
         // If the connection is one of a pool, which share one hash per pair of hosts, its replies
         // use the hash of the reverse pair.
-        let shared = frame.hash == self.world.pair_hash(flow.src, flow.dst) && self.is_pooled(flow.transport);
+        let shared = frame.hash == self.world.pair_hash(flow.src, flow.dst)
+            && self.is_pooled(flow.transport);
         let config = self.tcp(flow.transport);
         let setup = ReceiverSetup {
             flow: id,
             transport: flow.transport,
             node: self.world.place[flow.dst as usize].local,
             src: flow.src,
-            hash: if shared { self.world.pair_hash(flow.dst, flow.src) } else { self.world.return_route(flow) },
+            hash: if shared {
+                self.world.pair_hash(flow.dst, flow.src)
+            } else {
+                self.world.return_route(flow)
+            },
             priority: config.ack_priority.unwrap_or(flow.priority),
             segments: self.world.connection_end(id),
             to: self.world.message(id).to,
@@ -691,7 +787,12 @@ impl<'a> Shard<'a> {
 
     /// Returns the time in ps that the handshake of an already open connection would have taken.
     fn least_round_trip(&self, now: u64, flow: &Flow) -> u64 {
-        least_round_trip(self.world, now, flow, self.world.shape(flow).ack.expect("TCP acknowledges"))
+        least_round_trip(
+            self.world,
+            now,
+            flow,
+            self.world.shape(flow).ack.expect("TCP acknowledges"),
+        )
     }
 
     /// Returns an acknowledgement without options.
@@ -708,15 +809,32 @@ impl<'a> Shard<'a> {
         ] {
             flags |= if is { flag } else { 0 };
         }
-        Frame { flow: r.flow, seq: ack.cumulative, aux: ack.trigger, dst: r.src, hash: r.hash, size: wire.ack.max(wire.min_frame), flags, ..Frame::default() }
+        Frame {
+            flow: r.flow,
+            seq: ack.cumulative,
+            aux: ack.trigger,
+            dst: r.src,
+            hash: r.hash,
+            size: wire.ack.max(wire.min_frame),
+            flags,
+            ..Frame::default()
+        }
     }
 
     /// Sends an acknowledgement with the options that are due.
     #[inline(always)]
-    fn answer<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, ack: AckNow, config: &TcpConfig) {
+    fn answer<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        slot: u32,
+        ack: AckNow,
+        config: &TcpConfig,
+    ) {
         let r = &mut self.transports.tcp.receivers[slot];
         let edge = r.announce();
-        let selective = config.recovery != crate::spec::Recovery::NewReno && (r.holds() || ack.duplicate);
+        let selective =
+            config.recovery != crate::spec::Recovery::NewReno && (r.holds() || ack.duplicate);
         let (blocks, count) = if selective { r.blocks() } else { Default::default() };
         let r = &self.transports.tcp.receivers[slot];
         let node = r.node;
@@ -725,7 +843,16 @@ impl<'a> Shard<'a> {
         if selective || edge.is_some() || paused > 0 {
             let stamp = if self.transports.tcp.receivers[slot].tunes() { stamp(now) } else { 0 };
             let edge = edge.unwrap_or(u32::MAX);
-            frame.aux = self.extras.insert(Extra { trigger: ack.trigger, edge, blocks, count, stamp, paused, opened: ack.opened, ..Extra::default() });
+            frame.aux = self.extras.insert(Extra {
+                trigger: ack.trigger,
+                edge,
+                blocks,
+                count,
+                stamp,
+                paused,
+                opened: ack.opened,
+                ..Extra::default()
+            });
             frame.flags |= Frame::EXTRA;
         }
         if selective {
@@ -739,21 +866,32 @@ impl<'a> Shard<'a> {
 
     /// Returns the options of an acknowledgement for captures: the window, and at most `receive_memory` SACK
     /// blocks, with the block of a duplicate segment first (RFC 2883).
-    pub fn acknowledged(&self, frame: &Frame, at: impl Fn(u32) -> u64, announces: bool, receive_memory: usize) -> Option<Box<CaptureOptions>> {
+    pub fn acknowledged(
+        &self,
+        frame: &Frame,
+        at: impl Fn(u32) -> u64,
+        announces: bool,
+        receive_memory: usize,
+    ) -> Option<Box<CaptureOptions>> {
         if !frame.has(Frame::EXTRA) {
             return None;
         }
         let extra = &self.extras[frame.aux];
         let duplicate = frame.has(Frame::DUPLICATE).then_some((extra.trigger, extra.trigger + 1));
-        let blocks = duplicate.into_iter().chain(extra.blocks[..extra.count as usize].iter().copied()).take(receive_memory);
+        let blocks = duplicate
+            .into_iter()
+            .chain(extra.blocks[..extra.count as usize].iter().copied())
+            .take(receive_memory);
         let blocks = blocks.map(|(from, to)| (at(from), at(to))).collect();
-        let edge = (announces && extra.edge != u32::MAX).then(|| at(frame.seq) + self.beyond(frame, extra.edge));
+        let edge = (announces && extra.edge != u32::MAX)
+            .then(|| at(frame.seq) + self.beyond(frame, extra.edge));
         Some(Box::new(CaptureOptions { edge, blocks, multipath: None }))
     }
 
     /// Returns the bytes of the window that ends before segment `edge`.
     fn beyond(&self, frame: &Frame, edge: u32) -> u64 {
-        edge.saturating_sub(frame.seq) as u64 * self.tcp(self.world.flow(frame.flow).transport).mss as u64
+        edge.saturating_sub(frame.seq) as u64
+            * self.tcp(self.world.flow(frame.flow).transport).mss as u64
     }
 }
 
@@ -774,7 +912,12 @@ pub fn data_flags(s: &Sender, transmit: &Transmit) -> u16 {
     flags
 }
 
-pub fn sent_record(s: &Sender, message: &Message, finish: Option<u64>, why: Option<Attribution>) -> SentRecord {
+pub fn sent_record(
+    s: &Sender,
+    message: &Message,
+    finish: Option<u64>,
+    why: Option<Attribution>,
+) -> SentRecord {
     SentRecord {
         finish,
         packets: s.sent - message.sent,
@@ -785,7 +928,21 @@ pub fn sent_record(s: &Sender, message: &Message, finish: Option<u64>, why: Opti
     }
 }
 
-pub fn received_record(r: &Receiver, message: crate::world::Message, flow: FlowId, finish: Option<u64>) -> ReceivedRecord {
+pub fn received_record(
+    r: &Receiver,
+    message: crate::world::Message,
+    flow: FlowId,
+    finish: Option<u64>,
+) -> ReceivedRecord {
     let (frames, has_last) = r.received(message.from, message.to);
-    ReceivedRecord { flow, finish, frames: frames as u64, has_last, marked: r.marked, reordered: r.reordered, paused: r.paused, last: r.last }
+    ReceivedRecord {
+        flow,
+        finish,
+        frames: frames as u64,
+        has_last,
+        marked: r.marked,
+        reordered: r.reordered,
+        paused: r.paused,
+        last: r.last,
+    }
 }

@@ -2,14 +2,16 @@
 
 use crate::congestion::{self, Congestion, Echo, Flavour, Sender, SlowStart};
 use crate::spec::{
-    self, Burst, CongestionControl, DelayedAck, EcnMode, Estimator, Manner, Metrics, Pacing, Receive, ReceiveBuffer, Recovery, Retries, SackCompression,
-    SendBuffer, TcpConfig,
+    self, Burst, CongestionControl, DelayedAck, EcnMode, Estimator, Manner, Metrics, Pacing,
+    Receive, ReceiveBuffer, Recovery, Retries, SackCompression, SendBuffer, TcpConfig,
 };
 use crate::transport::key_context::{KeyContext, priority};
 use crate::transport::mptcp::keys as mptcp;
 use afflux_config::keys::meaningless;
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Auto, Duration, Off, Or, Size, Unlimited, keys, schemars, serde, spelling, words};
+use afflux_config::{
+    Auto, Duration, Off, Or, Size, Unlimited, keys, schemars, serde, spelling, words,
+};
 use afflux_units::{Bytes, Span};
 
 words! {
@@ -296,8 +298,14 @@ pub struct Reader {
 impl Reader {
     fn turns(&self, key: &Key) -> Result<spec::Reader, Wrong> {
         let (read, sleep) = (self.read.0, self.sleep.0);
-        match [("read", read), ("sleep", sleep)].into_iter().find(|(_, span)| *span < Span::from_us(1)) {
-            Some((name, span)) => Err(Wrong::at(key.clone().name(name), format!("\"{span}\": write at least \"1us\""))),
+        match [("read", read), ("sleep", sleep)]
+            .into_iter()
+            .find(|(_, span)| *span < Span::from_us(1))
+        {
+            Some((name, span)) => Err(Wrong::at(
+                key.clone().name(name),
+                format!("\"{span}\": write at least \"1us\""),
+            )),
             None => Ok(spec::Reader::Turns { read, sleep }),
         }
     }
@@ -306,7 +314,8 @@ impl Reader {
 impl Keys {
     /// True if the receiver has a buffer, and not a fixed window.
     fn buffers(&self) -> bool {
-        self.receive_buffer.is_some() || self.stack == Some(Stack::Linux) && self.receive_window.is_none()
+        self.receive_buffer.is_some()
+            || self.stack == Some(Stack::Linux) && self.receive_window.is_none()
     }
 
     /// Returns Linux's `tcp_rmem[1]`, or more if the share for payload would not hold two segments.
@@ -319,14 +328,23 @@ impl Keys {
     pub fn config(&mut self, key: &Key, context: &KeyContext) -> Result<TcpConfig, Wrong> {
         let keys = self.resolve(key, context)?;
         if let Some(other) = self.controls().into_iter().find(|other| *other != keys.congestion) {
-            return Err(meaningless(key.clone().name(other.name()), &format!("congestion = \"{}\"", keys.congestion.name())));
+            return Err(meaningless(
+                key.clone().name(other.name()),
+                &format!("congestion = \"{}\"", keys.congestion.name()),
+            ));
         }
-        let (linux, flavour) = (keys.stack == Stack::Linux, if keys.stack == Stack::Ns3 { Flavour::Ns3 } else { Flavour::Linux });
+        let (linux, flavour) = (
+            keys.stack == Stack::Linux,
+            if keys.stack == Stack::Ns3 { Flavour::Ns3 } else { Flavour::Linux },
+        );
         let sender = Sender { flavour, mss: keys.mss, paced: keys.pacing, ecn: keys.ecn };
         let control = self.control(keys.congestion, &sender, key)?;
         let receive = match keys.receive_buffer {
             Some(initial) => {
-                let (most, share) = (keys.receive_buffer_max.unwrap_or(initial), keys.receive_buffer_share.map_or(128, share));
+                let (most, share) = (
+                    keys.receive_buffer_max.unwrap_or(initial),
+                    keys.receive_buffer_share.map_or(128, share),
+                );
                 Receive::Buffer(ReceiveBuffer { initial, most, share })
             }
             None => keys.receive_window.flatten().map_or(Receive::Unlimited, Receive::Window),
@@ -340,7 +358,11 @@ impl Keys {
             (None, most) => most.map(|most| SendBuffer { initial: SEND_LEAST, most }),
         };
         Ok(TcpConfig {
-            congestion: if keys.hystart_plusplus == Some(true) { CongestionControl::PlusPlus(Box::new(control)) } else { control },
+            congestion: if keys.hystart_plusplus == Some(true) {
+                CongestionControl::PlusPlus(Box::new(control))
+            } else {
+                control
+            },
             mss: keys.mss,
             initial_window: keys.initial_window,
             max_window: keys.max_window,
@@ -354,11 +376,21 @@ impl Keys {
             tail_probe: keys.tail_probe,
             undo: keys.undo,
             idle_restart: keys.idle_restart,
-            delayed_ack: delayed_ack.map(|DelayedAckConfig { segments, timeout, quick }| DelayedAck { segments, timeout, quick }),
-            sack_compression: keys.sack_compression.then_some(SackCompression { part: 20, most: Span::from_ms(1), segments: 44 }),
+            delayed_ack: delayed_ack.map(|DelayedAckConfig { segments, timeout, quick }| {
+                DelayedAck { segments, timeout, quick }
+            }),
+            sack_compression: keys.sack_compression.then_some(SackCompression {
+                part: 20,
+                most: Span::from_ms(1),
+                segments: 44,
+            }),
             handshake: keys.handshake,
             metrics: if keys.ssthresh_cache { Metrics::Full } else { Metrics::Off },
-            pacing: keys.pacing.then_some(Pacing { most: None, slow_start_percent: 200, avoidance_percent: 120 }),
+            pacing: keys.pacing.then_some(Pacing {
+                most: None,
+                slow_start_percent: 200,
+                avoidance_percent: 120,
+            }),
             burst: keys.burst,
             small_queues: keys.small_queues,
             kernel: linux,
@@ -369,7 +401,9 @@ impl Keys {
             min_rto_on_variance: keys.min_rto_on_variance,
             initial_rto: keys.initial_rto,
             max_rto: keys.max_rto,
-            retries: keys.retries.map(|most| if linux { Retries::doubled(most) } else { Retries::Count(most) }),
+            retries: keys
+                .retries
+                .map(|most| if linux { Retries::doubled(most) } else { Retries::Count(most) }),
             syn_retries: keys.syn_retries,
             ecn: keys.ecn,
             ack_priority: keys.ack_priority,
@@ -390,32 +424,48 @@ fn share(part: f64) -> u32 {
 }
 
 fn at_most(most: Span, Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
-    if time > most { Err(Wrong::at(key, format!("\"{time}\": write at most \"{most}\""))) } else { Ok(time) }
+    if time > most {
+        Err(Wrong::at(key, format!("\"{time}\": write at most \"{most}\"")))
+    } else {
+        Ok(time)
+    }
 }
 
 fn timeout(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
     match time {
         Span::ZERO => Err(Wrong::at(key, "\"0s\": write a time above 0")),
-        long if long > Span::from_s(86_400) => Err(Wrong::at(key, format!("\"{long}\": write at most a day"))),
+        long if long > Span::from_s(86_400) => {
+            Err(Wrong::at(key, format!("\"{long}\": write at most a day")))
+        }
         _ => Ok(time),
     }
 }
 
 /// Returns the time-out after one sample of an idle path: SRTT = R, RTTVAR = R/2 (RFC 6298 §2.2).
 fn sampled(Span(rtt): Span, Span(min): Span, on_variance: bool) -> Span {
-    let sampled = if on_variance { rtt.saturating_add(min.max(rtt.saturating_mul(2))) } else { min.max(rtt.saturating_mul(3)) };
+    let sampled = if on_variance {
+        rtt.saturating_add(min.max(rtt.saturating_mul(2)))
+    } else {
+        min.max(rtt.saturating_mul(3))
+    };
     Span(sampled).min(Span::from_s(86_400))
 }
 
 fn agreed(ecn: EcnMode, congestion: Congestion, key: Key) -> Result<EcnMode, Wrong> {
     match (ecn, congestion.about().echo) {
-        (EcnMode::Off | EcnMode::Classic, Echo::Exact) => {
-            Err(Wrong::at(key, format!("congestion = \"{}\" needs ecn = \"dctcp\": remove it", congestion.name())))
-        }
+        (EcnMode::Off | EcnMode::Classic, Echo::Exact) => Err(Wrong::at(
+            key,
+            format!("congestion = \"{}\" needs ecn = \"dctcp\": remove it", congestion.name()),
+        )),
         (EcnMode::Dctcp, Echo::Classic) => {
-            let exact = |one: &&Congestion| one.about().echo != Echo::Classic && one.about().missing_deadline.is_none();
+            let exact = |one: &&Congestion| {
+                one.about().echo != Echo::Classic && one.about().missing_deadline.is_none()
+            };
             let others = spelling::list(Congestion::ALL.iter().filter(exact).map(|one| one.name()));
-            Err(Wrong::at(key, format!("\"dctcp\" is for congestion = {others}: write \"off\" or \"classic\"")))
+            Err(Wrong::at(
+                key,
+                format!("\"dctcp\" is for congestion = {others}: write \"off\" or \"classic\""),
+            ))
         }
         _ => Ok(ecn),
     }

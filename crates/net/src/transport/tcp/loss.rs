@@ -81,7 +81,12 @@ impl Sender {
             return;
         }
         // Blocks grow: skip the part that an earlier block covered.
-        let known = self.known_blocks.iter().copied().filter(|&(a, b)| a >= from && b <= to && b > a).max_by_key(|&(a, b)| b - a);
+        let known = self
+            .known_blocks
+            .iter()
+            .copied()
+            .filter(|&(a, b)| a >= from && b <= to && b > a)
+            .max_by_key(|&(a, b)| b - a);
         let (skip_from, skip_to) = known.unwrap_or((to, to));
         let mut seq = from;
         while seq < to {
@@ -116,7 +121,11 @@ impl Sender {
         }
         self.highest_sacked = self.highest_sacked.max(to - 1);
         // Replace the block from which this one grew, or the oldest known block.
-        let slot = self.known_blocks.iter().position(|&(a, b)| (a >= from && b <= to) || b <= self.una).unwrap_or(3);
+        let slot = self
+            .known_blocks
+            .iter()
+            .position(|&(a, b)| (a >= from && b <= to) || b <= self.una)
+            .unwrap_or(3);
         self.known_blocks[slot] = (from, to);
         self.known_blocks[..=slot].rotate_right(1);
     }
@@ -209,7 +218,9 @@ impl Sender {
         while let Some(&(seq, sent)) = rack.repeated.front() {
             let stale = seq < self.una || seq >= self.next || {
                 let segment = &self.board[seq];
-                segment.sent() != sent || segment.has(Segment::SACKED) || !segment.has(Segment::RESENT)
+                segment.sent() != sent
+                    || segment.has(Segment::SACKED)
+                    || !segment.has(Segment::RESENT)
             };
             if !stale {
                 if (sent, seq + 1) >= newest {
@@ -263,10 +274,19 @@ impl Sender {
 
     /// Counts duplicate acknowledgements without SACK. Each stands for one segment that has left
     /// the network (emulated as in Linux).
-    pub(super) fn count_duplicates(&mut self, now: u64, acked: u32, outstanding: u32, config: &TcpConfig) {
+    pub(super) fn count_duplicates(
+        &mut self,
+        now: u64,
+        acked: u32,
+        outstanding: u32,
+        config: &TcpConfig,
+    ) {
         if acked > 0 {
             // The acknowledgement covers the hole and the segments that had arrived behind it.
-            self.sacked = self.sacked.saturating_sub(acked - 1).min((self.next - self.una).saturating_sub(self.lost));
+            self.sacked = self
+                .sacked
+                .saturating_sub(acked - 1)
+                .min((self.next - self.una).saturating_sub(self.lost));
             self.duplicates = 0;
             if self.una >= self.high || self.state == State::Open {
                 self.sacked = 0;
@@ -280,7 +300,9 @@ impl Sender {
             if self.sacked + self.lost + 1 < outstanding {
                 self.sacked += 1;
             }
-            if config.dupack_threshold.is_some_and(|t| self.duplicates >= t) && matches!(self.state, State::Open | State::Reduced) {
+            if config.dupack_threshold.is_some_and(|t| self.duplicates >= t)
+                && matches!(self.state, State::Open | State::Reduced)
+            {
                 self.mark_first_lost(now);
             }
         }
@@ -324,7 +346,9 @@ impl Sender {
                 self.unrepeated += (lost && !resent) as u32;
                 continue;
             }
-            if self.sampler.is_some() && (!segment.has(Segment::LOST) || segment.has(Segment::RESENT)) {
+            if self.sampler.is_some()
+                && (!segment.has(Segment::LOST) || segment.has(Segment::RESENT))
+            {
                 told.push(seq);
             }
             segment.unset(Segment::RESENT);

@@ -66,7 +66,9 @@ impl Sender {
         }
         let safe = self.state == State::Recovery
             && cumulative < self.high
-            && (before..cumulative).any(|seq| self.board[seq].has(Segment::RESENT) && !self.board[seq].has(Segment::SACKED));
+            && (before..cumulative).any(|seq| {
+                self.board[seq].has(Segment::RESENT) && !self.board[seq].has(Segment::SACKED)
+            });
         let acked = cumulative - before;
         let rtt = if acked > 0 { now - self.board[cumulative - 1].sent() } else { 0 };
         if acked > 0 && !self.board[cumulative - 1].has(Segment::AMBIGUOUS) {
@@ -96,7 +98,8 @@ impl Sender {
             self.take_duplicate(now, delivered, safe, pipe, config);
         }
         if acked > 0 {
-            growth = self.take_advance(now, acked, delivered, duplicate, safe, &mut restart, config);
+            growth =
+                self.take_advance(now, acked, delivered, duplicate, safe, &mut restart, config);
         }
         let seen = Ack {
             now,
@@ -126,12 +129,22 @@ impl Sender {
     /// Passes a sample to a control that models the path. A retransmission that is due at once
     /// counts as in flight, and the losses are the change in the number of lost segments.
     fn take_sample_as_ns3(&mut self, ack: &Ack, lost_before: u32) {
-        let context =
-            SampleContext { now: ack.now, in_flight: self.pipe() + self.at_once as u32, min_rtt: self.ns3.least, ece: ack.ece, ..SampleContext::default() };
+        let context = SampleContext {
+            now: ack.now,
+            in_flight: self.pipe() + self.at_once as u32,
+            min_rtt: self.ns3.least,
+            ece: ack.ece,
+            ..SampleContext::default()
+        };
         let losses = self.lost.abs_diff(lost_before);
         if let Some(sampler) = &mut self.sampler {
             let sample = Sample { losses, ..sampler.end(&context) };
-            self.control.on_sample(&mut self.window, &Ack { rtt: self.ns3.rtt, ..*ack }, &sample, sampler);
+            self.control.on_sample(
+                &mut self.window,
+                &Ack { rtt: self.ns3.rtt, ..*ack },
+                &sample,
+                sampler,
+            );
         }
     }
 
@@ -142,7 +155,10 @@ impl Sender {
         }
         for seq in self.una..self.highest_sacked {
             let segment = &mut self.board[seq];
-            if segment.has(Segment::RESENT) && !segment.has(Segment::SACKED) && segment.sent() < newest {
+            if segment.has(Segment::RESENT)
+                && !segment.has(Segment::SACKED)
+                && segment.sent() < newest
+            {
                 segment.unset(Segment::RESENT);
                 self.resent -= 1;
                 if !segment.has(Segment::LOST) {
@@ -222,13 +238,25 @@ impl Sender {
         self.ns3.answered = seq;
     }
 
-    fn take_duplicate(&mut self, now: u64, delivered: u32, safe: bool, pipe: u32, config: &TcpConfig) {
+    fn take_duplicate(
+        &mut self,
+        now: u64,
+        delivered: u32,
+        safe: bool,
+        pipe: u32,
+        config: &TcpConfig,
+    ) {
         let guessing = config.recovery == Recovery::NewReno;
         match self.state {
             State::Loss => return,
             State::Recovery if guessing => {
                 self.guess();
-                return self.reduce_as_ns3((self.delivered_since < self.prior_cwnd) as u32, safe, pipe, config);
+                return self.reduce_as_ns3(
+                    (self.delivered_since < self.prior_cwnd) as u32,
+                    safe,
+                    pipe,
+                    config,
+                );
             }
             State::Recovery => return self.reduce_as_ns3(delivered, safe, pipe, config),
             State::Reduced | State::Open => self.ns3.duplicates += 1,
@@ -237,8 +265,10 @@ impl Sender {
             return;
         }
         self.ns3.disorder = true;
-        let third = config.dupack_threshold == Some(self.ns3.duplicates) && (self.una >= self.high || !self.ns3.recovering);
-        let lost = self.board[self.una].has(Segment::LOST) && (!guessing || (self.ns3.guessed && self.una < self.highest_sacked));
+        let third = config.dupack_threshold == Some(self.ns3.duplicates)
+            && (self.una >= self.high || !self.ns3.recovering);
+        let lost = self.board[self.una].has(Segment::LOST)
+            && (!guessing || (self.ns3.guessed && self.una < self.highest_sacked));
         if guessing {
             self.guess();
         }
@@ -267,7 +297,12 @@ impl Sender {
             return;
         }
         let guessing = config.recovery == Recovery::NewReno;
-        self.prior_cwnd = if guessing { self.next - self.una } else { self.next - self.una - self.sacked + delivered }.max(1);
+        self.prior_cwnd = if guessing {
+            self.next - self.una
+        } else {
+            self.next - self.una - self.sacked + delivered
+        }
+        .max(1);
         self.delivered_since = 0;
         self.sent_since = 0;
         if config.proportional_reduction {
@@ -289,7 +324,9 @@ impl Sender {
             let due = self.delivered_since as u64 * ssthresh as u64 / self.prior_cwnd as u64;
             due as i64 - self.sent_since as i64
         } else {
-            let bound = (self.delivered_since as i64 - self.sent_since as i64).max(delivered as i64) + safe as i64;
+            let bound = (self.delivered_since as i64 - self.sent_since as i64)
+                .max(delivered as i64)
+                + safe as i64;
             bound.min((ssthresh - pipe) as i64)
         };
         let send = send.max((self.sent_since == 0) as i64);
@@ -297,7 +334,16 @@ impl Sender {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn take_advance(&mut self, now: u64, acked: u32, delivered: u32, duplicate: bool, safe: bool, restart: &mut bool, config: &TcpConfig) -> IncreaseRule {
+    fn take_advance(
+        &mut self,
+        now: u64,
+        acked: u32,
+        delivered: u32,
+        duplicate: bool,
+        safe: bool,
+        restart: &mut bool,
+        config: &TcpConfig,
+    ) -> IncreaseRule {
         let before = self.ns3.duplicates;
         if !duplicate {
             self.ns3.duplicates = 0;
@@ -354,7 +400,10 @@ impl Sender {
     /// have arrived yet. The oldest segment is never guessed.
     fn guess(&mut self) {
         let first = if self.ns3.guessed { self.highest_sacked.max(self.una) } else { self.una };
-        let Some(seq) = (first + 1..self.next).find(|&seq| !self.board[seq].has(Segment::SACKED)) else { return };
+        let Some(seq) = (first + 1..self.next).find(|&seq| !self.board[seq].has(Segment::SACKED))
+        else {
+            return;
+        };
         self.board[seq].set(Segment::SACKED);
         self.sacked += 1;
         self.highest_sacked = seq;
@@ -416,7 +465,11 @@ impl Sender {
 
     /// True if RFC 6675's third rule may find a segment to retransmit.
     pub(super) fn rescues(&self, config: &TcpConfig) -> bool {
-        config.manner == Manner::Ns3 && config.recovery == Recovery::Sack && self.state == State::Recovery && self.sacked > 0 && self.next == self.segments
+        config.manner == Manner::Ns3
+            && config.recovery == Recovery::Sack
+            && self.state == State::Recovery
+            && self.sacked > 0
+            && self.next == self.segments
     }
 
     /// Returns the next segment to send, and whether it is a retransmission: a lost segment (while
@@ -430,7 +483,8 @@ impl Sender {
         let guessing = config.recovery == Recovery::NewReno;
         if self.unrepeated > 0
             && let Some(seq) = self.next_lost()
-            && (if guessing { !self.ns3.guessed } else { self.sacked == 0 } || seq < self.highest_sacked)
+            && (if guessing { !self.ns3.guessed } else { self.sacked == 0 }
+                || seq < self.highest_sacked)
         {
             return Some((seq, true));
         }
@@ -441,8 +495,15 @@ impl Sender {
         if self.next == self.una && self.next < self.segments && self.connected() {
             return None;
         }
-        if !guessing && self.state == State::Recovery && self.sacked > 0 && self.next == self.segments && !at_once {
-            return (self.una..self.highest_sacked).find(|&seq| !self.board[seq].has(Segment::SACKED | Segment::RESENT)).map(|seq| (seq, true));
+        if !guessing
+            && self.state == State::Recovery
+            && self.sacked > 0
+            && self.next == self.segments
+            && !at_once
+        {
+            return (self.una..self.highest_sacked)
+                .find(|&seq| !self.board[seq].has(Segment::SACKED | Segment::RESENT))
+                .map(|seq| (seq, true));
         }
         (at_once && !self.board[self.una].has(Segment::RESENT)).then_some((self.una, true))
     }

@@ -32,7 +32,9 @@ impl Sender {
         self.probe
             || (self.at_once && self.unrepeated > 0)
             || (self.pipe() < self.window.cwnd
-                && (self.unrepeated > 0 || self.rescues(config) || (self.next < self.segments && self.next < self.window_end(config))))
+                && (self.unrepeated > 0
+                    || self.rescues(config)
+                    || (self.next < self.segments && self.next < self.window_end(config))))
     }
 
     /// Accounts for a segment that leaves now. The next one may follow after one segment time at
@@ -93,13 +95,20 @@ impl Sender {
         if smoothed == 0 {
             return None;
         }
-        let percent = if self.window.cwnd < self.window.ssthresh / 2 { pacing.slow_start_percent } else { pacing.avoidance_percent };
+        let percent = if self.window.cwnd < self.window.ssthresh / 2 {
+            pacing.slow_start_percent
+        } else {
+            pacing.avoidance_percent
+        };
         // `scaled` converts bits of the window into bits per second, because the round trip is in
         // picoseconds and `percent` in hundredths.
         let bits = u64::from(self.window.cwnd.max(self.next - self.una)) * config.mss as u64 * 8;
         let scaled = percent as u64 * 10_000_000_000;
         // Most products fit into 64 bits, where the division is several times as fast.
-        Some(bits.checked_mul(scaled).map_or_else(|| (u128::from(bits) * u128::from(scaled) / u128::from(smoothed)) as u64, |product| product / smoothed))
+        Some(bits.checked_mul(scaled).map_or_else(
+            || (u128::from(bits) * u128::from(scaled) / u128::from(smoothed)) as u64,
+            |product| product / smoothed,
+        ))
     }
 
     /// True if the sender waits until a whole burst fits into the window. It does not wait in loss
@@ -118,7 +127,8 @@ impl Sender {
         let receive_memory = free.min(window);
         let most = match config.burst {
             Burst::Segments(burst) => {
-                let wanted = burst.min((self.window.cwnd / 3).max(1)).min(self.segments - self.next);
+                let wanted =
+                    burst.min((self.window.cwnd / 3).max(1)).min(self.segments - self.next);
                 if pipe > 0 && receive_memory < wanted {
                     // The window counts as the limit here, as if it were full.
                     self.validate(self.window.cwnd - pipe <= window);
@@ -151,7 +161,11 @@ impl Sender {
         let mss = config.mss as u64;
         let rate = rate.map_or(u64::MAX, |bits| bits / 8);
         let min_rtt = self.rack.as_ref().map_or(0, |rack| rack.min_rtt / MICROSECOND);
-        let near = if min_rtt > 0 { GSO_MAX.checked_shr((min_rtt >> 9).min(64) as u32).unwrap_or(0) } else { 0 };
+        let near = if min_rtt > 0 {
+            GSO_MAX.checked_shr((min_rtt >> 9).min(64) as u32).unwrap_or(0)
+        } else {
+            0
+        };
         ((rate >> 10).saturating_add(near).min(GSO_MAX) / mss).max(2) as u32
     }
 
@@ -169,8 +183,12 @@ impl Sender {
         // single segment leaves at once. The application might still fill up its last buffer,
         // unless that carries the FIN.
         let filled = (GSO_MAX / config.mss as u64).max(1) as u32;
-        let left = (filled - self.next.saturating_sub(self.written) % filled).min(self.segments - self.next);
-        if left == 1 || (left <= receive_memory && (left < self.segments - self.next || self.segments == self.ends)) {
+        let left = (filled - self.next.saturating_sub(self.written) % filled)
+            .min(self.segments - self.next);
+        if left == 1
+            || (left <= receive_memory
+                && (left < self.segments - self.next || self.segments == self.ends))
+        {
             return false;
         }
         // Room for a third of the window is enough.
@@ -190,7 +208,11 @@ impl Sender {
             return None;
         }
         self.small_queue.release(now);
-        if self.small_queue.bytes <= LEAST_IN_LINE * config.mss as u64 { None } else { self.line_is_long(config) }
+        if self.small_queue.bytes <= LEAST_IN_LINE * config.mss as u64 {
+            None
+        } else {
+            self.line_is_long(config)
+        }
     }
 
     #[inline(never)]

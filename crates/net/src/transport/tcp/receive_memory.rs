@@ -155,7 +155,8 @@ impl ReceiveMemory {
         let segments = (next - self.read).min((chunk.0 / self.mss).max(1) as u32);
         if segments > 0 {
             self.read += segments;
-            (self.asleep, self.turns_at) = (true, now + rate.serialize(segments as u64 * self.mss).0);
+            (self.asleep, self.turns_at) =
+                (true, now + rate.serialize(segments as u64 * self.mss).0);
         }
     }
 
@@ -163,7 +164,9 @@ impl ReceiveMemory {
     /// if no more data arrive.
     pub fn read_by(&self, now: u64, next: u32) -> u64 {
         match self.reader {
-            Some(Reader::Worker { rate, .. }) => self.turns_at.max(now) + rate.serialize((next - self.read) as u64 * self.mss).0,
+            Some(Reader::Worker { rate, .. }) => {
+                self.turns_at.max(now) + rate.serialize((next - self.read) as u64 * self.mss).0
+            }
             _ => now,
         }
     }
@@ -216,8 +219,11 @@ impl ReceiveMemory {
         let copied = (self.read - self.from) as u64 * self.mss;
         if copied > self.space {
             let mut window = 2 * copied + 16 * self.mss;
-            window += 2 * (window as u128 * (copied - self.space) as u128 / self.space.max(1) as u128) as u64;
-            let wanted = (window as u128 * 256 / self.config.share as u128).min(self.config.most.0 as u128) as u64;
+            window += 2
+                * (window as u128 * (copied - self.space) as u128 / self.space.max(1) as u128)
+                    as u64;
+            let wanted = (window as u128 * 256 / self.config.share as u128)
+                .min(self.config.most.0 as u128) as u64;
             self.size = self.size.max(wanted);
             self.space = copied;
         }
@@ -290,9 +296,14 @@ mod tests {
         let round_trip = receive_memory.round_trip.microseconds();
         assert!((19_000..=21_000).contains(&round_trip), "{round_trip} us");
         // Half of the buffer is for payload.
-        let window = |segments: u64| 2 * 1460 * (2 * segments + 16) * (199 + 2 * (segments - 199)) / 199;
+        let window =
+            |segments: u64| 2 * 1460 * (2 * segments + 16) * (199 + 2 * (segments - 199)) / 199;
         let read = receive_memory.space / receive_memory.mss;
         assert!((199..=211).contains(&read), "{read} segments per round trip");
-        assert!(receive_memory.size >= window(200) && receive_memory.size <= window(211), "{} B", receive_memory.size);
+        assert!(
+            receive_memory.size >= window(200) && receive_memory.size <= window(211),
+            "{} B",
+            receive_memory.size
+        );
     }
 }

@@ -112,7 +112,12 @@ pub struct ReceiverSetup {
 impl Receiver {
     pub fn new(setup: ReceiverSetup, config: &TcpConfig) -> Self {
         let mut receive_memory = match config.receive {
-            Receive::Buffer(buffer) => Some(Box::new(ReceiveMemory::new(buffer, setup.now, super::sender::first_edge(config), config))),
+            Receive::Buffer(buffer) => Some(Box::new(ReceiveMemory::new(
+                buffer,
+                setup.now,
+                super::sender::first_edge(config),
+                config,
+            ))),
             _ => None,
         };
         if let Some(receive_memory) = receive_memory.as_mut().filter(|_| !config.handshake) {
@@ -289,10 +294,15 @@ impl Receiver {
             return reaction;
         }
         match config.delayed_ack {
-            Some(delayed) if !at_once && self.quick == 0 && (self.waiting < delayed.segments || self.fills()) => {
+            Some(delayed)
+                if !at_once
+                    && self.quick == 0
+                    && (self.waiting < delayed.segments || self.fills()) =>
+            {
                 if self.deadline == 0 {
                     self.deadline = super::clock::expiry(now, delayed.timeout.0, config);
-                } else if self.deadline <= super::clock::ticked(now, config) + delayed.timeout.0 / 4 {
+                } else if self.deadline <= super::clock::ticked(now, config) + delayed.timeout.0 / 4
+                {
                     // The timer is about to expire anyway (Linux tcp_send_delayed_ack).
                     reaction.second = Some(self.acknowledge(true));
                 }
@@ -320,7 +330,12 @@ impl Receiver {
     /// Holds a duplicate acknowledgement back (Linux __tcp_ack_snd_check): after `dupack_threshold`
     /// (default 3) duplicates at an edge, further ones wait for a part of the round trip. Returns
     /// false if the acknowledgement must be sent now.
-    fn hold_back(&mut self, now: u64, compression: &crate::spec::SackCompression, config: &TcpConfig) -> bool {
+    fn hold_back(
+        &mut self,
+        now: u64,
+        compression: &crate::spec::SackCompression,
+        config: &TcpConfig,
+    ) -> bool {
         if self.edge != self.next {
             (self.edge, self.sent_at_edge) = (self.next, 0);
         }
@@ -333,7 +348,11 @@ impl Receiver {
         }
         self.held_back += 1;
         if self.held_back == 1 || self.deadline == 0 {
-            let part = if self.round_trip == 0 { compression.most.0 } else { self.round_trip / compression.part as u64 };
+            let part = if self.round_trip == 0 {
+                compression.most.0
+            } else {
+                self.round_trip / compression.part as u64
+            };
             self.deadline = now + part.min(compression.most.0).max(1);
         }
         true
@@ -357,7 +376,15 @@ impl Receiver {
 
     /// Returns the acknowledgement of a segment that arrives again after all data have arrived.
     pub fn repeat(&self, seq: u32, marked: bool) -> AckNow {
-        AckNow { cumulative: self.segments, trigger: seq, ece: marked, repeated: true, duplicate: true, delayed: false, opened: 0 }
+        AckNow {
+            cumulative: self.segments,
+            trigger: seq,
+            ece: marked,
+            repeated: true,
+            duplicate: true,
+            delayed: false,
+            opened: 0,
+        }
     }
 
     /// Wakes the receiver: a delayed acknowledgement is due, or the application falls asleep or
@@ -369,13 +396,18 @@ impl Receiver {
             && receive_memory.turns_at != 0
             && receive_memory.turns_at <= now
         {
-            let acknowledge = config.delayed_ack.is_some_and(|delayed| self.waiting >= delayed.segments);
+            let acknowledge =
+                config.delayed_ack.is_some_and(|delayed| self.waiting >= delayed.segments);
             match reader {
                 Reader::Turns { read, sleep } => {
                     receive_memory.asleep = !receive_memory.asleep;
-                    receive_memory.turns_at = now + if receive_memory.asleep { sleep.0 } else { read.0 };
+                    receive_memory.turns_at =
+                        now + if receive_memory.asleep { sleep.0 } else { read.0 };
                     if !receive_memory.asleep {
-                        let (open, full) = ((receive_memory.allowed - self.next) as u64 * receive_memory.mss, receive_memory.payload(receive_memory.size));
+                        let (open, full) = (
+                            (receive_memory.allowed - self.next) as u64 * receive_memory.mss,
+                            receive_memory.payload(receive_memory.size),
+                        );
                         receive_memory.read = self.next;
                         // Linux tcp_cleanup_rbuf: send an update if the window at least doubles, or
                         // if an acknowledgement is due.
@@ -393,7 +425,8 @@ impl Receiver {
                     // Update if the window at least doubles, or if an acknowledgement is due (Linux
                     // tcp_cleanup_rbuf).
                     let open = receive_memory.allowed - self.next;
-                    let opens = 2 * open as u64 * receive_memory.mss <= receive_memory.payload(receive_memory.size)
+                    let opens = 2 * open as u64 * receive_memory.mss
+                        <= receive_memory.payload(receive_memory.size)
                         && receive_memory.free(self.next) >= 2 * open.max(1);
                     window_opens = receive_memory.asleep && (opens || acknowledge);
                 }
@@ -413,14 +446,23 @@ impl Receiver {
         self.held_back = 0;
         self.deadline = 0;
         self.quick = self.quick.saturating_sub(1);
-        AckNow { cumulative: self.next, trigger: self.trigger, ece: self.congested, repeated: self.repeated, duplicate: self.duplicate, delayed, opened: 0 }
+        AckNow {
+            cumulative: self.next,
+            trigger: self.trigger,
+            ece: self.congested,
+            repeated: self.repeated,
+            duplicate: self.duplicate,
+            delayed,
+            opened: 0,
+        }
     }
 
     /// True if `seq` extends neither of the two newest blocks. Acknowledgements held back before it
     /// are then sent first (Linux tcp_sack_new_ofo_skb).
     fn crowds(&self, seq: u32) -> bool {
         let (blocks, _) = self.recent_blocks();
-        !blocks[..2].iter().any(|&(from, to)| from != to && from <= seq + 1 && seq <= to) && blocks[1] != (0, 0)
+        !blocks[..2].iter().any(|&(from, to)| from != to && from <= seq + 1 && seq <= to)
+            && blocks[1] != (0, 0)
     }
 
     /// Stores a segment above a hole. Returns false if the segment is here already.
@@ -502,7 +544,11 @@ mod tests {
     /// Returns a receiver with a buffer of 100 full frames, two fifths of which is bookkeeping. The
     /// application sleeps from 3 ms to 500 ms.
     fn asleep() -> (Receiver, TcpConfig) {
-        let receive = Receive::Buffer(ReceiveBuffer { initial: Bytes(250_000), most: Bytes(250_000), share: 153 });
+        let receive = Receive::Buffer(ReceiveBuffer {
+            initial: Bytes(250_000),
+            most: Bytes(250_000),
+            share: 153,
+        });
         let config = TcpConfig {
             mss: 1494,
             receive,
@@ -511,12 +557,24 @@ mod tests {
             tick: Span::from_ms(10),
             ..crate::testing::tcp()
         };
-        let setup = ReceiverSetup { flow: 0, transport: 0, node: 1, src: 0, hash: 0, priority: 0, segments: 1000, to: 1000, ecn: EcnMode::Off, now: 0 };
+        let setup = ReceiverSetup {
+            flow: 0,
+            transport: 0,
+            node: 1,
+            src: 0,
+            hash: 0,
+            priority: 0,
+            segments: 1000,
+            to: 1000,
+            ecn: EcnMode::Off,
+            now: 0,
+        };
         (Receiver::new(setup, &config), config)
     }
 
     fn arrive(receiver: &mut Receiver, now: u64, config: &TcpConfig) -> Option<u32> {
-        let reaction = receiver.on_data(Arrival { now, seq: receiver.next, ..Arrival::default() }, config);
+        let reaction =
+            receiver.on_data(Arrival { now, seq: receiver.next, ..Arrival::default() }, config);
         reaction.second.map(|ack| {
             receiver.announce();
             ack.cumulative
@@ -530,7 +588,8 @@ mod tests {
         let (mut receiver, config) = asleep();
         assert_eq!([MS, 2 * MS].map(|now| arrive(&mut receiver, now, &config)), [None, Some(2)]);
         assert_eq!(receiver.on_wake(3 * MS, &config), None);
-        let acks: Vec<u64> = (4..100).filter(|ms| arrive(&mut receiver, ms * MS, &config).is_some()).collect();
+        let acks: Vec<u64> =
+            (4..100).filter(|ms| arrive(&mut receiver, ms * MS, &config).is_some()).collect();
         assert_eq!(acks, [30, 60, 90]);
         // The application is awake again, and the pending segments are acknowledged.
         assert_eq!(receiver.on_wake(500 * MS, &config).map(|ack| ack.cumulative), Some(98));
@@ -545,7 +604,10 @@ mod tests {
         assert_eq!(all, Some(100));
         receiver.on_wake(3 * MS, &config);
         for seq in 0..34 {
-            receiver.on_data(Arrival { now: (4 + seq as u64) * MS, seq, ..Arrival::default() }, &config);
+            receiver.on_data(
+                Arrival { now: (4 + seq as u64) * MS, seq, ..Arrival::default() },
+                &config,
+            );
         }
         // 34 segments of 1494 B, and twice the 1005 B of bookkeeping: 52,806 B of 250,000 B.
         assert_eq!(receiver.announce(), Some(34 + (197_194 * 153 / 256 / 1494) as u32));

@@ -20,7 +20,8 @@ impl Sender {
             self.state = State::Recovery;
             self.control.on_state(State::Recovery, &mut self.window, now);
         } else {
-            let ssthresh = if reducing { self.window.cwnd } else { self.control.on_loss(&self.window, now) };
+            let ssthresh =
+                if reducing { self.window.cwnd } else { self.control.on_loss(&self.window, now) };
             self.reduce(ssthresh, State::Recovery, now, config);
         }
         self.resend_from = self.una;
@@ -39,7 +40,11 @@ impl Sender {
     }
 
     pub(super) fn leave(&mut self, now: u64, config: &TcpConfig) {
-        if config.proportional_reduction && self.sampler.is_none() && self.reducing() && self.window.ssthresh < u32::MAX {
+        if config.proportional_reduction
+            && self.sampler.is_none()
+            && self.reducing()
+            && self.window.ssthresh < u32::MAX
+        {
             self.window.cwnd = self.window.ssthresh.min(self.window.limit);
         }
         self.undo = None;
@@ -83,10 +88,12 @@ impl Sender {
         self.delivered_since += delivered;
         let ssthresh = self.window.ssthresh;
         let mut send = if pipe > ssthresh {
-            let due = (ssthresh as u64 * self.delivered_since as u64).div_ceil(self.prior_cwnd as u64);
+            let due =
+                (ssthresh as u64 * self.delivered_since as u64).div_ceil(self.prior_cwnd as u64);
             due as i64 - self.sent_since as i64
         } else {
-            let mut send = (self.delivered_since as i64 - self.sent_since as i64).max(delivered as i64);
+            let mut send =
+                (self.delivered_since as i64 - self.sent_since as i64).max(delivered as i64);
             if advanced && !self.newly_lost {
                 send += 1;
             }
@@ -134,7 +141,8 @@ impl Sender {
             // nothing about them.
             self.lost_below = self.una;
         }
-        let kept = self.sampler.as_ref().and_then(|sampler| self.control.on_undo(&self.window, sampler));
+        let kept =
+            self.sampler.as_ref().and_then(|sampler| self.control.on_undo(&self.window, sampler));
         self.window.cwnd = self.window.cwnd.max(kept.unwrap_or(cwnd));
         self.window.ssthresh = self.window.ssthresh.max(ssthresh);
         self.checking = false;
@@ -167,7 +175,11 @@ impl Sender {
             self.control.on_flight(self.pipe());
             self.time_out_as_ns3();
         }
-        if self.state == State::Open || self.una >= self.high || ns3 || (self.state == State::Loss && !self.rtt.backed_off()) {
+        if self.state == State::Open
+            || self.una >= self.high
+            || ns3
+            || (self.state == State::Loss && !self.rtt.backed_off())
+        {
             if config.undo {
                 self.undo = Some((self.window.cwnd, self.window.ssthresh));
             }

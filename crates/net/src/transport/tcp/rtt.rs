@@ -20,7 +20,15 @@ pub struct Rtt {
 
 impl Rtt {
     pub fn new(config: &TcpConfig) -> Self {
-        Rtt { smoothed: 0, variance: 0, timeout: config.initial_rto.0, backoff: 0, deviation: 0, largest: 0, round_end: 0 }
+        Rtt {
+            smoothed: 0,
+            variance: 0,
+            timeout: config.initial_rto.0,
+            backoff: 0,
+            deviation: 0,
+            largest: 0,
+            round_end: 0,
+        }
     }
 
     /// Adds a round-trip sample in ps. `una` and `next` determine when a round trip is over.
@@ -31,7 +39,11 @@ impl Rtt {
             Estimator::Linux => self.sample_linux(rtt, una, next, config),
         }
         let spread = (4 * self.variance).max(config.granularity.0);
-        self.timeout = if config.min_rto_on_variance { self.smoothed + spread.max(config.min_rto.0) } else { (self.smoothed + spread).max(config.min_rto.0) };
+        self.timeout = if config.min_rto_on_variance {
+            self.smoothed + spread.max(config.min_rto.0)
+        } else {
+            (self.smoothed + spread).max(config.min_rto.0)
+        };
         self.timeout = self.timeout.min(config.max_rto.0);
         // Karn: the back-off lasts until a segment that was sent only once gives a sample (RFC 6298
         // §5).

@@ -61,7 +61,11 @@ impl Scoreboard {
     }
     #[cold]
     fn grow(&mut self, una: u32, next: u32) {
-        let mut larger = vec![Segment::default(); ((next - una + 1) as usize).next_power_of_two().max(16).max(2 * self.ring.len())];
+        let mut larger =
+            vec![
+                Segment::default();
+                ((next - una + 1) as usize).next_power_of_two().max(16).max(2 * self.ring.len())
+            ];
         let mask = larger.len() - 1;
         if !self.ring.is_empty() {
             for seq in una..next {

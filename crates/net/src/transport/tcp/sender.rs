@@ -10,7 +10,10 @@ use super::rack::Rack;
 use super::rtt::Rtt;
 use super::scoreboard::{Scoreboard, Segment};
 use super::small_queue::{AtHost, SmallQueue};
-use crate::congestion::{Ack, CongestionControl, Control, Controller, Echo, NewReno, SampleContext, Sampler, State, Window};
+use crate::congestion::{
+    Ack, CongestionControl, Control, Controller, Echo, NewReno, SampleContext, Sampler, State,
+    Window,
+};
 use crate::idle::Idle;
 use crate::probe::explain::{Attribution, Label};
 use crate::probe::hops::RoundTrips;
@@ -220,7 +223,12 @@ impl Sender {
             segments: setup.segments,
             written: 0,
             ends: setup.ends,
-            window: Window { cwnd: config.initial_window.min(limit), credit: 0, ssthresh: u32::MAX, limit },
+            window: Window {
+                cwnd: config.initial_window.min(limit),
+                credit: 0,
+                ssthresh: u32::MAX,
+                limit,
+            },
             sacked: 0,
             lost: 0,
             resent: 0,
@@ -266,7 +274,10 @@ impl Sender {
             in_burst: 0,
             random: setup.random,
             rtt: Rtt::new(config),
-            rack: (config.recovery == Recovery::Rack || config.tail_probe || config.pacing.is_some()).then(Box::default),
+            rack: (config.recovery == Recovery::Rack
+                || config.tail_probe
+                || config.pacing.is_some())
+            .then(Box::default),
             ecn,
             ns3: Ns3::default(),
             timer: Timer::None,
@@ -308,13 +319,22 @@ impl Sender {
     /// Returns `una next cwnd ssthresh state`, for traces.
     #[cfg(test)]
     pub fn snapshot(&self) -> String {
-        let ssthresh = if self.window.ssthresh == u32::MAX { "-".to_string() } else { self.window.ssthresh.to_string() };
-        format!("{:>4}{:>5}{:>5}{:>4} {:?}", self.una, self.next, self.window.cwnd, ssthresh, self.state)
+        let ssthresh = if self.window.ssthresh == u32::MAX {
+            "-".to_string()
+        } else {
+            self.window.ssthresh.to_string()
+        };
+        format!(
+            "{:>4}{:>5}{:>5}{:>4} {:?}",
+            self.una, self.next, self.window.cwnd, ssthresh, self.state
+        )
     }
     /// Returns the pacing rate and the control's own state, for traces.
     #[cfg(test)]
     pub fn details(&self, config: &TcpConfig) -> String {
-        let rate = self.pacing_rate(config).map_or(String::new(), |rate| format!(" {:.2}", rate as f64 / 1e6));
+        let rate = self
+            .pacing_rate(config)
+            .map_or(String::new(), |rate| format!(" {:.2}", rate as f64 / 1e6));
         format!("{rate}{}", self.control.details())
     }
     /// Returns the segments in flight: outstanding ones less those known or assumed to have left
@@ -329,7 +349,11 @@ impl Sender {
         let measured = self.rtt.smoothed();
         SenderRecord {
             window: bytes(self.window.cwnd),
-            threshold: if self.window.ssthresh == u32::MAX { SenderRecord::NONE } else { bytes(self.window.ssthresh) },
+            threshold: if self.window.ssthresh == u32::MAX {
+                SenderRecord::NONE
+            } else {
+                bytes(self.window.ssthresh)
+            },
             smoothed: if measured == 0 { SenderRecord::NONE } else { measured },
             rate: self.pacing_rate(config).unwrap_or(SenderRecord::NONE),
             ..SenderRecord::new(self.flow, bytes(self.pipe()))
@@ -352,7 +376,9 @@ impl Sender {
         let end = self.allowed_end(config);
         match &config.send {
             None => end,
-            Some(buffer) => end.min(self.una.saturating_add(buffer.segments(config.mss, self.window.cwnd))),
+            Some(buffer) => {
+                end.min(self.una.saturating_add(buffer.segments(config.mss, self.window.cwnd)))
+            }
         }
     }
     fn allowed_end(&self, config: &TcpConfig) -> u32 {
@@ -391,7 +417,11 @@ impl Sender {
     /// in ps, 0 if unknown.
     pub fn established(&mut self, now: u64, round_trip: u64, config: &TcpConfig) {
         if self.control.uses_samples() {
-            self.sampler = Some(Box::new(if config.manner == Manner::Ns3 { Sampler::as_ns3() } else { Sampler::default() }));
+            self.sampler = Some(Box::new(if config.manner == Manner::Ns3 {
+                Sampler::as_ns3()
+            } else {
+                Sampler::default()
+            }));
             self.rack.get_or_insert_default();
         }
         if let Some(rack) = &mut self.rack
@@ -489,7 +519,11 @@ impl Sender {
         if ack.trigger >= self.una && ack.trigger < self.next {
             let segment = &self.board[ack.trigger];
             sent_then = segment.sent();
-            excess = if ack.delayed { 0 } else { now.saturating_sub(segment.paced + self.idle.round_trip) };
+            excess = if ack.delayed {
+                0
+            } else {
+                now.saturating_sub(segment.paced + self.idle.round_trip)
+            };
             if cumulative >= self.current.to {
                 self.decided = sent_then;
             }
@@ -508,7 +542,10 @@ impl Sender {
         }
         // Only segments SACKed by earlier acknowledgements are evidence of reordering. The order of
         // blocks within one acknowledgement is none.
-        let mut news = News { highest_before: if self.sacked > 0 { self.highest_sacked } else { 0 }, ..News::default() };
+        let mut news = News {
+            highest_before: if self.sacked > 0 { self.highest_sacked } else { 0 },
+            ..News::default()
+        };
         if acked > 0 {
             self.take_cumulative(now, cumulative, &mut news);
         }
@@ -530,11 +567,20 @@ impl Sender {
         if let Some(sent) = news.oldest {
             self.rtt.sample(now - sent, self.una, self.next, config);
             self.note_round_trip(now - sent);
-        } else if acked > 0 && config.estimator == Estimator::Linux && ack.repeated && now - sent_then >= self.rack.as_ref().map_or(0, |r| r.min_rtt) {
+        } else if acked > 0
+            && config.estimator == Estimator::Linux
+            && ack.repeated
+            && now - sent_then >= self.rack.as_ref().map_or(0, |r| r.min_rtt)
+        {
             // With timestamps, retransmissions give samples too, in whole milliseconds. There is no
             // sample if the last transmission is too recent to have caused this acknowledgement:
             // the send times of earlier transmissions are not kept.
-            self.rtt.sample((now - sent_then).div_ceil(MILLISECOND).max(1) * MILLISECOND, self.una, self.next, config);
+            self.rtt.sample(
+                (now - sent_then).div_ceil(MILLISECOND).max(1) * MILLISECOND,
+                self.una,
+                self.next,
+                config,
+            );
         }
         if self.rack.is_some() {
             self.after_probe(now, ack, acked > 0 || delivered > 0);
@@ -555,7 +601,8 @@ impl Sender {
             Recovery::Rack => self.mark_late(now, config),
             Recovery::NewReno => {}
         }
-        let growing = matches!(self.state, State::Open | State::Loss) && !(self.lost > 0 && self.state == State::Open);
+        let growing = matches!(self.state, State::Open | State::Loss)
+            && !(self.lost > 0 && self.state == State::Open);
         let may_grow = growing && self.is_limited() && !ack.ece;
         // After a time-out the window grows by newly arrived segments only, not by those that had
         // arrived before and waited behind a hole.
@@ -569,9 +616,24 @@ impl Sender {
             acked
         };
         let rtt = news.newest.map_or(0, |sent| now - sent);
-        let seen = Ack { now, rtt, state: self.state, acked: grown, delivered, ece: ack.ece, una: self.una, next: self.next, may_grow, ..Ack::default() };
+        let seen = Ack {
+            now,
+            rtt,
+            state: self.state,
+            acked: grown,
+            delivered,
+            ece: ack.ece,
+            una: self.una,
+            next: self.next,
+            may_grow,
+            ..Ack::default()
+        };
         self.control.on_ack(&mut self.window, &seen);
-        if ack.ece && self.ecn != EcnMode::Off && self.state == State::Open && self.una < self.segments {
+        if ack.ece
+            && self.ecn != EcnMode::Off
+            && self.state == State::Open
+            && self.una < self.segments
+        {
             self.control.on_progress(self.una, self.rtt.smoothed());
             let ssthresh = self.control.on_ecn(&self.window, now);
             self.undo = None;
@@ -588,7 +650,10 @@ impl Sender {
         // A SACKed segment that was sent after the oldest outstanding one does not postpone the
         // time-out (Linux tcp_clean_rtx_queue).
         let overtaken = || news.oldest.is_some_and(|sent| sent < self.board[self.una].sent());
-        let news = acked > 0 || (delivered > 0 && config.tail_probe && (self.timer != Timer::Retransmit || overtaken()));
+        let news = acked > 0
+            || (delivered > 0
+                && config.tail_probe
+                && (self.timer != Timer::Retransmit || overtaken()));
         self.set_timer(now, news, config);
         Cause::Ack { excess }
     }
@@ -598,7 +663,14 @@ impl Sender {
     pub(super) fn take_sample(&mut self, ack: &Ack) {
         let in_flight = self.pipe();
         let min_rtt = self.rack.as_ref().map_or(0, |r| r.min_rtt);
-        let context = SampleContext { now: ack.now, in_flight, min_rtt, ece: ack.ece, next_send: self.pace_at, window_limited: self.limited };
+        let context = SampleContext {
+            now: ack.now,
+            in_flight,
+            min_rtt,
+            ece: ack.ece,
+            next_send: self.pace_at,
+            window_limited: self.limited,
+        };
         if let Some(sampler) = &mut self.sampler {
             let sample = sampler.end(&context);
             self.control.on_sample(&mut self.window, ack, &sample, sampler);
@@ -621,7 +693,8 @@ impl Sender {
     /// Returns the next segment to send now, if pace, transmit queue and window allow one.
     #[inline]
     pub fn transmit(&mut self, now: u64, cause: Cause, config: &TcpConfig) -> Option<Transmit> {
-        if self.pace_at > now && self.burst == 0 && !(self.at_once && config.manner == Manner::Ns3) {
+        if self.pace_at > now && self.burst == 0 && !(self.at_once && config.manner == Manner::Ns3)
+        {
             self.in_line = false;
             self.hold_until(now, self.pace_at, config);
             return None;
@@ -636,7 +709,9 @@ impl Sender {
         let time = if self.is_last(seq) { self.idle.slowest_last } else { self.idle.slowest_full };
         let mut paced = now;
         if let Some(why) = &mut self.why {
-            let recovering = self.was_recovering || retransmission || matches!(self.state, State::Recovery | State::Loss);
+            let recovering = self.was_recovering
+                || retransmission
+                || matches!(self.state, State::Recovery | State::Loss);
             let label = match cause {
                 _ if recovering => Label::Recovery,
                 Cause::Ack { .. } => Label::Window,
@@ -657,7 +732,11 @@ impl Sender {
             };
             // True for the first segments of a flow that starts behind others on the connection.
             let passes = cause == Cause::Start && seq >= self.current.to && !retransmission;
-            paced = if passes { why.passed(now, time) } else { why.on_sent(now, label, excess, time, retransmission) };
+            paced = if passes {
+                why.passed(now, time)
+            } else {
+                why.on_sent(now, label, excess, time, retransmission)
+            };
         }
         let first = self.next == self.una;
         let probe = std::mem::take(&mut self.probing);
@@ -790,13 +869,17 @@ impl Sender {
         // With kernel ticks, a time-out is a whole number of ticks, and so is a pause.
         let (pause, timeout) = match config.tick.0 {
             0 => (idle, self.rtt.single_timeout()),
-            tick => ((now / tick - self.last_sent / tick) * tick, self.rtt.single_timeout().next_multiple_of(tick)),
+            tick => (
+                (now / tick - self.last_sent / tick) * tick,
+                self.rtt.single_timeout().next_multiple_of(tick),
+            ),
         };
         // A control that models the path relies on its model (Linux
         // tcp_slow_start_after_idle_check).
         if config.idle_restart && pause > timeout && self.sampler.is_none() {
             if !self.reducing() {
-                self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd / 2 + self.window.cwnd / 4);
+                self.window.ssthresh =
+                    self.window.ssthresh.max(self.window.cwnd / 2 + self.window.cwnd / 4);
             }
             let floor = config.initial_window.min(self.window.cwnd);
             let mut left = pause - timeout;
@@ -816,8 +899,13 @@ impl Sender {
 /// Creates the congestion control of a connection that has agreed on `ecn`. A control that needs
 /// exact ECN echoes is replaced by NewReno if ECN is off.
 fn agreed(tcp: &TcpConfig, ecn: EcnMode, random: &Stream) -> Control {
-    let exact = !matches!(tcp.congestion, CongestionControl::PlusPlus(_)) && tcp.congestion.parameters().about().echo == Echo::Exact;
-    if exact && ecn == EcnMode::Off { Control::NewReno(NewReno) } else { Control::new(&tcp.congestion, tcp.mss as u32, tcp.initial_window, random.clone()) }
+    let exact = !matches!(tcp.congestion, CongestionControl::PlusPlus(_))
+        && tcp.congestion.parameters().about().echo == Echo::Exact;
+    if exact && ecn == EcnMode::Off {
+        Control::NewReno(NewReno)
+    } else {
+        Control::new(&tcp.congestion, tcp.mss as u32, tcp.initial_window, random.clone())
+    }
 }
 
 /// Returns the initial window edge in segments: the size of a fixed window, or the room in a
@@ -826,7 +914,9 @@ pub fn first_edge(config: &TcpConfig) -> u32 {
     match config.receive {
         Receive::Unlimited => u32::MAX,
         Receive::Window(bytes) => ((bytes.0 / config.mss as u64).max(1)) as u32,
-        Receive::Buffer(buffer) => ((buffer.initial.0 * buffer.share as u64 / 256 / config.mss as u64).max(1)) as u32,
+        Receive::Buffer(buffer) => {
+            ((buffer.initial.0 * buffer.share as u64 / 256 / config.mss as u64).max(1)) as u32
+        }
     }
 }
 
@@ -851,6 +941,14 @@ pub(super) struct News {
 
 impl Default for News {
     fn default() -> Self {
-        News { delivered: 0, sacked: 0, oldest: None, newest: None, last_sent: 0, lowest_original: u32::MAX, highest_before: 0 }
+        News {
+            delivered: 0,
+            sacked: 0,
+            oldest: None,
+            newest: None,
+            last_sent: 0,
+            lowest_original: u32::MAX,
+            highest_before: 0,
+        }
     }
 }

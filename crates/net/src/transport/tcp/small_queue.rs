@@ -86,7 +86,10 @@ impl AtHost {
         if other != u32::MAX && other < seq && self.ring.len() < REMEMBERED {
             let mut larger = vec![(u32::MAX, 0); 4 * self.ring.len()];
             let mask = larger.len() - 1;
-            self.ring.iter().filter(|(seq, _)| *seq != u32::MAX).for_each(|one| larger[one.0 as usize & mask] = *one);
+            self.ring
+                .iter()
+                .filter(|(seq, _)| *seq != u32::MAX)
+                .for_each(|one| larger[one.0 as usize & mask] = *one);
             self.ring = larger;
         }
         let place = seq as usize & (self.ring.len() - 1);

@@ -31,7 +31,10 @@ impl Sender {
     /// acknowledged, and these have to be sent first.)
     pub fn has_window(&self) -> bool {
         let finding_out = self.state == State::Loss && self.una < self.next;
-        self.connected && !finding_out && self.next == self.segments && self.pipe() < self.window.cwnd
+        self.connected
+            && !finding_out
+            && self.next == self.segments
+            && self.pipe() < self.window.cwnd
     }
 
     /// Returns the range of segments that are not acknowledged, up to the last one handed over.
@@ -41,7 +44,11 @@ impl Sender {
 
     /// Returns the state that the coupled congestion control of the other subflows needs.
     pub fn path(&self) -> Path {
-        let cwnd = if matches!(self.state, State::Recovery | State::Reduced) { self.window.ssthresh.min(self.window.cwnd) } else { self.window.cwnd };
+        let cwnd = if matches!(self.state, State::Recovery | State::Reduced) {
+            self.window.ssthresh.min(self.window.cwnd)
+        } else {
+            self.window.cwnd
+        };
         let run = match &self.control {
             Control::Coupled(coupled) => coupled.run(),
             _ => 0,

@@ -108,7 +108,10 @@ impl Sender {
         if self.una == self.next {
             self.deadline = 0;
             self.timer = Timer::None;
-        } else if news && !self.waiting() && !(config.tail_probe && self.set_probe(now, true, config)) {
+        } else if news
+            && !self.waiting()
+            && !(config.tail_probe && self.set_probe(now, true, config))
+        {
             self.set_retransmit(now, config);
         }
     }
@@ -116,7 +119,14 @@ impl Sender {
     /// Sets the timer after a segment was sent. `first`: nothing was outstanding before. `head`:
     /// the segment is the oldest outstanding one.
     #[inline]
-    pub(super) fn sent_one(&mut self, now: u64, first: bool, retransmission: bool, head: bool, config: &TcpConfig) {
+    pub(super) fn sent_one(
+        &mut self,
+        now: u64,
+        first: bool,
+        retransmission: bool,
+        head: bool,
+        config: &TcpConfig,
+    ) {
         if !config.tail_probe {
             if self.deadline == 0 || self.timer == Timer::Persist {
                 self.set_retransmit(now, config);
@@ -126,7 +136,10 @@ impl Sender {
                 self.timer = Timer::None;
                 self.set_retransmit(now, config);
             }
-        } else if !self.waiting() && !self.set_probe(now, false, config) && (first || matches!(self.timer, Timer::None | Timer::Persist)) {
+        } else if !self.waiting()
+            && !self.set_probe(now, false, config)
+            && (first || matches!(self.timer, Timer::None | Timer::Persist))
+        {
             self.set_retransmit(now, config);
         }
     }
@@ -135,7 +148,11 @@ impl Sender {
     /// window is closed. If the announcement of the open window is lost, the sender asks for it
     /// (RFC 9293 §3.8.6.1).
     pub(super) fn persist(&mut self, now: u64, config: &TcpConfig) {
-        if self.deadline == 0 && self.next == self.una && self.next < self.segments && self.connected() {
+        if self.deadline == 0
+            && self.next == self.una
+            && self.next < self.segments
+            && self.connected()
+        {
             self.timer = Timer::Persist;
             self.deadline = expiry(now, self.rtt.timeout(config), config);
         }
@@ -160,7 +177,11 @@ impl Sender {
     /// Sets the timer for a tail loss probe (RFC 8985 §7.2 with Linux's numbers). Returns false if
     /// a probe is not appropriate.
     fn set_probe(&mut self, now: u64, advancing: bool, config: &TcpConfig) -> bool {
-        if !matches!(self.state, State::Open | State::Reduced) || self.una == self.next || self.sacked > 0 || config.recovery == Recovery::NewReno {
+        if !matches!(self.state, State::Open | State::Reduced)
+            || self.una == self.next
+            || self.sacked > 0
+            || config.recovery == Recovery::NewReno
+        {
             return false;
         }
         let smoothed = self.rtt.smoothed();
@@ -172,7 +193,11 @@ impl Sender {
         }
         // The probe is never later than the retransmission time-out, which counts from when the
         // oldest segment was sent.
-        let left = if advancing { timeout } else { (self.board[self.una].sent() + timeout).saturating_sub(now) };
+        let left = if advancing {
+            timeout
+        } else {
+            (self.board[self.una].sent() + timeout).saturating_sub(now)
+        };
         if left > 0 {
             wait = wait.min(left);
         }

@@ -13,7 +13,9 @@ mod random;
 pub use block::Common;
 pub use deadline::Deadline;
 pub use files::{FileFormat, Flows, Local, Placement};
-pub use hadoop::{Background, Cluster, Committer, Disks, Framework, Hadoop, HadoopTrace, Pairing, Per, Protocol};
+pub use hadoop::{
+    Background, Cluster, Committer, Disks, Framework, Hadoop, HadoopTrace, Pairing, Per, Protocol,
+};
 pub use patterns::{AllToAll, DatagramSource, Incast, Pairs, PartitionAggregate, Permutation};
 pub use random::{Arrivals, LoadBasis, Random};
 

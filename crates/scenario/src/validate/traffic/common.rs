@@ -33,17 +33,35 @@ pub fn shared(
     named(&name, &at("name"))?;
     let class = fill(common.class, "default".into());
     named(&class, &at("class"))?;
-    let class = classes.index(&class).ok_or_else(|| Wrong::at(at("class"), "at most 65,536 different classes are possible: use a class that exists"))?;
+    let class = classes.index(&class).ok_or_else(|| {
+        Wrong::at(
+            at("class"),
+            "at most 65,536 different classes are possible: use a class that exists",
+        )
+    })?;
     let priority = match *common.dscp {
         None => fill(common.priority, 0),
-        Some(_) if common.priority.is_some() => return Err(meaningless(at("priority"), "dscp, from which [host] dscp_to_priority derives the priority")),
+        Some(_) if common.priority.is_some() => {
+            return Err(meaningless(
+                at("priority"),
+                "dscp, from which [host] dscp_to_priority derives the priority",
+            ));
+        }
         Some(dscp) => match context.priority_of_dscp.get(usize::from(dscp)) {
             Some(priority) => *priority,
-            None => return Err(Wrong::at(at("dscp"), format!("found {dscp}: write a DSCP from 0 to 63"))),
+            None => {
+                return Err(Wrong::at(
+                    at("dscp"),
+                    format!("found {dscp}: write a DSCP from 0 to 63"),
+                ));
+            }
         },
     };
     if priority > 7 {
-        return Err(Wrong::at(at("priority"), format!("found {priority}: write a priority from 0 (lowest) to 7")));
+        return Err(Wrong::at(
+            at("priority"),
+            format!("found {priority}: write a priority from 0 (lowest) to 7"),
+        ));
     }
     let start = fill(common.start, Duration(Span::ZERO)).0;
     if start > LATEST {
@@ -56,44 +74,70 @@ pub fn shared(
         Some(Deadline::Drawn(_)) => None,
     };
     let named = match transport {
-        Some(slot) => Some(context.transports.find(&fill(slot, "default".into()), at("transport"))?),
+        Some(slot) => {
+            Some(context.transports.find(&fill(slot, "default".into()), at("transport"))?)
+        }
         None => None,
     };
     context.uses.named = named.map(|index| (index, priority));
     let transport = named.unwrap_or(0);
     let seed = fill(common.seed, 0);
     if seed > i64::MAX as u64 {
-        return Err(Wrong::at(at("seed"), format!("found {seed}: write a whole number up to {}", i64::MAX)));
+        return Err(Wrong::at(
+            at("seed"),
+            format!("found {seed}: write a whole number up to {}", i64::MAX),
+        ));
     }
     let draws = draws(context.seed, common.seed, &name);
-    Ok(Shared { template: Template { class, transport, priority, deadline }, draws, start: Time(start.0) })
+    Ok(Shared {
+        template: Template { class, transport, priority, deadline },
+        draws,
+        start: Time(start.0),
+    })
 }
 
 /// Refuses names that tables and terminals cannot show.
 pub fn named(name: &str, key: &Key) -> Result<(), Wrong> {
     match names::wrong(name) {
-        Some(expected) => Err(Wrong::at(key.clone(), format!("{}: write {expected}", names::shown(name)))),
+        Some(expected) => {
+            Err(Wrong::at(key.clone(), format!("{}: write {expected}", names::shown(name))))
+        }
         None => Ok(()),
     }
 }
 
 fn deadline_within(span: Span, key: Key) -> Result<Span, Wrong> {
     if span == Span::ZERO || span > LATEST {
-        return Err(Wrong::at(key, format!("\"{span}\": write a time above 0, up to 2400h, or \"off\"")));
+        return Err(Wrong::at(
+            key,
+            format!("\"{span}\": write a time above 0, up to 2400h, or \"off\""),
+        ));
     }
     Ok(span)
 }
 
 /// Returns the distribution of the block's deadlines and its random draws; `None` if deadlines are
 /// not drawn.
-pub fn deadlines(block: &mut Traffic, index: usize, key: &Key, seed: u64) -> Result<Option<(Deadlines, Draws)>, Wrong> {
+pub fn deadlines(
+    block: &mut Traffic,
+    index: usize,
+    key: &Key,
+    seed: u64,
+) -> Result<Option<(Deadlines, Draws)>, Wrong> {
     let common = keys(block);
     let key = key.clone().name("deadline");
-    let Some(Deadline::Drawn(table)) = common.deadline.as_mut().and_then(|deadline| deadline.0.as_mut()) else { return Ok(None) };
+    let Some(Deadline::Drawn(table)) =
+        common.deadline.as_mut().and_then(|deadline| deadline.0.as_mut())
+    else {
+        return Ok(None);
+    };
     let mean = deadline_within(table.mean.0, key.clone().name("mean"))?;
     let least = fill(&mut table.least, Duration(Span::ZERO)).0;
     if least > mean {
-        return Err(Wrong::at(key.name("least"), format!("\"{least}\" is above mean = \"{mean}\"")));
+        return Err(Wrong::at(
+            key.name("least"),
+            format!("\"{least}\" is above mean = \"{mean}\""),
+        ));
     }
     let draws = draws(seed, common.seed, &fill(common.name, format!("traffic{index}")));
     Ok(Some((Deadlines { mean, least }, draws)))
@@ -126,7 +170,8 @@ pub fn start(block: &mut Traffic) -> Time {
 
 /// Returns the time at which the block's senders end, if the block has one.
 pub fn stop(block: &mut Traffic, key: &Key, run: &RunConfig) -> Result<Option<Time>, Wrong> {
-    let applies = !matches!(block, Traffic::Hadoop(_) | Traffic::HadoopTrace(_) | Traffic::Background(_));
+    let applies =
+        !matches!(block, Traffic::Hadoop(_) | Traffic::HadoopTrace(_) | Traffic::Background(_));
     let common = keys(block);
     let Some(Duration(stop)) = *common.stop else { return Ok(None) };
     let key = key.clone().name("stop");
@@ -141,7 +186,10 @@ pub fn stop(block: &mut Traffic, key: &Key, run: &RunConfig) -> Result<Option<Ti
         return Err(meaningless(key, "engine = \"ideal\""));
     }
     if stop <= start || stop > LATEST {
-        return Err(Wrong::at(key, format!("\"{stop}\": write a time after start = \"{start}\", up to 2400h")));
+        return Err(Wrong::at(
+            key,
+            format!("\"{stop}\": write a time after start = \"{start}\", up to 2400h"),
+        ));
     }
     Ok(Some(Time(stop.0)))
 }
@@ -187,10 +235,14 @@ fn keys(block: &mut Traffic) -> Common<'_> {
 /// Converts an error of the traffic crate into one about a file that the block names, or about one
 /// of the block's keys.
 pub fn wrong(error: TrafficError, key: &Key) -> Wrong {
-    let hint = |nearest: &Option<String>| nearest.as_ref().map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"));
+    let hint = |nearest: &Option<String>| {
+        nearest.as_ref().map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"))
+    };
     let quoted = |text: String| text.replace('`', "\"");
     match error {
-        TrafficError::Unreadable { file, reason } => Wrong::input(key.clone().name("file"), &file, None, format!("cannot be read: {reason}")),
+        TrafficError::Unreadable { file, reason } => {
+            Wrong::input(key.clone().name("file"), &file, None, format!("cannot be read: {reason}"))
+        }
         TrafficError::Input(input) => {
             let place = &input.place;
             let mut place_words = String::new();
@@ -201,7 +253,12 @@ pub fn wrong(error: TrafficError, key: &Key) -> Wrong {
                 place_words += &format!("column \"{column}\": ");
             }
             let line = place.line.filter(|_| !place.row).map(|line| line as usize);
-            let message = format!("{place_words}found {}, expected {}{}", input.found, input.expected, hint(&input.nearest));
+            let message = format!(
+                "{place_words}found {}, expected {}{}",
+                input.found,
+                input.expected,
+                hint(&input.nearest)
+            );
             Wrong::input(key.clone().name("file"), &place.file, line, quoted(message))
         }
         TrafficError::Parameter { key: name, found, allowed, nearest } => {

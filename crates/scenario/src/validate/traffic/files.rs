@@ -14,7 +14,13 @@ use afflux_traffic::{Classes, FlowListOptions, Generated, LocalFlows, from_colum
 use afflux_units::{Bytes, Span, Time};
 use std::path::Path;
 
-pub fn generate(flows: &mut Flows, index: usize, key: &Key, classes: &mut Classes, context: &mut TrafficContext) -> Result<Generated, Wrong> {
+pub fn generate(
+    flows: &mut Flows,
+    index: usize,
+    key: &Key,
+    classes: &mut Classes,
+    context: &mut TrafficContext,
+) -> Result<Generated, Wrong> {
     let own_class = flows.class.as_ref().is_some_and(|class| class != "default");
     let own_priority = flows.priority.is_some() || flows.dscp.is_some();
     let mut transport = flows.transport.take();
@@ -26,28 +32,52 @@ pub fn generate(flows: &mut Flows, index: usize, key: &Key, classes: &mut Classe
     };
     flows.format = Some(format);
     refuse_foreign_keys(flows, format, key)?;
-    let path = context.inputs.identify(&mut flows.file, &mut flows.sha256, &key.clone().name("file"))?;
+    let path =
+        context.inputs.identify(&mut flows.file, &mut flows.sha256, &key.clone().name("file"))?;
     let hosts = context.facts.hosts();
     let wrong = |error| common::wrong(error, key);
     let template = shared.template;
     let priority_of_dscp = &context.priority_of_dscp;
     let most = context.budget.flows_left();
     let most_bytes = context.transports.configs[usize::from(template.transport)].most_bytes();
-    let options = |local| FlowListOptions { hosts, names: context.facts.names(), local, most, most_bytes, template, own_class, own_priority, priority_of_dscp };
+    let options = |local| FlowListOptions {
+        hosts,
+        names: context.facts.names(),
+        local,
+        most,
+        most_bytes,
+        template,
+        own_class,
+        own_priority,
+        priority_of_dscp,
+    };
     let mut given = match format {
         FileFormat::Csv => read_csv(&path, &options(local(flows)), classes).map_err(wrong)?,
         FileFormat::Parquet => {
-            let columns = context.reader.parquet(&path, most).map_err(|message| Wrong::input(key.clone().name("file"), &path, None, message))?;
+            let columns = context
+                .reader
+                .parquet(&path, most)
+                .map_err(|message| Wrong::input(key.clone().name("file"), &path, None, message))?;
             from_columns(&columns, &path, &options(local(flows)), classes).map_err(wrong)?
         }
         FileFormat::Hpcc => {
             let origin = fill(&mut flows.origin, Duration(Span::from_s(2))).0;
-            hpcc::read(&path, &HpccOptions { hosts, origin, local: local(flows), most, own_priority }, &template).map_err(wrong)?
+            hpcc::read(
+                &path,
+                &HpccOptions { hosts, origin, local: local(flows), most, own_priority },
+                &template,
+            )
+            .map_err(wrong)?
         }
         FileFormat::Htsim => {
-            let mut given = matrix::read(&path, &MatrixOptions { hosts, local: local(flows), most }, &template).map_err(wrong)?;
+            let mut given =
+                matrix::read(&path, &MatrixOptions { hosts, local: local(flows), most }, &template)
+                    .map_err(wrong)?;
             if let Some(nodes) = matrix::nodes(&path).ok().filter(|nodes| *nodes != hosts) {
-                given.notes.push(format!("{}: `Nodes {nodes}` is left out: the topology has {hosts} hosts", path.display()));
+                given.notes.push(format!(
+                    "{}: `Nodes {nodes}` is left out: the topology has {hosts} hosts",
+                    path.display()
+                ));
             }
             given
         }
@@ -58,11 +88,15 @@ pub fn generate(flows: &mut Flows, index: usize, key: &Key, classes: &mut Classe
     };
     // The default must not be written into the resolved scenario: it would take precedence over the
     // file's columns there.
-    if !own_priority && given.flows.iter().chain(&given.local).any(|flow| flow.priority != template.priority) {
+    if !own_priority
+        && given.flows.iter().chain(&given.local).any(|flow| flow.priority != template.priority)
+    {
         flows.priority = None;
     }
     shift(&mut given, shared.start, key)?;
-    context.budget.reserve((given.flows.len() + given.local.len()) as f64, || key.clone().name("file"))?;
+    context
+        .budget
+        .reserve((given.flows.len() + given.local.len()) as f64, || key.clone().name("file"))?;
     Ok(given)
 }
 
@@ -74,8 +108,9 @@ fn by_extension(file: &str, key: &Key) -> Result<FileFormat, Wrong> {
         Some("parquet") => Ok(FileFormat::Parquet),
         Some("cm") => Ok(FileFormat::Htsim),
         _ => {
-            let message =
-                format!("the extension of \"{file}\" does not name a known format: write format = \"csv\", \"parquet\", \"hpcc\", \"htsim\" or \"coflow\"");
+            let message = format!(
+                "the extension of \"{file}\" does not name a known format: write format = \"csv\", \"parquet\", \"hpcc\", \"htsim\" or \"coflow\""
+            );
             Err(Wrong::at(key.clone().name("file"), message))
         }
     }
@@ -114,15 +149,25 @@ fn local(flows: &mut Flows) -> LocalFlows {
     }
 }
 
-fn coflow_options(flows: &mut Flows, path: &Path, key: &Key, context: &TrafficContext) -> Result<CoflowOptions, Wrong> {
+fn coflow_options(
+    flows: &mut Flows,
+    path: &Path,
+    key: &Key,
+    context: &TrafficContext,
+) -> Result<CoflowOptions, Wrong> {
     let hosts = context.facts.hosts();
     let ports = coflow::ports(path).map_err(|error| common::wrong(error, key))?;
     fill(&mut flows.local, Local::Drop);
-    let placement = match fill(&mut flows.placement, if hosts >= ports { Placement::Host } else { Placement::Modulo }) {
+    let placement = match fill(
+        &mut flows.placement,
+        if hosts >= ports { Placement::Host } else { Placement::Modulo },
+    ) {
         Placement::Host => coflow::Placement::Host { hosts },
         Placement::Modulo => coflow::Placement::Modulo { hosts },
         Placement::Rack => {
-            let racks = context.facts.racks().map_err(|message| Wrong::at(key.clone().name("placement"), format!("\"rack\" {message}")))?;
+            let racks = context.facts.racks().map_err(|message| {
+                Wrong::at(key.clone().name("placement"), format!("\"rack\" {message}"))
+            })?;
             coflow::Placement::Rack(racks)
         }
     };
@@ -146,8 +191,15 @@ fn shift(given: &mut Generated, start: Time, key: &Key) -> Result<(), Wrong> {
     if start == Time::ZERO {
         return Ok(());
     }
-    let late = || Wrong::at(key.clone().name("start"), "flows would start after the last possible time, 213 days");
-    let moved = |time: Time| time.0.checked_add(start.0).filter(|ps| *ps < u64::MAX - 1_000).map(Time).ok_or_else(late);
+    let late = || {
+        Wrong::at(
+            key.clone().name("start"),
+            "flows would start after the last possible time, 213 days",
+        )
+    };
+    let moved = |time: Time| {
+        time.0.checked_add(start.0).filter(|ps| *ps < u64::MAX - 1_000).map(Time).ok_or_else(late)
+    };
     for flow in given.flows.iter_mut().chain(&mut given.local) {
         if let Start::At(time) = &mut flow.start {
             *time = moved(*time)?;

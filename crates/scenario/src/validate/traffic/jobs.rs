@@ -9,11 +9,16 @@ use afflux_traffic::{Generated, JOB_SEPARATOR};
 /// name is named after its kind, further ones after their position. The block's random draws always
 /// depend on the written name or the position, so that they are those of earlier versions.
 pub fn blocks(blocks: &mut [Traffic]) -> Vec<String> {
-    let written: Vec<Option<String>> = blocks.iter_mut().enumerate().map(|(index, block)| common::own_name(block, index)).collect();
+    let written: Vec<Option<String>> = blocks
+        .iter_mut()
+        .enumerate()
+        .map(|(index, block)| common::own_name(block, index))
+        .collect();
     let mut names: Vec<String> = Vec::new();
     for (index, own) in written.iter().enumerate() {
         let kind = common::kind(&blocks[index]);
-        let taken = names.iter().any(|name| name == kind) || written.iter().flatten().any(|name| name == kind);
+        let taken = names.iter().any(|name| name == kind)
+            || written.iter().flatten().any(|name| name == kind);
         names.push(match own {
             Some(name) => name.clone(),
             None if taken => common::name_of(&None, index),
@@ -25,12 +30,24 @@ pub fn blocks(blocks: &mut [Traffic]) -> Vec<String> {
 
 /// Refuses a block whose jobs would seem to belong to another block.
 pub fn distinct(names: &[String], parts: &[Generated]) -> Result<(), Wrong> {
-    let with_jobs = || names.iter().zip(parts).enumerate().filter(|(_, (_, part))| !part.jobs.is_empty()).map(|(index, (name, _))| (index, name));
+    let with_jobs = || {
+        names
+            .iter()
+            .zip(parts)
+            .enumerate()
+            .filter(|(_, (_, part))| !part.jobs.is_empty())
+            .map(|(index, (name, _))| (index, name))
+    };
     for (other, short) in with_jobs() {
         let start = format!("{short}{JOB_SEPARATOR}");
         if let Some((index, name)) = with_jobs().find(|(_, name)| name.starts_with(&start)) {
-            let message = format!("\"{name}\" begins as the names of the jobs of traffic[{other}] do, \"{start}…\": write another name");
-            return Err(Wrong::at(Key::from("traffic").index(index).name("name"), message.replace('`', "\"")));
+            let message = format!(
+                "\"{name}\" begins as the names of the jobs of traffic[{other}] do, \"{start}…\": write another name"
+            );
+            return Err(Wrong::at(
+                Key::from("traffic").index(index).name("name"),
+                message.replace('`', "\""),
+            ));
         }
     }
     Ok(())

@@ -17,22 +17,41 @@ pub fn flows_per_second(
     let names = LoadBasis::ALL.map(LoadBasis::name);
     match (random.load, random.load_basis, random.flows_per_second) {
         (None, None, Some(rate)) if rate > 0.0 && rate.is_finite() => Ok((rate, None)),
-        (None, None, Some(rate)) => Err(Wrong::at(at("flows_per_second"), format!("found {rate}: write a number above 0"))),
+        (None, None, Some(rate)) => {
+            Err(Wrong::at(at("flows_per_second"), format!("found {rate}: write a number above 0")))
+        }
         (None, Some(_), _) => Err(Wrong::at(at("load_basis"), "has an effect only with load")),
-        (None, None, None) => Err(Wrong::at(key.clone(), "the rate is missing: write load with load_basis, or flows_per_second")),
-        (Some(_), _, Some(_)) => Err(Wrong::at(at("flows_per_second"), "load is given too: write only one of the two")),
+        (None, None, None) => Err(Wrong::at(
+            key.clone(),
+            "the rate is missing: write load with load_basis, or flows_per_second",
+        )),
+        (Some(_), _, Some(_)) => {
+            Err(Wrong::at(at("flows_per_second"), "load is given too: write only one of the two"))
+        }
         (Some(load), None, None) => {
             let what = "the capacity that load is a fraction of";
-            Err(Wrong::at(at("load"), format!("load = {load} needs load_basis, {what}: write {}", afflux_config::spelling::list(names))))
+            Err(Wrong::at(
+                at("load"),
+                format!(
+                    "load = {load} needs load_basis, {what}: write {}",
+                    afflux_config::spelling::list(names)
+                ),
+            ))
         }
         (Some(load), Some(basis), None) => {
             if !(load > 0.0 && load <= 100.0) {
-                return Err(Wrong::at(at("load"), format!("found {load}: write a number above 0, as in 0.5 for one half")));
+                return Err(Wrong::at(
+                    at("load"),
+                    format!("found {load}: write a number above 0, as in 0.5 for one half"),
+                ));
             }
             let basis = of(basis);
-            let capacity =
-                capacity(basis, pattern, transport, context).map_err(|message| Wrong::at(at("load_basis"), format!("\"{}\" {message}", basis.name())))?;
-            let rate = basis.flows_per_second(load, &capacity, &pattern.sizes).map_err(|error| super::common::wrong(error, key))?;
+            let capacity = capacity(basis, pattern, transport, context).map_err(|message| {
+                Wrong::at(at("load_basis"), format!("\"{}\" {message}", basis.name()))
+            })?;
+            let rate = basis
+                .flows_per_second(load, &capacity, &pattern.sizes)
+                .map_err(|error| super::common::wrong(error, key))?;
             let offered = rate * 8.0 * pattern.sizes.mean_drawn() / capacity.host_rate.0 as f64;
             if load > 1.0 {
                 let text = format!(
@@ -41,7 +60,11 @@ pub fn flows_per_second(
                 );
                 context.warnings.push(Wrong::at(at("load"), text));
             }
-            let note = format!("load {load} of \"{}\" is {:.2} % of a source's link in payload", basis.name(), 100.0 * offered);
+            let note = format!(
+                "load {load} of \"{}\" is {:.2} % of a source's link in payload",
+                basis.name(),
+                100.0 * offered
+            );
             Ok((rate, Some(note)))
         }
     }
@@ -57,16 +80,26 @@ fn of(basis: document::LoadBasis) -> LoadBasis {
     }
 }
 
-fn capacity(basis: LoadBasis, pattern: &afflux_traffic::Random, transport: u16, context: &TrafficContext) -> Result<Capacity, String> {
+fn capacity(
+    basis: LoadBasis,
+    pattern: &afflux_traffic::Random,
+    transport: u16,
+    context: &TrafficContext,
+) -> Result<Capacity, String> {
     let facts = context.facts;
-    let mut capacity = Capacity::new(pattern.sources.len() as u32, facts.host_rate(&pattern.sources)?);
+    let mut capacity =
+        Capacity::new(pattern.sources.len() as u32, facts.host_rate(&pattern.sources)?);
     match basis {
         LoadBasis::HostPayload => {}
         LoadBasis::HostWire => {
             let payload = context.transports.configs[transport as usize].payload();
             let wire = context.keys.wire;
-            capacity.framing =
-                Some(Framing { payload: payload.into(), header: wire.data_header.into(), min_frame: wire.min_frame.into(), gap: wire.gap.into() });
+            capacity.framing = Some(Framing {
+                payload: payload.into(),
+                header: wire.data_header.into(),
+                min_frame: wire.min_frame.into(),
+                gap: wire.gap.into(),
+            });
         }
         LoadBasis::FabricOversub => capacity.oversubscription = facts.oversubscription()?,
         LoadBasis::Bisection => {
@@ -80,7 +113,10 @@ fn capacity(basis: LoadBasis, pattern: &afflux_traffic::Random, transport: u16, 
 
 /// Returns the most loaded link, from the share of all traffic that each source sends to each
 /// destination.
-fn busiest(pattern: &afflux_traffic::Random, context: &TrafficContext) -> Result<Option<Channel>, String> {
+fn busiest(
+    pattern: &afflux_traffic::Random,
+    context: &TrafficContext,
+) -> Result<Option<Channel>, String> {
     let facts = context.facts;
     let (sources, destinations) = (&pattern.sources, &pattern.destinations);
     let hosts = facts.hosts() as usize;
@@ -90,12 +126,18 @@ fn busiest(pattern: &afflux_traffic::Random, context: &TrafficContext) -> Result
     let all = 1.0 / sources.len() as f64;
     let others = |source: u32| destinations.len() - usize::from(candidate[source as usize]);
     Ok(match &pattern.choice {
-        Destinations::Uniform => facts.busiest(sources, destinations, |source, _| all * part(others(source))),
+        Destinations::Uniform => {
+            facts.busiest(sources, destinations, |source, _| all * part(others(source)))
+        }
         Destinations::OtherRacks(racks) => {
             let counts = per_rack(racks, destinations);
             facts.busiest(sources, destinations, |source, to| {
                 let own = racks.rack(source);
-                if racks.rack(to) == own { 0.0 } else { all * part(destinations.len() - counts[own as usize]) }
+                if racks.rack(to) == own {
+                    0.0
+                } else {
+                    all * part(destinations.len() - counts[own as usize])
+                }
             })
         }
         Destinations::RackLocal { racks, share } => {
@@ -111,7 +153,11 @@ fn busiest(pattern: &afflux_traffic::Random, context: &TrafficContext) -> Result
                 } else {
                     *share
                 };
-                all * if racks.rack(to) == own { stays * part(inside) } else { (1.0 - stays) * part(outside) }
+                all * if racks.rack(to) == own {
+                    stays * part(inside)
+                } else {
+                    (1.0 - stays) * part(outside)
+                }
             })
         }
         Destinations::Hotspot { hosts: hot, share } => {
@@ -125,20 +171,28 @@ fn busiest(pattern: &afflux_traffic::Random, context: &TrafficContext) -> Result
                 let hot_others = hot.len() - usize::from(is_hot[source as usize]);
                 let to_hot = if hot_others == 0 { 0.0 } else { *share };
                 let hot_part = if is_hot[to as usize] { to_hot * part(hot_others) } else { 0.0 };
-                let any_part = if candidate[to as usize] { (1.0 - to_hot) * part(others(source)) } else { 0.0 };
+                let any_part = if candidate[to as usize] {
+                    (1.0 - to_hot) * part(others(source))
+                } else {
+                    0.0
+                };
                 all * (hot_part + any_part)
             })
         }
         Destinations::Matrix { matrix, racks } => {
             let (from, to) = (per_rack(racks, sources), per_rack(racks, destinations));
-            let shares: Vec<Vec<f64>> = (0..racks.len()).map(|a| (0..racks.len()).map(|b| matrix.share(racks, a, b)).collect()).collect();
+            let shares: Vec<Vec<f64>> = (0..racks.len())
+                .map(|a| (0..racks.len()).map(|b| matrix.share(racks, a, b)).collect())
+                .collect();
             facts.busiest(sources, destinations, |source, end| {
                 let (a, b) = (racks.rack(source) as usize, racks.rack(end) as usize);
                 let receivers = to[b] - usize::from(a == b && candidate[source as usize]);
                 shares[a][b] * part(from[a]) * part(receivers)
             })
         }
-        Destinations::Pairs(_) => return Err("is not defined for pairs: write another basis".into()),
+        Destinations::Pairs(_) => {
+            return Err("is not defined for pairs: write another basis".into());
+        }
     })
 }
 

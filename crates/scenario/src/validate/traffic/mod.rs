@@ -43,9 +43,15 @@ pub struct Sent {
     pub undrawn: Vec<Undrawn>,
 }
 
-pub fn generate(blocks: &mut [Traffic], mut context: TrafficContext) -> Result<(Sent, MemoryBudget), Wrong> {
+pub fn generate(
+    blocks: &mut [Traffic],
+    mut context: TrafficContext,
+) -> Result<(Sent, MemoryBudget), Wrong> {
     if blocks.is_empty() {
-        return Err(Wrong::at(Key::default(), "there is no traffic: write at least one [[traffic]] block"));
+        return Err(Wrong::at(
+            Key::default(),
+            "there is no traffic: write at least one [[traffic]] block",
+        ));
     }
     let mut classes = Classes::default();
     let mut parts = Vec::new();
@@ -59,17 +65,27 @@ pub fn generate(blocks: &mut [Traffic], mut context: TrafficContext) -> Result<(
         reach.check(part.flows.iter().map(|flow| (flow.src, flow.dst)), &key)?;
         if let Some(cluster) = context.clusters.last().filter(|cluster| cluster.block == index) {
             let hosts = cluster.settings.hosts();
-            reach.check(hosts.iter().flat_map(|&from| hosts.iter().map(move |&to| (from, to))), &key)?;
+            reach.check(
+                hosts.iter().flat_map(|&from| hosts.iter().map(move |&to| (from, to))),
+                &key,
+            )?;
         }
         let name = common::name(block, index);
         if let Some(other) = names.insert(name.clone(), index) {
             return Err(Wrong::at(
                 key.name("name"),
-                format!("\"{name}\" is the name of traffic[{other}] too, and blocks of one name would draw the same random numbers: write another name"),
+                format!(
+                    "\"{name}\" is the name of traffic[{other}] too, and blocks of one name would draw the same random numbers: write another name"
+                ),
             ));
         }
         if !matches!(block, Traffic::DatagramSource(_)) {
-            by_host::assign(&mut part.flows, &context.of_hosts, &mut context.transports, &mut context.uses);
+            by_host::assign(
+                &mut part.flows,
+                &context.of_hosts,
+                &mut context.transports,
+                &mut context.uses,
+            );
         }
         mtu::fit(&mut part.flows, &mut context)?;
         segments::fit(&part.flows, block, &key, &context.transports.configs)?;
@@ -78,22 +94,31 @@ pub fn generate(blocks: &mut [Traffic], mut context: TrafficContext) -> Result<(
             if matches!(block, Traffic::PartitionAggregate(_)) {
                 // Only queries have the block's deadline; its messages and background flows have
                 // none.
-                part.flows.iter_mut().filter(|flow| flow.job == Flow::NO_JOB).for_each(|flow| flow.deadline = None);
+                part.flows
+                    .iter_mut()
+                    .filter(|flow| flow.job == Flow::NO_JOB)
+                    .for_each(|flow| flow.deadline = None);
             }
         }
         if let Some(stop) = common::stop(block, &key, context.run)? {
             part.flows.iter_mut().for_each(|flow| flow.stop = stop);
         }
         if common::persistent(block) {
-            let other = part.flows.iter().any(|f| !matches!(context.transports.configs[f.transport as usize], TransportConfig::Tcp(_)));
+            let other = part.flows.iter().any(|f| {
+                !matches!(context.transports.configs[f.transport as usize], TransportConfig::Tcp(_))
+            });
             if other {
-                return Err(Wrong::at(key.name("persistent"), "only TCP has persistent connections: remove it"));
+                return Err(Wrong::at(
+                    key.name("persistent"),
+                    "only TCP has persistent connections: remove it",
+                ));
             }
             // The number of the block stands in for the connection until connections are numbered
             // below.
             part.flows.iter_mut().for_each(|flow| flow.connection = Some(index as u32));
         }
-        if let Some((_, undrawn)) = context.undrawn.last_mut().filter(|(block, _)| *block == index) {
+        if let Some((_, undrawn)) = context.undrawn.last_mut().filter(|(block, _)| *block == index)
+        {
             undrawn.sample = afflux_net::sample(&part.flows).cloned().collect();
         }
         part.name_jobs(&names_of_jobs[index], index as u32);
@@ -107,27 +132,42 @@ pub fn generate(blocks: &mut [Traffic], mut context: TrafficContext) -> Result<(
     jobs::distinct(&names_of_jobs, &parts)?;
     let applications = applications(std::mem::take(&mut context.clusters), &parts);
     if context.run.until_done && applications.is_none() {
-        return Err(Wrong::at(Key::from("run").name("until"), "\"jobs\": the traffic has no jobs: write a [[traffic]] block of kind = \"hadoop\", or a time"));
+        return Err(Wrong::at(
+            Key::from("run").name("until"),
+            "\"jobs\": the traffic has no jobs: write a [[traffic]] block of kind = \"hadoop\", or a time",
+        ));
     }
     let last = Key::from("traffic").index(blocks.len() - 1);
     let mut all = Generated::merge(parts).map_err(|error| common::wrong(error, &last))?;
     if all.flows.len() >= u32::MAX as usize {
-        return Err(Wrong::at(Key::from("traffic"), format!("this makes {} flows: at most {} are possible", all.flows.len(), u32::MAX - 1)));
+        return Err(Wrong::at(
+            Key::from("traffic"),
+            format!("this makes {} flows: at most {} are possible", all.flows.len(), u32::MAX - 1),
+        ));
     }
     let mut connections = BTreeMap::new();
     for flow in &mut all.flows {
         if let Some(block) = flow.connection {
             let next = connections.len() as u32;
-            flow.connection = Some(*connections.entry((block, flow.src, flow.dst, flow.transport, flow.priority)).or_insert(next));
+            flow.connection = Some(
+                *connections
+                    .entry((block, flow.src, flow.dst, flow.transport, flow.priority))
+                    .or_insert(next),
+            );
         }
     }
     segments::connections_fit(&all.flows, &connections, &context.transports.configs)?;
     if !all.local.is_empty() {
-        all.notes.push(format!("{} flows from a host to itself finish at their start: they never see the network", all.local.len()));
+        all.notes.push(format!(
+            "{} flows from a host to itself finish at their start: they never see the network",
+            all.local.len()
+        ));
         all = all.with_local();
     }
     if all.flows.is_empty() && applications.is_none() {
-        all.notes.push("the traffic has no flows: a longer duration or a higher load would give some".into());
+        all.notes.push(
+            "the traffic has no flows: a longer duration or a higher load would give some".into(),
+        );
     }
     let mut warnings = std::mem::take(&mut context.warnings);
     warnings.extend(offered::check(&context));
@@ -158,18 +198,30 @@ fn applications(clusters: Vec<HadoopCluster>, parts: &[Generated]) -> Option<App
     Some(Applications { home, latency, programs: clusters.into_iter().map(program).collect() })
 }
 
-fn block(block: &mut Traffic, index: usize, key: &Key, classes: &mut Classes, context: &mut TrafficContext) -> Result<Generated, Wrong> {
+fn block(
+    block: &mut Traffic,
+    index: usize,
+    key: &Key,
+    classes: &mut Classes,
+    context: &mut TrafficContext,
+) -> Result<Generated, Wrong> {
     match block {
         Traffic::Flows(flows) => files::generate(flows, index, key, classes, context),
         Traffic::Random(random) => random::generate(random, index, key, classes, context),
         Traffic::Incast(incast) => patterns::incast(incast, index, key, classes, context),
-        Traffic::PartitionAggregate(service) => partition_aggregate::generate(service, index, key, classes, context),
-        Traffic::Permutation(permutation) => patterns::permutation(permutation, index, key, classes, context),
+        Traffic::PartitionAggregate(service) => {
+            partition_aggregate::generate(service, index, key, classes, context)
+        }
+        Traffic::Permutation(permutation) => {
+            patterns::permutation(permutation, index, key, classes, context)
+        }
         Traffic::Pairs(pairs) => patterns::pairs(pairs, index, key, classes, context),
         Traffic::AllToAll(all) => patterns::all_to_all(all, index, key, classes, context),
         Traffic::DatagramSource(source) => patterns::datagram(source, index, key, classes, context),
         Traffic::Hadoop(job) => hadoop::job(job, index, key, classes, context),
         Traffic::HadoopTrace(trace) => hadoop::trace(trace, index, key, classes, context),
-        Traffic::Background(background) => background::generate(background, index, key, classes, context),
+        Traffic::Background(background) => {
+            background::generate(background, index, key, classes, context)
+        }
     }
 }

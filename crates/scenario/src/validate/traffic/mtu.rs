@@ -12,7 +12,8 @@ pub fn fit(flows: &mut [Flow], context: &mut TrafficContext) -> Result<(), Wrong
     if context.facts.topology.links.iter().all(|link| link.longest.is_none()) {
         return Ok(());
     }
-    let longest: Vec<Option<u16>> = (0..context.facts.hosts()).map(|host| context.facts.longest_frame(host)).collect();
+    let longest: Vec<Option<u16>> =
+        (0..context.facts.hosts()).map(|host| context.facts.longest_frame(host)).collect();
     let mut known: BTreeMap<(u16, u16), u16> = BTreeMap::new();
     for flow in flows.iter_mut().filter(|flow| flow.src != flow.dst) {
         let ends = [flow.src, flow.dst].map(|host| longest[host as usize]);
@@ -46,7 +47,10 @@ fn within(transport: u16, most: u16, context: &mut TrafficContext) -> Result<u16
         return Ok(transport);
     }
     if budget == 0 {
-        let text = format!("frames of {most} B leave no payload after {} B of headers: write a larger mtu", context.keys.wire.data_header + frames.data);
+        let text = format!(
+            "frames of {most} B leave no payload after {} B of headers: write a larger mtu",
+            context.keys.wire.data_header + frames.data
+        );
         return Err(Wrong::at(Key::from("topology.override"), text));
     }
     let (fitting, origin) = (config.with_payload(budget), context.transports.origin(transport));

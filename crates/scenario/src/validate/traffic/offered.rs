@@ -18,7 +18,8 @@ pub fn framing(transport: u16, context: &TrafficContext) -> f64 {
 /// only together.
 pub fn check(context: &TrafficContext) -> Vec<Wrong> {
     let mut found: Vec<Wrong> = Vec::new();
-    let mut reported: Vec<usize> = context.offers.iter().filter(|offer| offer.reported).map(|offer| offer.block).collect();
+    let mut reported: Vec<usize> =
+        context.offers.iter().filter(|offer| offer.reported).map(|offer| offer.block).collect();
     let link = |host: u32| context.facts.host_rate(&[host]).unwrap_or_default().0 as f64;
     let mut tell = |offer: &Offer, host: u32, rate: f64, with: &str| {
         let name = &context.facts.topology.nodes[host as usize].name;
@@ -39,19 +40,29 @@ pub fn check(context: &TrafficContext) -> Vec<Wrong> {
     }
     let mut offered = vec![0.0f64; context.facts.hosts() as usize];
     for at in context.offers.iter().map(|offer| offer.from) {
-        let active = |other: &&Offer| !reported.contains(&other.block) && other.from <= at && other.to.is_none_or(|to| to > at);
+        let active = |other: &&Offer| {
+            !reported.contains(&other.block)
+                && other.from <= at
+                && other.to.is_none_or(|to| to > at)
+        };
         let active: Vec<&Offer> = context.offers.iter().filter(active).collect();
         let Some(last) = active.iter().max_by_key(|offer| offer.block) else { continue };
         offered.fill(0.0);
         for offer in &active {
             offer.sources.iter().for_each(|host| offered[*host as usize] += offer.rate);
         }
-        let Some(host) = last.sources.iter().copied().find(|host| offered[*host as usize] > SLACK * link(*host)) else { continue };
-        let mut blocks: Vec<usize> = active.iter().map(|offer| offer.block).filter(|block| *block != last.block).collect();
+        let Some(host) =
+            last.sources.iter().copied().find(|host| offered[*host as usize] > SLACK * link(*host))
+        else {
+            continue;
+        };
+        let mut blocks: Vec<usize> =
+            active.iter().map(|offer| offer.block).filter(|block| *block != last.block).collect();
         blocks.sort_unstable();
         blocks.dedup();
         let with: Vec<String> = blocks.iter().map(|block| format!("traffic[{block}]")).collect();
-        let with = if with.is_empty() { String::new() } else { format!(" with {}", with.join(", ")) };
+        let with =
+            if with.is_empty() { String::new() } else { format!(" with {}", with.join(", ")) };
         tell(last, host, offered[host as usize], &with);
         reported.extend(blocks.into_iter().chain([last.block]));
     }

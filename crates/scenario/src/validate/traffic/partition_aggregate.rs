@@ -14,7 +14,13 @@ use afflux_units::{Bytes, Span};
 /// Largest default number of workers of a query, as in the studies of DCTCP.
 const WORKERS: usize = 40;
 
-pub fn generate(service: &mut PartitionAggregate, index: usize, key: &Key, classes: &mut Classes, context: &mut TrafficContext) -> Result<Generated, Wrong> {
+pub fn generate(
+    service: &mut PartitionAggregate,
+    index: usize,
+    key: &Key,
+    classes: &mut Classes,
+    context: &mut TrafficContext,
+) -> Result<Generated, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let mut transport = service.transport.take();
     let shared = shared(service.common(), Some(&mut transport), index, key, classes, context)?;
@@ -25,11 +31,18 @@ pub fn generate(service: &mut PartitionAggregate, index: usize, key: &Key, class
     if duration == Span::ZERO {
         return Err(Wrong::at(at("duration"), "\"0s\": write a time above 0"));
     }
-    let mut class = |name: &str| classes.index(name).ok_or_else(|| Wrong::at(key.clone(), "there are more than 65,536 classes"));
+    let mut class = |name: &str| {
+        classes
+            .index(name)
+            .ok_or_else(|| Wrong::at(key.clone(), "there are more than 65,536 classes"))
+    };
     let (message_class, background_class) = (class("message")?, class("background")?);
     let rate = |rate: f64, name: &str| match rate {
         rate if rate.is_finite() && rate >= 0.0 => Ok(rate),
-        rate => Err(Wrong::at(at(name), format!("found {rate}: write a number of flows per second, 0 for none"))),
+        rate => Err(Wrong::at(
+            at(name),
+            format!("found {rate}: write a number of flows per second, 0 for none"),
+        )),
     };
     let messages = BackgroundFlows {
         sizes: range(&mut service.message, (50_000, 1_000_000), at("message"), context)?,
@@ -57,8 +70,15 @@ pub fn generate(service: &mut PartitionAggregate, index: usize, key: &Key, class
 }
 
 /// Resolves a size distribution, by default uniform from `min` to `max`.
-fn range(slot: &mut Option<Sizes>, (min, max): (u64, u64), key: Key, context: &mut TrafficContext) -> Result<SizeDistribution, Wrong> {
+fn range(
+    slot: &mut Option<Sizes>,
+    (min, max): (u64, u64),
+    key: Key,
+    context: &mut TrafficContext,
+) -> Result<SizeDistribution, Wrong> {
     let size = |bytes| Some(Size(Bytes(bytes)));
-    let sizes = slot.get_or_insert_with(|| Sizes::Table(SizeTable { min: size(min), max: size(max), ..SizeTable::default() }));
+    let sizes = slot.get_or_insert_with(|| {
+        Sizes::Table(SizeTable { min: size(min), max: size(max), ..SizeTable::default() })
+    });
     sizes::distribution(sizes, &key, context)
 }

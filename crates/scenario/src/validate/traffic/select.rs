@@ -22,7 +22,10 @@ pub fn hosts(hosts: &Hosts, key: &Key, facts: &Facts) -> Result<Vec<u32>, Wrong>
         found.extend(items(item, &key, facts)?);
     }
     if found.is_empty() {
-        return Err(Wrong::at(key.clone(), "no hosts: write \"all\", numbers, or text as in \"0-15\""));
+        return Err(Wrong::at(
+            key.clone(),
+            "no hosts: write \"all\", numbers, or text as in \"0-15\"",
+        ));
     }
     Ok(found.into_iter().collect())
 }
@@ -35,11 +38,20 @@ pub fn pairs(pairs: &[[HostItem; 2]], key: &Key, facts: &Facts) -> Result<Vec<(u
     let mut found = Vec::new();
     for (index, [src, dst]) in pairs.iter().enumerate() {
         let key = key.clone().index(index);
-        let (sources, destinations) = (items(src, &key.clone().index(0), facts)?, items(dst, &key.clone().index(1), facts)?);
+        let (sources, destinations) =
+            (items(src, &key.clone().index(0), facts)?, items(dst, &key.clone().index(1), facts)?);
         let before = found.len();
-        found.extend(sources.iter().flat_map(|src| destinations.iter().map(|dst| (*src, *dst))).filter(|(src, dst)| src != dst));
+        found.extend(
+            sources
+                .iter()
+                .flat_map(|src| destinations.iter().map(|dst| (*src, *dst)))
+                .filter(|(src, dst)| src != dst),
+        );
         if found.len() == before {
-            return Err(Wrong::at(key, format!("the pair has host {} twice: write two different hosts", sources[0])));
+            return Err(Wrong::at(
+                key,
+                format!("the pair has host {} twice: write two different hosts", sources[0]),
+            ));
         }
     }
     Ok(found)
@@ -49,7 +61,10 @@ fn in_range(host: u32, key: &Key, facts: &Facts) -> Result<u32, Wrong> {
     if host < facts.hosts() {
         return Ok(host);
     }
-    Err(Wrong::at(key.clone(), format!("host {host} is out of range: the fabric has the hosts 0 to {}", facts.hosts() - 1)))
+    Err(Wrong::at(
+        key.clone(),
+        format!("host {host} is out of range: the fabric has the hosts 0 to {}", facts.hosts() - 1),
+    ))
 }
 
 fn items(item: &HostItem, key: &Key, facts: &Facts) -> Result<Vec<u32>, Wrong> {
@@ -68,7 +83,10 @@ fn items(item: &HostItem, key: &Key, facts: &Facts) -> Result<Vec<u32>, Wrong> {
         && let (Ok(from), Ok(to)) = (from.trim().parse::<u32>(), to.trim().parse::<u32>())
     {
         if from > to {
-            return Err(Wrong::at(key.clone(), format!("\"{text}\": the first number is above the second")));
+            return Err(Wrong::at(
+                key.clone(),
+                format!("\"{text}\": the first number is above the second"),
+            ));
         }
         in_range(to, key, facts)?;
         return Ok((from..=to).collect());

@@ -11,16 +11,22 @@ use afflux_traffic::{FileOptions, SizeDistribution};
 use afflux_units::Bytes;
 use std::path::Path;
 
-pub fn distribution(sizes: &mut Sizes, key: &Key, context: &mut TrafficContext) -> Result<SizeDistribution, Wrong> {
+pub fn distribution(
+    sizes: &mut Sizes,
+    key: &Key,
+    context: &mut TrafficContext,
+) -> Result<SizeDistribution, Wrong> {
     if let Sizes::Text(text) = sizes {
         if let Ok(bytes) = text.parse::<Bytes>() {
-            return SizeDistribution::fixed(bytes.0).map_err(|_| Wrong::at(key.clone(), "\"0B\": a flow has at least one byte"));
+            return SizeDistribution::fixed(bytes.0)
+                .map_err(|_| Wrong::at(key.clone(), "\"0B\": a flow has at least one byte"));
         }
         if !text.contains(['/', '.', '\\']) {
             let known = SizeDistribution::named(text);
             return known.map_err(|error| rename(common::wrong(error, key), key));
         }
-        *sizes = Sizes::Table(SizeTable { file: Some(std::mem::take(text)), ..SizeTable::default() });
+        *sizes =
+            Sizes::Table(SizeTable { file: Some(std::mem::take(text)), ..SizeTable::default() });
     }
     match sizes {
         Sizes::Table(table) => {
@@ -33,7 +39,8 @@ pub fn distribution(sizes: &mut Sizes, key: &Key, context: &mut TrafficContext) 
             }
             if let (Some(line), Some(file)) = (ranks.other, &table.file) {
                 let file = Path::new(file);
-                let what = "the middle one of three columns is not 1, as in files of ns-2: it is left out";
+                let what =
+                    "the middle one of three columns is not 1, as in files of ns-2: it is left out";
                 context.warnings.push(Wrong::input(key.clone(), file, Some(line as usize), what));
             }
             Ok(read)
@@ -42,14 +49,27 @@ pub fn distribution(sizes: &mut Sizes, key: &Key, context: &mut TrafficContext) 
     }
 }
 
-fn from_table(table: &mut SizeTable, key: &Key, inputs: &Inputs) -> Result<SizeDistribution, Wrong> {
+fn from_table(
+    table: &mut SizeTable,
+    key: &Key,
+    inputs: &Inputs,
+) -> Result<SizeDistribution, Wrong> {
     let at = |name: &str| key.clone().name(name);
-    let forms = [table.file.is_some(), table.fixed.is_some(), table.min.is_some() || table.max.is_some(), table.mean.is_some()];
+    let forms = [
+        table.file.is_some(),
+        table.fixed.is_some(),
+        table.min.is_some() || table.max.is_some(),
+        table.mean.is_some(),
+    ];
     if forms.iter().filter(|given| **given).count() != 1 {
         return Err(Wrong::at(key.clone(), "write one of file, fixed, min with max, or mean"));
     }
     if table.file.is_none() {
-        for (name, given) in [("sha256", table.sha256.is_some()), ("unit", table.unit.is_some()), ("whole_units", table.whole_units.is_some())] {
+        for (name, given) in [
+            ("sha256", table.sha256.is_some()),
+            ("unit", table.unit.is_some()),
+            ("whole_units", table.whole_units.is_some()),
+        ] {
             if given {
                 return Err(meaningless(at(name), "sizes that are not from a file"));
             }
@@ -57,7 +77,10 @@ fn from_table(table: &mut SizeTable, key: &Key, inputs: &Inputs) -> Result<SizeD
     }
     if let Some(file) = &mut table.file {
         let path = inputs.identify(file, &mut table.sha256, &at("file"))?;
-        let options = FileOptions { unit_bytes: fill(&mut table.unit, Size(Bytes(1))).0.0, whole_units: fill(&mut table.whole_units, false) };
+        let options = FileOptions {
+            unit_bytes: fill(&mut table.unit, Size(Bytes(1))).0.0,
+            whole_units: fill(&mut table.whole_units, false),
+        };
         return SizeDistribution::read(&path, &options).map_err(|error| common::wrong(error, key));
     }
     let made = match (table.fixed, table.min, table.max, table.mean) {

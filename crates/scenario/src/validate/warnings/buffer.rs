@@ -7,22 +7,52 @@ use afflux_units::Bytes;
 
 pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     let key = input.switch_key("buffer");
-    let pools: Vec<(&SwitchConfig, &SonicRules)> = input.switches().filter_map(|switch| Some((switch, sonic(switch)?))).collect();
+    let pools: Vec<(&SwitchConfig, &SonicRules)> =
+        input.switches().filter_map(|switch| Some((switch, sonic(switch)?))).collect();
     if !input.tree.has(&key) || pools.is_empty() || pools.len() < input.switches().count() {
         return;
     }
-    let Some(pool) = pools.iter().map(|(_, rules)| rules.lossy_pool).min().flatten() else { return };
-    let lossless = input.switches().filter_map(|switch| switch.pfc.as_ref()).fold(0, |all, pfc| all | pfc.priorities);
-    let variants = || input.uses.variants.iter().chain(&input.uses.unnamed).map(|way| lossless >> way.1 & 1 != 0);
+    let Some(pool) = pools.iter().map(|(_, rules)| rules.lossy_pool).min().flatten() else {
+        return;
+    };
+    let lossless = input
+        .switches()
+        .filter_map(|switch| switch.pfc.as_ref())
+        .fold(0, |all, pfc| all | pfc.priorities);
+    let variants = || {
+        input.uses.variants.iter().chain(&input.uses.unnamed).map(|way| lossless >> way.1 & 1 != 0)
+    };
     let (any_lossless, any_lossy) = (variants().any(|way| way), variants().any(|way| !way));
-    let limits = |rules: &SonicRules| rules.lossy_ingress_alpha.is_some() || rules.own.groups.iter().any(|own| own.alpha.is_some() || own.limit.is_some());
+    let limits = |rules: &SonicRules| {
+        rules.lossy_ingress_alpha.is_some()
+            || rules.own.groups.iter().any(|own| own.alpha.is_some() || own.limit.is_some())
+    };
     let limited = pools.iter().any(|(_, rules)| limits(rules));
-    let who = if input.tree.has(&input.switch_key("mmu.lossy_pool")) { "mmu.lossy_pool is set" } else { "the preset sets mmu.lossy_pool" };
+    let who = if input.tree.has(&input.switch_key("mmu.lossy_pool")) {
+        "mmu.lossy_pool is set"
+    } else {
+        "the preset sets mmu.lossy_pool"
+    };
     let cure = "set mmu.lossy_pool too, or remove it, so that it is derived from the buffer";
     if any_lossy && !any_lossless && !limited {
-        found.push(Wrong::at(key, format!("has no effect: all traffic is lossy and shares {}, because {who}; {cure}", Bytes(pool))));
-    } else if any_lossy && changed(input, &key) && !changed(input, &input.switch_key("mmu.lossy_pool")) {
-        found.push(Wrong::at(key, format!("does not change the {} that lossy traffic shares, because {who}; {cure}", Bytes(pool))));
+        found.push(Wrong::at(
+            key,
+            format!(
+                "has no effect: all traffic is lossy and shares {}, because {who}; {cure}",
+                Bytes(pool)
+            ),
+        ));
+    } else if any_lossy
+        && changed(input, &key)
+        && !changed(input, &input.switch_key("mmu.lossy_pool"))
+    {
+        found.push(Wrong::at(
+            key,
+            format!(
+                "does not change the {} that lossy traffic shares, because {who}; {cure}",
+                Bytes(pool)
+            ),
+        ));
     }
 }
 

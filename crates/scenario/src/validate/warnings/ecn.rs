@@ -28,7 +28,8 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
 
 /// True if a switch or NIC of the fabric marks frames of this priority.
 fn marks(input: &WarningInput, priority: u8) -> bool {
-    input.switches().any(|switch| by_discipline(switch) || marking_of(switch, priority).is_some()) || input.hosts().any(|host| host.marking.is_some())
+    input.switches().any(|switch| by_discipline(switch) || marking_of(switch, priority).is_some())
+        || input.hosts().any(|host| host.marking.is_some())
 }
 
 fn by_discipline(switch: &SwitchConfig) -> bool {
@@ -42,11 +43,19 @@ pub fn marking_of(switch: &SwitchConfig, priority: u8) -> Option<&Marking> {
     }
 }
 
-fn unmarked(input: &WarningInput, transport: &UsedTransport, name: &str, what: &str, agreed: bool, found: &mut Vec<Wrong>) {
+fn unmarked(
+    input: &WarningInput,
+    transport: &UsedTransport,
+    name: &str,
+    what: &str,
+    agreed: bool,
+    found: &mut Vec<Wrong>,
+) {
     let key = transport.key.clone().name(name);
     let asks = !transport.config.parameters().is_capable(false);
     if asks && !agreed {
-        let then = if what == "ECN" { "it is never used" } else { "it works like NewReno, without ECN" };
+        let then =
+            if what == "ECN" { "it is never used" } else { "it works like NewReno, without ECN" };
         found.push(Wrong::at(key, format!("{what} needs hosts that agree to ECN, and all have ecn = false: {then}; remove ecn = false from [host]")));
         return;
     }
@@ -77,11 +86,14 @@ fn longest(switch: &SwitchConfig, own: Option<&Buffer>, limit: Option<Limit>) ->
     let of_buffer = match own.unwrap_or(&switch.buffer) {
         Buffer::Static { per_queue, .. } => Some(*per_queue),
         // q ≤ reserved + alpha (total - q).
-        Buffer::Shared { total, alpha, reserved_per_queue } => {
-            Some(Limit::Bytes((((*reserved_per_queue as f64 + alpha * *total as f64) / (1.0 + alpha)) as u64).min(*total)))
-        }
+        Buffer::Shared { total, alpha, reserved_per_queue } => Some(Limit::Bytes(
+            (((*reserved_per_queue as f64 + alpha * *total as f64) / (1.0 + alpha)) as u64)
+                .min(*total),
+        )),
         Buffer::Mmu(mmu) => Some(Limit::Bytes(match &mmu.rules {
-            Rules::Sonic(sonic) => sonic.lossy_pool.map_or(mmu.total, |pool| if switch.pfc.is_some() { mmu.total } else { pool }),
+            Rules::Sonic(sonic) => sonic
+                .lossy_pool
+                .map_or(mmu.total, |pool| if switch.pfc.is_some() { mmu.total } else { pool }),
             _ => mmu.total,
         })),
         Buffer::Unlimited | Buffer::Voq(_) => None,
@@ -103,11 +115,22 @@ fn unreachable_thresholds(input: &WarningInput, found: &mut Vec<Wrong>) {
     for switch in input.switches() {
         let queues = switch.own.iter().enumerate().filter_map(|(queue, own)| {
             let blocks = input.document.switch.queue.iter().flatten();
-            let block = blocks.enumerate().find(|(_, block)| block.index == Some(queue as u8)).map(|(block, _)| block);
-            let key = block.map(|block| Key::from("switch.queue").index(block).name("ecn")).filter(|key| input.tree.has(key));
-            own.marking.as_ref().map(|marking| (key, marking, longest(switch, Some(&own.buffer), own.limit)))
+            let block = blocks
+                .enumerate()
+                .find(|(_, block)| block.index == Some(queue as u8))
+                .map(|(block, _)| block);
+            let key = block
+                .map(|block| Key::from("switch.queue").index(block).name("ecn"))
+                .filter(|key| input.tree.has(key));
+            own.marking
+                .as_ref()
+                .map(|marking| (key, marking, longest(switch, Some(&own.buffer), own.limit)))
         });
-        let whole = switch.marking.as_ref().filter(|_| switch.own.is_empty()).map(|marking| (None, marking, longest(switch, None, None)));
+        let whole = switch
+            .marking
+            .as_ref()
+            .filter(|_| switch.own.is_empty())
+            .map(|marking| (None, marking, longest(switch, None, None)));
         for (key, marking, longest) in queues.chain(whole) {
             let Some(most) = out_of_reach(marking, &longest) else { continue };
             let key = key.unwrap_or_else(|| input.switch_key("ecn"));
@@ -116,7 +139,11 @@ fn unreachable_thresholds(input: &WarningInput, found: &mut Vec<Wrong>) {
             }
             reported.push(key.clone());
             let cure = "lower the threshold, or give the queue more memory";
-            let text = format!("marks nothing: marking begins at {}, and a queue never holds more than {}: {cure}", QueueSize(marking.kmin), QueueSize(most));
+            let text = format!(
+                "marks nothing: marking begins at {}, and a queue never holds more than {}: {cure}",
+                QueueSize(marking.kmin),
+                QueueSize(most)
+            );
             found.push(Wrong::at(key, text));
         }
     }
@@ -124,19 +151,35 @@ fn unreachable_thresholds(input: &WarningInput, found: &mut Vec<Wrong>) {
         if let (Some(marking), Some(queue)) = (&host.marking, host.queue)
             && out_of_reach(marking, &[queue]).is_some()
         {
-            let text = format!("marks nothing: marking begins at {}, and the NIC's queue holds {}", QueueSize(marking.kmin), QueueSize(queue));
-            found.push(Wrong::at(input.host_key("nic_ecn"), format!("{text}: lower the threshold, or write a larger host.queue")));
+            let text = format!(
+                "marks nothing: marking begins at {}, and the NIC's queue holds {}",
+                QueueSize(marking.kmin),
+                QueueSize(queue)
+            );
+            found.push(Wrong::at(
+                input.host_key("nic_ecn"),
+                format!("{text}: lower the threshold, or write a larger host.queue"),
+            ));
             break;
         }
     }
 }
 
 /// Warns of marking to which no traffic reacts. Returns true if some traffic reacts to marks.
-fn useless_marking(input: &WarningInput, used: &[UsedTransport], agreed: bool, found: &mut Vec<Wrong>) -> bool {
+fn useless_marking(
+    input: &WarningInput,
+    used: &[UsedTransport],
+    agreed: bool,
+    found: &mut Vec<Wrong>,
+) -> bool {
     let any = |priority: u8, test: fn(&TransportConfig, bool) -> bool| {
-        let named = used.iter().any(|one| one.priorities.contains(&priority) && test(one.config, agreed));
+        let named =
+            used.iter().any(|one| one.priorities.contains(&priority) && test(one.config, agreed));
         let unnamed = input.uses.unnamed.iter().filter(|way| way.1 == priority);
-        named || unnamed.into_iter().any(|way| test(&input.plan.transports[usize::from(way.0)], agreed))
+        named
+            || unnamed
+                .into_iter()
+                .any(|way| test(&input.plan.transports[usize::from(way.0)], agreed))
     };
     let where_marked = |test| (0..8).any(|priority| any(priority, test) && marks(input, priority));
     if input.idle() || where_marked(|one, agreed| one.parameters().reacts_to_marks(agreed)) {
@@ -174,15 +217,23 @@ fn useless_marking(input: &WarningInput, used: &[UsedTransport], agreed: bool, f
     };
     for switch in input.switches() {
         if let Some(marking) = &switch.marking
-            && (switch.own.is_empty() || switch.own.iter().any(|own| own.marking.as_ref() == Some(marking)))
+            && (switch.own.is_empty()
+                || switch.own.iter().any(|own| own.marking.as_ref() == Some(marking)))
             && let Some((key, text)) = curve(input.switch_key("ecn"), marking.drop_incapable)
         {
             tell(key, text);
         }
         let key = input.switch_key("aqm");
-        match switch.aqm.as_ref().filter(|_| by_discipline(switch)).and_then(|aqm| aqm.about().useless) {
+        match switch
+            .aqm
+            .as_ref()
+            .filter(|_| by_discipline(switch))
+            .and_then(|aqm| aqm.about().useless)
+        {
             Some(what) => tell(key, format!("{what}: {cause}; {cure}")),
-            None if by_discipline(switch) && input.tree.has(&key.clone().name("ecn")) => tell(key.name("ecn"), format!("has no effect: {cause}; {cure}")),
+            None if by_discipline(switch) && input.tree.has(&key.clone().name("ecn")) => {
+                tell(key.name("ecn"), format!("has no effect: {cause}; {cure}"))
+            }
             None => {}
         }
     }
@@ -209,7 +260,10 @@ fn useless_marking(input: &WarningInput, used: &[UsedTransport], agreed: bool, f
 /// priorities whose frames it judges.
 pub fn markings<'a>(input: &'a WarningInput) -> Vec<(Key, &'a Marking, u8)> {
     let mut every: Vec<(Key, &Marking, u8)> = Vec::new();
-    let mut note = |key: Key, marking: &'a Marking, priorities: u8| match every.iter_mut().find(|one| one.0 == key && one.1 == marking) {
+    let mut note = |key: Key, marking: &'a Marking, priorities: u8| match every
+        .iter_mut()
+        .find(|one| one.0 == key && one.1 == marking)
+    {
         Some(one) => one.2 |= priorities,
         None => every.push((key, marking, priorities)),
     };
@@ -218,8 +272,13 @@ pub fn markings<'a>(input: &'a WarningInput) -> Vec<(Key, &'a Marking, u8)> {
             let Some(marking) = marking_of(switch, priority) else { continue };
             let queue = switch.scheduling.of_priority()[usize::from(priority)];
             let blocks = input.document.switch.queue.iter().flatten();
-            let block = blocks.enumerate().find(|(_, block)| block.index == Some(queue)).map(|(block, _)| block);
-            let own = block.map(|block| Key::from("switch.queue").index(block).name("ecn")).filter(|key| input.tree.has(key));
+            let block = blocks
+                .enumerate()
+                .find(|(_, block)| block.index == Some(queue))
+                .map(|(block, _)| block);
+            let own = block
+                .map(|block| Key::from("switch.queue").index(block).name("ecn"))
+                .filter(|key| input.tree.has(key));
             note(own.unwrap_or_else(|| input.switch_key("ecn")), marking, 1 << priority);
         }
     }
@@ -232,21 +291,42 @@ pub fn markings<'a>(input: &'a WarningInput) -> Vec<(Key, &'a Marking, u8)> {
 /// Warns of curves that mark some frames and drop others, because those are not ECN-capable. With
 /// classic ECN that concerns some frames of every connection (RFC 3168 §6.1.1: SYNs, §6.1.4: pure
 /// acknowledgements, §6.1.5: retransmissions), and a lost SYN costs a second.
-fn drops_next_to_marks(input: &WarningInput, used: &[UsedTransport], (agreed, heeded): (bool, bool), found: &mut Vec<Wrong>) {
+fn drops_next_to_marks(
+    input: &WarningInput,
+    used: &[UsedTransport],
+    (agreed, heeded): (bool, bool),
+    found: &mut Vec<Wrong>,
+) {
     let mut reported: Vec<Key> = Vec::new();
     for (key, marking, judged) in markings(input) {
-        if !marking.drop_incapable || input.tree.has(&key.clone().name("incapable")) || reported.contains(&key) {
+        if !marking.drop_incapable
+            || input.tree.has(&key.clone().name("incapable"))
+            || reported.contains(&key)
+        {
             continue;
         }
-        let named = || used.iter().filter(|one| one.priorities.iter().any(|priority| judged >> priority & 1 != 0));
-        let unnamed = || input.uses.unnamed.iter().filter(|way| judged >> way.1 & 1 != 0).map(|way| &input.plan.transports[usize::from(way.0)]);
+        let named = || {
+            used.iter()
+                .filter(|one| one.priorities.iter().any(|priority| judged >> priority & 1 != 0))
+        };
+        let unnamed = || {
+            input
+                .uses
+                .unnamed
+                .iter()
+                .filter(|way| judged >> way.1 & 1 != 0)
+                .map(|way| &input.plan.transports[usize::from(way.0)])
+        };
         let every: Vec<&TransportConfig> = named().map(|one| one.config).chain(unnamed()).collect();
         let capable = |one: &TransportConfig| one.parameters().is_capable(agreed);
         if !every.iter().any(|one| capable(one)) {
             // If no traffic of the fabric reacts to marks, `useless_marking` has warned.
             if !every.is_empty() && heeded {
                 reported.push(key.clone());
-                let priorities: Vec<String> = (0..8).filter(|priority| judged >> priority & 1 != 0).map(|priority| priority.to_string()).collect();
+                let priorities: Vec<String> = (0..8)
+                    .filter(|priority| judged >> priority & 1 != 0)
+                    .map(|priority| priority.to_string())
+                    .collect();
                 let text = format!(
                     "drops frames instead of marking them: no traffic of priority {} is ECN-capable; write host.transport.ecn = \"classic\" for it, or \
                      incapable here: \"pass\" lets these frames pass, \"drop\" says that RED is meant to drop",
@@ -257,14 +337,19 @@ fn drops_next_to_marks(input: &WarningInput, used: &[UsedTransport], (agreed, he
             continue;
         }
         let mut who: Vec<String> = Vec::new();
-        let without: Vec<String> = named().filter(|one| !capable(one.config)).map(|one| one.key.to_string()).collect();
+        let without: Vec<String> =
+            named().filter(|one| !capable(one.config)).map(|one| one.key.to_string()).collect();
         if !without.is_empty() {
             who.push(format!("all frames of {}", without.join(" and ")));
         } else if unnamed().any(|one| !capable(one)) {
             who.push("all frames of traffic without ECN".to_string());
         }
-        let classic: Vec<_> =
-            every.iter().filter_map(|one| one.parameters().segments()).map(|(tcp, _)| tcp).filter(|tcp| tcp.ecn == EcnMode::Classic).collect();
+        let classic: Vec<_> = every
+            .iter()
+            .filter_map(|one| one.parameters().segments())
+            .map(|(tcp, _)| tcp)
+            .filter(|tcp| tcp.ecn == EcnMode::Classic)
+            .collect();
         if !classic.is_empty() && agreed {
             let opening = if classic.iter().any(|tcp| tcp.handshake) { "SYNs, " } else { "" };
             who.push(format!("{opening}pure acknowledgements and retransmissions of connections with ecn = \"classic\""));
@@ -283,8 +368,15 @@ fn drops_next_to_marks(input: &WarningInput, used: &[UsedTransport], (agreed, he
     }
 }
 
-fn useless_pacer(input: &WarningInput, used: &[UsedTransport], agreed: bool, found: &mut Vec<Wrong>) {
-    let paced = |one: &UsedTransport| one.config.parameters().is_paced() && one.config.parameters().is_capable(agreed);
+fn useless_pacer(
+    input: &WarningInput,
+    used: &[UsedTransport],
+    agreed: bool,
+    found: &mut Vec<Wrong>,
+) {
+    let paced = |one: &UsedTransport| {
+        one.config.parameters().is_paced() && one.config.parameters().is_capable(agreed)
+    };
     if input.hosts().any(|host| host.pacer.is_some()) && !used.iter().any(paced) {
         found.push(Wrong::at(
             input.host_key("pacer"),

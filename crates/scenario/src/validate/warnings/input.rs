@@ -67,12 +67,25 @@ impl WarningInput<'_> {
     }
 
     fn in_use(&self, kind: NodeKind) -> BTreeSet<u32> {
-        self.plan.topology.nodes.iter().filter(|node| node.kind == kind).map(|node| node.config).collect()
+        self.plan
+            .topology
+            .nodes
+            .iter()
+            .filter(|node| node.kind == kind)
+            .map(|node| node.config)
+            .collect()
     }
 
     /// Returns the named transports that traffic uses.
     pub fn used(&self) -> Vec<UsedTransport<'_>> {
-        let priorities = |index: u16| self.uses.variants.iter().filter(|way| way.0 == index).map(|way| way.1).collect::<BTreeSet<u8>>();
+        let priorities = |index: u16| {
+            self.uses
+                .variants
+                .iter()
+                .filter(|way| way.0 == index)
+                .map(|way| way.1)
+                .collect::<BTreeSet<u8>>()
+        };
         let named = self.transports.named().map(|(index, key)| (index, key, priorities(index)));
         named
             .filter(|(.., priorities)| !priorities.is_empty())

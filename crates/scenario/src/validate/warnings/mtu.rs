@@ -15,7 +15,10 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
         let frames = transport.parameters().frames();
         frames.payload + frames.data + plan.wire.data_header
     };
-    let Some(longest) = used.iter().map(|index| frame(&plan.transports[usize::from(*index)])).max() else { return };
+    let Some(longest) = used.iter().map(|index| frame(&plan.transports[usize::from(*index)])).max()
+    else {
+        return;
+    };
     let is_switch = |id: u32| plan.topology.nodes[id as usize].kind == NodeKind::Switch;
     for link in plan.topology.links.iter().filter(|link| is_switch(link.a) && is_switch(link.b)) {
         let Some(most) = link.longest.filter(|most| *most < longest) else { continue };

@@ -23,7 +23,9 @@ fn one_path(input: &WarningInput, found: &mut Vec<Wrong>) {
     }
     for transport in input.used() {
         if let Some((key, what, cure)) = transport.config.parameters().requires_paths() {
-            let text = format!("{what}: this fabric has only one path between any two hosts; write {cure}, or another [topology]");
+            let text = format!(
+                "{what}: this fabric has only one path between any two hosts; write {cure}, or another [topology]"
+            );
             found.push(Wrong::at(key.split('.').fold(transport.key, Key::name), text));
         }
     }
@@ -31,17 +33,27 @@ fn one_path(input: &WarningInput, found: &mut Vec<Wrong>) {
 
 /// Warns of priorities if every port has one queue.
 fn one_queue(input: &WarningInput, found: &mut Vec<Wrong>) {
-    let told_apart = input.switches().any(|switch| switch.scheduling.queues() > 1 || matches!(switch.buffer, Buffer::Mmu(_)) || switch.pfc.is_some())
-        || input.hosts().any(|host| host.scheduling.queues() > 1);
+    let told_apart = input.switches().any(|switch| {
+        switch.scheduling.queues() > 1
+            || matches!(switch.buffer, Buffer::Mmu(_))
+            || switch.pfc.is_some()
+    }) || input.hosts().any(|host| host.scheduling.queues() > 1);
     if told_apart {
         return;
     }
-    let of_blocks = (0..input.written.traffic.len()).flat_map(|block| ["priority", "dscp"].map(|name| (Key::from("traffic").index(block).name(name), name)));
-    let of_transports = input.transports.named().map(|(_, key)| (key.name("ack_priority"), "ack_priority"));
-    let first = of_blocks.chain(of_transports).find(|(key, _)| input.tree.has(key) && !input.tree.is_zero(key));
+    let of_blocks = (0..input.written.traffic.len()).flat_map(|block| {
+        ["priority", "dscp"].map(|name| (Key::from("traffic").index(block).name(name), name))
+    });
+    let of_transports =
+        input.transports.named().map(|(_, key)| (key.name("ack_priority"), "ack_priority"));
+    let first = of_blocks
+        .chain(of_transports)
+        .find(|(key, _)| input.tree.has(key) && !input.tree.is_zero(key));
     if let Some((key, _)) = first {
         let several = SchedulingKind::named(Served::Priorities);
-        let text = format!("has no effect: no switch or NIC has more than one queue; write scheduling = \"{several}\" in [switch] and [host], or remove it");
+        let text = format!(
+            "has no effect: no switch or NIC has more than one queue; write scheduling = \"{several}\" in [switch] and [host], or remove it"
+        );
         found.push(Wrong::at(key, text));
     }
 }
@@ -50,12 +62,21 @@ fn one_queue(input: &WarningInput, found: &mut Vec<Wrong>) {
 /// hint that no frame carries.
 fn hints(input: &WarningInput, found: &mut Vec<Wrong>) {
     let used = input.used();
-    let heeded: Vec<_> = input.switches().filter_map(|switch| switch.aqm.as_ref()?.about().requires_tag).collect();
+    let heeded: Vec<_> =
+        input.switches().filter_map(|switch| switch.aqm.as_ref()?.about().requires_tag).collect();
     for queue_tag in [QueueTag::Remaining, QueueTag::Trimmable] {
-        let reported = used.iter().find_map(|one| one.config.parameters().queue_tag().filter(|reported| reported.0 == queue_tag).map(|(_, text)| (one, text)));
+        let reported = used.iter().find_map(|one| {
+            one.config
+                .parameters()
+                .queue_tag()
+                .filter(|reported| reported.0 == queue_tag)
+                .map(|(_, text)| (one, text))
+        });
         match (reported, heeded.iter().find(|heeded| heeded.0 == queue_tag)) {
             (Some((one, text)), None) => found.push(Wrong::at(one.key.clone().name("kind"), text)),
-            (None, Some((_, key, text))) if !used.is_empty() => found.push(Wrong::at(input.switch_key(key), *text)),
+            (None, Some((_, key, text))) if !used.is_empty() => {
+                found.push(Wrong::at(input.switch_key(key), *text))
+            }
             _ => {}
         }
     }
@@ -65,6 +86,9 @@ fn hints(input: &WarningInput, found: &mut Vec<Wrong>) {
 fn missing_deadline(input: &WarningInput, found: &mut Vec<Wrong>) {
     for one in input.used().into_iter().filter(|one| !one.dated) {
         let Some((name, text)) = one.config.parameters().requires_deadlines() else { continue };
-        found.push(Wrong::at(one.key.name(name), format!("{text}: no flow has a deadline; write deadline = \"10ms\" in [[traffic]]")));
+        found.push(Wrong::at(
+            one.key.name(name),
+            format!("{text}: no flow has a deadline; write deadline = \"10ms\" in [[traffic]]"),
+        ));
     }
 }

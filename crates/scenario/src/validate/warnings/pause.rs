@@ -5,7 +5,10 @@ use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{Buffer, Limit, NodeKind, Pfc, Rules, SwitchConfig};
 
 pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
-    let lossless = input.switches().filter_map(|switch| switch.pfc.as_ref()).fold(0, |all, pfc| all | pfc.priorities);
+    let lossless = input
+        .switches()
+        .filter_map(|switch| switch.pfc.as_ref())
+        .fold(0, |all, pfc| all | pfc.priorities);
     unused_keys(input, lossless != 0, found);
     unused_obedience(input, lossless != 0, found);
     unheard_storms(input, found);
@@ -19,13 +22,22 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     let priorities = input.uses.variants.iter().chain(&input.uses.unnamed).map(|way| way.1);
     if !input.idle() && !priorities.clone().any(|priority| lossless >> priority & 1 != 0) {
         let theirs: Vec<u8> = (0..8).filter(|priority| lossless >> priority & 1 != 0).collect();
-        let cure = format!("write priority = {} in a [[traffic]] block, or pfc = \"off\"", theirs[0]);
-        found.push(Wrong::at(key(), format!("PFC pauses nothing: no traffic has priority {}; {cure}", listed(&theirs))));
+        let cure =
+            format!("write priority = {} in a [[traffic]] block, or pfc = \"off\"", theirs[0]);
+        found.push(Wrong::at(
+            key(),
+            format!("PFC pauses nothing: no traffic has priority {}; {cure}", listed(&theirs)),
+        ));
         return;
     }
     if !has_pausable_neighbour(input) {
         let cure = "remove honours_pause = false";
-        found.push(Wrong::at(key(), format!("PFC pauses nothing: no neighbour of a switch with PFC obeys PAUSE frames; {cure}")));
+        found.push(Wrong::at(
+            key(),
+            format!(
+                "PFC pauses nothing: no neighbour of a switch with PFC obeys PAUSE frames; {cure}"
+            ),
+        ));
         return;
     }
     out_of_reach(input, lossless, key(), found);
@@ -36,7 +48,8 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
 /// simulators leave out the response to PAUSE. They draw no warning if they are written, or if the
 /// scenario reproduces a simulator.
 fn too_little_headroom(input: &WarningInput, found: &mut Vec<Wrong>) {
-    let meant = input.plan.run.compat.is_some() || input.tree.has(&input.switch_key("pfc.headroom"));
+    let meant =
+        input.plan.run.compat.is_some() || input.tree.has(&input.switch_key("pfc.headroom"));
     let warned = |node: u32| {
         let switch = &input.plan.switches[input.plan.topology.nodes[node as usize].config as usize];
         match &switch.buffer {
@@ -69,7 +82,10 @@ fn listed(priorities: &[u8]) -> String {
 /// True if a neighbour of a switch with PFC obeys PAUSE frames.
 fn has_pausable_neighbour(input: &WarningInput) -> bool {
     let nodes = &input.plan.topology.nodes;
-    let tells = |node: u32| nodes[node as usize].kind == NodeKind::Switch && input.plan.switches[nodes[node as usize].config as usize].pfc.is_some();
+    let tells = |node: u32| {
+        nodes[node as usize].kind == NodeKind::Switch
+            && input.plan.switches[nodes[node as usize].config as usize].pfc.is_some()
+    };
     let obeys = |node: u32| {
         let node = &nodes[node as usize];
         match node.kind {
@@ -77,7 +93,12 @@ fn has_pausable_neighbour(input: &WarningInput) -> bool {
             NodeKind::Switch => input.plan.switches[node.config as usize].honours_pause,
         }
     };
-    input.plan.topology.links.iter().any(|link| tells(link.a) && obeys(link.b) || tells(link.b) && obeys(link.a))
+    input
+        .plan
+        .topology
+        .links
+        .iter()
+        .any(|link| tells(link.a) && obeys(link.b) || tells(link.b) && obeys(link.a))
 }
 
 /// Warns if no priority group can reach its threshold. With `sharing = "sonic"` the threshold
@@ -93,13 +114,28 @@ fn out_of_reach(input: &WarningInput, lossless: u8, key: Key, found: &mut Vec<Wr
     for flow in input.plan.flows.iter().filter(|flow| lossless >> flow.priority & 1 != 0) {
         let payload = payload(input, flow.transport).max(1);
         let frames = flow.bytes.div_ceil(payload);
-        most = most.saturating_add(flow.bytes.saturating_add(frames.saturating_mul(frame)).saturating_mul(2));
+        most = most.saturating_add(
+            flow.bytes.saturating_add(frames.saturating_mul(frame)).saturating_mul(2),
+        );
     }
     let mut least: Option<u64> = None;
-    for (id, node) in input.plan.topology.nodes.iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Switch) {
+    for (id, node) in input
+        .plan
+        .topology
+        .nodes
+        .iter()
+        .enumerate()
+        .filter(|(_, node)| node.kind == NodeKind::Switch)
+    {
         let switch = &input.plan.switches[node.config as usize];
         let Some(pfc) = &switch.pfc else { continue };
-        let ports = input.plan.topology.links.iter().filter(|link| link.a as usize == id || link.b as usize == id).count() as u64;
+        let ports = input
+            .plan
+            .topology
+            .links
+            .iter()
+            .filter(|link| link.a as usize == id || link.b as usize == id)
+            .count() as u64;
         let Some(threshold) = threshold(input, id as u32, switch) else { return };
         if held(switch, pfc, ports).map_or(most, |held| held.min(most)) >= threshold {
             return;
@@ -108,8 +144,10 @@ fn out_of_reach(input: &WarningInput, lossless: u8, key: Key, found: &mut Vec<Wr
     }
     if let Some(threshold) = least {
         let cure = "lower switch.buffer or mmu.lossless_alpha, or send more";
-        let text =
-            format!("PFC pauses nothing: a priority group is paused above {:.1} MB, and its frames can never occupy so much; {cure}", threshold as f64 / 1e6);
+        let text = format!(
+            "PFC pauses nothing: a priority group is paused above {:.1} MB, and its frames can never occupy so much; {cure}",
+            threshold as f64 / 1e6
+        );
         found.push(Wrong::at(key, text));
     }
 }
@@ -130,7 +168,9 @@ fn threshold(input: &WarningInput, node: u32, switch: &SwitchConfig) -> Option<u
     let of_group = |class: usize| {
         let own = &sonic.own.groups[class];
         let alpha = own.alpha.unwrap_or(sonic.alpha);
-        own.limit.unwrap_or(sonic.reserved_of(class, true) + (shared as f64 * alpha / (1.0 + alpha)) as u64)
+        own.limit.unwrap_or(
+            sonic.reserved_of(class, true) + (shared as f64 * alpha / (1.0 + alpha)) as u64,
+        )
     };
     (0..8).filter(|class| lossless >> class & 1 != 0).map(of_group).min()
 }
@@ -157,7 +197,8 @@ fn unused_keys(input: &WarningInput, any: bool, found: &mut Vec<Wrong>) {
     if !input.switches().any(sonic) {
         return;
     }
-    let keys = ["lossless_alpha", "lossless_reserved", "xon", "xon_offset"].map(|name| input.switch_key(&format!("mmu.{name}")));
+    let keys = ["lossless_alpha", "lossless_reserved", "xon", "xon_offset"]
+        .map(|name| input.switch_key(&format!("mmu.{name}")));
     if let Some(key) = keys.into_iter().find(|key| input.tree.has(key)) {
         found.push(Wrong::at(key, "has no effect without PFC, which makes priorities lossless: write [switch.pfc], or remove it"));
     }
@@ -172,15 +213,32 @@ fn unused_obedience(input: &WarningInput, any: bool, found: &mut Vec<Wrong>) {
     }
     let keys = [input.host_key("honours_pause"), input.switch_key("honours_pause")];
     if let Some(key) = keys.into_iter().find(|key| input.tree.has(key)) {
-        found.push(Wrong::at(key, "has no effect: nothing sends PAUSE frames; write [switch.pfc], or remove it"));
+        found.push(Wrong::at(
+            key,
+            "has no effect: nothing sends PAUSE frames; write [switch.pfc], or remove it",
+        ));
     }
 }
 
 fn unheard_storms(input: &WarningInput, found: &mut Vec<Wrong>) {
     let nodes = &input.plan.topology.nodes;
-    let storms = |node: u32| nodes[node as usize].kind == NodeKind::Host && input.plan.hosts[nodes[node as usize].config as usize].storm.is_some();
-    let obeys = |node: u32| nodes[node as usize].kind == NodeKind::Switch && input.plan.switches[nodes[node as usize].config as usize].honours_pause;
-    let links = || input.plan.topology.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]).filter(|(host, _)| storms(*host));
+    let storms = |node: u32| {
+        nodes[node as usize].kind == NodeKind::Host
+            && input.plan.hosts[nodes[node as usize].config as usize].storm.is_some()
+    };
+    let obeys = |node: u32| {
+        nodes[node as usize].kind == NodeKind::Switch
+            && input.plan.switches[nodes[node as usize].config as usize].honours_pause
+    };
+    let links = || {
+        input
+            .plan
+            .topology
+            .links
+            .iter()
+            .flat_map(|link| [(link.a, link.b), (link.b, link.a)])
+            .filter(|(host, _)| storms(*host))
+    };
     if links().next().is_some() && !links().any(|(_, switch)| obeys(switch)) {
         let text = "pauses nothing: the switch next to it does not obey PAUSE frames; write honours_pause = true or [switch.pfc]";
         found.push(Wrong::at(input.host_key("storm"), text));

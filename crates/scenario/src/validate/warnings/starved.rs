@@ -18,9 +18,22 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     }
     let mut reported: Vec<&Key> = Vec::new();
     for ((receiver, priority), flows) in by_receiver(input.plan) {
-        let Some(marking) = last_hop(input.plan, receiver).and_then(|switch| marking_of(switch, priority)) else { continue };
-        let Some((key, ..)) = curves.iter().find(|(_, curve, judged)| *curve == marking && judged >> priority & 1 != 0) else { continue };
-        if !marking.drop_incapable || marking.gentle || marking.pmax.get() <= 0.0 || reported.contains(&key) {
+        let Some(marking) =
+            last_hop(input.plan, receiver).and_then(|switch| marking_of(switch, priority))
+        else {
+            continue;
+        };
+        let Some((key, ..)) = curves
+            .iter()
+            .find(|(_, curve, judged)| *curve == marking && judged >> priority & 1 != 0)
+        else {
+            continue;
+        };
+        if !marking.drop_incapable
+            || marking.gentle
+            || marking.pmax.get() <= 0.0
+            || reported.contains(&key)
+        {
             continue;
         }
         let (window, needed) = enough(input.plan, marking, &flows);
@@ -46,9 +59,17 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
 /// Returns the flows with classic ECN, by receiver and priority.
 fn by_receiver(plan: &Plan) -> BTreeMap<(u32, u8), Vec<&Flow>> {
     let willing = |host: u32| plan.hosts[plan.topology.nodes[host as usize].config as usize].ecn;
-    let classic: Vec<bool> = plan.transports.iter().map(|one| one.parameters().segments().is_some_and(|(tcp, _)| tcp.ecn == EcnMode::Classic)).collect();
+    let classic: Vec<bool> = plan
+        .transports
+        .iter()
+        .map(|one| one.parameters().segments().is_some_and(|(tcp, _)| tcp.ecn == EcnMode::Classic))
+        .collect();
     let mut found: BTreeMap<(u32, u8), Vec<&Flow>> = BTreeMap::new();
-    for flow in plan.flows.iter().filter(|flow| flow.src != flow.dst && classic[usize::from(flow.transport)]) {
+    for flow in plan
+        .flows
+        .iter()
+        .filter(|flow| flow.src != flow.dst && classic[usize::from(flow.transport)])
+    {
         if willing(flow.src) && willing(flow.dst) {
             found.entry((flow.dst, flow.priority)).or_default().push(flow);
         }
@@ -68,7 +89,11 @@ fn last_hop(plan: &Plan, host: u32) -> Option<&SwitchConfig> {
 /// `kmax`.
 fn enough(plan: &Plan, marking: &Marking, flows: &[&Flow]) -> (f64, u64) {
     let window = (1.5 / marking.pmax.get()).sqrt().max(2.0);
-    let payload = flows.iter().map(|flow| plan.transports[usize::from(flow.transport)].parameters().frames().payload).max().unwrap_or(0);
+    let payload = flows
+        .iter()
+        .map(|flow| plan.transports[usize::from(flow.transport)].parameters().frames().payload)
+        .max()
+        .unwrap_or(0);
     let frame = (u64::from(payload) + u64::from(plan.wire.data_header)).max(1);
     let frames = match marking.kmax {
         Limit::Bytes(bytes) => bytes as f64 / frame as f64,
@@ -107,12 +132,21 @@ fn opened_later(input: &WarningInput, (receiver, priority): (u32, u8), since: Ti
     if input.plan.applications.is_some() {
         return true;
     }
-    input.plan.flows.iter().filter(|flow| flow.dst == receiver && flow.src != receiver && flow.priority == priority).any(|flow| {
-        let parameters = input.plan.transports[usize::from(flow.transport)].parameters();
-        let later = match flow.start {
-            Start::At(start) => start > since,
-            Start::After { .. } => true,
-        };
-        !parameters.is_capable(true) || (later && parameters.segments().is_some_and(|(tcp, _)| tcp.handshake && tcp.ecn == EcnMode::Classic))
-    })
+    input
+        .plan
+        .flows
+        .iter()
+        .filter(|flow| flow.dst == receiver && flow.src != receiver && flow.priority == priority)
+        .any(|flow| {
+            let parameters = input.plan.transports[usize::from(flow.transport)].parameters();
+            let later = match flow.start {
+                Start::At(start) => start > since,
+                Start::After { .. } => true,
+            };
+            !parameters.is_capable(true)
+                || (later
+                    && parameters
+                        .segments()
+                        .is_some_and(|(tcp, _)| tcp.handshake && tcp.ecn == EcnMode::Classic))
+        })
 }

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     let key = Key::from("host").name("timing");
     let exact = input.tree.has(&key) && input.hosts().all(|host| host.timing.is_none());
-    let drops_tail = input.switches().any(|switch| switch.marking.is_none() && switch.aqm.is_none() && switch.pfc.is_none());
+    let drops_tail = input
+        .switches()
+        .any(|switch| switch.marking.is_none() && switch.aqm.is_none() && switch.pfc.is_none());
     if !exact || !drops_tail {
         return;
     }
@@ -35,7 +37,9 @@ fn shared(plan: &Plan) -> Option<u32> {
     }
     let mut senders: BTreeMap<u32, u32> = BTreeMap::new();
     for flow in plan.flows.iter().filter(|flow| flow.src != flow.dst) {
-        if matches!(plan.transports[flow.transport as usize], TransportConfig::Tcp(_)) && fastest[flow.src as usize] <= fastest[flow.dst as usize] {
+        if matches!(plan.transports[flow.transport as usize], TransportConfig::Tcp(_))
+            && fastest[flow.src as usize] <= fastest[flow.dst as usize]
+        {
             let first = *senders.entry(flow.dst).or_insert(flow.src);
             if first != flow.src {
                 return Some(flow.dst);

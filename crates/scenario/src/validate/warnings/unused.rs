@@ -15,9 +15,19 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     transports(input, found);
     let switch = &input.document.switch;
     // The keys of presets are included here, because they override as written keys do.
-    let of_switches: Vec<Override> = switch.overrides.iter().map(|change| Override::of(input, &change.matching, change, NodeKind::Switch)).collect();
+    let of_switches: Vec<Override> = switch
+        .overrides
+        .iter()
+        .map(|change| Override::of(input, &change.matching, change, NodeKind::Switch))
+        .collect();
     overrides(input, "switch", NodeKind::Switch, &of_switches, found);
-    let of_hosts: Vec<Override> = input.document.host.overrides.iter().map(|change| Override::of(input, &change.matching, change, NodeKind::Host)).collect();
+    let of_hosts: Vec<Override> = input
+        .document
+        .host
+        .overrides
+        .iter()
+        .map(|change| Override::of(input, &change.matching, change, NodeKind::Host))
+        .collect();
     overrides(input, "host", NodeKind::Host, &of_hosts, found);
     queues(input, found);
 }
@@ -31,15 +41,30 @@ fn transports(input: &WarningInput, found: &mut Vec<Wrong>) {
         // If no named transport is used, the default one counts as used.
         let stands_by = index == 0 && input.uses.variants.is_empty();
         if !used && !stands_by && input.tree.has(&key) {
-            let cure = if index == 0 { "remove it, or a block's transport = \"…\"" } else { "remove it, or name it in a [[traffic]] block" };
-            found.push(Wrong::at(key, format!("has no effect: no traffic uses this transport; {cure}")));
+            let cure = if index == 0 {
+                "remove it, or a block's transport = \"…\""
+            } else {
+                "remove it, or name it in a [[traffic]] block"
+            };
+            found.push(Wrong::at(
+                key,
+                format!("has no effect: no traffic uses this transport; {cure}"),
+            ));
         }
     }
     for (index, (with, without)) in &input.uses.refused {
         if *with == 0 && *without > 0 {
-            let key = input.transports.named().find(|(known, _)| known == index).map(|(_, key)| key).unwrap_or_default();
+            let key = input
+                .transports
+                .named()
+                .find(|(known, _)| known == index)
+                .map(|(_, key)| key)
+                .unwrap_or_default();
             let text = "works like NewReno without ECN, because all of its flows go to hosts whose own transport is not DCTCP, and such hosts refuse ECN to a DCTCP sender";
-            found.push(Wrong::at(key.name("congestion"), format!("{text}; give those hosts the transport too")));
+            found.push(Wrong::at(
+                key.name("congestion"),
+                format!("{text}; give those hosts the transport too"),
+            ));
         }
     }
 }
@@ -51,36 +76,72 @@ struct Override {
 }
 
 impl Override {
-    fn of(input: &WarningInput, names: &Names, change: &impl Serialize, kind: NodeKind) -> Override {
-        let nodes = matching(&input.plan.topology, &names.0, kind, Key::default()).unwrap_or_default();
+    fn of(
+        input: &WarningInput,
+        names: &Names,
+        change: &impl Serialize,
+        kind: NodeKind,
+    ) -> Override {
+        let nodes =
+            matching(&input.plan.topology, &names.0, kind, Key::default()).unwrap_or_default();
         let keys = match toml::Value::try_from(change) {
-            Ok(toml::Value::Table(table)) => table.into_iter().map(|(name, _)| name).filter(|name| name != "match").collect(),
+            Ok(toml::Value::Table(table)) => {
+                table.into_iter().map(|(name, _)| name).filter(|name| name != "match").collect()
+            }
             _ => BTreeSet::new(),
         };
         Override { nodes: nodes.into_iter().collect(), keys }
     }
 }
 
-fn overrides(input: &WarningInput, table: &str, kind: NodeKind, all: &[Override], found: &mut Vec<Wrong>) {
+fn overrides(
+    input: &WarningInput,
+    table: &str,
+    kind: NodeKind,
+    all: &[Override],
+    found: &mut Vec<Wrong>,
+) {
     let place = |index: usize| Key::from(table).name("override").index(index);
     for (index, change) in all.iter().enumerate() {
         if change.keys.is_empty() {
-            found.push(Wrong::at(place(index), "has no effect: match is its only key; write a key that differs, or remove it"));
+            found.push(Wrong::at(
+                place(index),
+                "has no effect: match is its only key; write a key that differs, or remove it",
+            ));
         }
-        for key in change.keys.iter().filter(|key| !MERGED.contains(&key.as_str()) && input.tree.has(&place(index).name(key))) {
-            let later = |node: &NodeId| all[index + 1..].iter().any(|other| other.nodes.contains(node) && other.keys.contains(key));
+        for key in change.keys.iter().filter(|key| {
+            !MERGED.contains(&key.as_str()) && input.tree.has(&place(index).name(key))
+        }) {
+            let later = |node: &NodeId| {
+                all[index + 1..]
+                    .iter()
+                    .any(|other| other.nodes.contains(node) && other.keys.contains(key))
+            };
             if change.nodes.iter().all(later) {
-                let text = format!("has no effect: later overrides set {key} for all nodes that this one matches; remove it, or put it last");
+                let text = format!(
+                    "has no effect: later overrides set {key} for all nodes that this one matches; remove it, or put it last"
+                );
                 found.push(Wrong::at(place(index).name(key), text));
             }
         }
     }
-    let nodes = input.plan.topology.nodes.iter().enumerate().filter(|(_, node)| node.kind == kind).map(|(id, _)| id as NodeId);
+    let nodes = input
+        .plan
+        .topology
+        .nodes
+        .iter()
+        .enumerate()
+        .filter(|(_, node)| node.kind == kind)
+        .map(|(id, _)| id as NodeId);
     let nodes: Vec<NodeId> = nodes.collect();
     if nodes.is_empty() || all.is_empty() {
         return;
     }
-    let said: BTreeSet<&String> = all.iter().flat_map(|change| &change.keys).filter(|key| !MERGED.contains(&key.as_str())).collect();
+    let said: BTreeSet<&String> = all
+        .iter()
+        .flat_map(|change| &change.keys)
+        .filter(|key| !MERGED.contains(&key.as_str()))
+        .collect();
     for name in said {
         let key = Key::from(table).name(name);
         // `transport` of an override names a transport, but is a table in `[host]`. Keys of the
@@ -88,7 +149,9 @@ fn overrides(input: &WarningInput, table: &str, kind: NodeKind, all: &[Override]
         if name == "transport" || name == "preset" || !input.tree.has(&key) {
             continue;
         }
-        if nodes.iter().all(|node| all.iter().any(|change| change.nodes.contains(node) && change.keys.contains(name))) {
+        if nodes.iter().all(|node| {
+            all.iter().any(|change| change.nodes.contains(node) && change.keys.contains(name))
+        }) {
             let text = format!(
                 "has no effect: overrides set {name} for every {}; remove it, or the key of an override",
                 if table == "host" { "host" } else { "switch" }
@@ -100,7 +163,10 @@ fn overrides(input: &WarningInput, table: &str, kind: NodeKind, all: &[Override]
 
 /// Warns of keys of `[switch]` for all queues if each queue has its own value.
 fn queues(input: &WarningInput, found: &mut Vec<Wrong>) {
-    let Some(blocks) = input.written.switch.queue.as_ref().filter(|blocks| !blocks.is_empty()) else { return };
+    let Some(blocks) = input.written.switch.queue.as_ref().filter(|blocks| !blocks.is_empty())
+    else {
+        return;
+    };
     for (name, own) in [
         ("ecn", blocks.iter().all(|queue| queue.ecn.is_some())),
         ("alpha", blocks.iter().all(|queue| queue.alpha.is_some())),
@@ -108,7 +174,10 @@ fn queues(input: &WarningInput, found: &mut Vec<Wrong>) {
     ] {
         let key = Key::from("switch").name(name);
         if own && input.tree.has(&key) && input.written.switch.overrides.is_empty() {
-            found.push(Wrong::at(key, format!("has no effect: every [[switch.queue]] has its own {name}; remove it")));
+            found.push(Wrong::at(
+                key,
+                format!("has no effect: every [[switch.queue]] has its own {name}; remove it"),
+            ));
         }
     }
 }

@@ -77,7 +77,8 @@ pub fn parse(text: &str) -> Result<Scenario, ScenarioError> {
 }
 
 pub fn parse_with(text: &str, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
-    let mut scenario = afflux_scenario::parse(text, Path::new("fabric.toml"), overrides, &NoParquet)?;
+    let mut scenario =
+        afflux_scenario::parse(text, Path::new("fabric.toml"), overrides, &NoParquet)?;
     // The memory limit of the machine differs between runs, so only a limit of the scenario is
     // kept.
     scenario.plan.run.max_memory = scenario.plan.run.max_memory.filter(|max| max.by.is_none());

@@ -80,18 +80,37 @@ fn u32_of(bytes: &[u8], little: bool) -> u32 {
 impl<R: BufRead> Frames<R> {
     pub fn open(reader: R) -> Result<Self, Wrong> {
         let form = Form::Pcapng { little: true, interfaces: Vec::new() };
-        let mut frames = Frames { reader, buffer: Vec::new(), form, at: 0, count: 0, cut: false, tally: Tally::default() };
+        let mut frames = Frames {
+            reader,
+            buffer: Vec::new(),
+            form,
+            at: 0,
+            count: 0,
+            cut: false,
+            tally: Tally::default(),
+        };
         if !frames.fill(4)? {
-            return Err(Wrong::Format("a file without a header".into(), "a capture: pcap or pcapng".into()));
+            return Err(Wrong::Format(
+                "a file without a header".into(),
+                "a capture: pcap or pcapng".into(),
+            ));
         }
         let magic = u32_of(&frames.buffer, true);
         match magic {
             SECTION_HEADER => frames.section()?,
             0xa1b2_c3d4 | 0xd4c3_b2a1 | 0xa1b2_3c4d | 0x4d3c_b2a1 => frames.pcap_header(magic)?,
             0xa1b2_cd34 | 0x34cd_b2a1 => {
-                return Err(Wrong::Format("a pcap file of the patched form of old Linux kernels".into(), "pcap or pcapng; `editcap` converts it".into()));
+                return Err(Wrong::Format(
+                    "a pcap file of the patched form of old Linux kernels".into(),
+                    "pcap or pcapng; `editcap` converts it".into(),
+                ));
             }
-            _ => return Err(Wrong::Format(format!("the bytes {:02x?} at the beginning", &frames.buffer[..4]), "a capture: pcap or pcapng".into())),
+            _ => {
+                return Err(Wrong::Format(
+                    format!("the bytes {:02x?} at the beginning", &frames.buffer[..4]),
+                    "a capture: pcap or pcapng".into(),
+                ));
+            }
         }
         Ok(frames)
     }
@@ -99,7 +118,9 @@ impl<R: BufRead> Frames<R> {
     /// Returns the next frame, or `None` at the end.
     pub fn next(&mut self) -> Result<Option<Frame<'_>>, Wrong> {
         match self.form {
-            Form::Pcap { little, nanoseconds, link_type } => self.record(little, nanoseconds, link_type),
+            Form::Pcap { little, nanoseconds, link_type } => {
+                self.record(little, nanoseconds, link_type)
+            }
             Form::Pcapng { .. } => self.block(),
         }
     }
@@ -114,7 +135,10 @@ impl<R: BufRead> Frames<R> {
     }
 
     fn wrong<T>(&self, found: String, expected: &str) -> Result<T, Wrong> {
-        Err(Wrong::Format(format!("{found} before byte {}, after {} frames", self.at, self.count), expected.to_string()))
+        Err(Wrong::Format(
+            format!("{found} before byte {}, after {} frames", self.at, self.count),
+            expected.to_string(),
+        ))
     }
 
     // ---------------------------------------------------------------------------------------------------------------------- pcap
@@ -131,22 +155,38 @@ impl<R: BufRead> Frames<R> {
         Ok(())
     }
 
-    fn record(&mut self, little: bool, nanoseconds: bool, link_type: u16) -> Result<Option<Frame<'_>>, Wrong> {
+    fn record(
+        &mut self,
+        little: bool,
+        nanoseconds: bool,
+        link_type: u16,
+    ) -> Result<Option<Frame<'_>>, Wrong> {
         if !self.fill(16)? {
             return Ok(None);
         }
         let word = |index: usize| u32_of(&self.buffer[4 * index..], little);
         let (seconds, part, captured, length) = (word(0), word(1), word(2), word(3));
         if captured > LONGEST {
-            return self.wrong(format!("a frame of {captured} captured bytes"), &format!("at most {LONGEST}"));
+            return self.wrong(
+                format!("a frame of {captured} captured bytes"),
+                &format!("at most {LONGEST}"),
+            );
         }
         if !self.fill(captured as usize)? {
             self.cut = true;
             return Ok(None);
         }
         self.count += 1;
-        let time_ns = u64::from(seconds) * NANOSECONDS + u64::from(part) * if nanoseconds { 1 } else { 1_000 };
-        Ok(Some(Frame { time_ns, link_type, captured: &self.buffer, length: length.max(captured), number: self.count, interface: 0 }))
+        let time_ns = u64::from(seconds) * NANOSECONDS
+            + u64::from(part) * if nanoseconds { 1 } else { 1_000 };
+        Ok(Some(Frame {
+            time_ns,
+            link_type,
+            captured: &self.buffer,
+            length: length.max(captured),
+            number: self.count,
+            interface: 0,
+        }))
     }
 
     // -------------------------------------------------------------------------------------------------------------------- pcapng
@@ -160,11 +200,19 @@ impl<R: BufRead> Frames<R> {
         let little = match u32_of(&self.buffer[4..], true) {
             0x1a2b_3c4d => true,
             0x4d3c_2b1a => false,
-            other => return self.wrong(format!("the byte-order magic {other:08x}"), "1a2b3c4d in either order"),
+            other => {
+                return self.wrong(
+                    format!("the byte-order magic {other:08x}"),
+                    "1a2b3c4d in either order",
+                );
+            }
         };
         let length = u32_of(&self.buffer, little);
         if !(28..=LONGEST).contains(&length) || !length.is_multiple_of(4) {
-            return self.wrong(format!("a section header of {length} bytes"), "28 or more, a multiple of 4");
+            return self.wrong(
+                format!("a section header of {length} bytes"),
+                "28 or more, a multiple of 4",
+            );
         }
         self.fill(length as usize - 12)?;
         self.form = Form::Pcapng { little, interfaces: Vec::new() };
@@ -189,7 +237,8 @@ impl<R: BufRead> Frames<R> {
             }
             let length = u32_of(&self.buffer, little);
             if !(12..=LONGEST).contains(&length) || !length.is_multiple_of(4) {
-                return self.wrong(format!("a block of {length} bytes"), "12 or more, a multiple of 4");
+                return self
+                    .wrong(format!("a block of {length} bytes"), "12 or more, a multiple of 4");
             }
             if !self.fill(length as usize - 8)? {
                 self.cut = true;
@@ -202,23 +251,46 @@ impl<R: BufRead> Frames<R> {
                 // where the enhanced packet block (6) has them.
                 2 | 6 => {
                     if body < 20 {
-                        return self.wrong(format!("a packet block of {length} bytes"), "32 or more");
+                        return self
+                            .wrong(format!("a packet block of {length} bytes"), "32 or more");
                     }
-                    let number = if kind == 6 { u32_of(&self.buffer, little) } else { u32::from(u16_of(&self.buffer, little)) };
-                    let stamp = u64::from(u32_of(&self.buffer[4..], little)) << 32 | u64::from(u32_of(&self.buffer[8..], little));
-                    let (captured, wire) = (u32_of(&self.buffer[12..], little), u32_of(&self.buffer[16..], little));
+                    let number = if kind == 6 {
+                        u32_of(&self.buffer, little)
+                    } else {
+                        u32::from(u16_of(&self.buffer, little))
+                    };
+                    let stamp = u64::from(u32_of(&self.buffer[4..], little)) << 32
+                        | u64::from(u32_of(&self.buffer[8..], little));
+                    let (captured, wire) =
+                        (u32_of(&self.buffer[12..], little), u32_of(&self.buffer[16..], little));
                     if captured as usize > body - 20 {
-                        return self.wrong(format!("{captured} captured bytes in a block of {length}"), "no more than the block holds");
+                        return self.wrong(
+                            format!("{captured} captured bytes in a block of {length}"),
+                            "no more than the block holds",
+                        );
                     }
                     let Form::Pcapng { interfaces, .. } = &self.form else { return Ok(None) };
                     let Some(interface) = interfaces.get(number as usize) else {
-                        return self.wrong(format!("a frame of interface {number}"), &format!("one of the {} that are described before it", interfaces.len()));
+                        return self.wrong(
+                            format!("a frame of interface {number}"),
+                            &format!(
+                                "one of the {} that are described before it",
+                                interfaces.len()
+                            ),
+                        );
                     };
                     let (time_ns, link_type) = (interface.time_ns(stamp), interface.link_type);
                     self.count += 1;
                     let captured_bytes = &self.buffer[20..20 + captured as usize];
                     let length = wire.max(captured);
-                    return Ok(Some(Frame { time_ns, link_type, captured: captured_bytes, length, number: self.count, interface: number }));
+                    return Ok(Some(Frame {
+                        time_ns,
+                        link_type,
+                        captured: captured_bytes,
+                        length,
+                        number: self.count,
+                        interface: number,
+                    }));
                 }
                 3 => {
                     self.count += 1;
@@ -231,9 +303,14 @@ impl<R: BufRead> Frames<R> {
 
     fn interface(&mut self, little: bool, body: usize) -> Result<(), Wrong> {
         if body < 8 {
-            return self.wrong(format!("an interface description of {} bytes", body + 12), "20 or more");
+            return self
+                .wrong(format!("an interface description of {} bytes", body + 12), "20 or more");
         }
-        let mut interface = Interface { link_type: u16_of(&self.buffer, little), per_second: 1_000_000, offset_s: 0 };
+        let mut interface = Interface {
+            link_type: u16_of(&self.buffer, little),
+            per_second: 1_000_000,
+            offset_s: 0,
+        };
         let mut options = &self.buffer[8..body];
         while options.len() >= 4 {
             let (code, length) = (u16_of(options, little), u16_of(&options[2..], little) as usize);
@@ -243,16 +320,25 @@ impl<R: BufRead> Frames<R> {
                 // if_tsresol is a negative power of 10, or of 2 if the highest bit is set.
                 (9, [resolution, ..]) => {
                     let power = u32::from(resolution & 0x7f);
-                    let per_second = if resolution & 0x80 == 0 { 10u64.checked_pow(power) } else { 2u64.checked_pow(power) };
+                    let per_second = if resolution & 0x80 == 0 {
+                        10u64.checked_pow(power)
+                    } else {
+                        2u64.checked_pow(power)
+                    };
                     let Some(per_second) = per_second else {
-                        return self.wrong(format!("stamps of resolution {resolution:#04x}"), "at most 10^-19 s or 2^-63 s");
+                        return self.wrong(
+                            format!("stamps of resolution {resolution:#04x}"),
+                            "at most 10^-19 s or 2^-63 s",
+                        );
                     };
                     interface.per_second = per_second;
                 }
                 // if_tsoffset is in seconds.
                 (14, value) if length == 8 => {
-                    let (first, second) = (u64::from(u32_of(value, little)), u64::from(u32_of(&value[4..], little)));
-                    interface.offset_s = if little { second << 32 | first } else { first << 32 | second } as i64;
+                    let (first, second) =
+                        (u64::from(u32_of(value, little)), u64::from(u32_of(&value[4..], little)));
+                    interface.offset_s =
+                        if little { second << 32 | first } else { first << 32 | second } as i64;
                 }
                 _ => {}
             }
@@ -269,7 +355,8 @@ impl Interface {
     /// Returns the time in ns since 1970. Times outside 1970 to 2554 are moved to the nearest end
     /// of this range.
     fn time_ns(&self, stamp: u64) -> u64 {
-        let ns = i128::from(stamp) * i128::from(NANOSECONDS) / i128::from(self.per_second) + i128::from(self.offset_s) * i128::from(NANOSECONDS);
+        let ns = i128::from(stamp) * i128::from(NANOSECONDS) / i128::from(self.per_second)
+            + i128::from(self.offset_s) * i128::from(NANOSECONDS);
         ns.clamp(0, i128::from(u64::MAX)) as u64
     }
 }

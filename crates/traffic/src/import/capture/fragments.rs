@@ -20,7 +20,9 @@ impl Reading {
         }
         if let Some(first) = first {
             let beginning = self.beginning(*first, length, time_ns);
-            std::mem::take(&mut pending.waiting).into_iter().for_each(|piece| self.further(&beginning, piece));
+            std::mem::take(&mut pending.waiting)
+                .into_iter()
+                .for_each(|piece| self.further(&beginning, piece));
             pending.beginning = Some(beginning);
         } else if let Some(beginning) = &pending.beginning {
             self.further(beginning, piece);
@@ -53,8 +55,18 @@ impl Reading {
             Beginning::Whole => self.used += 1,
             Beginning::Left(note) => self.tally.note(*note),
             Beginning::Segment(segment, headers) => {
-                let sequence = segment.sequence.wrapping_add(u32::from(segment.syn)).wrapping_add(piece.offset).wrapping_sub(*headers);
-                let rest = Segment { sequence, payload: piece.length, syn: false, goes_on: false, ..segment.clone() };
+                let sequence = segment
+                    .sequence
+                    .wrapping_add(u32::from(segment.syn))
+                    .wrapping_add(piece.offset)
+                    .wrapping_sub(*headers);
+                let rest = Segment {
+                    sequence,
+                    payload: piece.length,
+                    syn: false,
+                    goes_on: false,
+                    ..segment.clone()
+                };
                 self.take(Ok(Carried::Segment(rest)), piece.time_ns);
             }
         }
@@ -63,7 +75,10 @@ impl Reading {
 
     /// Notes a datagram whose missing fragments never came.
     fn abandon(&mut self, pending: Pending) {
-        pending.waiting.iter().for_each(|piece| self.tally.note_at(Note::NoFirstFragment, piece.frame));
+        pending
+            .waiting
+            .iter()
+            .for_each(|piece| self.tally.note_at(Note::NoFirstFragment, piece.frame));
         if let (Some(Beginning::Whole), Some(piece)) = (pending.beginning, pending.pieces.first()) {
             self.tally.note_at(Note::FragmentsMissing, piece.frame);
         }

@@ -11,7 +11,8 @@ const UDP: u8 = 17;
 const DEEPEST: u32 = 16;
 
 /// Link types that can be read, by their `LINKTYPE_…`.
-pub const LINK_TYPES: &str = "Ethernet (1), raw IP (12, 14, 101, 228, 229), BSD loopback (0, 108), Linux cooked (113, 276)";
+pub const LINK_TYPES: &str =
+    "Ethernet (1), raw IP (12, 14, 101, 228, 229), BSD loopback (0, 108), Linux cooked (113, 276)";
 
 pub fn understands(link_type: u16) -> bool {
     matches!(link_type, 0 | 1 | 12 | 14 | 101 | 108 | 113 | 228 | 229 | 276)
@@ -30,7 +31,8 @@ pub struct View<'a> {
 
 impl<'a> View<'a> {
     pub fn get<const N: usize>(&self, at: usize) -> Result<[u8; N], Note> {
-        let missing = if self.goes_on || self.length as usize >= at + N { Note::Cut } else { Note::Wrong };
+        let missing =
+            if self.goes_on || self.length as usize >= at + N { Note::Cut } else { Note::Wrong };
         self.bytes.get(at..at + N).and_then(|bytes| bytes.try_into().ok()).ok_or(missing)
     }
 
@@ -155,7 +157,8 @@ impl Walk<'_> {
     fn ipv4(&mut self, view: View) -> Carrying {
         let header = u32::from(view.one(0)? & 0xf) * 4;
         let address = |at: usize| view.four(at).map(|address| IpAddr::V4(Ipv4Addr::from(address)));
-        let ip = Ip { src: address(12)?, dst: address(16)?, dscp: view.one(1)? >> 2, is_six: false };
+        let ip =
+            Ip { src: address(12)?, dst: address(16)?, dscp: view.one(1)? >> 2, is_six: false };
         // The total length is 0 in large segments that the network card divides (segmentation
         // offload).
         let total = match view.two(2)? {
@@ -168,13 +171,22 @@ impl Walk<'_> {
         let (fragment, protocol) = (view.two(6)?, view.one(9)?);
         let inside = self.stated(view, total).behind(header as usize)?;
         let (offset, last) = (u32::from(fragment & 0x1fff) * 8, fragment & 0x2000 == 0);
-        if offset == 0 && last { self.inside(&ip, protocol, inside) } else { self.fragment(&ip, u32::from(view.two(4)?), protocol, offset, last, inside) }
+        if offset == 0 && last {
+            self.inside(&ip, protocol, inside)
+        } else {
+            self.fragment(&ip, u32::from(view.two(4)?), protocol, offset, last, inside)
+        }
     }
 
     /// Parses an IPv6 header (RFC 8200).
     fn ipv6(&mut self, view: View) -> Carrying {
         let address = |at: usize| view.get::<16>(at).map(|bytes| IpAddr::V6(Ipv6Addr::from(bytes)));
-        let ip = Ip { src: address(8)?, dst: address(24)?, dscp: (view.two(0)? >> 6) as u8 & 0x3f, is_six: true };
+        let ip = Ip {
+            src: address(8)?,
+            dst: address(24)?,
+            dscp: (view.two(0)? >> 6) as u8 & 0x3f,
+            is_six: true,
+        };
         let next = view.one(6)?;
         let inside = view.behind(40)?;
         let length = match view.two(4)? {
@@ -201,7 +213,9 @@ impl Walk<'_> {
             43 if ip.is_six => self.routing(ip, view),
             44 if ip.is_six => self.fragment_header(ip, view),
             // These are hop-by-hop and destination options, mobility, host identity and shim6.
-            0 | 60 | 135 | 139 | 140 if ip.is_six => self.inside(ip, view.one(0)?, view.behind(8 + 8 * usize::from(view.one(1)?))?),
+            0 | 60 | 135 | 139 | 140 if ip.is_six => {
+                self.inside(ip, view.one(0)?, view.behind(8 + 8 * usize::from(view.one(1)?))?)
+            }
             _ => Err(Note::Protocol(protocol)),
         }
     }
@@ -229,11 +243,24 @@ impl Walk<'_> {
         let (next, place, id) = (view.one(0)?, view.two(2)?, view.four(4)?);
         let (offset, last) = (u32::from(place & 0xfff8), place & 1 == 0);
         let inside = view.behind(8)?;
-        if offset == 0 && last { self.inside(ip, next, inside) } else { self.fragment(ip, id, next, offset, last, inside) }
+        if offset == 0 && last {
+            self.inside(ip, next, inside)
+        } else {
+            self.fragment(ip, id, next, offset, last, inside)
+        }
     }
 
-    fn fragment(&mut self, ip: &Ip, id: u32, protocol: u8, offset: u32, last: bool, view: View) -> Carrying {
-        let first = (offset == 0).then(|| Box::new(self.inside(ip, protocol, View { goes_on: true, ..view })));
+    fn fragment(
+        &mut self,
+        ip: &Ip,
+        id: u32,
+        protocol: u8,
+        offset: u32,
+        last: bool,
+        view: View,
+    ) -> Carrying {
+        let first = (offset == 0)
+            .then(|| Box::new(self.inside(ip, protocol, View { goes_on: true, ..view })));
         let datagram = Datagram { src: ip.src, dst: ip.dst, protocol, id };
         Ok(Carried::Fragment(Fragment { datagram, offset, length: view.length, last, first }))
     }
@@ -276,7 +303,17 @@ fn tcp(ip: &Ip, view: View) -> Carrying {
     }
     let payload = view.length.checked_sub(header).ok_or(Note::Wrong)?;
     let syn = offset & 2 != 0;
-    Ok(Carried::Segment(Segment { src: ip.src, dst: ip.dst, kind: Kind::Tcp, dscp: ip.dscp, ends, payload, sequence, syn, goes_on: view.goes_on }))
+    Ok(Carried::Segment(Segment {
+        src: ip.src,
+        dst: ip.dst,
+        kind: Kind::Tcp,
+        dscp: ip.dscp,
+        ends,
+        payload,
+        sequence,
+        syn,
+        goes_on: view.goes_on,
+    }))
 }
 
 /// Returns the length in a jumbo payload option, which is one of the hop-by-hop options.

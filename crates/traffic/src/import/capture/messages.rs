@@ -71,7 +71,13 @@ struct Books<'a> {
 impl Messages {
     /// Adds a packet to its message. Returns the reason if the packet carries no bytes of a
     /// message.
-    pub fn take(&mut self, packet: &Packet, time_ns: u64, flows: &mut Vec<Found>, tally: &mut Tally) -> Result<(), Note> {
+    pub fn take(
+        &mut self,
+        packet: &Packet,
+        time_ns: u64,
+        flows: &mut Vec<Found>,
+        tally: &mut Tally,
+    ) -> Result<(), Note> {
         let progress = self.queues.entry(packet.queue.clone()).or_default();
         let mut books = Books { messages: &mut self.messages, flows, tally };
         let message = progress.message_of(packet, time_ns, &mut books)?;
@@ -82,7 +88,8 @@ impl Messages {
     /// Notes the packets and messages that the capture missed.
     pub fn finish(mut self, flows: &mut Vec<Found>, tally: &mut Tally) {
         let mut books = Books { messages: &mut self.messages, flows, tally };
-        let mut gaps: Vec<Gap> = self.queues.into_values().flat_map(|progress| progress.gaps).collect();
+        let mut gaps: Vec<Gap> =
+            self.queues.into_values().flat_map(|progress| progress.gaps).collect();
         // Notes name the first frames, so gaps are sorted by frame.
         gaps.sort_by_key(|gap| gap.frame);
         gaps.into_iter().for_each(|gap| books.close(gap));
@@ -93,7 +100,12 @@ impl Messages {
 }
 
 impl Progress {
-    fn message_of(&mut self, packet: &Packet, time_ns: u64, books: &mut Books) -> Result<usize, Note> {
+    fn message_of(
+        &mut self,
+        packet: &Packet,
+        time_ns: u64,
+        books: &mut Books,
+    ) -> Result<usize, Note> {
         let mut ahead = self.next.map_or(0, |next| distance(next, packet.number));
         if ahead >= NUMBERS - FARTHEST {
             return self.late(packet, time_ns, books);
@@ -110,14 +122,23 @@ impl Progress {
         self.is_loose = packet.part == Part::Bare(Note::ReadRequest);
         let message = match packet.part {
             // A repeated read request continues where the first read stopped.
-            Part::First | Part::Only if is_response && ahead == 0 && before.is_some() => before.ok_or(Note::NoPayload),
+            Part::First | Part::Only if is_response && ahead == 0 && before.is_some() => {
+                before.ok_or(Note::NoPayload)
+            }
             Part::Middle | Part::Last if before.is_some() => before.ok_or(Note::NoPayload),
             _ => books.begin(packet, time_ns),
         };
-        self.current = if matches!(packet.part, Part::First | Part::Middle) { message.ok() } else { None };
+        self.current =
+            if matches!(packet.part, Part::First | Part::Middle) { message.ok() } else { None };
         if is_gap {
             let first = (packet.number + NUMBERS - ahead) % NUMBERS;
-            self.gaps.push_back(Gap { first, count: ahead, before, after: message.ok(), frame: books.tally.frame });
+            self.gaps.push_back(Gap {
+                first,
+                count: ahead,
+                before,
+                after: message.ok(),
+                frame: books.tally.frame,
+            });
             if self.gaps.len() > GAPS {
                 self.gaps.pop_front().into_iter().for_each(|gap| books.close(gap));
             }
@@ -127,24 +148,35 @@ impl Progress {
 
     /// Handles a packet whose number has passed. It fills a gap, or was seen before.
     fn late(&mut self, packet: &Packet, time_ns: u64, books: &mut Books) -> Result<usize, Note> {
-        let Some(place) = self.gaps.iter().position(|gap| distance(gap.first, packet.number) < gap.count) else {
+        let Some(place) =
+            self.gaps.iter().position(|gap| distance(gap.first, packet.number) < gap.count)
+        else {
             return Err(if let Part::Bare(note) = packet.part { note } else { Note::SentAgain });
         };
         let gap = self.gaps[place];
         let message = match (packet.part, gap.before, gap.after) {
             // The packets after the gap are the rest of this message.
-            (Part::First, before, Some(after)) if before != gap.after && !books.messages[after].is_begun => {
-                (books.messages[after].is_begun, books.messages[after].stated) = (true, packet.stated);
+            (Part::First, before, Some(after))
+                if before != gap.after && !books.messages[after].is_begun =>
+            {
+                (books.messages[after].is_begun, books.messages[after].stated) =
+                    (true, packet.stated);
                 Ok(after)
             }
-            (Part::Middle | Part::Last, Some(message), _) | (Part::Middle | Part::Last, None, Some(message)) => Ok(message),
+            (Part::Middle | Part::Last, Some(message), _)
+            | (Part::Middle | Part::Last, None, Some(message)) => Ok(message),
             _ => books.begin(packet, time_ns),
         };
         let count = distance(gap.first, packet.number);
-        let under_way = if matches!(packet.part, Part::First | Part::Middle) { message.ok() } else { None };
+        let under_way =
+            if matches!(packet.part, Part::First | Part::Middle) { message.ok() } else { None };
         // The numbers after a read request belong to its responses.
-        let behind = if packet.part == Part::Bare(Note::ReadRequest) { 0 } else { gap.count - count - 1 };
-        let parts = [Gap { count, after: message.ok(), ..gap }, Gap { first: (packet.number + 1) % NUMBERS, count: behind, before: under_way, ..gap }];
+        let behind =
+            if packet.part == Part::Bare(Note::ReadRequest) { 0 } else { gap.count - count - 1 };
+        let parts = [
+            Gap { count, after: message.ok(), ..gap },
+            Gap { first: (packet.number + 1) % NUMBERS, count: behind, before: under_way, ..gap },
+        ];
         self.gaps.remove(place);
         self.gaps.extend(parts.into_iter().filter(|part| part.count > 0));
         message
@@ -160,9 +192,23 @@ impl Books<'_> {
             _ => {}
         }
         let Queue { src, dst, .. } = packet.queue;
-        self.flows.push(Found { start_ns: time_ns, src, dst, bytes: 0, kind: Kind::Rdma, dscp: packet.dscp });
+        self.flows.push(Found {
+            start_ns: time_ns,
+            src,
+            dst,
+            bytes: 0,
+            kind: Kind::Rdma,
+            dscp: packet.dscp,
+        });
         let is_begun = matches!(packet.part, Part::First | Part::Only);
-        self.messages.push(Message { flow: self.flows.len() - 1, unit: 0, stated: packet.stated, is_begun, is_ended: false, frame: self.tally.frame });
+        self.messages.push(Message {
+            flow: self.flows.len() - 1,
+            unit: 0,
+            stated: packet.stated,
+            is_begun,
+            is_ended: false,
+            frame: self.tally.frame,
+        });
         Ok(self.messages.len() - 1)
     }
 

@@ -59,7 +59,8 @@ pub fn read_from(reader: impl BufRead, file: &Path, gap_ns: u64) -> Result<Captu
         if *interface.get_or_insert(frame.interface) != frame.interface {
             reading.tally.note(Note::Interfaces);
         }
-        let carrying = headers::parse(frame.link_type, frame.captured, frame.length, &mut reading.tally);
+        let carrying =
+            headers::parse(frame.link_type, frame.captured, frame.length, &mut reading.tally);
         reading.take(carrying, frame.time_ns);
     }
     reading.tally.join(std::mem::take(&mut frames.tally));

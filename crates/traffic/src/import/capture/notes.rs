@@ -88,27 +88,55 @@ impl Note {
             Note::EtherType(number) => return Some(left_out(ether_type(number))),
             Note::Protocol(number) => return Some(left_out(protocol(number))),
             Note::GreProtocol(number) => {
-                return Some(format!("GRE of protocol {number:#06x}: left out, because only IP, Ethernet, MPLS and ERSPAN in GRE are read"));
+                return Some(format!(
+                    "GRE of protocol {number:#06x}: left out, because only IP, Ethernet, MPLS and ERSPAN in GRE are read"
+                ));
             }
-            Note::Llc => "802.3 frames with LLC (as of spanning trees): left out, because they carry no IP",
-            Note::Group => "frames to multicast and broadcast addresses: left out, because flows have one receiver",
+            Note::Llc => {
+                "802.3 frames with LLC (as of spanning trees): left out, because they carry no IP"
+            }
+            Note::Group => {
+                "frames to multicast and broadcast addresses: left out, because flows have one receiver"
+            }
             Note::Local => "frames from a host to itself: left out, because they cross no network",
-            Note::NoFirstFragment => "IP fragments whose first fragment is not in the capture: left out, because only the first one has ports and length",
-            Note::Acknowledgement => "acknowledgements of RoCEv2: left out, because they carry no data and simulated network cards send their own",
-            Note::Notification => "congestion notifications (CNP) of RoCEv2: left out, because the simulated network causes its own",
-            Note::ReadRequest => "read requests of RoCEv2: left out, because their data are in the responses, which are flows of the opposite direction",
-            Note::Atomic => "atomic requests of RoCEv2: left out, because their operands are in headers",
+            Note::NoFirstFragment => {
+                "IP fragments whose first fragment is not in the capture: left out, because only the first one has ports and length"
+            }
+            Note::Acknowledgement => {
+                "acknowledgements of RoCEv2: left out, because they carry no data and simulated network cards send their own"
+            }
+            Note::Notification => {
+                "congestion notifications (CNP) of RoCEv2: left out, because the simulated network causes its own"
+            }
+            Note::ReadRequest => {
+                "read requests of RoCEv2: left out, because their data are in the responses, which are flows of the opposite direction"
+            }
+            Note::Atomic => {
+                "atomic requests of RoCEv2: left out, because their operands are in headers"
+            }
             Note::Flush => "flush requests of RoCEv2: left out, because they carry no data",
-            Note::Management => "management datagrams of RoCEv2 (to queue pair 1): left out, because they set up connections and carry no data of applications",
-            Note::Opcode(number) => return Some(format!("RoCEv2 packets of opcode {number:#04x}: left out, because the length of their headers is not known")),
-            Note::PseudoWire => "MPLS that does not carry IP (pseudo-wires): left out, because labels do not say what they carry",
+            Note::Management => {
+                "management datagrams of RoCEv2 (to queue pair 1): left out, because they set up connections and carry no data of applications"
+            }
+            Note::Opcode(number) => {
+                return Some(format!(
+                    "RoCEv2 packets of opcode {number:#04x}: left out, because the length of their headers is not known"
+                ));
+            }
+            Note::PseudoWire => {
+                "MPLS that does not carry IP (pseudo-wires): left out, because labels do not say what they carry"
+            }
             Note::Nested => "frames with more than 16 headers above the link: left out",
             Note::Cut => {
                 "frames that end within their headers: left out, because ports or lengths are missing (captured with a longer snap length, they have them)"
             }
             Note::Wrong => "frames with lengths in headers that contradict each other: left out",
-            Note::Timeless => "frames without a time (simple packet blocks): left out, because their flows have no start",
-            Note::Vlan => "VLAN tags were removed: numbers and priorities of VLANs are left out, and an address that occurs in two VLANs is one host",
+            Note::Timeless => {
+                "frames without a time (simple packet blocks): left out, because their flows have no start"
+            }
+            Note::Vlan => {
+                "VLAN tags were removed: numbers and priorities of VLANs are left out, and an address that occurs in two VLANs is one host"
+            }
             Note::Tunnel(name) => {
                 return Some(format!(
                     "{name} was removed: flows are those inside, with the inner addresses and DSCPs; the tunnel's ends and headers are left out, and an \
@@ -116,18 +144,42 @@ impl Note {
                 ));
             }
             Note::ClosedTunnel(name) => {
-                return Some(format!("UDP to the port of {name}: the tunnel is not opened, so its ends are the hosts, and its headers count as data"));
+                return Some(format!(
+                    "UDP to the port of {name}: the tunnel is not opened, so its ends are the hosts, and its headers count as data"
+                ));
             }
-            Note::NotTunnel(port) => return Some(format!("UDP to port {port} without the header that this port is for: taken for plain UDP")),
-            Note::Routing => "IPv6 routing headers: the receiver is the last address of the route, the addresses on the way are left out",
-            Note::Truncated => "frames that were captured only in part: their bytes are those that the headers state",
-            Note::Longer => "IP headers that state more bytes than the frame has: the stated bytes count",
-            Note::Gap => "bytes that the capture missed before this frame: they count, because later bytes of the flow were seen",
-            Note::GapOfMessages => "packets of RoCEv2 that the capture missed before this frame: left out unless their message states its length",
-            Note::NoBeginning => "messages of RoCEv2 that began before the capture or in a gap of it: only the bytes that were seen count",
-            Note::FragmentsMissing => "datagrams of which the capture lacks fragments: all bytes that the datagram's header states count",
-            Note::Interfaces => "frames of several interfaces: what passed two of them without TCP or RoCEv2 sequence numbers counts twice",
-            Note::Block(kind) => return Some(format!("pcapng blocks of type {kind} ({}): left out", block(kind))),
+            Note::NotTunnel(port) => {
+                return Some(format!(
+                    "UDP to port {port} without the header that this port is for: taken for plain UDP"
+                ));
+            }
+            Note::Routing => {
+                "IPv6 routing headers: the receiver is the last address of the route, the addresses on the way are left out"
+            }
+            Note::Truncated => {
+                "frames that were captured only in part: their bytes are those that the headers state"
+            }
+            Note::Longer => {
+                "IP headers that state more bytes than the frame has: the stated bytes count"
+            }
+            Note::Gap => {
+                "bytes that the capture missed before this frame: they count, because later bytes of the flow were seen"
+            }
+            Note::GapOfMessages => {
+                "packets of RoCEv2 that the capture missed before this frame: left out unless their message states its length"
+            }
+            Note::NoBeginning => {
+                "messages of RoCEv2 that began before the capture or in a gap of it: only the bytes that were seen count"
+            }
+            Note::FragmentsMissing => {
+                "datagrams of which the capture lacks fragments: all bytes that the datagram's header states count"
+            }
+            Note::Interfaces => {
+                "frames of several interfaces: what passed two of them without TCP or RoCEv2 sequence numbers counts twice"
+            }
+            Note::Block(kind) => {
+                return Some(format!("pcapng blocks of type {kind} ({}): left out", block(kind)));
+            }
         };
         Some(sentence.to_string())
     }
@@ -179,13 +231,19 @@ const NOT_READ: &str = "only TCP, UDP and RoCEv2 are read";
 /// Returns the name of an EtherType, and why its frames are left out.
 fn ether_type(number: u16) -> (String, &'static str) {
     let known = ETHER_TYPES.iter().find(|(known, ..)| *known == number);
-    known.map_or_else(|| (format!("EtherType {number:#06x}"), NOT_IP), |(_, name, why)| (name.to_string(), why))
+    known.map_or_else(
+        || (format!("EtherType {number:#06x}"), NOT_IP),
+        |(_, name, why)| (name.to_string(), why),
+    )
 }
 
 /// Returns the name of an IP protocol, and why its packets are left out.
 fn protocol(number: u8) -> (String, &'static str) {
     let known = PROTOCOLS.iter().find(|(known, ..)| *known == number);
-    known.map_or_else(|| (format!("IP protocol {number}"), NOT_READ), |(_, name, why)| (name.to_string(), why))
+    known.map_or_else(
+        || (format!("IP protocol {number}"), NOT_READ),
+        |(_, name, why)| (name.to_string(), why),
+    )
 }
 
 fn block(kind: u32) -> &'static str {
@@ -241,6 +299,14 @@ impl Tally {
     }
 
     pub fn finish(self) -> Vec<Noted> {
-        self.noted.into_iter().map(|(note, (count, first))| Noted { reason: note.reason(), sentence: note.sentence(), count, first }).collect()
+        self.noted
+            .into_iter()
+            .map(|(note, (count, first))| Noted {
+                reason: note.reason(),
+                sentence: note.sentence(),
+                count,
+                first,
+            })
+            .collect()
     }
 }

@@ -40,7 +40,9 @@ pub struct Pending {
 impl Pending {
     /// True if the piece belongs to another datagram with the same number.
     pub fn is_over(&self, piece: &Piece) -> bool {
-        self.pieces.iter().any(|seen| seen.offset == piece.offset || piece.time_ns.saturating_sub(seen.time_ns) > TIMEOUT_NS)
+        self.pieces.iter().any(|seen| {
+            seen.offset == piece.offset || piece.time_ns.saturating_sub(seen.time_ns) > TIMEOUT_NS
+        })
     }
 
     pub fn is_complete(&self) -> bool {

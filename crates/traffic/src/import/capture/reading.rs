@@ -56,7 +56,11 @@ fn between(src: IpAddr, dst: IpAddr) -> Result<(), Note> {
     if src == dst {
         return Err(Note::Local);
     }
-    if dst.is_multicast() || matches!(dst, IpAddr::V4(v4) if v4.is_broadcast()) { Err(Note::Group) } else { Ok(()) }
+    if dst.is_multicast() || matches!(dst, IpAddr::V4(v4) if v4.is_broadcast()) {
+        Err(Note::Group)
+    } else {
+        Ok(())
+    }
 }
 
 impl Reading {
@@ -70,7 +74,9 @@ impl Reading {
         let taken = match carrying {
             Ok(Carried::Segment(segment)) => self.segment(&segment, time_ns),
             Ok(Carried::Packet(packet)) => {
-                between(packet.queue.src, packet.queue.dst).and_then(|()| self.messages.take(&packet, time_ns, &mut self.flows, &mut self.tally))
+                between(packet.queue.src, packet.queue.dst).and_then(|()| {
+                    self.messages.take(&packet, time_ns, &mut self.flows, &mut self.tally)
+                })
             }
             Ok(Carried::Fragment(fragment)) => {
                 self.fragment(fragment, time_ns);
@@ -97,7 +103,11 @@ impl Reading {
         if payload == 0 && !syn {
             return Err(Note::NoPayload);
         }
-        let stream = self.streams.entry(Direction { src, dst, ends, kind }).or_insert(Stream { next: None, flow: None, last_ns: time_ns });
+        let stream = self.streams.entry(Direction { src, dst, ends, kind }).or_insert(Stream {
+            next: None,
+            flow: None,
+            last_ns: time_ns,
+        });
         if syn {
             (stream.next, stream.flow) = (Some(sequence.wrapping_add(1)), None);
         }
@@ -139,7 +149,8 @@ impl Reading {
     pub fn finish(mut self) -> Captured {
         self.abandon_all();
         self.messages.finish(&mut self.flows, &mut self.tally);
-        let mut hosts: Vec<IpAddr> = self.flows.iter().flat_map(|flow| [flow.src, flow.dst]).collect();
+        let mut hosts: Vec<IpAddr> =
+            self.flows.iter().flat_map(|flow| [flow.src, flow.dst]).collect();
         hosts.sort_unstable();
         hosts.dedup();
         let number: FxHashMap<IpAddr, u32> = hosts.iter().copied().zip(0..).collect();
@@ -155,6 +166,13 @@ impl Reading {
         let mut flows: Vec<CapturedFlow> = self.flows.into_iter().map(flow).collect();
         // The sort is stable, so flows that start at one instant stay in the order of the capture.
         flows.sort_by_key(|flow| flow.start_ns);
-        Captured { flows, hosts, origin_ns, used: self.used, noted: self.tally.finish(), ..Captured::default() }
+        Captured {
+            flows,
+            hosts,
+            origin_ns,
+            used: self.used,
+            noted: self.tally.finish(),
+            ..Captured::default()
+        }
     }
 }

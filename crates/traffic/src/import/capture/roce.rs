@@ -73,7 +73,8 @@ pub fn parse(ip: &Ip, view: View) -> Carrying {
         UNRELIABLE_DATAGRAMS => matches!(code, 4 | 5),
         _ => is_connected,
     };
-    let (part, extended) = operation(code).filter(|_| is_known && flags & 0xf == 0).ok_or(Note::Opcode(opcode))?;
+    let (part, extended) =
+        operation(code).filter(|_| is_known && flags & 0xf == 0).ok_or(Note::Opcode(opcode))?;
     let is_response = matches!(code, 13..=16);
     // Length in bytes of the service's headers between the base header and those of the operation.
     let of_service = match service {
@@ -84,16 +85,33 @@ pub fn parse(ip: &Ip, view: View) -> Carrying {
         _ => 0,
     };
     let padding = u32::from(flags >> 4 & 3);
-    let payload = view.len().checked_sub(BASE + of_service + extended + padding + CHECK).ok_or(Note::Wrong)?;
+    let payload = view
+        .len()
+        .checked_sub(BASE + of_service + extended + padding + CHECK)
+        .ok_or(Note::Wrong)?;
     if service == UNRELIABLE_DATAGRAMS {
         if pair == MANAGEMENT {
             return Err(Note::Management);
         }
         let from = view.four(16)? & 0xff_ffff;
         let (src, dst, dscp) = (ip.src, ip.dst, ip.dscp);
-        return Ok(Carried::Segment(Segment { src, dst, kind: Kind::Rdma, dscp, ends: [from, pair], payload, sequence: 0, syn: false, goes_on: false }));
+        return Ok(Carried::Segment(Segment {
+            src,
+            dst,
+            kind: Kind::Rdma,
+            dscp,
+            ends: [from, pair],
+            payload,
+            sequence: 0,
+            syn: false,
+            goes_on: false,
+        }));
     }
-    let stated = if matches!(code, 6 | 10 | 11) { Some(view.four((BASE + of_service) as usize + 12)?) } else { None };
+    let stated = if matches!(code, 6 | 10 | 11) {
+        Some(view.four((BASE + of_service) as usize + 12)?)
+    } else {
+        None
+    };
     let queue = Queue { src: ip.src, dst: ip.dst, pair, is_response };
     Ok(Carried::Packet(Packet { queue, dscp: ip.dscp, number, part, payload, stated }))
 }

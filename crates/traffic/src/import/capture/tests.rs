@@ -10,7 +10,12 @@ pub fn pcap(link_type: u32, frames: &[(u64, Vec<u8>)]) -> Vec<u8> {
         file.extend(word.to_le_bytes());
     }
     for (time_ns, frame) in frames {
-        let words = [(time_ns / 1_000_000_000) as u32, (time_ns % 1_000_000_000) as u32, frame.len() as u32, frame.len() as u32];
+        let words = [
+            (time_ns / 1_000_000_000) as u32,
+            (time_ns % 1_000_000_000) as u32,
+            frame.len() as u32,
+            frame.len() as u32,
+        ];
         words.into_iter().for_each(|word| file.extend(word.to_le_bytes()));
         file.extend(frame);
     }
@@ -48,7 +53,11 @@ fn udp6(payload: u16) -> Vec<u8> {
 
 /// Returns the frames that are in no flow, by reason.
 pub fn dropped(captured: &Captured) -> Vec<(&str, u64)> {
-    captured.noted.iter().filter_map(|noted| noted.reason.as_deref().map(|reason| (reason, noted.count))).collect()
+    captured
+        .noted
+        .iter()
+        .filter_map(|noted| noted.reason.as_deref().map(|reason| (reason, noted.count)))
+        .collect()
 }
 
 pub fn parse(file: &[u8]) -> Result<Captured, TrafficError> {
@@ -71,9 +80,22 @@ fn directions_and_gaps_and_what_is_sent_again() {
         (7_000_000_000, tcp(there, [9, 80], 3_100, 0x10, 7)),
     ];
     let captured = parse(&pcap(1, &frames)).unwrap();
-    let flow = |start_ns, src, dst, bytes| CapturedFlow { start_ns, src, dst, bytes, kind: Kind::Tcp, dscp: 0 };
-    assert_eq!(captured.flows, [flow(200, 0, 1, 3_000), flow(500, 1, 0, 10), flow(2_000_000_000, 0, 1, 7)]);
-    assert_eq!(captured.hosts.iter().map(ToString::to_string).collect::<Vec<_>>(), ["10.0.0.1", "10.0.0.2"]);
+    let flow = |start_ns, src, dst, bytes| CapturedFlow {
+        start_ns,
+        src,
+        dst,
+        bytes,
+        kind: Kind::Tcp,
+        dscp: 0,
+    };
+    assert_eq!(
+        captured.flows,
+        [flow(200, 0, 1, 3_000), flow(500, 1, 0, 10), flow(2_000_000_000, 0, 1, 7)]
+    );
+    assert_eq!(
+        captured.hosts.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["10.0.0.1", "10.0.0.2"]
+    );
     assert_eq!(captured.origin_ns, 5_000_000_000);
     assert_eq!((captured.frames, captured.used), (8, 4));
     assert_eq!(dropped(&captured), [("without payload", 3), ("sent again", 1)]);
@@ -102,15 +124,25 @@ fn ipv6_and_what_is_no_flow() {
     let mut multicast = tcp([1, 2], [1, 1], 0, 0, 8);
     multicast[18 + 16] = 224;
     let arp = vec![0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 6];
-    let frames = [icmp, fragment, multicast, arp, vec![1; 5], tcp([1, 1], [1, 1], 0, 0, 8)].map(|frame| (1, frame));
+    let frames = [icmp, fragment, multicast, arp, vec![1; 5], tcp([1, 1], [1, 1], 0, 0, 8)]
+        .map(|frame| (1, frame));
     let captured = parse(&pcap(1, &frames)).unwrap();
     assert!(captured.flows.is_empty());
-    let reasons =
-        ["ARP", "ICMP", "to a multicast or broadcast address", "from a host to itself", "IP fragments without the first", "with wrong lengths in headers"];
+    let reasons = [
+        "ARP",
+        "ICMP",
+        "to a multicast or broadcast address",
+        "from a host to itself",
+        "IP fragments without the first",
+        "with wrong lengths in headers",
+    ];
     assert_eq!(dropped(&captured), reasons.map(|reason| (reason, 1)));
 
     let captured = parse(&pcap(101, &[(0, udp6(300)), (1, udp6(200))])).unwrap();
-    assert_eq!(captured.flows, [CapturedFlow { start_ns: 0, src: 0, dst: 1, bytes: 500, kind: Kind::Udp, dscp: 0 }]);
+    assert_eq!(
+        captured.flows,
+        [CapturedFlow { start_ns: 0, src: 0, dst: 1, bytes: 500, kind: Kind::Udp, dscp: 0 }]
+    );
 }
 
 /// Returns a pcapng file in either byte order. It has one interface with time stamps of 2^-10 s and
@@ -124,24 +156,54 @@ fn pcapng(little: bool) -> Vec<u8> {
         [&u32_bytes(kind)[..], &length, &body, &length].concat()
     };
     let words = |words: &[u32]| words.iter().flat_map(|word| u32_bytes(*word)).collect::<Vec<u8>>();
-    let section = [words(&[0x1a2b_3c4d]), u16_bytes(1).to_vec(), u16_bytes(0).to_vec(), vec![0xff; 8]].concat();
+    let section =
+        [words(&[0x1a2b_3c4d]), u16_bytes(1).to_vec(), u16_bytes(0).to_vec(), vec![0xff; 8]]
+            .concat();
     let offset = if little { 100u64.to_le_bytes() } else { 100u64.to_be_bytes() };
-    let options = [&u16_bytes(9)[..], &u16_bytes(1), &[0x8a, 0, 0, 0], &u16_bytes(14), &u16_bytes(8), &offset, &[0; 4]].concat();
+    let options = [
+        &u16_bytes(9)[..],
+        &u16_bytes(1),
+        &[0x8a, 0, 0, 0],
+        &u16_bytes(14),
+        &u16_bytes(8),
+        &offset,
+        &[0; 4],
+    ]
+    .concat();
     let interface = [u16_bytes(101).to_vec(), vec![0; 6], options].concat();
     let frame = udp6(4);
-    let packet = |time: u32| [words(&[0, 0, time, frame.len() as u32, frame.len() as u32]), frame.clone()].concat();
+    let packet = |time: u32| {
+        [words(&[0, 0, time, frame.len() as u32, frame.len() as u32]), frame.clone()].concat()
+    };
     let simple = [words(&[frame.len() as u32]), frame.clone()].concat();
-    [block(0x0a0d_0d0a, section), block(1, interface), block(77, vec![1, 2, 3]), block(6, packet(512)), block(3, simple), block(6, packet(1_024))].concat()
+    [
+        block(0x0a0d_0d0a, section),
+        block(1, interface),
+        block(77, vec![1, 2, 3]),
+        block(6, packet(512)),
+        block(3, simple),
+        block(6, packet(1_024)),
+    ]
+    .concat()
 }
 
 #[test]
 fn pcapng_of_either_byte_order() {
     for little in [true, false] {
         let captured = parse(&pcapng(little)).unwrap();
-        assert_eq!(captured.flows, [CapturedFlow { start_ns: 0, src: 0, dst: 1, bytes: 8, kind: Kind::Udp, dscp: 0 }]);
-        assert_eq!((captured.origin_ns, captured.frames, captured.cut), (100_500_000_000, 3, false));
+        assert_eq!(
+            captured.flows,
+            [CapturedFlow { start_ns: 0, src: 0, dst: 1, bytes: 8, kind: Kind::Udp, dscp: 0 }]
+        );
+        assert_eq!(
+            (captured.origin_ns, captured.frames, captured.cut),
+            (100_500_000_000, 3, false)
+        );
         assert_eq!(dropped(&captured), [("without a time (simple packet blocks)", 1)]);
-        assert_eq!(captured.noted[1].sentence.as_deref(), Some("pcapng blocks of type 77 (which this reader does not know): left out"));
+        assert_eq!(
+            captured.noted[1].sentence.as_deref(),
+            Some("pcapng blocks of type 77 (which this reader does not know): left out")
+        );
     }
 }
 

@@ -23,7 +23,14 @@ fn vlan(id: u16, ether_type: u16, inside: &[u8]) -> Vec<u8> {
 /// fragments.
 fn ipv4_part(net: u8, protocol: u8, place: u16, inside: &[u8]) -> Vec<u8> {
     let total = (20 + inside.len()) as u16;
-    let start = [&[0x45, 26 << 2][..], &total.to_be_bytes(), &[0, 9], &place.to_be_bytes(), &[64, protocol, 0, 0]].concat();
+    let start = [
+        &[0x45, 26 << 2][..],
+        &total.to_be_bytes(),
+        &[0, 9],
+        &place.to_be_bytes(),
+        &[64, protocol, 0, 0],
+    ]
+    .concat();
     [&start[..], &[10, net, 0, 1, 10, net, 0, 2], inside].concat()
 }
 
@@ -38,15 +45,36 @@ fn address6(last: u8) -> [u8; 16] {
 pub fn ipv6(next: u8, inside: &[u8]) -> Vec<u8> {
     // DSCP 26 is spread over the first two bytes.
     let class = [0x60 | 26 >> 2, (26 << 6 & 0xff) as u8, 0, 0];
-    [&class[..], &(inside.len() as u16).to_be_bytes(), &[next, 64], &address6(1), &address6(2), inside].concat()
+    [
+        &class[..],
+        &(inside.len() as u16).to_be_bytes(),
+        &[next, 64],
+        &address6(1),
+        &address6(2),
+        inside,
+    ]
+    .concat()
 }
 
 pub fn udp(port: u16, inside: &[u8]) -> Vec<u8> {
-    [&5_000u16.to_be_bytes()[..], &port.to_be_bytes(), &(8 + inside.len() as u16).to_be_bytes(), &[0, 0], inside].concat()
+    [
+        &5_000u16.to_be_bytes()[..],
+        &port.to_be_bytes(),
+        &(8 + inside.len() as u16).to_be_bytes(),
+        &[0, 0],
+        inside,
+    ]
+    .concat()
 }
 
 fn tcp(sequence: u32, inside: &[u8]) -> Vec<u8> {
-    [&[0x13, 0x88, 0, 80][..], &sequence.to_be_bytes(), &[0, 0, 0, 0, 0x50, 0x10, 0, 0, 0, 0, 0, 0], inside].concat()
+    [
+        &[0x13, 0x88, 0, 80][..],
+        &sequence.to_be_bytes(),
+        &[0, 0, 0, 0, 0x50, 0x10, 0, 0, 0, 0, 0, 0],
+        inside,
+    ]
+    .concat()
 }
 
 /// Returns the base datagram from 10.1.0.1 to 10.1.0.2.
@@ -60,14 +88,19 @@ fn frame() -> Vec<u8> {
 }
 
 fn read(frames: &[Vec<u8>]) -> Captured {
-    let frames: Vec<(u64, Vec<u8>)> = frames.iter().enumerate().map(|(at, frame)| (at as u64, frame.clone())).collect();
+    let frames: Vec<(u64, Vec<u8>)> =
+        frames.iter().enumerate().map(|(at, frame)| (at as u64, frame.clone())).collect();
     parse(&pcap(ETHERNET, &frames)).unwrap()
 }
 
 /// Returns the flows as source, destination, bytes and DSCP.
 fn flows(captured: &Captured) -> Vec<(String, String, u64, u8)> {
     let host = |number: u32| captured.hosts[number as usize].to_string();
-    captured.flows.iter().map(|flow| (host(flow.src), host(flow.dst), flow.bytes, flow.dscp)).collect()
+    captured
+        .flows
+        .iter()
+        .map(|flow| (host(flow.src), host(flow.dst), flow.bytes, flow.dscp))
+        .collect()
 }
 
 fn base() -> Captured {
@@ -79,7 +112,14 @@ fn outer(port: u16, header: &[u8], inside: &[u8]) -> Vec<u8> {
 }
 
 fn gre(flags: u16, ether_type: u16, fields: &[u8], inside: &[u8]) -> Vec<u8> {
-    ethernet(0x0800, &ipv4(9, 47, &[&flags.to_be_bytes()[..], &ether_type.to_be_bytes(), fields, inside].concat()))
+    ethernet(
+        0x0800,
+        &ipv4(
+            9,
+            47,
+            &[&flags.to_be_bytes()[..], &ether_type.to_be_bytes(), fields, inside].concat(),
+        ),
+    )
 }
 
 const VXLAN: [u8; 8] = [8, 0, 0, 0, 0, 0, 5, 0];
@@ -120,8 +160,15 @@ fn headers_around_a_datagram_are_removed() {
         let captured = read(&[frame]);
         assert_eq!(flows(&captured), right, "{name}");
         assert_eq!(captured.hosts.len(), 2, "{name}: ends of tunnels are no hosts");
-        let note = captured.noted.iter().find(|noted| noted.sentence.as_ref().is_some_and(|sentence| sentence.starts_with(name)));
-        assert_eq!(note.map(|noted| (noted.count, noted.first.as_slice())), Some((1, &[1][..])), "{name}: {:?}", captured.noted);
+        let note = captured.noted.iter().find(|noted| {
+            noted.sentence.as_ref().is_some_and(|sentence| sentence.starts_with(name))
+        });
+        assert_eq!(
+            note.map(|noted| (noted.count, noted.first.as_slice())),
+            Some((1, &[1][..])),
+            "{name}: {:?}",
+            captured.noted
+        );
     }
 }
 
@@ -144,8 +191,14 @@ fn in_no_flow() -> Vec<(&'static str, Vec<u8>)> {
         ("GRE of protocol 0x880b", gre(0x2001, 0x880b, &[0; 8], &packet())),
         ("MPLS without IP", ethernet(0x8847, &[&[0, 1, 1, 64, 0, 0, 0, 0][..], &frame()].concat())),
         ("IP fragments without the first", ethernet(0x0800, &ipv4_part(1, 17, 185, &[7; 100]))),
-        ("with wrong lengths in headers", ethernet(0x0800, &ipv4(1, 17, &[&udp(800, &[7; 50])[..6], &[0, 0]].concat()))),
-        ("with too many headers", ethernet(0x0800, &(0..20).fold(packet(), |inside, _| ipv4(3, 4, &inside)))),
+        (
+            "with wrong lengths in headers",
+            ethernet(0x0800, &ipv4(1, 17, &[&udp(800, &[7; 50])[..6], &[0, 0]].concat())),
+        ),
+        (
+            "with too many headers",
+            ethernet(0x0800, &(0..20).fold(packet(), |inside, _| ipv4(3, 4, &inside))),
+        ),
         ("without payload", ethernet(0x0800, &ipv4(1, 17, &udp(800, &[])))),
     ]
 }
@@ -158,7 +211,10 @@ fn frames_in_no_flow_have_a_reason_that_is_true() {
         assert_eq!(dropped(&captured), [(reason, 1)]);
         let noted = captured.noted.iter().find(|noted| noted.reason.is_some()).unwrap();
         assert_eq!(noted.first, [2], "{reason}");
-        assert!(noted.sentence.is_some() || reason == "without payload", "{reason}: the note says why");
+        assert!(
+            noted.sentence.is_some() || reason == "without payload",
+            "{reason}: the note says why"
+        );
     }
 }
 
@@ -169,28 +225,70 @@ type Seen = (&'static str, &'static str, u64, u8);
 fn changed() -> Vec<(&'static str, Vec<u8>, Seen)> {
     let options = |next: u8, inside: &[u8]| [&[next, 0, 1, 4, 0, 0, 0, 0][..], inside].concat();
     let datagram = udp(800, &[7; DATA]);
-    let route = |left: u8| [&[17, 4, 4, left, 1, 0, 0, 0][..], &address6(3), &address6(2), &datagram].concat();
+    let route = |left: u8| {
+        [&[17, 4, 4, left, 1, 0, 0, 0][..], &address6(3), &address6(2), &datagram].concat()
+    };
     let authentication = [&[17, 4, 0, 0][..], &[0; 20], &datagram].concat();
     let mut offloaded = packet();
     offloaded[2..4].fill(0);
     vec![
         ("IPv6", ethernet(0x86dd, &ipv6(17, &datagram)), ("fd00::1", "fd00::2", 100, 26)),
-        ("hop-by-hop options", ethernet(0x86dd, &ipv6(0, &options(60, &options(17, &datagram)))), ("fd00::1", "fd00::2", 100, 26)),
-        ("a route under way", ethernet(0x86dd, &ipv6(43, &route(1))), ("fd00::1", "fd00::3", 100, 26)),
-        ("a route at its end", ethernet(0x86dd, &ipv6(43, &route(0))), ("fd00::1", "fd00::2", 100, 26)),
+        (
+            "hop-by-hop options",
+            ethernet(0x86dd, &ipv6(0, &options(60, &options(17, &datagram)))),
+            ("fd00::1", "fd00::2", 100, 26),
+        ),
+        (
+            "a route under way",
+            ethernet(0x86dd, &ipv6(43, &route(1))),
+            ("fd00::1", "fd00::3", 100, 26),
+        ),
+        (
+            "a route at its end",
+            ethernet(0x86dd, &ipv6(43, &route(0))),
+            ("fd00::1", "fd00::2", 100, 26),
+        ),
         (
             "a fragment header of a whole packet",
             ethernet(0x86dd, &ipv6(44, &[&[17, 0, 0, 0, 0, 0, 0, 1][..], &datagram].concat())),
             ("fd00::1", "fd00::2", 100, 26),
         ),
-        ("authentication in IPv6", ethernet(0x86dd, &ipv6(51, &authentication)), ("fd00::1", "fd00::2", 100, 26)),
-        ("authentication in IPv4", ethernet(0x0800, &ipv4(2, 51, &authentication)), ("10.2.0.1", "10.2.0.2", 100, 26)),
-        ("a jumbo frame", ethernet(0x0800, &ipv4(1, 17, &udp(800, &[7; 8_972]))), ("10.1.0.1", "10.1.0.2", 8_972, 26)),
-        ("padding behind IP", [ethernet(0x0800, &ipv4(1, 17, &udp(800, &[7]))), vec![0; 17]].concat(), ("10.1.0.1", "10.1.0.2", 1, 26)),
-        ("padding behind UDP", ethernet(0x0800, &ipv4(1, 17, &[udp(800, &[7; 9]), vec![0; 20]].concat())), ("10.1.0.1", "10.1.0.2", 9, 26)),
-        ("SNAP", ethernet(140, &[&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0][..], &ipv4(2, 17, &datagram)].concat()), ("10.2.0.1", "10.2.0.2", 100, 26)),
+        (
+            "authentication in IPv6",
+            ethernet(0x86dd, &ipv6(51, &authentication)),
+            ("fd00::1", "fd00::2", 100, 26),
+        ),
+        (
+            "authentication in IPv4",
+            ethernet(0x0800, &ipv4(2, 51, &authentication)),
+            ("10.2.0.1", "10.2.0.2", 100, 26),
+        ),
+        (
+            "a jumbo frame",
+            ethernet(0x0800, &ipv4(1, 17, &udp(800, &[7; 8_972]))),
+            ("10.1.0.1", "10.1.0.2", 8_972, 26),
+        ),
+        (
+            "padding behind IP",
+            [ethernet(0x0800, &ipv4(1, 17, &udp(800, &[7]))), vec![0; 17]].concat(),
+            ("10.1.0.1", "10.1.0.2", 1, 26),
+        ),
+        (
+            "padding behind UDP",
+            ethernet(0x0800, &ipv4(1, 17, &[udp(800, &[7; 9]), vec![0; 20]].concat())),
+            ("10.1.0.1", "10.1.0.2", 9, 26),
+        ),
+        (
+            "SNAP",
+            ethernet(140, &[&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0][..], &ipv4(2, 17, &datagram)].concat()),
+            ("10.2.0.1", "10.2.0.2", 100, 26),
+        ),
         ("TCP", ethernet(0x0800, &ipv4(2, 6, &tcp(1, &[0; 90]))), ("10.2.0.1", "10.2.0.2", 90, 26)),
-        ("a length of 0 of an offloaded segment", ethernet(0x0800, &[&offloaded[..], &[7; 5]].concat()), ("10.1.0.1", "10.1.0.2", 100, 26)),
+        (
+            "a length of 0 of an offloaded segment",
+            ethernet(0x0800, &[&offloaded[..], &[7; 5]].concat()),
+            ("10.1.0.1", "10.1.0.2", 100, 26),
+        ),
     ]
 }
 
@@ -198,7 +296,12 @@ fn changed() -> Vec<(&'static str, Vec<u8>, Seen)> {
 fn fields_change_the_flow() {
     for (name, frame, (src, dst, bytes, dscp)) in changed() {
         let captured = read(&[frame]);
-        assert_eq!(flows(&captured), [(src.to_string(), dst.to_string(), bytes, dscp)], "{name}: {:?}", captured.noted);
+        assert_eq!(
+            flows(&captured),
+            [(src.to_string(), dst.to_string(), bytes, dscp)],
+            "{name}: {:?}",
+            captured.noted
+        );
     }
 }
 
@@ -213,8 +316,15 @@ fn ports_of_tunnels_that_are_none_carry_data() {
         (51_820, vec![4; 40], "UDP to the port of WireGuard"),
     ] {
         let captured = read(&[outer(port, &data, &[])]);
-        assert_eq!(flows(&captured), [("10.9.0.1".into(), "10.9.0.2".into(), data.len() as u64, 26)]);
-        assert!(captured.noted[0].sentence.as_ref().unwrap().starts_with(says), "{:?}", captured.noted);
+        assert_eq!(
+            flows(&captured),
+            [("10.9.0.1".into(), "10.9.0.2".into(), data.len() as u64, 26)]
+        );
+        assert!(
+            captured.noted[0].sentence.as_ref().unwrap().starts_with(says),
+            "{:?}",
+            captured.noted
+        );
     }
 }
 
@@ -222,7 +332,10 @@ fn ports_of_tunnels_that_are_none_carry_data() {
 #[test]
 fn jumbo_payloads() {
     let datagram = udp(800, &[7; DATA]);
-    let mut packet = ipv6(0, &[&[17, 0, 0xc2, 4][..], &(8 + datagram.len() as u32).to_be_bytes(), &datagram].concat());
+    let mut packet = ipv6(
+        0,
+        &[&[17, 0, 0xc2, 4][..], &(8 + datagram.len() as u32).to_be_bytes(), &datagram].concat(),
+    );
     packet[4..6].fill(0);
     let captured = read(&[[ethernet(0x86dd, &packet), vec![0; 30]].concat()]);
     assert_eq!(flows(&captured), [("fd00::1".into(), "fd00::2".into(), 100, 26)]);
@@ -237,16 +350,27 @@ fn jumbo_payloads() {
 /// Returns a datagram of 4,000 bytes in three fragments.
 fn fragments(around: impl Fn(u32, bool, &[u8]) -> Vec<u8>, of: &[u8]) -> Vec<Vec<u8>> {
     let pieces: Vec<&[u8]> = of.chunks(1_480).collect();
-    pieces.iter().enumerate().map(|(at, piece)| around(1_480 * at as u32, at + 1 == pieces.len(), piece)).collect()
+    pieces
+        .iter()
+        .enumerate()
+        .map(|(at, piece)| around(1_480 * at as u32, at + 1 == pieces.len(), piece))
+        .collect()
 }
 
 fn fragment4(protocol: u8) -> impl Fn(u32, bool, &[u8]) -> Vec<u8> {
-    move |offset, last, piece| ethernet(0x0800, &ipv4_part(1, protocol, (offset / 8) as u16 | if last { 0 } else { 0x2000 }, piece))
+    move |offset, last, piece| {
+        ethernet(
+            0x0800,
+            &ipv4_part(1, protocol, (offset / 8) as u16 | if last { 0 } else { 0x2000 }, piece),
+        )
+    }
 }
 
 fn fragment6(next: u8) -> impl Fn(u32, bool, &[u8]) -> Vec<u8> {
     move |offset, last, piece| {
-        let header = [&[next, 0][..], &(offset as u16 | u16::from(!last)).to_be_bytes(), &[0, 0, 0, 9]].concat();
+        let header =
+            [&[next, 0][..], &(offset as u16 | u16::from(!last)).to_be_bytes(), &[0, 0, 0, 9]]
+                .concat();
         ethernet(0x86dd, &ipv6(44, &[&header[..], piece].concat()))
     }
 }
@@ -263,9 +387,17 @@ fn fragments_count_by_the_length_of_udp_and_by_the_sequence_numbers_of_tcp() {
     ] {
         for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [0, 2, 1]] {
             let captured = read(&order.map(|at| whole[at].clone()));
-            assert_eq!(captured.flows.iter().map(|flow| flow.bytes).sum::<u64>(), 4_000, "{name}, {order:?}");
+            assert_eq!(
+                captured.flows.iter().map(|flow| flow.bytes).sum::<u64>(),
+                4_000,
+                "{name}, {order:?}"
+            );
             assert_eq!(captured.flows.len(), 1, "{name}");
-            assert_eq!(captured.used + dropped(&captured).iter().map(|(_, count)| count).sum::<u64>(), 3, "{name}: each frame once");
+            assert_eq!(
+                captured.used + dropped(&captured).iter().map(|(_, count)| count).sum::<u64>(),
+                3,
+                "{name}: each frame once"
+            );
             if !name.starts_with("TCP") {
                 assert_eq!((captured.used, dropped(&captured)), (3, vec![]), "{name}");
             }
@@ -274,13 +406,18 @@ fn fragments_count_by_the_length_of_udp_and_by_the_sequence_numbers_of_tcp() {
         let captured = read(&[0, 1, 2, 0, 2].map(|at: usize| whole[at].clone()));
         if name.starts_with("UDP") {
             assert_eq!(captured.flows[0].bytes, 8_000);
-            assert!(
-                captured.noted.iter().any(|noted| noted.sentence.as_ref().unwrap().starts_with("datagrams of which the capture lacks") && noted.first == [4])
-            );
+            assert!(captured.noted.iter().any(|noted| {
+                noted.sentence.as_ref().unwrap().starts_with("datagrams of which the capture lacks")
+                    && noted.first == [4]
+            }));
         }
         // The first fragment is missing.
         let captured = read(&whole[1..]);
-        assert_eq!((flows(&captured), dropped(&captured)), (vec![], vec![("IP fragments without the first", 2)]), "{name}");
+        assert_eq!(
+            (flows(&captured), dropped(&captured)),
+            (vec![], vec![("IP fragments without the first", 2)]),
+            "{name}"
+        );
     }
 }
 
@@ -288,7 +425,10 @@ fn fragments_count_by_the_length_of_udp_and_by_the_sequence_numbers_of_tcp() {
 fn fragments_of_what_is_no_flow_have_its_reason() {
     let whole = fragments(fragment4(1), &[8; 4_000]);
     assert_eq!(dropped(&read(&whole)), [("ICMP", 3)]);
-    assert_eq!(dropped(&read(&[whole[2].clone(), whole[0].clone(), whole[1].clone()])), [("ICMP", 3)]);
+    assert_eq!(
+        dropped(&read(&[whole[2].clone(), whole[0].clone(), whole[1].clone()])),
+        [("ICMP", 3)]
+    );
 }
 
 // ------------------------------------------------------------------------------------------------------------------------ snap length
@@ -309,14 +449,29 @@ fn frames_captured_in_part() {
         };
         let captured = shortened(headers);
         assert_eq!(captured.flows.iter().map(|flow| flow.bytes).collect::<Vec<_>>(), [100]);
-        assert!(captured.noted.iter().any(|noted| noted.sentence.as_ref().unwrap().contains("captured only in part: their bytes are those")));
+        assert!(captured.noted.iter().any(|noted| {
+            noted
+                .sentence
+                .as_ref()
+                .unwrap()
+                .contains("captured only in part: their bytes are those")
+        }));
         let captured = shortened(headers - 10);
-        assert_eq!((captured.flows.len(), dropped(&captured)), (0, vec![("cut off within the headers", 1)]));
+        assert_eq!(
+            (captured.flows.len(), dropped(&captured)),
+            (0, vec![("cut off within the headers", 1)])
+        );
     }
     // The file does not state the snap length, and IP states more bytes than the frame has.
     let captured = read(&[frame()[..60].to_vec()]);
     assert_eq!(flows(&captured), flows(&base()));
-    assert!(captured.noted[0].sentence.as_ref().unwrap().starts_with("IP headers that state more bytes"));
+    assert!(
+        captured.noted[0]
+            .sentence
+            .as_ref()
+            .unwrap()
+            .starts_with("IP headers that state more bytes")
+    );
 }
 
 // ---------------------------------------------------------------------------------------------------------------------- nothing silent
@@ -329,7 +484,11 @@ fn is_silent(captured: &Captured) -> bool {
 
 #[test]
 fn no_header_is_silent() {
-    for (name, frame) in removed().into_iter().chain(in_no_flow()).chain(changed().into_iter().map(|(name, frame, _)| (name, frame))) {
+    for (name, frame) in removed()
+        .into_iter()
+        .chain(in_no_flow())
+        .chain(changed().into_iter().map(|(name, frame, _)| (name, frame)))
+    {
         // Padding and segmentation offload change the frame and not the flow.
         if !name.starts_with("a length of 0") {
             assert!(!is_silent(&read(&[frame])), "{name}");

@@ -47,7 +47,9 @@ impl Walk<'_> {
     /// Group policies use further bits.
     fn vxlan(&mut self, port: u16, view: View) -> Option<Carrying> {
         match view.get::<8>(0) {
-            Ok([flags, .., 0]) if flags & 0x7f == 8 => Some(view.behind(8).and_then(|inside| self.tunnel("VXLAN").ethernet(inside))),
+            Ok([flags, .., 0]) if flags & 0x7f == 8 => {
+                Some(view.behind(8).and_then(|inside| self.tunnel("VXLAN").ethernet(inside)))
+            }
             Ok(_) | Err(Note::Wrong) => self.not_tunnel(port),
             Err(note) => Some(Err(note)),
         }
@@ -71,7 +73,9 @@ impl Walk<'_> {
     /// EtherType.
     fn geneve(&mut self, port: u16, view: View) -> Option<Carrying> {
         let (options, number) = match view.get::<8>(0) {
-            Ok([first, _, high, low, ..]) if first >> 6 == 0 => (usize::from(first) * 4, u16::from_be_bytes([high, low])),
+            Ok([first, _, high, low, ..]) if first >> 6 == 0 => {
+                (usize::from(first) * 4, u16::from_be_bytes([high, low]))
+            }
             Ok(_) | Err(Note::Wrong) => return self.not_tunnel(port),
             Err(note) => return Some(Err(note)),
         };
@@ -99,7 +103,9 @@ impl Walk<'_> {
             // sequence numbers, version 2, version 3 with an optional part.
             0x88be if flags & 0x1000 == 0 => self.tunnel("ERSPAN").ethernet(inside),
             0x88be => self.tunnel("ERSPAN").ethernet(inside.behind(8)?),
-            0x22eb => self.tunnel("ERSPAN").ethernet(inside.behind(if inside.one(11)? & 1 == 0 { 12 } else { 20 })?),
+            0x22eb => self
+                .tunnel("ERSPAN")
+                .ethernet(inside.behind(if inside.one(11)? & 1 == 0 { 12 } else { 20 })?),
             _ => Err(Note::GreProtocol(number)),
         }
     }
@@ -114,7 +120,11 @@ impl Walk<'_> {
                 break;
             }
         }
-        if matches!(view.one(0)? >> 4, 4 | 6) { self.tunnel("MPLS").ip(view) } else { Err(Note::PseudoWire) }
+        if matches!(view.one(0)? >> 4, 4 | 6) {
+            self.tunnel("MPLS").ip(view)
+        } else {
+            Err(Note::PseudoWire)
+        }
     }
 
     /// Parses PPPoE (RFC 2516).

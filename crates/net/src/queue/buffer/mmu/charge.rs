@@ -59,7 +59,12 @@ pub struct Charge {
 impl Charge {
     #[inline(always)]
     pub fn new(size: u64, input: u32, output: u32, class: u8, queue: u8) -> Self {
-        Charge { size, input, group: input * CLASSES as u32 + class as u32, queue: output * CLASSES as u32 + queue as u32 }
+        Charge {
+            size,
+            input,
+            group: input * CLASSES as u32 + class as u32,
+            queue: output * CLASSES as u32 + queue as u32,
+        }
     }
     #[inline(always)]
     pub fn class(&self) -> u8 {

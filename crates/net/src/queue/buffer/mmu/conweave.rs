@@ -32,7 +32,9 @@ impl Conweave {
     pub fn new(rules: &ConweaveRules, total: u64, headroom: &[u64]) -> Self {
         let minima = headroom.len() as u64 * QUEUES * rules.mtu;
         let egress_limit = total.checked_sub(minima).expect("validated: the minima fit the memory");
-        let ingress_limit = egress_limit.checked_sub(headroom.iter().sum()).expect("validated: so does the headroom");
+        let ingress_limit = egress_limit
+            .checked_sub(headroom.iter().sum())
+            .expect("validated: so does the headroom");
         let (ingress_alpha, egress_alpha) = (fixed(rules.ingress_alpha), fixed(rules.egress_alpha));
         Conweave { total, ingress_limit, egress_limit, ingress_alpha, egress_alpha, mtu: rules.mtu }
     }
@@ -45,21 +47,35 @@ impl Conweave {
     }
 
     #[inline(always)]
-    pub fn answer(&self, totals: &Totals, group: &Group, queue: u64, limit: u64, charge: &Charge) -> Answer {
+    pub fn answer(
+        &self,
+        totals: &Totals,
+        group: &Group,
+        queue: u64,
+        limit: u64,
+        charge: &Charge,
+    ) -> Answer {
         let size = charge.size;
         let of_pool = totals.egress[egress_pool((charge.queue % CLASSES as u32) as u8)];
-        if of_pool + size > self.egress_limit || self.shared(queue) + size > times(self.egress_alpha, self.egress_limit - of_pool) {
+        if of_pool + size > self.egress_limit
+            || self.shared(queue) + size > times(self.egress_alpha, self.egress_limit - of_pool)
+        {
             return Err(Reason::Buffer);
         }
         let pool = totals.ingress[ingress_pool(charge.class())];
         // The minimum of a port is an MTU as well, so a group above it belongs to a port above it.
-        if totals.used + size > self.total || group.bytes + size > self.mtu && pool > self.ingress_limit && group.headroom + size > limit {
+        if totals.used + size > self.total
+            || group.bytes + size > self.mtu
+                && pool > self.ingress_limit
+                && group.headroom + size > limit
+        {
             return Err(Reason::Ingress);
         }
         let headroom = pool + size > self.ingress_limit;
         let left = self.ingress_limit.saturating_sub(pool + size);
         let beyond = (group.bytes + size).saturating_sub(2 * self.mtu);
-        let pause = beyond > 0 && (beyond > times(self.ingress_alpha, left) || headroom || group.headroom > 0);
+        let pause = beyond > 0
+            && (beyond > times(self.ingress_alpha, left) || headroom || group.headroom > 0);
         Ok(Take { headroom, pause })
     }
 
@@ -71,7 +87,11 @@ impl Conweave {
     pub fn bounds(&self, used: u64, lossless: bool) -> Option<Bounds> {
         let left = self.ingress_limit.checked_sub(used)?;
         let queue = times(self.egress_alpha, self.egress_limit - used);
-        let group = if lossless { times(self.ingress_alpha, left).saturating_add(2 * self.mtu) } else { u64::MAX };
+        let group = if lossless {
+            times(self.ingress_alpha, left).saturating_add(2 * self.mtu)
+        } else {
+            u64::MAX
+        };
         Some(Bounds { used, group, queue })
     }
 

@@ -27,7 +27,9 @@ impl Hpcc {
             shift
         };
         Hpcc {
-            shared: total.checked_sub(aside).expect("validated: headroom and reserves fit the memory"),
+            shared: total
+                .checked_sub(aside)
+                .expect("validated: headroom and reserves fit the memory"),
             reserved: rules.reserved,
             resume_offset: rules.resume_offset,
             shift: rates.iter().map(shift).collect(),
@@ -45,7 +47,14 @@ impl Hpcc {
     }
 
     #[inline(always)]
-    pub fn answer(&self, totals: &Totals, group: &Group, limit: u64, size: u64, port: u32) -> Answer {
+    pub fn answer(
+        &self,
+        totals: &Totals,
+        group: &Group,
+        limit: u64,
+        size: u64,
+        port: u32,
+    ) -> Answer {
         let threshold = self.threshold(totals.ingress[0], port);
         let shared = self.shared_of(group.bytes);
         if group.headroom + size > limit && size + shared > threshold {
@@ -53,7 +62,11 @@ impl Hpcc {
         }
         let after = self.shared_of(group.bytes + size);
         let headroom = after > threshold;
-        let pause = if headroom { true } else { group.headroom > 0 || after >= self.threshold(totals.ingress[0] + after - shared, port) };
+        let pause = if headroom {
+            true
+        } else {
+            group.headroom > 0 || after >= self.threshold(totals.ingress[0] + after - shared, port)
+        };
         Ok(Take { headroom, pause: pause && !group.paused })
     }
 
@@ -83,12 +96,18 @@ impl Hpcc {
     /// every frame.
     pub fn bounds(&self, used: u64) -> Option<Bounds> {
         let least = self.shared.checked_sub(used)? >> self.shift.iter().max()?;
-        (least > u16::MAX as u64 + 4_096).then(|| Bounds { used, group: self.reserved + least - 1, queue: u64::MAX })
+        (least > u16::MAX as u64 + 4_096).then(|| Bounds {
+            used,
+            group: self.reserved + least - 1,
+            queue: u64::MAX,
+        })
     }
 
     pub fn may_resume(&self, totals: &Totals, group: &Group, port: u32) -> bool {
         let shared = self.shared_of(group.bytes);
-        group.headroom == 0 && (shared == 0 || shared + self.resume_offset <= self.threshold(totals.ingress[0], port))
+        group.headroom == 0
+            && (shared == 0
+                || shared + self.resume_offset <= self.threshold(totals.ingress[0], port))
     }
 }
 

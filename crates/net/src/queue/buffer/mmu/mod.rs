@@ -83,11 +83,21 @@ impl Mmu {
     /// port.
     pub fn new(config: &spec::Mmu, lossless: u8, headroom: Vec<u64>, rates: &[u64]) -> Self {
         let rules = match &config.rules {
-            spec::Rules::Sonic(rules) => Rules::Sonic(Sonic::new(rules, config.total, lossless, &headroom)),
-            spec::Rules::Conweave(rules) => Rules::Conweave(Conweave::new(rules, config.total, &headroom)),
-            spec::Rules::Hpcc(rules) => Rules::Hpcc(Hpcc::new(rules, config.total, &headroom, rates)),
+            spec::Rules::Sonic(rules) => {
+                Rules::Sonic(Sonic::new(rules, config.total, lossless, &headroom))
+            }
+            spec::Rules::Conweave(rules) => {
+                Rules::Conweave(Conweave::new(rules, config.total, &headroom))
+            }
+            spec::Rules::Hpcc(rules) => {
+                Rules::Hpcc(Hpcc::new(rules, config.total, &headroom, rates))
+            }
         };
-        Mmu { cells: config.cell.map(Cells::new), bypass: config.bypass, ..Mmu::under(rules, lossless, headroom) }
+        Mmu {
+            cells: config.cell.map(Cells::new),
+            bypass: config.bypass,
+            ..Mmu::under(rules, lossless, headroom)
+        }
     }
 
     /// Creates the ingress accounting of virtual output queues: a priority group is paused above
@@ -137,9 +147,13 @@ impl Mmu {
         let lossless = self.is_lossless(charge.class());
         let limit = self.headroom[charge.input as usize];
         let answer = match &self.rules {
-            Rules::Sonic(rules) => rules.answer(&self.totals, group, queue, limit, charge, lossless),
+            Rules::Sonic(rules) => {
+                rules.answer(&self.totals, group, queue, limit, charge, lossless)
+            }
             Rules::Conweave(rules) => rules.answer(&self.totals, group, queue, limit, charge),
-            Rules::Hpcc(rules) => rules.answer(&self.totals, group, limit, charge.size, charge.input),
+            Rules::Hpcc(rules) => {
+                rules.answer(&self.totals, group, limit, charge.size, charge.input)
+            }
             Rules::Thresholds(rules) => rules.answer(group, limit, charge.size, lossless),
         };
         answer.map(|take| Take { pause: take.pause && lossless, ..take })
@@ -159,7 +173,9 @@ impl Mmu {
         self.queues[charge.queue as usize] += charge.size;
         let lossless = self.lossless >> charge.class() & 1 != 0;
         match &self.rules {
-            Rules::Sonic(rules) => rules.charge(&mut self.totals, group, charge, headroom, lossless),
+            Rules::Sonic(rules) => {
+                rules.charge(&mut self.totals, group, charge, headroom, lossless)
+            }
             Rules::Conweave(_) => Conweave::charge(&mut self.totals, group, charge),
             Rules::Hpcc(rules) => rules.charge(&mut self.totals, group, charge.size, headroom),
             Rules::Thresholds(_) => group.bytes += charge.size,
@@ -179,9 +195,13 @@ impl Mmu {
         self.queues[charge.queue as usize] -= charge.size;
         let lossless = self.lossless >> charge.class() & 1 != 0;
         match &self.rules {
-            Rules::Sonic(rules) => rules.release(&mut self.totals, group, charge, from_headroom, lossless),
+            Rules::Sonic(rules) => {
+                rules.release(&mut self.totals, group, charge, from_headroom, lossless)
+            }
             Rules::Conweave(_) => Conweave::release(&mut self.totals, group, charge, from_headroom),
-            Rules::Hpcc(rules) => rules.release(&mut self.totals, group, charge.size, from_headroom),
+            Rules::Hpcc(rules) => {
+                rules.release(&mut self.totals, group, charge.size, from_headroom)
+            }
             Rules::Thresholds(_) => group.bytes -= charge.size,
         }
     }
@@ -216,7 +236,9 @@ impl Mmu {
             return None;
         }
         match &self.rules {
-            Rules::Sonic(rules) => rules.bounds(used, if lossless { self.lossless } else { !self.lossless }, lossless),
+            Rules::Sonic(rules) => {
+                rules.bounds(used, if lossless { self.lossless } else { !self.lossless }, lossless)
+            }
             Rules::Conweave(rules) => rules.bounds(used, lossless),
             Rules::Hpcc(rules) => rules.bounds(used),
             Rules::Thresholds(_) => None,
@@ -267,7 +289,9 @@ impl Mmu {
 
     /// Returns the ingress port and class of the paused group at `place` in ascending order.
     pub fn paused_group(&self, place: usize) -> Option<(u32, u8)> {
-        self.paused_groups.get(place).map(|number| (number / CLASSES as u32, (number % CLASSES as u32) as u8))
+        self.paused_groups
+            .get(place)
+            .map(|number| (number / CLASSES as u32, (number % CLASSES as u32) as u8))
     }
 
     pub fn set_paused(&mut self, input: u32, class: u8, paused: bool) {
@@ -298,20 +322,28 @@ pub struct ReservedMemory {
 /// Returns the memory that a switch with an MMU sets aside for headroom and reserves.
 pub fn reserved_memory(plan: &Plan, node: NodeId) -> ReservedMemory {
     let switch = &plan.switches[plan.topology.nodes[node as usize].config as usize];
-    let spec::Buffer::Mmu(mmu) = &switch.buffer else { return ReservedMemory { headroom: 0, reserved: 0 } };
+    let spec::Buffer::Mmu(mmu) = &switch.buffer else {
+        return ReservedMemory { headroom: 0, reserved: 0 };
+    };
     let links = plan.topology.links.iter().filter(|link| link.a == node || link.b == node);
     let (mut ports, mut headroom) = (0, 0);
     for link in links {
         ports += 1;
-        headroom += switch.pfc.as_ref().map_or(0, |pfc| port_headroom(&pfc.headroom, PortFacts::of(plan, link, switch, pfc)));
+        headroom += switch
+            .pfc
+            .as_ref()
+            .map_or(0, |pfc| port_headroom(&pfc.headroom, PortFacts::of(plan, link, switch, pfc)));
     }
     let classes = switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities.count_ones()) as u64;
     match &mmu.rules {
         spec::Rules::Sonic(rules) => {
-            let reserved = ports * rules.reserved_per_port(switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities));
+            let reserved = ports
+                * rules.reserved_per_port(switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities));
             ReservedMemory { headroom: rules.headroom_pool.unwrap_or(headroom * classes), reserved }
         }
-        spec::Rules::Conweave(rules) => ReservedMemory { headroom, reserved: ports * CLASSES as u64 * rules.mtu },
+        spec::Rules::Conweave(rules) => {
+            ReservedMemory { headroom, reserved: ports * CLASSES as u64 * rules.mtu }
+        }
         spec::Rules::Hpcc(rules) => ReservedMemory { headroom, reserved: ports * rules.reserved },
     }
 }

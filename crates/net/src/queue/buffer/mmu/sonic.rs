@@ -31,17 +31,24 @@ impl Sonic {
     pub fn new(rules: &SonicRules, total: u64, lossless: u8, headroom: &[u64]) -> Self {
         let classes = lossless.count_ones() as u64;
         let headroom_pool = rules.headroom_pool.unwrap_or(headroom.iter().sum::<u64>() * classes);
-        let pool = total.checked_sub(headroom_pool).expect("validated: the headroom fits the memory");
-        let shared = pool.checked_sub(headroom.len() as u64 * rules.reserved_per_port(lossless)).expect("validated: so does what is reserved");
+        let pool =
+            total.checked_sub(headroom_pool).expect("validated: the headroom fits the memory");
+        let shared = pool
+            .checked_sub(headroom.len() as u64 * rules.reserved_per_port(lossless))
+            .expect("validated: so does what is reserved");
         let is_lossless = |class: usize| lossless >> class & 1 != 0;
-        let of_all = |class: usize| if is_lossless(class) { Some(rules.alpha) } else { rules.lossy_ingress_alpha };
+        let of_all = |class: usize| {
+            if is_lossless(class) { Some(rules.alpha) } else { rules.lossy_ingress_alpha }
+        };
         let (groups, queues) = (&rules.own.groups, &rules.own.queues);
         let alpha = |class: usize| match groups[class] {
             // The product with the free memory exceeds 64 bits.
             crate::spec::GroupShare { limit: Some(_), .. } => u64::MAX,
             own => own.alpha.or(of_all(class)).map_or(0, fixed),
         };
-        let has_threshold = |class: usize| groups[class].limit.is_some() || groups[class].alpha.or(of_all(class)).is_some();
+        let has_threshold = |class: usize| {
+            groups[class].limit.is_some() || groups[class].alpha.or(of_all(class)).is_some()
+        };
         Sonic {
             total,
             shared,
@@ -50,11 +57,17 @@ impl Sonic {
             reserved: std::array::from_fn(|class| rules.reserved_of(class, is_lossless(class))),
             alpha: std::array::from_fn(alpha),
             limit: std::array::from_fn(|class| groups[class].limit.unwrap_or(u64::MAX)),
-            limited: (0..CLASSES).filter(|class| has_threshold(*class)).fold(0, |all, class| all | 1 << class),
+            limited: (0..CLASSES)
+                .filter(|class| has_threshold(*class))
+                .fold(0, |all, class| all | 1 << class),
             // Share of the pool in TU Berlin's simulator.
             lossy_pool: rules.lossy_pool.unwrap_or(pool / 10 * 8),
-            lossy_alpha: std::array::from_fn(|queue| fixed(queues[queue].alpha.unwrap_or(rules.lossy_alpha))),
-            queue_reserved: std::array::from_fn(|queue| queues[queue].reserved.unwrap_or(rules.queue_reserved)),
+            lossy_alpha: std::array::from_fn(|queue| {
+                fixed(queues[queue].alpha.unwrap_or(rules.lossy_alpha))
+            }),
+            queue_reserved: std::array::from_fn(|queue| {
+                queues[queue].reserved.unwrap_or(rules.queue_reserved)
+            }),
             xon: rules.xon,
             xon_offset: rules.xon_offset,
         }
@@ -70,28 +83,51 @@ impl Sonic {
     }
 
     #[inline(always)]
-    pub fn answer(&self, totals: &Totals, group: &Group, queue: u64, limit: u64, charge: &Charge, lossless: bool) -> Answer {
+    pub fn answer(
+        &self,
+        totals: &Totals,
+        group: &Group,
+        queue: u64,
+        limit: u64,
+        charge: &Charge,
+        lossless: bool,
+    ) -> Answer {
         let (size, class) = (charge.size, usize::from(charge.class()));
         let (used, reserved) = (totals.used + size, self.reserved[class]);
         if !lossless {
             let limited = self.limited >> class & 1 != 0 && group.bytes + size > reserved;
-            if limited && group.bytes + size > self.threshold(class, self.shared.saturating_sub(totals.ingress[0]))
+            if limited
+                && group.bytes + size
+                    > self.threshold(class, self.shared.saturating_sub(totals.ingress[0]))
                 || used - totals.headroom > self.pool
                 || used > self.total
             {
                 return Err(Reason::Ingress);
             }
             let (of_pool, number) = (totals.egress[0], charge.queue as usize % CLASSES);
-            let over = queue + size > self.queue_reserved[number] && queue + size > times(self.lossy_alpha[number], self.lossy_pool.saturating_sub(of_pool));
-            return if over || of_pool + size > self.lossy_pool { Err(Reason::Buffer) } else { PLAIN };
+            let over = queue + size > self.queue_reserved[number]
+                && queue + size
+                    > times(self.lossy_alpha[number], self.lossy_pool.saturating_sub(of_pool));
+            return if over || of_pool + size > self.lossy_pool {
+                Err(Reason::Buffer)
+            } else {
+                PLAIN
+            };
         }
         let in_headroom = group.headroom > 0;
-        if in_headroom && (group.bytes + size > reserved && group.headroom + size > limit || totals.headroom + size > self.headroom_pool) || used > self.total {
+        if in_headroom
+            && (group.bytes + size > reserved && group.headroom + size > limit
+                || totals.headroom + size > self.headroom_pool)
+            || used > self.total
+        {
             return Err(Reason::Ingress);
         }
         // The frame counts as part of the group in this comparison.
-        let shared = (group.bytes + size).saturating_sub(reserved) - group.bytes.saturating_sub(reserved);
-        let headroom = in_headroom || group.bytes + size > self.threshold(class, self.shared.saturating_sub(totals.ingress[0] + shared));
+        let shared =
+            (group.bytes + size).saturating_sub(reserved) - group.bytes.saturating_sub(reserved);
+        let headroom = in_headroom
+            || group.bytes + size
+                > self.threshold(class, self.shared.saturating_sub(totals.ingress[0] + shared));
         Ok(Take { headroom, pause: headroom && !group.paused })
     }
 
@@ -102,7 +138,14 @@ impl Sonic {
     }
 
     #[inline(always)]
-    pub fn charge(&self, totals: &mut Totals, group: &mut Group, charge: &Charge, headroom: bool, lossless: bool) {
+    pub fn charge(
+        &self,
+        totals: &mut Totals,
+        group: &mut Group,
+        charge: &Charge,
+        headroom: bool,
+        lossless: bool,
+    ) {
         let (size, class) = (charge.size, charge.class());
         if !lossless {
             totals.egress[0] += size;
@@ -114,7 +157,14 @@ impl Sonic {
     }
 
     #[inline(always)]
-    pub fn release(&self, totals: &mut Totals, group: &mut Group, charge: &Charge, from_headroom: u64, lossless: bool) {
+    pub fn release(
+        &self,
+        totals: &mut Totals,
+        group: &mut Group,
+        charge: &Charge,
+        from_headroom: u64,
+        lossless: bool,
+    ) {
         let (size, class) = (charge.size, charge.class());
         if !lossless {
             totals.egress[0] -= size;
@@ -130,7 +180,8 @@ impl Sonic {
     #[inline(always)]
     pub fn give_back(&self, totals: &mut Totals, group: &mut Group, size: u64, class: u8) {
         totals.used -= size;
-        totals.ingress[0] -= group.bytes.saturating_sub(self.reserved[usize::from(class)]).min(size);
+        totals.ingress[0] -=
+            group.bytes.saturating_sub(self.reserved[usize::from(class)]).min(size);
         group.bytes -= size;
     }
 
@@ -143,18 +194,28 @@ impl Sonic {
     pub fn bounds(&self, used: u64, classes: u8, lossless: bool) -> Option<Bounds> {
         let left = self.shared.checked_sub(used)?;
         let those = |limited: u8| (0..CLASSES).filter(move |class| limited >> class & 1 != 0);
-        let least = |classes: u8| those(classes).map(|class| self.threshold(class, left).min(self.limit[class])).min().unwrap_or(u64::MAX);
+        let least = |classes: u8| {
+            those(classes)
+                .map(|class| self.threshold(class, left).min(self.limit[class]))
+                .min()
+                .unwrap_or(u64::MAX)
+        };
         if lossless {
             return Some(Bounds { used, group: least(classes), queue: u64::MAX });
         }
         let of_pool = self.lossy_pool.checked_sub(used)?;
-        let queue = (0..CLASSES).map(|queue| times(self.lossy_alpha[queue], of_pool).max(self.queue_reserved[queue])).min().unwrap_or(0);
+        let queue = (0..CLASSES)
+            .map(|queue| times(self.lossy_alpha[queue], of_pool).max(self.queue_reserved[queue]))
+            .min()
+            .unwrap_or(0);
         Some(Bounds { used, group: least(classes & self.limited), queue })
     }
 
     pub fn may_resume(&self, totals: &Totals, group: &Group, class: u8) -> bool {
-        let threshold = || self.threshold(class.into(), self.shared.saturating_sub(totals.ingress[0]));
-        group.headroom == 0 && (group.bytes < self.xon || group.bytes + self.xon_offset <= threshold())
+        let threshold =
+            || self.threshold(class.into(), self.shared.saturating_sub(totals.ingress[0]));
+        group.headroom == 0
+            && (group.bytes < self.xon || group.bytes + self.xon_offset <= threshold())
     }
 }
 

@@ -21,12 +21,19 @@ fn sonic(stream: &mut Stream, total: u64) -> spec::Rules {
     let mut own = OwnShares::default();
     for class in 0..CLASSES {
         own.groups[class] = match stream.below(4) {
-            0 => GroupShare { alpha: Some(pick(stream, &ALPHAS)), limit: None, reserved: Some(below(stream, 20_000)) },
+            0 => GroupShare {
+                alpha: Some(pick(stream, &ALPHAS)),
+                limit: None,
+                reserved: Some(below(stream, 20_000)),
+            },
             1 => GroupShare { alpha: None, limit: Some(below(stream, total / 2)), reserved: None },
             _ => GroupShare::default(),
         };
         own.queues[class] = match stream.below(3) {
-            0 => QueueShare { alpha: Some(pick(stream, &ALPHAS)), reserved: Some(below(stream, 20_000)) },
+            0 => QueueShare {
+                alpha: Some(pick(stream, &ALPHAS)),
+                reserved: Some(below(stream, 20_000)),
+            },
             _ => QueueShare::default(),
         };
     }
@@ -48,18 +55,36 @@ fn drawn(stream: &mut Stream) -> Mmu {
     let total = 1_000_000 + below(stream, 8_000_000);
     let rules = match stream.below(3) {
         0 => sonic(stream, total),
-        1 => spec::Rules::Conweave(ConweaveRules { ingress_alpha: pick(stream, &ALPHAS), egress_alpha: pick(stream, &ALPHAS), mtu: 1_048 }),
-        _ => spec::Rules::Hpcc(HpccRules { shift: stream.below(4) as u8, nic_rate: Rate::from_gbps(25), reserved: below(stream, 5_000), resume_offset: 3_000 }),
+        1 => spec::Rules::Conweave(ConweaveRules {
+            ingress_alpha: pick(stream, &ALPHAS),
+            egress_alpha: pick(stream, &ALPHAS),
+            mtu: 1_048,
+        }),
+        _ => spec::Rules::Hpcc(HpccRules {
+            shift: stream.below(4) as u8,
+            nic_rate: Rate::from_gbps(25),
+            reserved: below(stream, 5_000),
+            resume_offset: 3_000,
+        }),
     };
     let cell = (stream.below(3) == 0).then_some(208);
     let lossless = stream.below(256) as u8;
-    Mmu::new(&spec::Mmu { total, cell, bypass: 0, rules }, lossless, vec![10_000; PORTS as usize], &[25_000_000_000; PORTS as usize])
+    Mmu::new(
+        &spec::Mmu { total, cell, bypass: 0, rules },
+        lossless,
+        vec![10_000; PORTS as usize],
+        &[25_000_000_000; PORTS as usize],
+    )
 }
 
 /// Draws a frame; `None` unless its class is in `classes`.
 fn frame(stream: &mut Stream, mmu: &Mmu, classes: u8) -> Option<Charge> {
     let class = stream.below(CLASSES as u64) as u8;
-    let (input, output, queue) = (stream.below(PORTS as u64) as u32, stream.below(PORTS as u64) as u32, stream.below(CLASSES as u64) as u8);
+    let (input, output, queue) = (
+        stream.below(PORTS as u64) as u32,
+        stream.below(PORTS as u64) as u32,
+        stream.below(CLASSES as u64) as u8,
+    );
     let size = mmu.size_of(64 + below(stream, 9_000), class);
     (classes >> class & 1 != 0).then(|| Charge::new(size, input, output, class, queue))
 }
@@ -95,8 +120,14 @@ fn bounds_admit_only_what_the_rules_take() {
                     let group = mmu.groups[charge.group as usize].bytes + charge.size;
                     let queue = mmu.queues[charge.queue as usize] + charge.size;
                     let answer = mmu.answer(&charge);
-                    if mmu.used() + charge.size <= bounds.used && group <= bounds.group && queue <= bounds.queue {
-                        assert_eq!(answer, PLAIN, "seed {seed}, step {step}: {bounds:?} {charge:?}");
+                    if mmu.used() + charge.size <= bounds.used
+                        && group <= bounds.group
+                        && queue <= bounds.queue
+                    {
+                        assert_eq!(
+                            answer, PLAIN,
+                            "seed {seed}, step {step}: {bounds:?} {charge:?}"
+                        );
                         within += 1;
                     } else {
                         beyond += u64::from(answer != PLAIN);
@@ -105,5 +136,8 @@ fn bounds_admit_only_what_the_rules_take() {
             }
         }
     }
-    assert!(within > 10_000 && beyond > 1_000, "{within} frames within bounds, {beyond} beyond them that the rules do not take");
+    assert!(
+        within > 10_000 && beyond > 1_000,
+        "{within} frames within bounds, {beyond} beyond them that the rules do not take"
+    );
 }

@@ -50,7 +50,10 @@ mod tests {
         let rules = Thresholds { xoff: 10_000, xon: 4_000 };
         let group = |bytes, paused| Group { bytes, headroom: 0, paused };
         assert_eq!(rules.answer(&group(9_000, false), 3_000, 1_000, true), PLAIN);
-        assert_eq!(rules.answer(&group(9_001, false), 3_000, 1_000, true), Ok(Take { headroom: false, pause: true }));
+        assert_eq!(
+            rules.answer(&group(9_001, false), 3_000, 1_000, true),
+            Ok(Take { headroom: false, pause: true })
+        );
         assert_eq!(rules.answer(&group(12_000, true), 3_000, 1_000, true), PLAIN);
         assert_eq!(rules.answer(&group(12_001, true), 3_000, 1_000, true), Err(Reason::Ingress));
         assert_eq!(rules.answer(&group(1 << 40, false), 3_000, 1_000, false), PLAIN);

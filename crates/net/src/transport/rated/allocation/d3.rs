@@ -47,9 +47,26 @@ impl Link {
         let line = line as f64 / 1e3;
         let base = (config.base_rate.0 / 1_000) as u32;
         let interval = config.interval.0;
-        let known = config.forget.map(|forget| Known { forget: forget.0, swept: 0, flows: FxHashMap::default() });
+        let known = config.forget.map(|forget| Known {
+            forget: forget.0,
+            swept: 0,
+            flows: FxHashMap::default(),
+        });
         let (alpha, beta) = (config.alpha, config.beta);
-        Link { line, base, alpha, beta, interval, capacity: line, updated: 0, sent_then: 0, flows: 0, desired: 0, allocated: 0, known }
+        Link {
+            line,
+            base,
+            alpha,
+            beta,
+            interval,
+            capacity: line,
+            updated: 0,
+            sent_then: 0,
+            flows: 0,
+            desired: 0,
+            allocated: 0,
+            known,
+        }
     }
 
     /// Updates the estimate, once per interval when a frame arrives: capacity + alpha * (line -
@@ -62,7 +79,8 @@ impl Link {
         // Kilobits per second are bits per millisecond.
         let used = (seen.sent - self.sent_then) as f64 * 8.0 / (elapsed as f64 / 1e9);
         let queue = seen.waiting as f64 * 8.0 / (self.interval as f64 / 1e9);
-        self.capacity = (self.capacity + self.alpha * (self.line - used) - self.beta * queue).clamp(0.0, self.line);
+        self.capacity = (self.capacity + self.alpha * (self.line - used) - self.beta * queue)
+            .clamp(0.0, self.line);
         (self.updated, self.sent_then) = (seen.now, seen.sent);
     }
 
@@ -94,7 +112,11 @@ impl Link {
                 What::End => -1,
                 What::Data | What::Probe => 0,
             };
-            return Part { desired: header.desired_before, granted: header.granted_before[hop], heard: 0 };
+            return Part {
+                desired: header.desired_before,
+                granted: header.granted_before[hop],
+                heard: 0,
+            };
         };
         let part = known.flows.remove(&flow);
         self.flows += match (what, part) {
@@ -131,7 +153,10 @@ impl Link {
         self.allocated += granted;
         header.granted[hop] = granted as u32;
         if let Some(known) = &mut self.known {
-            known.flows.insert(flow, Part { desired: header.desired, granted: granted as u32, heard: seen.now });
+            known.flows.insert(
+                flow,
+                Part { desired: header.desired, granted: granted as u32, heard: seen.now },
+            );
         }
         header.hops += 1;
     }
@@ -144,7 +169,15 @@ mod tests {
     use afflux_units::{Rate, Span};
 
     fn link() -> Link {
-        Link::new(10_000_000_000, &spec::D3 { forget: None, interval: Span::from_us(20), base_rate: Rate(1_000_000), ..testing::d3() })
+        Link::new(
+            10_000_000_000,
+            &spec::D3 {
+                forget: None,
+                interval: Span::from_us(20),
+                base_rate: Rate(1_000_000),
+                ..testing::d3()
+            },
+        )
     }
 
     fn seen(us: u64, waiting: u64, sent: u64) -> Seen {
@@ -184,7 +217,11 @@ mod tests {
         assert_eq!(third.granted[0], 1_000_000);
         // Rates that flows return are available again.
         for of in [first, second, third] {
-            let mut end = Header { desired_before: of.desired, granted_before: of.granted, ..Header::default() };
+            let mut end = Header {
+                desired_before: of.desired,
+                granted_before: of.granted,
+                ..Header::default()
+            };
             link.on_forward(&seen(2, 0, 0), 0, What::End, &mut end);
         }
         assert_eq!((link.flows, link.desired, link.allocated), (0, 0, 0));
@@ -193,7 +230,12 @@ mod tests {
     /// The sums cover exactly the flows that still send requests, whatever frames are lost.
     #[test]
     fn sums_of_known_flows() {
-        let config = spec::D3 { forget: Some(Span::from_ms(4)), interval: Span::from_us(20), base_rate: Rate(1_000_000), ..testing::d3() };
+        let config = spec::D3 {
+            forget: Some(Span::from_ms(4)),
+            interval: Span::from_us(20),
+            base_rate: Rate(1_000_000),
+            ..testing::d3()
+        };
         let mut link = Link::new(10_000_000_000, &config);
         let mut ask = |us: u64, flow: u32, what: What, desired: u32| {
             let mut header = Header { request: what != What::End, desired, ..Header::default() };

@@ -34,8 +34,18 @@ impl Link {
     /// Processes the header of a frame of `flow` that is about to join the queue of this link.
     pub fn on_forward(&mut self, seen: &Seen, flow: u32, header: &mut Header) {
         match &mut header.scheme {
-            Scheme::Pdq(pdq) => self.pdq.as_mut().expect("it is among the transports").on_forward(seen, flow, header.what, pdq),
-            Scheme::D3(d3) => self.d3.as_mut().expect("it is among the transports").on_forward(seen, flow, header.what, d3),
+            Scheme::Pdq(pdq) => self.pdq.as_mut().expect("it is among the transports").on_forward(
+                seen,
+                flow,
+                header.what,
+                pdq,
+            ),
+            Scheme::D3(d3) => self.d3.as_mut().expect("it is among the transports").on_forward(
+                seen,
+                flow,
+                header.what,
+                d3,
+            ),
             Scheme::None => {}
         }
     }

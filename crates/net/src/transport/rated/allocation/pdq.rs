@@ -28,7 +28,11 @@ impl Entry {
     /// Compares criticality: earlier deadline first, then less remaining time, then smaller flow
     /// number.
     fn criticality(&self, other: &Entry) -> Ordering {
-        (self.deadline, self.remaining, self.flow).cmp(&(other.deadline, other.remaining, other.flow))
+        (self.deadline, self.remaining, self.flow).cmp(&(
+            other.deadline,
+            other.remaining,
+            other.flow,
+        ))
     }
 }
 
@@ -142,7 +146,8 @@ impl Link {
             return self.forget(flow);
         }
         let Header { deadline, remaining, round_trip, .. } = *header;
-        let mut entry = Entry { flow, rate: 0, promised: 0, deadline, remaining, round_trip, heard: seen.now };
+        let mut entry =
+            Entry { flow, rate: 0, promised: 0, deadline, remaining, round_trip, heard: seen.now };
         let place = match known {
             Some(place) => {
                 entry.rate = self.list.remove(place).rate;
@@ -155,8 +160,11 @@ impl Link {
         let Some(place) = place else { return self.share(flow, header) };
         let granted = self.available(place).min(header.rate);
         let paused = entry.rate == 0;
-        let just_let_go = self.accepted.is_some_and(|(at, other)| other != flow && seen.now - at < self.dampening);
-        if granted as u128 * round_trip as u128 / 1_000_000_000_000 < LEAST || paused && just_let_go {
+        let just_let_go = self
+            .accepted
+            .is_some_and(|(at, other)| other != flow && seen.now - at < self.dampening);
+        if granted as u128 * round_trip as u128 / 1_000_000_000_000 < LEAST || paused && just_let_go
+        {
             self.list[place].rate = 0;
             (header.pausing, header.rate) = (self.id, 0);
             return;
@@ -175,8 +183,10 @@ impl Link {
         }
         // Listed flows that wait take precedence.
         let waits = self.list.iter().any(|entry| entry.takes() == 0);
-        let taken: u64 = if waits { self.capacity } else { self.list.iter().map(Entry::takes).sum() };
-        let left = self.capacity.saturating_sub(taken) / self.outside.len().max(self.outside_before) as u64;
+        let taken: u64 =
+            if waits { self.capacity } else { self.list.iter().map(Entry::takes).sum() };
+        let left = self.capacity.saturating_sub(taken)
+            / self.outside.len().max(self.outside_before) as u64;
         let granted = left.min(header.rate);
         let none = granted as u128 * header.round_trip as u128 / 1_000_000_000_000 < LEAST;
         (header.pausing, header.rate) = if none { (self.id, 0) } else { (NOBODY, granted) };
@@ -206,15 +216,38 @@ mod tests {
     const US: u64 = 1_000_000;
 
     fn link(early_start: f64) -> Link {
-        Link::new(7, 10 * G, &spec::Pdq { interval: Span::from_us(20), early_start, max_flows: 100, ..testing::pdq() })
+        Link::new(
+            7,
+            10 * G,
+            &spec::Pdq {
+                interval: Span::from_us(20),
+                early_start,
+                max_flows: 100,
+                ..testing::pdq()
+            },
+        )
     }
 
     /// Sends a request through the link and its answer back. Returns the header that the sender
     /// receives.
-    fn ask(link: &mut Link, us: u64, flow: u32, remaining_us: u64, deadline_us: Option<u64>, pausing: u32) -> Header {
+    fn ask(
+        link: &mut Link,
+        us: u64,
+        flow: u32,
+        remaining_us: u64,
+        deadline_us: Option<u64>,
+        pausing: u32,
+    ) -> Header {
         let seen = Seen { now: us * US, waiting: 0, sent: 0 };
         let deadline = deadline_us.map_or(u64::MAX, |us| us * US);
-        let mut header = Header { rate: 10 * G, pausing, deadline, remaining: remaining_us * US, round_trip: 20 * US, interval: 0.0 };
+        let mut header = Header {
+            rate: 10 * G,
+            pausing,
+            deadline,
+            remaining: remaining_us * US,
+            round_trip: 20 * US,
+            interval: 0.0,
+        };
         link.on_forward(&seen, flow, What::Data, &mut header);
         link.on_answer(flow, &mut header);
         header
@@ -233,7 +266,12 @@ mod tests {
         assert_eq!(ask(&mut link, 80, 4, 9_000, Some(90_000), NOBODY).rate, 10 * G);
         assert_eq!(ask(&mut link, 100, 3, 480, None, NOBODY).rate, 0);
         // The flow ends. The next one may send when it probes.
-        link.on_forward(&Seen { now: 120 * US, waiting: 0, sent: 0 }, 4, What::End, &mut Header { pausing: NOBODY, ..second });
+        link.on_forward(
+            &Seen { now: 120 * US, waiting: 0, sent: 0 },
+            4,
+            What::End,
+            &mut Header { pausing: NOBODY, ..second },
+        );
         assert_eq!(ask(&mut link, 130, 3, 480, None, 7).rate, 10 * G);
     }
 
@@ -271,7 +309,14 @@ mod tests {
         ask(&mut link, 0, 1, 500, None, NOBODY);
         ask(&mut link, 20, 1, 500, None, 9);
         assert!(link.list.is_empty());
-        let mut answer = Header { rate: 0, pausing: 9, deadline: u64::MAX, remaining: US, round_trip: US, interval: 0.0 };
+        let mut answer = Header {
+            rate: 0,
+            pausing: 9,
+            deadline: u64::MAX,
+            remaining: US,
+            round_trip: US,
+            interval: 0.0,
+        };
         ask(&mut link, 40, 2, 400, None, NOBODY);
         link.on_answer(2, &mut answer);
         assert!(link.list.is_empty());
@@ -297,8 +342,20 @@ mod tests {
         let mut link = link(2.0);
         ask(&mut link, 0, 1, 5_000, None, NOBODY);
         // 10,000 B in two round trips of 20 us are 2 Gbps.
-        let mut header = Header { rate: 10 * G, pausing: NOBODY, deadline: u64::MAX, remaining: 4_900 * US, round_trip: 20 * US, interval: 0.0 };
-        link.on_forward(&Seen { now: 50 * US, waiting: 10_000, sent: 0 }, 1, What::Data, &mut header);
+        let mut header = Header {
+            rate: 10 * G,
+            pausing: NOBODY,
+            deadline: u64::MAX,
+            remaining: 4_900 * US,
+            round_trip: 20 * US,
+            interval: 0.0,
+        };
+        link.on_forward(
+            &Seen { now: 50 * US, waiting: 10_000, sent: 0 },
+            1,
+            What::Data,
+            &mut header,
+        );
         assert_eq!(header.rate, 8 * G);
         assert_eq!(ask(&mut link, 1_000, 2, 9_000, None, NOBODY).rate, 10 * G);
     }
