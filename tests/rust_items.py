@@ -132,9 +132,8 @@ class Crate:
                 ((child, path[1]) for child in children if path[1] in child.parameters),
                 (file, name),
             )
-        for use in sorted(
-            file.uses, key=lambda use: use.name == "*"
-        ):  # a name takes precedence over a glob
+        # A name takes precedence over a glob.
+        for use in sorted(file.uses, key=lambda use: use.name == "*"):
             further = (
                 (*use.path, *path[1:])
                 if use.name == name

@@ -46,9 +46,8 @@ def main() -> None:
 def _end_with_parent() -> None:
     """Ends the process when its parent has ended, because nobody waits for the result then. The
     parent holds the other end of the pipe on standard input."""
-    while os.read(
-        sys.stdin.fileno(), 4_096
-    ):  # not through the buffer, whose lock would be held when the interpreter ends
+    # Not read through the buffer, whose lock would be held when the interpreter ends.
+    while os.read(sys.stdin.fileno(), 4_096):
         pass
     os._exit(1)
 

@@ -77,9 +77,8 @@ def _to_eight(
                 table,
                 f"{chosen}|{key}",
             )
-    return {
-        number: value for number in _NUMBERS if (value := found.get(number, otherwise)) is not None
-    }
+    numbers = [number for number in _NUMBERS if number in found or otherwise is not None]
+    return {number: found.get(number, otherwise) for number in numbers}  # type: ignore[misc]
 
 
 def _priorities(text: str) -> tuple[int, ...]:
