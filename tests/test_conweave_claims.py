@@ -9,9 +9,10 @@ from conftest import REPO
 from afflux.comparison.paired import UNCLEAR
 from afflux.studies.conweave import tables
 from afflux.studies.conweave.cases import BASELINES, CLAIMED, CONWEAVE, LONG, Case
-from afflux.studies.conweave.claims import Gain, claims
+from afflux.studies.conweave.claims import Gain, claims, reference
 from afflux.studies.conweave.runs import (
     DEFAULT,
+    THEIR_RULES,
     Measured,
     Run,
     parsed,
@@ -32,6 +33,7 @@ from afflux.studies.conweave.sensitivity import (
     candidates,
     judge,
     judging,
+    rules,
     select,
     selecting,
 )
@@ -332,10 +334,50 @@ def test_the_answer_of_the_readme_follows_from_the_file():
     assert f"but the mean only on the fat-tree, by {min(mean):.1f} to {max(mean):.0f} %." in answer
 
 
+def test_the_authors_simulator_reaches_none_of_the_claims_either():
+    """The column next to the claims: the means of conweave-ns3, 1.41 instead of 1.50 and so on."""
+    found = {str(claim): gains for claim, gains in reference().items()}
+    assert len(found) == 8
+    mean = found["leaf-spine, 50 %, lossless: mean slowdown"]
+    assert (round(mean["conga"], 3), round(mean["drill"], 3)) == (0.06, 0.637)
+    assert min(mean, key=mean.__getitem__) == "conga"
+    assert round(found["leaf-spine, 80 %, irn: mean slowdown"]["drill"], 3) == -0.032
+    assert all(min(gains.values()) < claim.gain for claim, gains in reference().items())
+
+
+def test_a_gain_of_more_than_twice_the_published_one_is_a_difference_to_explain():
+    found = [judge for judge in judged(read()) if judge.exceeds]
+    assert [str(judge.claim) for judge in found] == ["leaf-spine, 80 %, lossless: mean slowdown"]
+    # The interval decides: 43 % of short flows on the fat-tree are above 2 x 21.4 %, their interval
+    # is not.
+    short = "fat-tree, 60 %, lossless: mean slowdown of short flows"
+    (one,) = (judge for judge in judged(read()) if str(judge.claim) == short)
+    assert min(gain.mean for gain in one.default.values()) > 2 * one.claim.gain
+    assert not one.exceeds
+
+
+def test_runs_under_the_authors_rules():
+    run, *_ = rules({})
+    found = scenario(run)
+    assert (found["run.compat"], found["host.timing"]) == ("conweave-ns3", "exact")
+    assert found["switch.ecn.kmax"] == "401049B"
+    assert found["switch.balance"] == {"kind": "ecmp"}
+    runs = read()
+    wanted = list(rules(runs))
+    assert all(run in runs for run in wanted)
+    # README: both claims at 80 %, lossless, are reached over each baseline.
+    *baselines, conweave = (runs[run] for run in wanted)
+    gains = {claim.statistic: claim.gain for claim in claims() if claim.case == LONG}
+    assert all(1 - conweave.all_mean / old.all_mean > gains["mean"] for old in baselines)
+    assert all(1 - conweave.all_p99 / old.all_p99 > gains["p99"] for old in baselines)
+
+
 def test_the_long_window_was_simulated_over_ecmp_alone():
     """As the README states, the long window bounds no difference from a baseline other
     than ECMP.
     """
-    assert {(run.scheme, run.seed) for run in read() if run.window == LONG_WINDOW} == {
-        (scheme, seed) for scheme in ("ecmp", CONWEAVE) for seed in LONG_SEEDS
-    }
+    assert {
+        (run.scheme, run.seed)
+        for run in read()
+        if run.window == LONG_WINDOW and THEIR_RULES not in run.setting
+    } == {(scheme, seed) for scheme in ("ecmp", CONWEAVE) for seed in LONG_SEEDS}

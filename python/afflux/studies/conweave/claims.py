@@ -1,7 +1,7 @@
 """Compares the paper's claims with the simulated results."""
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -61,6 +61,26 @@ def claims() -> tuple[Claim, ...]:
             )
             for r in rows
         )
+
+
+@cache
+def reference() -> Mapping[Claim, Mapping[str, float]]:
+    """Returns the gains over each baseline in the authors' simulator, for the claims whose case was
+    run there."""
+    with (files("conweave") / "reference.csv").open(encoding="utf-8") as lines:
+        rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    values = {(int(row["load"]), row["mode"], row["scheme"]): row for row in rows}
+    found = {}
+    for claim in claims():
+        case = claim.case
+        runs = {
+            scheme: float(values[case.load, case.mode, scheme][claim.statistic])
+            for scheme in (*BASELINES, CONWEAVE)
+            if case.fabric == "leaf-spine" and (case.load, case.mode, scheme) in values
+        }
+        if runs and claim.flows == "all":
+            found[claim] = {scheme: 1 - runs[CONWEAVE] / runs[scheme] for scheme in BASELINES}
+    return found
 
 
 @dataclass(frozen=True)

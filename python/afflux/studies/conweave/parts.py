@@ -14,6 +14,7 @@ _QUESTIONS = {
     "window": "Do the claims at 80 %, lossless, hold in a window of 100 ms?",
     "memory": "What does it cost if frames that ConWeave reorders take memory of the switch?",
     "reply": "Would another time after which a reply is late serve ConWeave better?",
+    "rules": "Does the claim at 80 %, lossless, hold under the rules of the authors' simulator, in a window of 100 ms?",
     "solar": "Why is CONGA's default behind ECMP with SolarRPC?",
 }
 #: Tables that are made from the runs of each series.
@@ -23,6 +24,7 @@ _TABLES = {
     "window": ("window",),
     "memory": ("memory",),
     "reply": ("replies",),
+    "rules": ("claims", "rules"),
     "solar": ("solar",),
 }
 

@@ -17,6 +17,16 @@ FILE = files("conweave") / "results" / "runs.csv"
 #: Parameters of a scheme that differ from the study's defaults, sorted by name.
 Setting = tuple[tuple[str, str], ...]
 DEFAULT: Setting = ()
+#: Part of a setting that is no parameter of the scheme: the rules of the authors' simulator instead
+#: of afflux's.
+THEIR_RULES = ("rules", "conweave-ns3")
+#: Their ECN thresholds exclude the minimum of a queue, 1049 B.
+_THEIR_KEYS = {
+    "run.compat": "conweave-ns3",
+    "host.timing": "exact",
+    "switch.ecn.kmin": "101049B",
+    "switch.ecn.kmax": "401049B",
+}
 
 
 class Run(NamedTuple):
@@ -130,7 +140,9 @@ def write(run: Run, measured: Measured, file: Path = FILE) -> None:
 def scenario(run: Run) -> Scenario:
     found = Scenario.load(files("conweave") / f"{run.case.fabric}.toml")
     setting: dict[str, Any] = {
-        key: int(value) if value.isdigit() else value for key, value in run.setting
+        key: int(value) if value.isdigit() else value
+        for key, value in run.setting
+        if (key, value) != THEIR_RULES
     }
     keys = run.case.keys(run.scheme, setting) | {
         "traffic[0].duration": f"{run.window + 2}ms",
@@ -138,6 +150,8 @@ def scenario(run: Run) -> Scenario:
     }
     # Time series are not needed here. Removing them does not change the simulation.
     keys.pop("record.reorder", None)
+    if THEIR_RULES in run.setting:
+        keys |= _THEIR_KEYS
     for key, value in keys.items():
         found.set(key, value)
     return found

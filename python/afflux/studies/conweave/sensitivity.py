@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 
 from ...results.statistics import mean
 from .cases import BASELINES, CLAIMED, CONWEAVE, LONG, Case
-from .runs import DEFAULT, Measured, Run, Setting
+from .runs import DEFAULT, THEIR_RULES, Measured, Run, Setting
 
 #: Steps of the search by fabric and baseline, each with the values of a parameter. The first step
 #: includes the default. Runs on the fat-tree are expensive, so its grid has fewer values, and DRILL
@@ -50,6 +50,8 @@ WINDOW = 10
 JUDGED = {"leaf-spine": WINDOW, "fat-tree": 4}
 #: Long window in ms for the claim at 80 %, lossless, and its seeds.
 LONG_WINDOW, LONG_SEEDS = 100, (1, 2)
+#: Seeds of the long window under the rules of the authors' simulator.
+RULES_SEEDS = (1,)
 
 #: Values of ConWeave's `reply_extra`, the extra over the base round-trip time. The default is 4 us.
 REPLIES = ("1us", "2us", "8us", "16us")
@@ -186,6 +188,17 @@ def solar(runs: Mapping[Run, Measured]) -> Iterator[Run]:
             yield from (Run(case, "conga", setting, WINDOW, seed) for setting in SOLAR_SETTINGS)
 
 
+def rules(runs: Mapping[Run, Measured]) -> Iterator[Run]:
+    """Yields the runs of the long window under the rules of the authors' simulator: with the
+    defaults, and with the best parameters of CONGA and LetFlow."""
+    for scheme in ("ecmp", "conga", "letflow", CONWEAVE):
+        chosen = best(LONG, scheme, runs) if scheme in TUNABLE else DEFAULT
+        for setting in dict.fromkeys((DEFAULT, chosen)):
+            if setting is not None:
+                theirs = merged(setting, (THEIR_RULES,))
+                yield from (Run(LONG, scheme, theirs, LONG_WINDOW, seed) for seed in RULES_SEEDS)
+
+
 RUNS = {
     "select": select,
     "judge": judge,
@@ -193,4 +206,5 @@ RUNS = {
     "memory": memory,
     "reply": reply,
     "solar": solar,
+    "rules": rules,
 }

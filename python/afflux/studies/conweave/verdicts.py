@@ -36,6 +36,8 @@ HOLDS, DEFAULT_ONLY, FAILS, WITHDRAWN = (
     "does not hold",
     "withdrawn",
 )
+#: A gain above this multiple of the published one is a difference to explain, not a success.
+EXCESS = 2.0
 
 Gains = Mapping[str, Gain]
 
@@ -77,6 +79,14 @@ class Judged:
     @property
     def verdict(self) -> str | None:
         return verdict(self.claim.gain, self.default, self.tuned, self.long)
+
+    @property
+    def exceeds(self) -> bool:
+        """True if all gains over the defaults are clearly above `EXCESS` times the published one."""
+        return bool(self.default) and all(
+            gain.low is not None and gain.low > EXCESS * self.claim.gain
+            for gain in self.default.values()
+        )
 
     @property
     def beats_all_baselines(self) -> bool:
@@ -143,9 +153,10 @@ def judged(runs: Mapping[Run, Measured]) -> Iterator[Judged]:
 def checks() -> Iterator[Check]:
     for found in judged(read()):
         if found.verdict is not None:
+            excess = f", but more than {EXCESS:g} times the gain" if found.exceeds else ""
             yield Check(
                 f"{found.claim}: the claim, also against the baselines' best parameters",
-                found.verdict == HOLDS,
-                found.verdict,
+                found.verdict == HOLDS and not found.exceeds,
+                f"{found.verdict}{excess}",
                 HOLDS,
             )
