@@ -20,7 +20,7 @@ DEFAULT: Setting = ()
 #: Part of a setting that is no parameter of the scheme: the rules of the authors' simulator instead
 #: of afflux's.
 THEIR_RULES = ("rules", "conweave-ns3")
-#: Their ECN thresholds exclude the minimum of a queue, 1049 B.
+#: Keys of these rules. The ECN thresholds there exclude the minimum of a queue, 1049 B.
 _THEIR_KEYS = {
     "run.compat": "conweave-ns3",
     "host.timing": "exact",
