@@ -40,7 +40,7 @@ def studies(every: Sequence[dict[str, Any]]) -> Iterator[RenderableType]:
     if not every:
         yield Text("there are no built-in studies yet")
         return
-    made = paragraphs(study=0, question=3, answer=4, duration=0, parts=3)
+    made = paragraphs(study=0, question=9, answer=12, duration=0, parts=10)
     for one in every:
         simulations = f"{text.count(one['points'])} simulations, {text.count(one['points_quick'])} with --quick"
         made.add_row(

@@ -45,8 +45,11 @@ class Standard(Study):
     name = "standard"
     title = "One standard fabric for Hadoop, queries, storage and bulk copies"
     question = "Which one fabric serves Hadoop, queries, storage over RDMA and bulk copies, instead of a network per use?"
-    finding = "For this mixture, choose one fabric of shallow switches with a class per tenant (ETS and ECN)."
-    duration = "about 6 min"
+    finding = (
+        "With uplinks at 27 % of the host ports (3.75:1), choose one fabric of shallow switches with "
+        "a class per tenant (ETS and ECN); from 50 % on, ECN is enough."
+    )
+    duration = "about 20 min"
 
     def __init__(self, scenario: Path | None = None, goals: Path | None = None) -> None:
         #: None: the scenario that the goals name, or that of the template.
