@@ -259,10 +259,11 @@ def test_the_choice_is_told_by_fabric():
             Variant("1:1", {}),
             Variant("mine", {}),
             Variant("shared hosts", {}),
+            Variant("other", {}),
         ),
     )
     open_ = mixture(deep=FINE, shallow=FINE | {"query": 1.5}, ecn=FINE)
-    found = [judged(SHALLOW_WINS), judged(DEEP_WINS), judged(NONE), judged(open_)]
+    found = [*map(judged, (SHALLOW_WINS, DEEP_WINS, NONE, open_, SHALLOW_WINS))]
     said = sentences.parts(
         replace(
             evidence(SHALLOW_WINS),
@@ -275,9 +276,10 @@ def test_the_choice_is_told_by_fabric():
         == "With uplinks at 27 % of the host ports (3.75:1), choose one fabric of shallow switches without marking."
     )
     assert said[sentences.VARIANTS] == (
-        "By fabric: with uplinks at half of the host ports (2:1) the choice is the same; "
-        "with uplinks as fast as the host ports (1:1) it flips to deep-buffer switches; with mine no shared fabric meets all goals; "
-        "with tenants that share host ports it flips to shallow switches with ECN."
+        "By fabric: with uplinks at 2:1 and other the choice is the same; "
+        "with uplinks at 1:1 it flips to deep-buffer switches; "
+        "with mine no shared fabric meets all goals; "
+        "with shared host ports it flips to shallow switches with ECN."
     )
     of = replace(
         evidence(NONE), question=asked, variants=[(asked.variants[1], judged(SHALLOW_WINS))]
@@ -288,13 +290,13 @@ def test_the_choice_is_told_by_fabric():
     )
     page_answer = overview.page_answer(of, None)
     assert page_answer.head.startswith(
-        "With uplinks at 27 % of the host ports (3.75:1), no shared fabric meets all goals. By fabric: with uplinks at half"
+        "With uplinks at 27 % of the host ports (3.75:1), no shared fabric meets all goals. By fabric: with uplinks at 2:1"
     )
     _, table = overview.tables(of)
     assert table.head == ["", "choice", "all goals met", "goals open", "goals missed"]
     assert [row[:2] for row in table.rows] == [
         ["uplinks at 27 % of the host ports (3.75:1)", "none"],
-        ["uplinks at half of the host ports (2:1)", "shallow"],
+        ["uplinks at 2:1", "shallow"],
     ]
     assert table.rows[0][2] == "–"
     assert table.rows[1][2:] == ["shallow, ecn", "–", "deep"]
@@ -594,7 +596,7 @@ def test_the_study_in_small(tmp_path):
     assert [row[0] for row in values.rows] == ["plain", "marks", "own fabrics"]
     assert [row[0] for row in variants.rows] == [
         "narrow",
-        "uplinks as fast as the host ports (1:1)",
+        "uplinks at 1:1",
     ]
     assert {check.name.partition(":")[0] for check in verdict.checks} == {
         "slide 84",

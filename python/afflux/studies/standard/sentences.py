@@ -117,31 +117,27 @@ def _choice(of: Evidence) -> Words:
 
 
 def variant(name: str) -> Words | str:
-    return known(f"standard.variant.{name}") or name
+    return known(f"standard.fabric.{name}") or name
 
 
 def _variants(of: Evidence) -> Words:
-    """The choice in the other variants, in their order: in which it is the same, and in which it flips to what."""
-    items = []
+    """Says for the other variants whether the choice is the same, and to which design it flips."""
+    outcomes: dict[tuple[str, str | None], list[Words | str]] = {}
     for one, judged in of.variants:
-        choice, words = judged.choice, {"variant": variant(one.name)}
-        if choice.design is None:
-            items.append(say("standard.variant.none", **words))
-        elif choice.design == of.choice.design:
-            items.append(
-                say(
-                    "standard.variant.same" if choice.certain else "standard.variant.same.open",
-                    **words,
-                )
-            )
-        else:
-            items.append(
-                say(
-                    "standard.variant.other" if choice.certain else "standard.variant.other.open",
-                    design=title(choice.design),
-                    **words,
-                )
-            )
+        choice = judged.choice
+        kind = "none" if choice.design is None else "other"
+        if choice.design is not None and choice.design == of.choice.design:
+            kind = "same"
+        ending = "" if choice.certain or choice.design is None else ".open"
+        outcomes.setdefault((kind + ending, choice.design), []).append(variant(one.name))
+    items = [
+        say(
+            f"standard.variant.{kind}",
+            variant=join(names, (" and ", "と")),
+            **({"design": title(design)} if kind.startswith("other") and design else {}),
+        )
+        for (kind, design), names in outcomes.items()
+    ]
     return say("standard.variants", items=_list(items)) if items else Words("", "")
 
 
@@ -426,11 +422,11 @@ def _condition(name: str, design: str | None, judged: Judged) -> Words:
     what = known(f"standard.condition.{name}") or name
     if missed := judged.states(design, MISSED):
         return say(
-            "standard.condition.misses", condition=what, design=design, items=_all_missed(missed)
+            "standard.under.misses", condition=what, design=design, items=_all_missed(missed)
         )
     met = all(one.state == MET for one in judged.standings[design])
     return say(
-        "standard.condition.met" if met else "standard.condition.open",
+        "standard.under.met" if met else "standard.under.open",
         condition=what,
         design=design,
     )
