@@ -51,7 +51,8 @@ def test_a_wait_for_a_processor_is_not_the_tests():
 def test_a_stopwatch_counts_sleep():
     watch = Stopwatch()
     time.sleep(0.2)
-    assert watch.seconds() == pytest.approx(0.2, abs=0.1)
+    # A busy machine may wake the test late.
+    assert 0.15 < watch.seconds() < 10
 
 
 def test_tests_that_share_a_fixture_of_their_module_stay_together():
