@@ -18,7 +18,7 @@ def call(*command: str) -> subprocess.CompletedProcess[str]:
 
 
 def rust() -> tuple[list[str], list[str]]:
-    """What is wrong, and what could not be looked up."""
+    """Returns the problems found, and the checks that could not be made."""
     wrong, unknown = [], []
     if shutil.which("cargo-deny"):
         done = call(

@@ -398,8 +398,10 @@ fn hadoop(c: &mut Choices, keys: &mut Keys, around: &Drawn, kind: &str) {
         cluster
             .may(c, 30, name, |c| Value::Array(vec![int(c.range(0, most)), int(c.range(0, most))]));
     }
-    cluster.may(c, 30, "committer", |c| c.of(&words("Committer")));
-    if keys.0.get("framework").and_then(Value::as_str) != Some("tez") {
+    if c.1 {
+        cluster.may(c, 30, "committer", |c| c.of(&words("Committer")));
+    }
+    if c.1 && keys.0.get("framework").and_then(Value::as_str) != Some("tez") {
         // Short time-outs make some fetches fail. The penalty of the host after a failure is
         // limited to less than the run. Tez has no key for this limit, so it gets no short
         // time-outs.

@@ -55,7 +55,8 @@ impl Policy for Glb {
     }
     fn on_wake(&mut self, site: &mut impl Holding, _: u32) {
         let Glb { local, remote } = self;
-        // Reports are made before the tick, which halves the past load: a link that always sends has all of its load.
+        // Reports are made before the tick, which halves the past load. So a link that always sends
+        // is reported with its full load.
         remote.tell(site, |site, port| local.band(site, port));
         if !local.estimators.on_tick(site) {
             site.keep_running(false);

@@ -145,8 +145,8 @@ impl<'a> Shard<'a> {
         self.append(out, now, node, port, frame);
     }
 
-    /// Takes a frame for a plain port beyond the limits of the fast path: the buffer and marking judge it
-    /// by the exact occupancy of the port.
+    /// Takes a frame for a plain port beyond the limits of the fast path: the buffer and marking
+    /// judge it by the exact occupancy of the port.
     #[inline(never)]
     pub(super) fn offer_plain<O: Outlet>(
         &mut self,
