@@ -541,6 +541,20 @@ def test_a_mixture_that_does_not_finish_is_refused(tmp_path):
         study.evidence(designs)
 
 
+def test_a_wrong_key_is_refused_with_its_file_and_block(tmp_path):
+    goals = tmp_path / "mine.toml"
+    text = THEIRS.read_text()
+    for right, wrong, block in (
+        ('"topology.uplink_rate" = "75Gbps"', '"topology.uplink_rat" = "75Gbps"', "deep, 2:1"),
+        ('"host.transport.congestion" = "dctcp"', '"host.transport.cong" = "dctcp"', "dctcp"),
+        ('"switch.ecn.incapable" = "drop"', '"switch.ecn.incapabl" = "drop"', "ecn, dropped"),
+    ):
+        assert right in text
+        goals.write_text(text.replace(right, wrong))
+        with pytest.raises(ValueError, match=rf"mine\.toml: {block}: .*unknown key"):
+            studies.carry_out(standard.Standard(None, goals), quick=True, out=tmp_path / "out")
+
+
 def test_points():
     whole = studies.find("standard").points(False)
     quick = studies.find("standard").points(True)

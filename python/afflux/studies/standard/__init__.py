@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ... import templates
+from ..._core import ScenarioError
 from ...batch import Point
 from ...comparison.compare import Comparison
 from ...decision.points import with_values
@@ -110,6 +111,18 @@ class Standard(Study):
 
     def points(self, quick: bool) -> Sequence[Point]:
         return list(self._mixtures(quick).points())
+
+    def prepare(self, points: Sequence[Point]) -> Sequence[Path]:
+        """Refuses a wrong key in `set` with the goals file and the block, before anything runs."""
+        wanted = self._mixtures().blocks()
+        for point in points:
+            if point.name in wanted:
+                wanted.remove(point.name)
+                try:
+                    point.load()
+                except ScenarioError as error:
+                    raise ValueError(f"{self.goals}: {point.name}: {error}") from None
+        return []
 
     def evidence(self, designs: Designs) -> Evidence | None:
         """Returns the evidence from these results, computed only once."""

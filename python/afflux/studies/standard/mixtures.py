@@ -157,6 +157,13 @@ class Mixtures:
                     self.few,
                 )
 
+    def blocks(self) -> set[str]:
+        """Returns a name of points for each design, condition and variant."""
+        asked = self.question
+        further = [under(one.designs[0], one) for one in asked.conditions if one.designs]
+        further += [under(asked.order[0], variant) for variant in self.variants]
+        return {*asked.order, *further}
+
     @property
     def variants(self) -> Sequence[Variant]:
         """The variants that differ from the scenario as it is."""
