@@ -31,8 +31,9 @@ SHARED = REPO.parent / "shared"
 
 #: Longest time in seconds of a test without the mark `slow`, including its fixtures.
 LIMIT = 20.0
-#: Duration in seconds in an earlier run above which `--fast` leaves a test out.
-FAST = 1.0
+#: Factor on the limit of `--fast` above which a test leaves out its module, if the tests of the
+#: module share fixtures.
+FIXTURE = 6
 #: File with the durations in seconds of the longer tests in an earlier run. `python -m tests.suite
 #: --keep` renews it.
 DURATIONS = Path(__file__).with_name("durations.json")
@@ -234,8 +235,9 @@ def shared() -> Path:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--fast",
-        action="store_true",
-        help=f"leave out tests that took more than {FAST:g} s, and those in real time",
+        type=float,
+        metavar="SECONDS",
+        help="leave out tests that took more in an earlier run, and those in real time",
     )
 
 
@@ -258,11 +260,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     took: dict[str, float] = (
         json.loads(DURATIONS.read_text(encoding="utf-8")) if DURATIONS.is_file() else {}
     )
-    if config.getoption("--fast"):
+    limit = config.getoption("--fast")
+    if limit is not None:
+        # A fixture of a module counts for the first test of the module, and would run for any.
+        heavy = {group(name) for name, seconds in took.items() if seconds > FIXTURE * limit}
         long = {
             item
             for item in items
-            if took.get(item.nodeid, 0.0) > FAST
+            if took.get(item.nodeid, 0.0) > limit
+            or group(item.nodeid) in heavy
             or item.get_closest_marker("realtime")
             or item.get_closest_marker("slow")
         }

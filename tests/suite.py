@@ -1,5 +1,5 @@
 """Runs all tests and stores their durations: `make test`, or `make test FAST=1` for the tests of at
-most a second.
+most half a second, compiled incrementally.
 
 1. The Rust tests compile while pytest runs on all cores.
 2. The binaries of Rust tests run one after another. Most of these tests simulate with several
@@ -29,7 +29,10 @@ OUT = REPO / "out" / "tests"
 LIMIT = 20.0
 #: Rust tests that may take longer, with the reasons.
 SLOW: dict[str, str] = {}
-CARGO = ["cargo", "test", "--profile", "checking", "--workspace"]
+#: Profile of the extension module. The Rust tests use the same one, because most of what they need
+#: is compiled then.
+PROFILE = "release" if (REPO / ".venv" / "released").exists() else "checking"
+CARGO = ["cargo", "test", "--profile", PROFILE, "--workspace"]
 #: Options that print the seconds of each test. They are unstable, so the test harness requires a
 #: variable.
 TIMED = ["--report-time", "-Zunstable-options"]
@@ -37,6 +40,8 @@ PROCESSES = os.cpu_count() or 1
 #: File with the durations that determine the order of tests, and the shortest duration in seconds
 #: that it contains.
 KEPT, SHORTEST = REPO / "tests" / "durations.json", 0.3
+#: Duration in seconds in an earlier run above which `--fast` leaves a test out.
+FAST = 0.5
 
 
 @dataclass
@@ -57,7 +62,7 @@ class Rust(threading.Thread):
 
     def __init__(self, fast: bool) -> None:
         super().__init__()
-        self.doctests = not fast
+        self.fast = fast
         self.compiled_s = 0.0
         self.binaries: list[Binary] = []
         self.failed: list[str] = []
@@ -67,8 +72,7 @@ class Rust(threading.Thread):
         compiled = subprocess.run(
             [
                 *CARGO,
-                "--tests",
-                "--examples",
+                *(["--lib"] if self.fast else ["--tests", "--examples"]),
                 "--no-run",
                 "--message-format=json-render-diagnostics",
             ],
@@ -88,7 +92,7 @@ class Rust(threading.Thread):
             self.test(binary)
         if (
             self.binaries
-            and self.doctests
+            and not self.fast
             and subprocess.run([*CARGO, "--doc", "--quiet"], cwd=REPO).returncode
         ):
             self.failed.append("documentation tests")
@@ -97,7 +101,7 @@ class Rust(threading.Thread):
         log, start = OUT / f"rust-{binary.name}.log", time.monotonic()
         with log.open("wb") as out:
             process = subprocess.Popen(
-                [binary.path, *TIMED],
+                [binary.path, *TIMED, *(left_out(binary) if self.fast else [])],
                 cwd=binary.folder,
                 env=os.environ | {"RUSTC_BOOTSTRAP": "1"},
                 stdout=out,
@@ -143,6 +147,17 @@ def binaries(messages: str) -> Iterator[Binary]:
             )
 
 
+def left_out(binary: Binary) -> list[str]:
+    """Returns the options that leave out the tests that took more than `FAST` in an earlier run."""
+    took = json.loads(KEPT.read_text(encoding="utf-8"))
+    long = [
+        name.removeprefix(f"{binary.name}::")
+        for name, seconds in took.items()
+        if name.startswith(f"{binary.name}::") and seconds > FAST
+    ]
+    return ["--exact", *(word for name in long for word in ("--skip", name))] if long else []
+
+
 def pytest(name: str, *options: str) -> int:
     command = [sys.executable, "-m", "pytest", f"--junitxml={OUT / name}.xml", *options]
     return subprocess.run(command, cwd=REPO).returncode
@@ -178,7 +193,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--fast", action="store_true", help="only tests of at most a second, and unit tests of Rust"
+        "--fast",
+        action="store_true",
+        help=f"only tests of at most {FAST:g} s, without Rust's integration tests",
     )
     parser.add_argument(
         "--keep", action="store_true", help="keep the durations as the order of later runs"
@@ -187,6 +204,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     fast: bool = options.fast
     # Hundreds of processes import the package, so it must be compiled only once.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    if fast:
+        os.environ["CARGO_INCREMENTAL"] = "1"
     OUT.mkdir(parents=True, exist_ok=True)
     for old in OUT.iterdir():
         old.unlink()
@@ -203,7 +222,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--no-loadscope-reorder",
         "-m",
         "not realtime and not validation",
-        *(["--fast"] if fast else []),
+        *([f"--fast={FAST}"] if fast else []),
     ):
         failed.append("pytest")
     rust.test_all()
@@ -221,9 +240,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     (OUT / "durations.json").write_text(json.dumps(durations, indent=1) + "\n", encoding="utf-8")
     if options.keep:
         kept = {
-            name: round(seconds, 1)
-            for name, seconds in durations.items()
-            if name.startswith("tests/") and seconds >= SHORTEST
+            name: round(seconds, 1) for name, seconds in durations.items() if seconds >= SHORTEST
         }
         KEPT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     rows = [

@@ -31,10 +31,24 @@ STAR = 'format = 1\n[topology]\nkind = "star"\nhosts = 4\nrate = "10Gbps"\n[host
 PAIR = '[[traffic]]\nkind = "pairs"\npairs = [[0, 1]]\nsizes = "1MB"\n'
 
 
+@pytest.fixture(scope="session")
+def offset(once) -> int:
+    """Returns by how many bytes an almost empty process exceeds its estimate here."""
+
+    def measure(folder) -> None:
+        (folder / "offset").write_text(str(estimates.process_offset(folder)))
+
+    return int((once("process-offset", measure) / "offset").read_text())
+
+
+def test_the_estimate_of_an_almost_empty_process_is_within_its_margin(offset):
+    assert abs(offset) < 8 << 20
+
+
 @pytest.mark.parametrize("name", CHEAP)
-def test_check_is_within_a_tenth(name, tmp_path):
+def test_check_is_within_a_tenth(name, tmp_path, offset):
     said, came = estimates.figures(name, tmp_path)
-    assert said["memory_bytes"] == pytest.approx(came["peak_rss_bytes"], rel=0.1)
+    assert said["memory_bytes"] + offset == pytest.approx(came["peak_rss_bytes"], rel=0.1)
     assert said["doubt"] is None
     assert said["packet_hops"] == pytest.approx(came["packet_hops"], rel=0.1)
 

@@ -110,7 +110,7 @@ impl Memory {
         let log = if plan.run.engine == EngineKind::Classical {
             0
         } else {
-            scattered(expected.outstanding, size_of::<Frame>() as u64)
+            scattered(occupied_windows(plan, expected.outstanding), size_of::<Frame>() as u64)
         };
         // Frames in a port's queue or on a link, and the sender's record of each frame.
         let under_way = log
@@ -141,6 +141,20 @@ impl Memory {
             .chain(records.iter().map(|record| (record.key, record.bytes)));
         Memory { fixed, bytes, largest: parts.max_by_key(|part| part.1).unwrap_or_default(), rows }
     }
+}
+
+/// Returns the number of windows of the event log that have an entry. Ports of networks with queue
+/// pairs hold their frames until transmission starts, so the log has only the frames on the links,
+/// which arrive within the longest delay, and the timers of hosts. Other ports know the end of each
+/// transmission when the frame arrives, so each outstanding frame may be in a window of its own.
+fn occupied_windows(plan: &Plan, outstanding: u64) -> u64 {
+    if !plan.has_queue_pairs() {
+        return outstanding;
+    }
+    let delays = || plan.topology.links.iter().map(|link| link.delay.0);
+    let ahead = delays().max().unwrap_or(1) / delays().min().unwrap_or(1).max(1) + 2;
+    let hosts = plan.topology.nodes.iter().filter(|node| node.kind == NodeKind::Host).count();
+    outstanding.min(ahead + hosts as u64)
 }
 
 /// Number of flows whose records are not returned to the system after they have been put in order
