@@ -26,6 +26,9 @@ mod shares;
 mod site;
 mod spray;
 mod tag;
+#[cfg(test)]
+#[allow(dead_code, reason = "compiled so that copies of it compile")]
+mod template;
 mod wcmp;
 
 pub use conweave::{ReorderMemory, ReorderQueues};

@@ -18,6 +18,9 @@ pub mod ledbatpp;
 pub mod newreno;
 pub mod rate;
 mod sampler;
+#[cfg(test)]
+#[allow(dead_code, reason = "compiled so that copies of it compile")]
+mod template;
 mod window_response;
 
 pub use bbr::Bbr;

@@ -4,12 +4,17 @@
 use crate::common::{NoParquet, VALID, error, folder, parse, parse_with};
 use afflux_scenario::Overrides;
 
-/// Defines a test that replaces text in the valid scenario and expects the whole message.
+/// Defines a test that replaces text in the valid scenario and expects the whole message. A message
+/// that ends with an ellipsis is expected as the beginning, because a list of models follows.
 macro_rules! says {
     ($($name:ident: $from:literal => $to:literal, $message:literal;)+) => {$(
         #[test]
         fn $name() {
-            assert_eq!(error($from, $to), $message);
+            let (told, message): (String, &str) = (error($from, $to), $message);
+            match message.strip_suffix('…') {
+                Some(beginning) => assert_eq!(told.get(..beginning.len()), Some(beginning), "{told}"),
+                None => assert_eq!(told, message),
+            }
         }
     )+};
 }
@@ -81,7 +86,7 @@ says! {
         "fabric.toml:21: key host.wire: \"ethrnet\" is not a known profile (did you mean \"ethernet\"?): write \"ethernet\", \"ethernet_timestamps\", \"linux\", \"ns3p2p\", \"ns3rdma\", \"rocev2\", \"pfabric\" or \
          \"htsim\", or a table with your own sizes";
     unknown_congestion_control: "\"newreno\"" => "\"reno\"",
-        "fabric.toml:28: key host.transports.bulk.congestion: \"reno\" is not known: write \"newreno\", \"dctcp\", \"d2tcp\", \"cubic\", \"htcp\", \"bbr\", \"bbr3\" or \"ledbatpp\"";
+        "fabric.toml:28: key host.transports.bulk.congestion: \"reno\" is not known: write \"newreno\", \"dctcp\", …";
     bbr_without_quantum: "\"newreno\"" => "\"bbr\"\nbbr = { send_quantum = 0 }",
         "fabric.toml:29: key host.transports.bulk.bbr.send_quantum: write 1 to 127 segments, or \"auto\"";
     quantum_of_ns3: "\"newreno\"" => "\"bbr\"\nbbr = { flavour = \"ns3\", send_quantum = 2 }",
@@ -131,7 +136,7 @@ says! {
     no_time_between_reorder_samples: "[record]" => "[record]\nreorder = \"0s\"",
         "fabric.toml:48: key record.reorder: \"0s\": write a time above 0, or \"off\"";
     an_unknown_discipline: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"fqcodel\"",
-        "fabric.toml:16: key switch.aqm.kind: \"fqcodel\" is not known (did you mean \"fq_codel\"?): write \"codel\", \"fq_codel\", \"pie\", \"pi2\" or \"phantom\"";
+        "fabric.toml:16: key switch.aqm.kind: \"fqcodel\" is not known (did you mean \"fq_codel\"?): write \"codel\", \"fq_codel\", …";
     a_discipline_without_kind: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\ntarget = \"5ms\"",
         "fabric.toml:15: key switch.aqm: the key \"kind\" is missing";
     a_quantum_of_codel: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"codel\"\nquantum = \"1514B\"",

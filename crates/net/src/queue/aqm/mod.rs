@@ -10,6 +10,9 @@ mod phantom;
 mod pi2;
 mod pie;
 mod policy;
+#[cfg(test)]
+#[allow(dead_code, reason = "compiled so that copies of it compile")]
+mod template;
 mod trim;
 
 pub use pfabric::Order;
