@@ -7,7 +7,8 @@ import pytest
 
 from afflux.scenario import Scenario
 from afflux.studies import files, find
-from afflux.studies.hadoop import medians, runs, sensitivity, slides
+from afflux.studies.hadoop import constant as constants
+from afflux.studies.hadoop import hosts, medians, runs, sensitivity, slides
 from afflux.studies.hadoop.cases import BASE, DESIGNS, Case, keys
 from afflux.studies.hadoop.sensitivity import (
     COMPARED,
@@ -205,7 +206,8 @@ def test_the_readme_has_the_tables() -> None:
         sensitivity.pause_table(found, before),
         table(before),
         table(found),
-        constant(found),
+        constants.table(constants.read()),
+        hosts.table(),
         medians.table(others),
         slides.table(others),
     ):
@@ -222,6 +224,44 @@ def test_the_readme_has_the_tables() -> None:
     )
     assert f"{right} of {len(judged)} signs are right on medians" in words
     assert f"{firm} of them with at least four of five seeds" in words
+
+
+def test_a_constant_per_job_is_calls_times_the_queue(tmp_path: Path) -> None:
+    file = tmp_path / "constant.csv"
+    for causes, seconds in {(): 27.0, ("compute",): 35.0, ("compute", "v1"): 42.0}.items():
+        constants.write(constants.Run(causes, 1), seconds, file)
+    assert constants.table(constants.read(file)).splitlines()[2:] == [
+        "| 30 ms at all compute ports | +8.0 / +8.0, 1 of 1 | +7.0 |",
+        "| 30 ms at all compute ports, version 1 of the committer | +15.0 / +15.0, 1 of 1 | +0.0 |",
+    ]
+    links = {
+        key for key in constants.changed(constants.Run(("compute", "master"), 1)) if "link" in key
+    }
+    assert links == {f"topology.link[{host}].delay" for host in (*range(14), 21)}
+    # The page has what the runs that come with afflux say.
+    page = " ".join(readme().split())
+    assert all(" ".join(said.split()) in page for said in constants.sentences(constants.read()))
+    # Version 1 has four calls per reducer and one to list them, one after the other, of 30 ms each.
+    found = constants.read()
+    commit = [
+        found[constants.Run(("compute", "v1"), seed)] - found[constants.Run(("compute",), seed)]
+        for seed in {run.seed for run in found if run.causes == ("compute", "v1")}
+    ]
+    assert all(abs(seconds - 225 * 0.03) < 0.5 for seconds in commit)
+
+
+def test_hosts_are_compared_seed_by_seed() -> None:
+    quiet = {constants.Run((), 1): 27.5, constants.Run(("v1",), 1): 90.0}
+    busy = made({(DEFAULT, "pfc"): [28.0], ((OBEY,), "pfc"): [36.0, 37.0]})
+    before = {
+        runs.Run(Case("deep", "mapreduce", 10, False), BASE.cpu, BASE.disk, 1): 27.0,
+        runs.Run(Case("pfc", "mapreduce", 10, True), BASE.cpu, BASE.disk, 2): 36.0,
+    }
+    # Earlier hosts obeyed PAUSE, so those of today must obey, too, to be comparable.
+    assert dict(hosts.differences(busy, quiet, before)) == {
+        "without traffic": Difference({1: 0.5}),
+        "under traffic, `pfc`": Difference({2: 1.0}),
+    }
 
 
 def test_the_answer_has_medians() -> None:

@@ -17,7 +17,7 @@ from ...metrics import JOB_TIME
 from ...results.designs import Designs
 from ...words import say
 from .. import Assumption, Check, Row, Series, Slice, Study, files, named
-from . import crossvalidation, findings, medians, others, runs, sensitivity, slides
+from . import constant, crossvalidation, findings, medians, others, runs, sensitivity, slides
 from .cases import DESIGNS, FRAMEWORKS, SIZES, Case, Constants, calibration, keys, published
 
 __all__ = ["DESIGNS", "STUDY", "Hadoop", "findings"]
@@ -118,6 +118,15 @@ class Hadoop(Study):
             there=sensitivity.read,
             simulate=sensitivity.simulate,
             tables=sensitivity.tables,
+        ),
+        Series(
+            "constant",
+            "What can make a difference that is the same with 10 and 200 GB?",
+            shipped=constant.FILE,
+            wanted=lambda file, quick: constant.wanted(1 if quick else _SEEDS),
+            there=constant.read,
+            simulate=constant.simulate,
+            tables=constant.tables,
         ),
         runs.series(
             "cross-validation",
