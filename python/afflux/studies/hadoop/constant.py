@@ -24,7 +24,7 @@ _LINK = "15ms"
 #: Index of the link of name node, resource manager and client.
 _MASTER = 21
 
-#: What can add to a job's calls or to their time, with the keys of the scenario.
+#: Causes that add calls to a job, or time to its calls, with their scenario keys.
 CAUSES: dict[str, dict[str, Any]] = {
     "compute": {f"topology.link[{host}].delay": _LINK for host in range(14)},
     "master": {f"topology.link[{_MASTER}].delay": _LINK},
