@@ -13,6 +13,7 @@ from afflux.studies.longfat import measure, pipeline, processor, windows
 def designs(tmp_path_factory: pytest.TempPathFactory):
     """Simulates a few short points of the study."""
     names = {
+        longfat._DEFAULTS,
         *(longfat._of_window(system, 700) for system in (longfat._FREE, "Linux 2.2", "600 ms")),
         longfat._of_window("Linux 2.2", 1000),
         longfat._of_frames(9000, False),
@@ -63,6 +64,21 @@ def test_what_it_measures(designs):
     datagrams = measure.average(designs[longfat._of_transfer("datagrams", 300, "no loss")].first)
     assert datagrams == pytest.approx(90 * (60 - 0.15) / 60, rel=1e-4)
     assert converged_rate(longfat._of_pairs(1)) == pytest.approx(100 * 1448 / 1514, rel=1e-3)
+
+
+def test_default_settings_have_the_window_of_the_source(designs):
+    """Six segments of 1,448 B fit into the window of 8,760 B, and a round trip carries them."""
+    rows = {row.what: row for row in find("longfat").table(designs)}
+    flight = rows["default settings: kB in flight, at most"]
+    assert (flight.role, flight.theirs) == ("judged", 10.0)
+    assert flight.ours == pytest.approx(6 * 1.448)
+    rate = rows["default settings: Mbps (the source's window over the round trip)"]
+    assert rate.role == "computed"
+    assert rate.theirs == pytest.approx(10 * 8 / 0.3 / 1e3)
+    assert rate.ours == pytest.approx(6 * 1.448 * 8 / 0.3 / 1e3, rel=0.03)
+    text = (REPO / "studies" / "longfat" / "README.md").read_text(encoding="utf-8")
+    assert f"| default settings: kB in flight | | 10 | | {flight.ours:.1f} |" in text
+    assert f"| default settings: Mbps | | | {rate.theirs:.2f} | {rate.ours:.2f} |" in text
 
 
 def test_a_table_and_checks_without_most_points(designs):

@@ -9,7 +9,7 @@ from afflux import Design, batch
 from afflux.results.designs import Designs
 from afflux.results.statistics import quantile
 from afflux.studies import figure, files, find
-from afflux.studies.mptcp import STUDY, figures, four, mechanisms, path
+from afflux.studies.mptcp import STUDY, dual_homed, figures, four, mechanisms, path
 
 
 @pytest.fixture(scope="module")
@@ -323,3 +323,31 @@ def test_the_page_has_the_mechanisms_and_its_own_differences():
     assert [f"{abs(theirs - ours):.0f}" for theirs, ours in flows] == ["0", "24", "0", "0", "28"]
     assert "Flow 2 ends 24 ms later" in text
     assert "Flow 5 ends 28 ms later" in " ".join(text.split())
+
+
+def test_both_fabrics_of_the_remedy_have_the_same_hosts_and_core():
+    loaded = {
+        fabric: dual_homed.point(dual_homed.Run(fabric, "MPTCP", 1)).load()
+        for fabric in dual_homed.FABRICS
+    }
+    assert {scenario.hosts for scenario in loaded.values()} == {64}
+    names = {fabric: [name for name, *_ in scenario.nodes] for fabric, scenario in loaded.items()}
+    for tier, counts in (("core", (4, 4)), ("agg", (8, 8)), ("edge", (8, 16))):
+        assert (
+            tuple(sum(name.startswith(tier) for name in names[fabric]) for fabric in names)
+            == counts
+        )
+
+
+def test_the_page_has_the_remedy():
+    found = dual_homed.read()
+    assert set(found) == set(dual_homed.wanted())
+    page = " ".join((files("mptcp") / "README.md").read_text(encoding="utf-8").split())
+    assert " ".join(dual_homed.table().split()) in page
+    shorter = dual_homed.against_single(found, "MPTCP", "mean_ms")
+    more = dual_homed.against_single(found, "MPTCP", "long_mbps")
+    # Zero is within the one interval, and not within the other.
+    assert shorter.ratio_low < 1 < shorter.ratio_high
+    assert more.ratio_low > 1
+    assert f"by {dual_homed.in_per_cent(shorter)}" in page
+    assert f"by {dual_homed.in_per_cent(more)}" in page

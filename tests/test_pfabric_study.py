@@ -48,6 +48,17 @@ def test_figures_have_bars(designs, tmp_path):
     assert text.count('stroke-width="1"/>') >= 6
 
 
+@pytest.mark.parametrize("scheme", [*schemes.SCHEMES, *schemes.TESTS])
+def test_hosts_have_no_noise_and_no_queueing_discipline(scheme, tmp_path):
+    """The defaults of Linux hosts do not concern this study, as its page says."""
+    point = schemes.point(scheme, "websearch", 0.6, 1, tmp_path)
+    few = {key: value for key, value in point.set.items() if key != "traffic"}
+    point = replace(point, set={**few, "traffic[0].flows": 20})
+    resolved = point.load().resolved
+    assert '# timing = "exact"' in resolved
+    assert '# qdisc.kind = "off"' in resolved
+
+
 def test_points_of_a_few_queues_read_prepared_flows(tmp_path):
     STUDY.place = tmp_path
     try:

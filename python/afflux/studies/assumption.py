@@ -70,9 +70,13 @@ class Assumed:
     def __str__(self) -> str:
         return f"{self.assumption.name}={self.value}"
 
+    def changes(self, point: str) -> bool:
+        """Returns whether the assumption changes the point with this name."""
+        return any(fnmatchcase(point, pattern) for pattern in self.assumption.points)
+
     def of(self, point: Point) -> Point:
         """Returns the point under this assumption."""
-        if not any(fnmatchcase(point.name, pattern) for pattern in self.assumption.points):
+        if not self.changes(point.name):
             return point
         keys = self.assumption.alternatives[self.value]
         # Keys are set in order. These come last, so that a table that the study sets does not undo
@@ -88,7 +92,11 @@ def read(folder: Path) -> list[Assumption]:
     file = folder / FILE
     if not file.is_file():
         return []
-    tables: dict[str, dict[str, Any]] = tomllib.loads(file.read_text(encoding="utf-8"))
+    return of_tables(tomllib.loads(file.read_text(encoding="utf-8")))
+
+
+def of_tables(tables: Mapping[str, Mapping[str, Any]]) -> list[Assumption]:
+    """Returns the assumptions of tables such as those of `assumptions.toml`."""
     return [Assumption(name=name, **table) for name, table in tables.items()]
 
 

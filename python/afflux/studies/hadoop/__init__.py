@@ -16,9 +16,9 @@ from ...comparison.phrases import in_words
 from ...metrics import JOB_TIME
 from ...results.designs import Designs
 from ...words import say
-from .. import Check, Row, Slice, Study, files, named
-from . import crossvalidation, findings, others, runs
-from .cases import DESIGNS, FRAMEWORKS, SIZES, Case, Constants, assumptions, keys, published
+from .. import Assumption, Check, Row, Series, Slice, Study, files, named
+from . import constant, crossvalidation, findings, medians, others, runs, sensitivity, slides
+from .cases import DESIGNS, FRAMEWORKS, SIZES, Case, Constants, calibration, keys, published
 
 __all__ = ["DESIGNS", "STUDY", "Hadoop", "findings"]
 
@@ -29,7 +29,7 @@ _SEEDS = 5
 
 
 def _constants() -> Constants:
-    return Constants(**assumptions()["fitted"])
+    return Constants(**calibration()["fitted"])
 
 
 def _keys(case: Case) -> dict[str, Any]:
@@ -55,6 +55,11 @@ def _others(file: Path) -> str:
 
 def _varied(file: Path) -> str:
     return others.varied(runs.read(file))
+
+
+def _shipped_checks() -> list[Check]:
+    found = runs.read()
+    return [*crossvalidation.checks(), medians.check(found), *slides.checks(found)]
 
 
 class Hadoop(Study):
@@ -105,6 +110,24 @@ class Hadoop(Study):
             _varied,
             "about 40 min",
         ),
+        Series(
+            "assumptions",
+            "Which assumption decides the differences between designs?",
+            shipped=sensitivity.FILE,
+            wanted=lambda file, quick: sensitivity.wanted(1 if quick else _SEEDS),
+            there=sensitivity.read,
+            simulate=sensitivity.simulate,
+            tables=sensitivity.tables,
+        ),
+        Series(
+            "constant",
+            "What can make a difference that is the same with 10 and 200 GB?",
+            shipped=constant.FILE,
+            wanted=lambda file, quick: constant.wanted(1 if quick else _SEEDS),
+            there=constant.read,
+            simulate=constant.simulate,
+            tables=constant.tables,
+        ),
         runs.series(
             "cross-validation",
             "Does a fit on a part of the published numbers predict the rest?",
@@ -113,6 +136,10 @@ class Hadoop(Study):
             "seconds",
         ),
     )
+
+    @property
+    def assumptions(self) -> Sequence[Assumption]:
+        return sensitivity.with_changes(sensitivity.read())
 
     def points(self, quick: bool) -> Sequence[Point]:
         sizes, seeds = (SIZES[:1], 1) if quick else (SIZES, _SEEDS)
@@ -150,8 +177,9 @@ class Hadoop(Study):
         return rows
 
     def checks(self, designs: Designs) -> Sequence[Check]:
-        # Cross-validation uses runs with the study's default assumptions only.
-        return [*([] if self.assumed else crossvalidation.checks()), *self.findings(designs)]
+        # Runs that come with afflux do not have alternative assumptions.
+        shipped = [] if self.assumed else _shipped_checks()
+        return [*shipped, *self.findings(designs)]
 
     def findings(self, designs: Designs) -> list[Check]:
         """Checks the qualitative findings of the source on MapReduce with 10 GB, whose ports are

@@ -193,7 +193,7 @@ BASE = Constants(start=0.0, cpu=10.0, disk=150.0, share=1.0)
 
 
 @cache
-def assumptions() -> dict[str, Any]:
+def calibration() -> dict[str, Any]:
     return tomllib.loads((files("hadoop") / "calibration.toml").read_text(encoding="utf-8"))
 
 
@@ -212,7 +212,7 @@ def published() -> dict[Case, float]:
 
 def keys(case: Case, constants: Constants) -> dict[str, Any]:
     """Returns the keys of a case that differ from terasort.toml."""
-    assumed, others = assumptions()["assumed"], assumptions()["traffic"]
+    assumed, others = calibration()["assumed"], calibration()["traffic"]
     cluster: dict[str, Any] = {
         "master_init": f"{round(1e6 * constants.start)}us",
         "map_cpu_per_mb": f"{round(1e3 * constants.cpu)}us",
@@ -228,6 +228,9 @@ def keys(case: Case, constants: Constants) -> dict[str, Any]:
     if case.traffic:
         cluster["cpu_share"] = constants.share
     design = (DESIGNS | OTHERS | VARIED)[case.simulated]
+    if design.get(f"{_LEAF}.preset") == _LOSSLESS[f"{_LEAF}.preset"]:
+        # Only there does anything send PAUSE to hosts.
+        design = design | {"host.honours_pause": assumed["honours_pause"]}
     found: dict[str, Any] = {
         "traffic[0].framework": case.framework,
         "traffic[0].size": f"{case.size}GB",

@@ -25,6 +25,12 @@ _KB = (64, 128, 256, 450, 700, 1000, 1400, 2000, 3000)
 #: Windows in kB and systems whose window is drawn over time. The source's other window, 256 kB, has
 #: no losses here: the driver's queue holds it.
 _WATCHED = ((3000, _FREE), (1000, "Linux 2.2"))
+#: The transfer with the systems' defaults: the receive window of Solaris up to version 7, 8,192 B in
+#: whole segments of 1,460 B (`tcp_recv_hiwat`).
+_DEFAULTS = "default settings"
+_DEFAULT_WINDOW = {WINDOW: "8760B"}
+#: The source's congestion window with default settings, in kB.
+_THEIR_WINDOW = 10.0
 #: Frames that the sender's driver holds, fitted to the 700 kB beyond which the source's Linux 2.2
 #: does not grow.
 _DRIVER = {"host.queue": "240packets"}
@@ -117,6 +123,11 @@ def _of_transfer(transport: str, trip: int, loss: str) -> str:
     return f"{transport}, {trip} ms, {loss}"
 
 
+def _in_flight(result: Result) -> float:
+    """Returns the largest number of bytes in flight, in kB."""
+    return max(result.table("senders").column("flight_bytes")) / 1e3
+
+
 def _second(result: Result) -> float:
     """Returns the rate in Mbps of the second connection to a host."""
     rows = sorted(
@@ -137,7 +148,7 @@ class LongFat(Study):
         Slice(
             "windows",
             "What does one connection carry, by its window?",
-            has=named("Linux 2.2, *", f"{_FREE}, *", "600 ms, window *"),
+            has=named(_DEFAULTS, "Linux 2.2, *", f"{_FREE}, *", "600 ms, window *"),
         ),
         Slice(
             "processors",
@@ -175,7 +186,7 @@ class LongFat(Study):
 
     def points(self, quick: bool) -> Sequence[Point]:
         place = files("longfat") / "path.toml"
-        cases: dict[str, dict[str, Any]] = {}
+        cases: dict[str, dict[str, Any]] = {_DEFAULTS: _DEFAULT_WINDOW | windows.RECORDED}
         for kilobytes in _KB:
             window = {WINDOW: f"{kilobytes}kB"}
             cases[_of_window("Linux 2.2", kilobytes)] = window | _DRIVER
@@ -264,6 +275,13 @@ class LongFat(Study):
             if design in designs:
                 rows.append(Row(what, theirs, *over_seeds(designs[design], value), **role))
 
+        add("default settings: kB in flight, at most", _DEFAULTS, _in_flight, theirs=_THEIR_WINDOW)
+        add(
+            "default settings: Mbps (the source's window over the round trip)",
+            _DEFAULTS,
+            theirs=of_window(_THEIR_WINDOW),
+            computed=True,
+        )
         for kilobytes in (64, 450, 700):
             add(
                 f"window {kilobytes} kB, 300 ms: Mbps (window over round trip)",

@@ -1,0 +1,141 @@
+"""Judges the statements of slides 24, 51 and 82 about job times, which no finding of `findings`
+covers. (The half of slide 51 that is about queues is q1 to q5.)
+
+The slides give words. A word about an order ("longer") is judged by the sign of a median over
+seeds, "about the same" by the largest difference that the source itself calls so, and a percentage
+holds within a factor of two. The runs are those of the cross-validation: four jobs under traffic, 10
+and 200 GB with MapReduce and Tez.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+from statistics import median
+from typing import NamedTuple
+
+from .. import Check
+from .cases import BASE, FRAMEWORKS, SIZES, Case, published
+from .runs import Run
+
+Runs = Mapping[Run, float]
+#: A job under traffic: framework and size in GB.
+Job = tuple[str, int]
+JOBS: tuple[Job, ...] = tuple(product(FRAMEWORKS, SIZES))
+#: Slide 82's percentages are those of this job: with 10 GB the source's are twice as large.
+LARGE: Job = ("mapreduce", 200)
+
+
+def _theirs(job: Job, design: str, base: str) -> float:
+    """Returns the source's relative difference in percent."""
+    numbers = published()
+    own, other = (numbers[Case(name, *job, True)] for name in (design, base))
+    return 100 * (own / other - 1)
+
+
+def _ours(runs: Runs, job: Job, design: str, base: str) -> float | None:
+    """Returns the median of the simulated relative differences in percent, with Hadoop's
+    defaults."""
+    own, other = (
+        {
+            run.seed: seconds
+            for run, seconds in runs.items()
+            if run[:3] == (Case(name, *job, True), BASE.cpu, BASE.disk)
+        }
+        for name in (design, base)
+    )
+    common = own.keys() & other.keys()
+    return median(100 * (own[seed] / other[seed] - 1) for seed in common) if common else None
+
+
+class Statement(NamedTuple):
+    slide: int
+    words: str
+    design: str
+    base: str
+    #: Whether a relative difference in percent agrees with the words.
+    agrees: Callable[[float], bool]
+    bar: str
+    jobs: tuple[Job, ...] = JOBS
+
+
+def _same(slide: int, words: str, design: str, base: str) -> Statement:
+    most = max(abs(_theirs(job, design, base)) for job in JOBS)
+    return Statement(
+        slide,
+        words,
+        design,
+        base,
+        lambda value: abs(value) <= most,
+        f"within {most:.1f} %, the source's largest difference",
+    )
+
+
+def _longer(slide: int, words: str, design: str, base: str) -> Statement:
+    return Statement(slide, words, design, base, lambda value: round(value, 1) > 0, "longer")
+
+
+def _shorter_by(slide: int, words: str, design: str, base: str, by: float) -> Statement:
+    return Statement(
+        slide,
+        words,
+        design,
+        base,
+        lambda value: by / 2 <= -value <= 2 * by,
+        f"{by:.0f} % shorter, within a factor of two",
+        (LARGE,),
+    )
+
+
+def statements() -> list[Statement]:
+    return [
+        _longer(24, "PFC alone stops senders, so jobs take longer", "pfc", "shallow"),
+        _same(24, "next to ECN, PFC is not needed", "ecn_pfc", "ecn"),
+        _longer(51, "deep: longer", "deep", "shallow"),
+        _same(51, "shallow with ECN: as without", "ecn", "shallow"),
+        _longer(51, "DCTCP: longer than H-TCP with ECN", "dctcp", "ecn"),
+        _shorter_by(82, "shallow: up to 8 % shorter than deep", "shallow", "deep", 8),
+        _shorter_by(82, "with ECN: up to 10 % shorter than deep", "ecn", "deep", 10),
+    ]
+
+
+def _values(values: list[float]) -> str:
+    return ", ".join(f"{round(value, 1) + 0.0:+.1f}" for value in values)
+
+
+def _judged(runs: Runs) -> Iterator[tuple[Statement, list[float], list[float], list[bool]]]:
+    """Yields the statements with the source's values, the simulated ones, and whether each of these
+    agrees. A statement with a job that is not simulated is left out."""
+    for one in statements():
+        ours = [_ours(runs, job, one.design, one.base) for job in one.jobs]
+        there = [value for value in ours if value is not None]
+        if len(there) == len(ours):
+            theirs = [_theirs(job, one.design, one.base) for job in one.jobs]
+            yield one, theirs, there, [one.agrees(value) for value in there]
+
+
+def checks(runs: Runs) -> list[Check]:
+    return [
+        Check(
+            f"slide {one.slide}: {one.words} (%, {len(one.jobs)} of 4 jobs under traffic)",
+            all(agrees),
+            _values(ours),
+            one.bar,
+        )
+        for one, _, ours, agrees in _judged(runs)
+    ]
+
+
+def table(runs: Runs) -> str:
+    lines = [
+        "| slide | statement | the source, % | here, % (medians) | holds if | holds |",
+        "|---|---|---|---|---|---|",
+    ]
+    for one, theirs, ours, agrees in _judged(runs):
+        count = (
+            "yes"
+            if all(agrees)
+            else f"**{'no' if len(agrees) == 1 else f'{sum(agrees)} of {len(agrees)}'}**"
+        )
+        lines.append(
+            f"| {one.slide} | {one.words} | {_values(theirs)} | {_values(ours)} | {one.bar} | {count} |"
+        )
+    return "\n".join(lines)
