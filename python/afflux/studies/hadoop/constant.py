@@ -130,14 +130,15 @@ def sentences(runs: Runs) -> tuple[str, str]:
     both = median["compute", "v1"]
     short = (
         f"A queue of 30 ms at every compute port is {ports:.1f} s of calls, and version 1 of the committer {commit:.1f} s more: "
-        f"{both:.1f} s together, which would be all of it. Neither is in the source."
+        f"{both:.1f} s together, which would be nearly all of it. The source tells of neither."
     )
     long = (
         f"Version 1 of the committer is {median['v1',]:.1f} s without a queue, and {commit:.1f} s where each compute port has one of 30 ms, because the "
         f"job's master then waits for each of its calls. With the {ports:.1f} s of all other calls that is {both:.1f} s of the source's "
         f"{measured_difference('deep'):.1f} s. A queue of 30 ms in front of the master is {master:.1f} s alone, and "
-        f"{median['compute', 'master'] - ports:.1f} s next to full compute ports. So the 15 s are explained if every compute port is full and the committer is "
-        "that of Hadoop 2, and more than explained if the master's port is full, too. None of this is told: not which ports were full (with the random "
+        f"{median['compute', 'master'] - ports:.1f} s next to full compute ports. So nearly all of the 15 s is explained if every compute port is full and "
+        "the committer is "
+        "that of Hadoop 2, and more than all if the master's port is full, too. None of this is told: not which ports were full (with the random "
         "traffic of this study four of fourteen are), nor the version of Hadoop. What decides would be the committer's version and the series of the ports."
     )
     return short, long
