@@ -139,7 +139,7 @@ class Hadoop(Study):
 
     @property
     def assumptions(self) -> Sequence[Assumption]:
-        return sensitivity.with_changes(sensitivity.read())
+        return sensitivity.with_changes(sensitivity.read(), sensitivity.earlier(runs.read()))
 
     def points(self, quick: bool) -> Sequence[Point]:
         sizes, seeds = (SIZES[:1], 1) if quick else (SIZES, _SEEDS)

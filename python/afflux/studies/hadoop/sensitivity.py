@@ -380,11 +380,17 @@ def changes(runs: Runs, assumed: Alternatives) -> str | None:
     )
 
 
-def with_changes(runs: Runs) -> list[Assumption]:
-    """Returns the assumptions with what was simulated."""
+def with_changes(runs: Runs, before: Runs) -> list[Assumption]:
+    """Returns the assumptions with what was simulated: with today's hosts, or else with those of
+    `earlier`."""
     found = []
     for one in assumptions():
-        said = {value: changes(runs, (f"{one.name}={value}",)) for value in one.alternatives}
+        said = {}
+        for value in one.alternatives:
+            assumed = (f"{one.name}={value}",)
+            said[value] = changes(runs, assumed)
+            if said[value] is None and (words := changes(before, assumed)):
+                said[value] = f"{words}; hosts of exact timing that obey PAUSE"
         found.append(
             Assumption(
                 one.name,
@@ -426,6 +432,16 @@ def ignored(runs: Runs) -> str:
         return "an unknown time (not simulated)"
     count = len(found.by_seed)
     return f"{signed(found.median)} s ({count} seed{'s' if count > 1 else ''})"
+
+
+def discards(runs: Runs, seed: int = 1) -> str:
+    """Returns the losses of slide 71 in the sort of 10 GB where hosts ignore PAUSE, next to those
+    without PFC, as the page says them."""
+    pfc, shallow = (runs[Run(DEFAULT, design, seed)] for design in ("pfc", REFERENCE))
+    return (
+        f"{pfc.in_discards:,} In Discards, {pfc.tail_drops or 'no'} queue drops and {pfc.pause_frames:,} PAUSE frames, "
+        f"next to {shallow.tail_drops:,} queue drops without PFC"
+    )
 
 
 #: Candidates for the 15 s that the deep buffer takes longer, with 10 GB as with 200 GB.
