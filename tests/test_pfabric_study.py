@@ -59,6 +59,19 @@ def test_hosts_have_no_noise_and_no_queueing_discipline(scheme, tmp_path):
     assert '# qdisc.kind = "off"' in resolved
 
 
+def test_fair_ties_change_less_than_seeds():
+    """The page says so of the points that were simulated again."""
+    found, later = runs.read(), runs.read(runs.AGAIN)
+    assert {run.scheme for run in later} == {"pFabric", "DCTCP", "TCP-DropTail"}
+    for run, values in later.items():
+        seeds = [other for key, other in found.items() if key[:3] == run[:3]]
+        for name in ("average", "mice_p99"):
+            of_seeds = [other[name] for other in seeds]
+            assert abs(values[name] - found[run][name]) < max(of_seeds) - min(of_seeds)
+    page = " ".join((files("pfabric") / "README.md").read_text(encoding="utf-8").split())
+    assert runs.again(found, later) in page
+
+
 def test_points_of_a_few_queues_read_prepared_flows(tmp_path):
     STUDY.place = tmp_path
     try:

@@ -16,6 +16,8 @@ from . import schemes
 from .measure import ELEPHANTS, FIGURES, MICE, measure
 
 FILE = files("pfabric") / "results" / "runs.csv"
+#: Points simulated again with fair ties, which order frames that arrive at one instant by a hash.
+AGAIN = FILE.with_name("again.csv")
 SEEDS = 5
 COLUMNS = ("workload", "load", "scheme", "seed", *FIGURES, "unfinished")
 
@@ -147,6 +149,21 @@ def differences(
 
 #: Figures of the second table.
 _COMPARED = ("average", "mice_p99", "elephants")
+
+
+def again(
+    found: dict[Run, dict[str, float | None]], later: dict[Run, dict[str, float | None]]
+) -> str:
+    """Returns what fair ties change, as the page says it: the average, and the 99th percentile of
+    mice."""
+    parts = []
+    for run, values in later.items():
+        changes = []
+        for name in ("average", "mice_p99"):
+            before, after = found[run][name] or 0.0, values[name] or 0.0
+            changes.append(f"{100 * (after / before - 1):+.1f}")
+        parts.append(f"{run.scheme} {changes[0]} and {changes[1]} %")
+    return ", ".join(parts)
 
 
 def table(found: dict[Run, dict[str, float | None]]) -> Iterator[str]:
