@@ -18,7 +18,19 @@ from ..terminal.console import (
     warn,
     warn_of_failed_checks,
 )
-from .options import OUTPUT, SCENARIO, SELECTION, Address, Fresh, Jobs, Json, Storage, Watched, With
+from .options import (
+    SCENARIO,
+    SELECTION,
+    Address,
+    Fresh,
+    Jobs,
+    Json,
+    Storage,
+    Watched,
+    With,
+    argument,
+    results_dir,
+)
 
 if TYPE_CHECKING:
     from ..decision.file import Question
@@ -34,42 +46,30 @@ EXAMPLES = (
 def decide(
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE.toml",
-            help="Decision file: designs, tenants and goals of a scenario (afflux new decide writes one).",
-            show_default=False,
+        argument(
+            "FILE.toml",
+            "Decision file: designs, tenants and goals of a scenario (afflux new decide writes one).",
         ),
     ],
     seeds: Annotated[
         str | None,
-        typer.Option(
+        SCENARIO.option(
             "--seeds",
-            metavar="A-B",
-            help="Seeds of every design, as in 1-10 or 1,2,7.",
+            "A-B",
+            "Seeds of every design, as in 1-10 or 1,2,7.",
             show_default="the file's, else 1-5",
-            rich_help_panel=SCENARIO,
         ),
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Three seeds: a first look.", rich_help_panel=SELECTION)
-    ] = False,
+    quick: Annotated[bool, SELECTION.flag("--quick", "Three seeds: a first look.")] = False,
     until_decided: Annotated[
         bool,
-        typer.Option(
-            "--until-decided",
-            help="Add seeds (5, 10, 20, …) until more cannot change the choice.",
-            rich_help_panel=SELECTION,
+        SELECTION.flag(
+            "--until-decided", "Add seeds (5, 10, 20, …) until more cannot change the choice."
         ),
     ] = False,
     budget: Annotated[
         int,
-        typer.Option(
-            "--budget",
-            metavar="SEEDS",
-            min=3,
-            help="Most seeds with --until-decided.",
-            rich_help_panel=SELECTION,
-        ),
+        SELECTION.option("--budget", "SEEDS", "Most seeds with --until-decided.", min=3),
     ] = 40,
     executor: With = "local",
     address: Address = None,
@@ -79,14 +79,7 @@ def decide(
     fresh: Fresh = False,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="DIR",
-            help="Directory of all results.",
-            show_default="out/decide-<file>",
-            rich_help_panel=OUTPUT,
-        ),
+        results_dir("out/decide-<file>"),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -5,12 +5,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.console import RenderableType
 
 from ..results.result import Result
 from ..terminal.console import complain, failures, print_json, show, warn_of_failed_checks, width
-from .options import SELECTION, By, Json, NoPager
+from .options import SELECTION, By, Dir, Json, NoPager
 
 EXAMPLES = (
     "afflux explain out/incast-dctcp-1",
@@ -22,68 +21,46 @@ EXAMPLES = (
 
 
 def explain(
-    dir: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A result directory.", show_default=False)
-    ],
+    dir: Dir,
     flow: Annotated[
         int | None,
-        typer.Option(
-            "--flow",
-            metavar="ID",
-            help="Show the parts of one flow's completion time.",
-            rich_help_panel=SELECTION,
-        ),
+        SELECTION.option("--flow", "ID", "Show the parts of one flow's completion time."),
     ] = None,
     slowest: Annotated[
         int | None,
-        typer.Option(
-            "--slowest",
-            metavar="N",
-            min=1,
-            help="Show the N flows with the largest slowdown.",
-            rich_help_panel=SELECTION,
-        ),
+        SELECTION.option("--slowest", "N", "Show the N flows with the largest slowdown.", min=1),
     ] = None,
     against: Annotated[
         Path | None,
-        typer.Option(
+        SELECTION.option(
             "--against",
-            metavar="DIR",
-            help="Show which parts differ from this result in the mean completion time.",
-            rich_help_panel=SELECTION,
+            "DIR",
+            "Show which parts differ from this result in the mean completion time.",
         ),
     ] = None,
     by: By = "size",
     per_flow: Annotated[
         bool,
-        typer.Option(
-            "--shares",
-            help="Average the shares of the flows, so that every flow has the same weight.",
-            rich_help_panel=SELECTION,
+        SELECTION.flag(
+            "--shares", "Average the shares of the flows, so that every flow has the same weight."
         ),
     ] = False,
     hosts: Annotated[
         bool,
-        typer.Option(
-            "--hosts",
-            help="Include queues of hosts in the list of the longest queues.",
-            rich_help_panel=SELECTION,
-        ),
+        SELECTION.flag("--hosts", "Include queues of hosts in the list of the longest queues."),
     ] = False,
     front: Annotated[
         bool,
-        typer.Option(
+        SELECTION.flag(
             "--waits",
-            help="Show only the queueing by cause: the traffic class that each class waited behind. With --flow or --slowest: of these flows.",
-            rich_help_panel=SELECTION,
+            "Show only the queueing by cause: the traffic class that each class waited behind. With --flow or --slowest: of these flows.",
         ),
     ] = False,
     where: Annotated[
         bool,
-        typer.Option(
+        SELECTION.flag(
             "--where",
-            help="Show only the ports where frames waited, the worst first (needs [record] waits). With --flow or --slowest: of these flows.",
-            rich_help_panel=SELECTION,
+            "Show only the ports where frames waited, the worst first (needs [record] waits). With --flow or --slowest: of these flows.",
         ),
     ] = False,
     as_json: Json = False,

@@ -7,7 +7,19 @@ import typer
 from rich.console import Console
 
 from ..terminal.console import FAILED, failures, lacks_points, note, print_json, show, visible, warn
-from .options import OUTPUT, SELECTION, Address, Fresh, Jobs, Json, Storage, Watched, With
+from .options import (
+    OUTPUT,
+    SELECTION,
+    Address,
+    Fresh,
+    Jobs,
+    Json,
+    Storage,
+    Watched,
+    With,
+    argument,
+    results_dir,
+)
 
 EXAMPLES = (
     "afflux study",
@@ -64,76 +76,64 @@ def _designs(context: typer.Context, incomplete: str) -> list[str]:
 def study(
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="Name of a study. Without a name, the studies are listed.",
-            show_default=False,
+        argument(
+            "NAME",
+            "Name of a study. Without a name, the studies are listed.",
             autocompletion=_studies,
         ),
     ] = None,
     part: Annotated[
         str | None,
-        typer.Argument(
-            metavar="PART",
-            help="One of its parts, as --list names them.",
+        argument(
+            "PART",
+            "One of its parts, as --list names them.",
             show_default="the whole study",
             autocompletion=_parts,
         ),
     ] = None,
     listed: Annotated[
         bool,
-        typer.Option(
-            "--list",
-            help="List its parts and its assumptions instead of running it.",
-            rich_help_panel=OUTPUT,
-        ),
+        OUTPUT.flag("--list", "List its parts and its assumptions instead of running it."),
     ] = False,
     quick: Annotated[
         bool,
-        typer.Option(
-            "--quick", help="Run only the part that takes minutes.", rich_help_panel=SELECTION
-        ),
+        SELECTION.flag("--quick", "Run only the part that takes minutes."),
     ] = False,
     assume: Annotated[
         list[str] | None,
-        typer.Option(
+        SELECTION.option(
             "--assume",
-            metavar="NAME=VALUE",
-            help="Another value of an assumption, as --list names them; its results have their own directory. May be repeated.",
+            "NAME=VALUE",
+            "Another value of an assumption, as --list names them; its results have their own directory. May be repeated.",
             show_default="the defaults",
             autocompletion=_assumptions,
-            rich_help_panel=SELECTION,
         ),
     ] = None,
     baseline: Annotated[
         str | None,
-        typer.Option(
+        SELECTION.option(
             "--baseline",
-            metavar="NAME",
-            help="Also compare all designs of the study with this one.",
-            show_default=False,
+            "NAME",
+            "Also compare all designs of the study with this one.",
             autocompletion=_designs,
-            rich_help_panel=SELECTION,
         ),
     ] = None,
     scenario: Annotated[
         Path | None,
-        typer.Option(
+        SELECTION.option(
             "--scenario",
-            metavar="FILE",
-            help="A mixture of your own; for the study standard.",
+            "FILE",
+            "A mixture of your own; for the study standard.",
             show_default="that of the study",
-            rich_help_panel=SELECTION,
         ),
     ] = None,
     goals: Annotated[
         Path | None,
-        typer.Option(
+        SELECTION.option(
             "--goals",
-            metavar="FILE",
-            help="Its tenants, their goals, and the designs.",
+            "FILE",
+            "Its tenants, their goals, and the designs.",
             show_default="those of the study",
-            rich_help_panel=SELECTION,
         ),
     ] = None,
     executor: With = "local",
@@ -144,14 +144,7 @@ def study(
     fresh: Fresh = False,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="DIR",
-            help="Directory of all results.",
-            show_default="out/study-<name>",
-            rich_help_panel=OUTPUT,
-        ),
+        results_dir("out/study-<name>"),
     ] = None,
     as_json: Json = False,
 ) -> None:

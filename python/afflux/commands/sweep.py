@@ -25,6 +25,7 @@ from .options import (
     Values,
     Watched,
     With,
+    results_dir,
 )
 
 EXAMPLES = (
@@ -36,12 +37,11 @@ EXAMPLES = (
 
 Seeds = Annotated[
     str | None,
-    typer.Option(
+    SCENARIO.option(
         "--seeds",
-        metavar="A-B",
-        help="Seeds of every combination, as in 1-5 or 1,2,7.",
+        "A-B",
+        "Seeds of every combination, as in 1-5 or 1,2,7.",
         show_default="the scenario's",
-        rich_help_panel=SCENARIO,
     ),
 ]
 
@@ -80,32 +80,21 @@ def sweep(
     metric: Metrics = None,
     baseline: Annotated[
         str | None,
-        typer.Option(
+        SELECTION.option(
             "--baseline",
-            metavar="NAME",
-            help="Also compare all combinations with this one, as in switch.buffer=9MB.",
-            show_default=False,
+            "NAME",
+            "Also compare all combinations with this one, as in switch.buffer=9MB.",
             autocompletion=_designs,
-            rich_help_panel=SELECTION,
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="DIR",
-            help="Directory of all results.",
-            show_default="out/sweep-<scenario name>",
-            rich_help_panel=OUTPUT,
-        ),
+        results_dir("out/sweep-<scenario name>"),
     ] = None,
     as_json: Annotated[
         bool,
-        typer.Option(
-            "--json",
-            help="Print the rows as JSON; with --baseline an object of rows and comparison.",
-            rich_help_panel=OUTPUT,
+        OUTPUT.flag(
+            "--json", "Print the rows as JSON; with --baseline an object of rows and comparison."
         ),
     ] = False,
 ) -> None:

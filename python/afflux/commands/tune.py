@@ -11,7 +11,6 @@ from rich.text import Text
 from .. import settings
 from ..terminal.console import FAILED, complain, failures, print_json, show, warn
 from .options import (
-    OUTPUT,
     SCENARIO,
     SEARCH,
     Address,
@@ -24,6 +23,7 @@ from .options import (
     Strict,
     Watched,
     With,
+    results_dir,
 )
 
 if TYPE_CHECKING:
@@ -44,13 +44,11 @@ def _metrics(incomplete: str) -> list[str]:
 
 Objective = Annotated[
     list[str] | None,
-    typer.Option(
+    SEARCH.option(
         "--objective",
-        metavar="METRIC",
-        help="Metric to optimize: job_time, fct_p99, p99_slowdown, throughput, cost or another one. May be repeated; the result is then a front.",
-        show_default=False,
+        "METRIC",
+        "Metric to optimize: job_time, fct_p99, p99_slowdown, throughput, cost or another one. May be repeated; the result is then a front.",
         autocompletion=_metrics,
-        rich_help_panel=SEARCH,
     ),
 ]
 
@@ -60,53 +58,33 @@ def tune(
     vary: Ranges = None,
     seeds: Annotated[
         str,
-        typer.Option(
-            "--seeds",
-            metavar="A-B",
-            help="Seeds of every setting, as in 1-5 or 1,2,7.",
-            rich_help_panel=SCENARIO,
-        ),
+        SCENARIO.option("--seeds", "A-B", "Seeds of every setting, as in 1-5 or 1,2,7."),
     ] = "1-5",
     set: Set = None,
     strict: Strict = False,
     objective: Objective = None,
     budget: Annotated[
         int,
-        typer.Option(
-            "--budget",
-            metavar="N",
-            min=1,
-            help="Number of settings to try, in addition to the baseline.",
-            rich_help_panel=SEARCH,
+        SEARCH.option(
+            "--budget", "N", "Number of settings to try, in addition to the baseline.", min=1
         ),
     ] = 24,
     slack: Annotated[
         float,
-        typer.Option(
+        SEARCH.option(
             "--slack",
+            "SHARE",
+            "Loss accepted in earlier objectives to improve the last one, as a fraction of the best value (0.01 = 1 %).",
             min=0,
-            metavar="SHARE",
-            help="Loss accepted in earlier objectives to improve the last one, as a fraction of the best value (0.01 = 1 %).",
-            rich_help_panel=SEARCH,
         ),
     ] = 0.01,
     sensitivity: Annotated[
         bool,
-        typer.Option(
-            "--sensitivity/--no-sensitivity",
-            help="Measure the safe range of each threshold.",
-            rich_help_panel=SEARCH,
-        ),
+        SEARCH.flag("--sensitivity/--no-sensitivity", "Measure the safe range of each threshold."),
     ] = True,
     seed: Annotated[
         int,
-        typer.Option(
-            "--seed",
-            metavar="N",
-            min=0,
-            help="Seed of the search: which settings it tries.",
-            rich_help_panel=SEARCH,
-        ),
+        SEARCH.option("--seed", "N", "Seed of the search: which settings it tries.", min=0),
     ] = 1,
     executor: With = "local",
     address: Address = None,
@@ -115,14 +93,7 @@ def tune(
     watched: Watched = False,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="DIR",
-            help="Directory of all results.",
-            show_default="out/tune-<scenario name>",
-            rich_help_panel=OUTPUT,
-        ),
+        results_dir("out/tune-<scenario name>"),
     ] = None,
     as_json: Json = False,
 ) -> None:
