@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from .. import _core, settings
 from ..terminal.console import (
@@ -18,16 +17,12 @@ from ..terminal.console import (
     warn,
     warn_of_failed_checks,
 )
+from .batch import Execution, batch_options
 from .options import (
     SCENARIO,
     SELECTION,
-    Address,
     Fresh,
-    Jobs,
     Json,
-    Storage,
-    Watched,
-    With,
     argument,
     results_dir,
 )
@@ -43,6 +38,7 @@ EXAMPLES = (
 )
 
 
+@batch_options
 def decide(
     file: Annotated[
         Path,
@@ -71,11 +67,7 @@ def decide(
         int,
         SELECTION.option("--budget", "SEEDS", "Most seeds with --until-decided.", min=3),
     ] = 40,
-    executor: With = "local",
-    address: Address = None,
-    storage: Storage = None,
-    jobs: Jobs = None,
-    watched: Watched = False,
+    execution: Execution = Execution(),
     fresh: Fresh = False,
     out: Annotated[
         Path | None,
@@ -84,11 +76,9 @@ def decide(
     as_json: Json = False,
 ) -> None:
     """Simulate the designs of a decision file and say which one meets the goals of its tenants at the least price. A decision that was stopped continues."""
-    from .. import watching
     from ..decision import decide as decided
     from ..decision.file import read
     from ..terminal import decision as shown
-    from ..terminal import progress
 
     with failures():
         question = read(file)
@@ -97,10 +87,7 @@ def decide(
         if quick and (seeds is not None or until_decided):
             raise ValueError("--quick is three seeds: leave out --seeds and --until-decided")
         _announce(question, numbers, quick, until_decided, budget)
-        with (
-            progress.of_batch(Console(stderr=True)) as bar,
-            watching.of_batch(f"decide {file.name}", bar, watched) as watch,
-        ):
+        with execution.begun(f"decide {file.name}") as options:
             found = decided(
                 question,
                 seeds=numbers,
@@ -108,12 +95,8 @@ def decide(
                 until_decided=until_decided,
                 budget=budget,
                 out=dir,
-                executor=executor,
-                address=address,
-                storage=storage,
-                jobs=jobs,
                 fresh=fresh,
-                watch=watch,
+                **options,
             )
         # Scenarios of tenants alone are generated, so the lines in their warnings belong to no file.
         warn(

@@ -122,17 +122,22 @@ def live(
         else:
             show(tables(report))
             print_text(f"written to {where}\n")
-        for line in report["notes"]:
-            note(line)
-        for reason in report["wrong"]:
-            complain(f"not valid: {reason}")
-        status = (report["command"] or {}).get("status")
-        if report["interrupted"]:
-            raise typer.Exit(signals.exit_code() or FAILED)
-        if status:
-            complain(f"the command ended with status {status}")
-        if report["wrong"] or status:
-            raise typer.Exit(FAILED)
+        _judge(report)
+
+
+def _judge(report: dict[str, Any]) -> None:
+    """Prints what is noteworthy and wrong about a live run, and ends with its exit code."""
+    for line in report["notes"]:
+        note(line)
+    for reason in report["wrong"]:
+        complain(f"not valid: {reason}")
+    status = (report["command"] or {}).get("status")
+    if report["interrupted"]:
+        raise typer.Exit(signals.exit_code() or FAILED)
+    if status:
+        complain(f"the command ended with status {status}")
+    if report["wrong"] or status:
+        raise typer.Exit(FAILED)
 
 
 def capabilities(as_json: bool) -> int:

@@ -138,20 +138,24 @@ def _several(
     as_json: bool,
 ) -> None:
     """Runs a sweep that varies only the seed."""
-    from .. import watching
     from ..batch import grid
-    from ..terminal import points, progress
+    from ..terminal import points
+    from .batch import watching
 
     if threads is not None:
         raise ValueError(
             "--seeds runs one simulation per core, each on one thread: leave out --threads"
         )
-    keys = {key: settings.value(value) for key, value in map(settings.assignment, set or [])}
-    with (
-        progress.of_batch(Console(stderr=True)) as bar,
-        watching.of_batch(f"run {scenario.name}", bar, watched) as watch,
-    ):
-        found = grid.sweep(scenario, {}, seeds=seeds, set=keys, out=out, watch=watch, strict=strict)
+    with watching(f"run {scenario.name}", watched) as watch:
+        found = grid.sweep(
+            scenario,
+            {},
+            seeds=seeds,
+            set=settings.changes(set),
+            out=out,
+            watch=watch,
+            strict=strict,
+        )
     warn(found.outcome.warnings)
     print_json(list(found.rows)) if as_json else show(points.sweep(found))
     if lacks_points(found.outcome):

@@ -5,24 +5,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
 from .. import settings
 from ..terminal.console import FAILED, complain, failures, print_json, show, warn
+from .batch import Execution, batch_options
 from .options import (
     SCENARIO,
     SEARCH,
-    Address,
-    Jobs,
     Json,
     Ranges,
     ScenarioFile,
     Set,
-    Storage,
     Strict,
-    Watched,
-    With,
     results_dir,
 )
 
@@ -53,6 +49,7 @@ Objective = Annotated[
 ]
 
 
+@batch_options
 def tune(
     scenario: ScenarioFile,
     vary: Ranges = None,
@@ -86,11 +83,7 @@ def tune(
         int,
         SEARCH.option("--seed", "N", "Seed of the search: which settings it tries.", min=0),
     ] = 1,
-    executor: With = "local",
-    address: Address = None,
-    storage: Storage = None,
-    jobs: Jobs = None,
-    watched: Watched = False,
+    execution: Execution = Execution(),
     out: Annotated[
         Path | None,
         results_dir("out/tune-<scenario name>"),
@@ -99,34 +92,24 @@ def tune(
 ) -> None:
     """Search for the values of keys that make a metric best; report the best settings, their uncertainty and safe ranges. A search that was stopped
     continues."""
-    from .. import tuning, watching
-    from ..terminal import progress
+    from .. import tuning
     from ..tuning.objective import objectives
 
     with failures():
         main = objectives(objective or [])
-        with (
-            progress.of_batch(Console(stderr=True)) as bar,
-            watching.of_batch(f"tune {scenario.name}", bar, watched, main) as watch,
-        ):
+        with execution.begun(f"tune {scenario.name}", main) as options:
             found = tuning.tune(
                 scenario,
                 dict(map(settings.assignment, vary or [])),
                 objective or [],
                 budget=budget,
                 seeds=settings.seeds(seeds),
-                set={
-                    key: settings.value(value) for key, value in map(settings.assignment, set or [])
-                },
+                set=settings.changes(set),
                 seed=seed,
                 slack=slack,
                 sensitivity=sensitivity,
                 out=out,
-                executor=executor,
-                address=address,
-                storage=storage,
-                jobs=jobs,
-                watch=watch,
+                **options,
                 strict=strict,
             )
         warn(found.warnings)
