@@ -3,7 +3,7 @@ misses."""
 
 import fnmatch
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -92,68 +92,64 @@ def read_notes(path: Path, evidence: Path = EVIDENCE) -> list[Note]:
 def page(
     rows: list[Row], notes: list[Note], took: str, without_runs: list[str] | None = None
 ) -> str:
-    parts = [HEAD.format(took=took)]
-    parts.append(
-        "## Summary\n\n"
-        + table(
-            (
-                "file",
-                "compat",
-                "with a bar",
-                "within",
-                "outside",
-                "not run",
-                "no model",
-                "informational",
-            ),
-            summary(rows),
-        )
-    )
-    missed = [row for row in rows if is_miss(row)]
-    parts.append(f"## Outside the bar: {len(missed)}\n")
-    for reference, group in grouped(missed, lambda row: row["reference"]):
-        lines = [
-            (
-                f"`{row['run']}`",
-                row["metric"],
-                show(row["theirs"]),
-                ours(row),
-                show(row["ratio"]),
-                bar(row),
-            )
-            for row in group
-        ]
+    parts = [HEAD.format(took=took), "## Summary\n\n" + table(SUMMARY, summary(rows))]
+    parts += _outside(rows, notes)
+    parts += _not_run(rows)
+    parts += _within(rows)
+    if without_runs:
         parts.append(
-            f"### {reference}\n\n"
-            + table(("run", "metric", "theirs", "ours (least – greatest)", "ratio", "bar"), lines)
+            "## Bars without a run\n\nThe folder has no file for these tables of `bars.toml`; `validate` reads it once it is there.\n"
         )
+        parts.append("".join(f"- {name}\n" for name in without_runs))
+    parts += _without_bar(rows)
+    if stale := [
+        note for note in notes if not any(note.about(row) for row in rows if not row["within"])
+    ]:
+        lines = [f"- {note.reference} / {note.run} / {note.metric}\n" for note in stale]
+        parts.append("## Notes about cells that are within the bar by now\n\n" + "".join(lines))
+    return "\n".join(parts)
+
+
+def _outside(rows: list[Row], notes: list[Note]) -> Iterator[str]:
+    """Lists the misses of each file with the notes about them."""
+    missed = [row for row in rows if is_miss(row)]
+    yield f"## Outside the bar: {len(missed)}\n"
+    for reference, group in grouped(missed, lambda row: row["reference"]):
+        lines = [(*compared(row), bar(row)) for row in group]
+        yield f"### {reference}\n\n" + table((*COMPARED, "bar"), lines)
         for note in notes:
             if about := [row for row in group if note.about(row)]:
-                parts.append(told(note, about))
+                yield told(note, about)
     if not missed:
-        parts.append("None.\n")
+        yield "None.\n"
+
+
+def _not_run(rows: list[Row]) -> Iterator[str]:
+    """Counts the runs that failed, and those of models that afflux lacks, by reason."""
     failed = [row for row in rows if is_failure(row)]
-    parts.append(f"## Not run: {len(failed)}\n")
-    if failed:
-        lines = [
-            (reference, len(group), reason)
-            for (reference, reason), group in grouped(
-                failed, lambda row: (row["reference"], short(row["reason"]))
-            )
-        ]
-        parts.append(table(("file", "rows", "why"), lines))
-    else:
-        parts.append("None.\n")
+    yield f"## Not run: {len(failed)}\n"
+    lines: list[tuple[Any, ...]]
+    lines = [
+        (reference, len(group), reason)
+        for (reference, reason), group in grouped(
+            failed, lambda row: (row["reference"], short(row["reason"]))
+        )
+    ]
+    yield table(("file", "rows", "why"), lines) if lines else "None.\n"
     if absent := [row for row in rows if row["absent"]]:
-        parts.append(f"## Of models that afflux does not have: {len(absent)}\n")
+        yield f"## Of models that afflux does not have: {len(absent)}\n"
         lines = [
             (reference, len(group), reason, ", ".join(f"`{row['run']}`" for row in group))
             for (reference, reason), group in grouped(
                 absent, lambda row: (row["reference"], row["reason"])
             )
         ]
-        parts.append(table(("file", "rows", "why", "runs"), lines))
-    parts.append("## Within the bar\n")
+        yield table(("file", "rows", "why", "runs"), lines)
+
+
+def _within(rows: list[Row]) -> Iterator[str]:
+    """Sums up the rows within their bars by file and metric."""
+    yield "## Within the bar\n"
     held = [row for row in rows if row["bar"] is not None and row["within"]]
     lines = []
     for (reference, metric), group in grouped(held, lambda row: (row["reference"], row["metric"])):
@@ -163,56 +159,38 @@ def page(
             for row in group
             if row["ours"] and row["ours_low"] is not None
         ]
+        middle = show(median(ratios)) if ratios else "–"
         far = max(ratios, key=lambda ratio: abs(ratio - 1), default=None)
-        lines.append(
-            (
-                reference,
-                metric,
-                len(group),
-                show(median(ratios)) if ratios else "–",
-                show(far),
-                percent(max(spreads, default=0.0)),
-            )
-        )
-    parts.append(
-        table(("file", "metric", "rows", "median ratio", "furthest ratio", "widest spread"), lines)
-        if lines
-        else "None.\n"
-    )
-    if without_runs:
-        parts.append(
-            "## Bars without a run\n\nThe folder has no file for these tables of `bars.toml`; `validate` reads it once it is there.\n"
-        )
-        parts.append("".join(f"- {name}\n" for name in without_runs))
+        spread = percent(max(spreads, default=0.0))
+        lines.append((reference, metric, len(group), middle, show(far), spread))
+    head = ("file", "metric", "rows", "median ratio", "furthest ratio", "widest spread")
+    yield table(head, lines) if lines else "None.\n"
+
+
+def _without_bar(rows: list[Row]) -> Iterator[str]:
+    """Lists the results of files of which no number has a bar."""
     barred = {row["reference"] for row in rows if row["bar"] is not None}
-    if free := [
-        row
+    if lines := [
+        (row["reference"], *compared(row))
         for row in rows
-        if row["bar"] is None and row["ours"] is not None and row["reference"] not in barred
+        if row["ours"] is not None and row["reference"] not in barred
     ]:
-        lines = [
-            (
-                row["reference"],
-                f"`{row['run']}`",
-                row["metric"],
-                show(row["theirs"]),
-                ours(row),
-                show(row["ratio"]),
-            )
-            for row in free
-        ]
-        parts.append(
-            "## Files without a bar\n\nNothing here is judged: `bars.toml` says nothing about these numbers.\n"
-        )
-        parts.append(
-            table(("file", "run", "metric", "theirs", "ours (least – greatest)", "ratio"), lines)
-        )
-    if stale := [
-        note for note in notes if not any(note.about(row) for row in rows if not row["within"])
-    ]:
-        lines = [f"- {note.reference} / {note.run} / {note.metric}\n" for note in stale]
-        parts.append("## Notes about cells that are within the bar by now\n\n" + "".join(lines))
-    return "\n".join(parts)
+        yield "## Files without a bar\n\nNothing here is judged: `bars.toml` says nothing about these numbers.\n"
+        yield table(("file", *COMPARED), lines)
+
+
+#: Columns of `compared`.
+COMPARED = ("run", "metric", "theirs", "ours (least – greatest)", "ratio")
+
+
+def compared(row: Row) -> tuple[str, ...]:
+    return (
+        f"`{row['run']}`",
+        row["metric"],
+        show(row["theirs"]),
+        ours(row),
+        show(row["ratio"]),
+    )
 
 
 def is_miss(row: Row) -> bool:
@@ -222,6 +200,19 @@ def is_miss(row: Row) -> bool:
 def is_failure(row: Row) -> bool:
     """True if the run should have been simulated and was not, or there was nothing to compare."""
     return not row["within"] and not is_miss(row) and not row["absent"]
+
+
+#: Columns of `summary`.
+SUMMARY = (
+    "file",
+    "compat",
+    "with a bar",
+    "within",
+    "outside",
+    "not run",
+    "no model",
+    "informational",
+)
 
 
 def summary(rows: Iterable[Row]) -> list[tuple[Any, ...]]:

@@ -34,6 +34,11 @@ def value(text: str) -> Any:
         return text
 
 
+def changes(texts: Sequence[str] | None) -> dict[str, Any]:
+    """Parses the assignments of `--set`."""
+    return {key: value(item) for key, item in map(assignment, texts or [])}
+
+
 def choices(text: str) -> list[str]:
     """Splits text at commas outside quotes, brackets and braces."""
     parts, depth, quote = [""], 0, ""

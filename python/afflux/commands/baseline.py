@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from .. import spelling
 
 if TYPE_CHECKING:
+    from ..batch import Outcome
     from ..comparison.compare import Comparison
     from ..metrics import Metric
     from ..results.designs import Designs
@@ -40,12 +41,17 @@ def known(baseline: str | None, names: Sequence[str]) -> None:
         )
 
 
-def against(designs: "Designs", baseline: str, asked: "Sequence[Metric]" = ()) -> "Comparison":
+def against(
+    outcome: "Outcome", baseline: str | None, asked: "Sequence[Metric]" = ()
+) -> "Comparison | None":
     """Compares every design that has a seed in common with the baseline with it, in the metrics
     `asked` (default: all). Raises `ValueError` if the baseline has no results."""
     from ..comparison.compare import compare
     from ..results.designs import Designs
 
+    if baseline is None or not outcome.results:
+        return None
+    designs = outcome.designs
     if baseline not in designs:
         raise ValueError(f"--baseline: no point of {baseline!r} has a result")
     seeds = {*designs[baseline].seeds}

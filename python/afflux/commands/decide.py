@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from .. import _core, settings
 from ..terminal.console import (
@@ -18,7 +17,15 @@ from ..terminal.console import (
     warn,
     warn_of_failed_checks,
 )
-from .options import OUTPUT, SCENARIO, SELECTION, Address, Fresh, Jobs, Json, Storage, Watched, With
+from .batch import Execution, batch_options
+from .options import (
+    SCENARIO,
+    SELECTION,
+    Fresh,
+    Json,
+    argument,
+    results_dir,
+)
 
 if TYPE_CHECKING:
     from ..decision.file import Question
@@ -31,71 +38,47 @@ EXAMPLES = (
 )
 
 
+@batch_options
 def decide(
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE.toml",
-            help="Decision file: designs, tenants and goals of a scenario (afflux new decide writes one).",
-            show_default=False,
+        argument(
+            "FILE.toml",
+            "Decision file: designs, tenants and goals of a scenario (afflux new decide writes one).",
         ),
     ],
     seeds: Annotated[
         str | None,
-        typer.Option(
+        SCENARIO.option(
             "--seeds",
-            metavar="A-B",
-            help="Seeds of every design, as in 1-10 or 1,2,7.",
+            "A-B",
+            "Seeds of every design, as in 1-10 or 1,2,7.",
             show_default="the file's, else 1-5",
-            rich_help_panel=SCENARIO,
         ),
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Three seeds: a first look.", rich_help_panel=SELECTION)
-    ] = False,
+    quick: Annotated[bool, SELECTION.flag("--quick", "Three seeds: a first look.")] = False,
     until_decided: Annotated[
         bool,
-        typer.Option(
-            "--until-decided",
-            help="Add seeds (5, 10, 20, …) until more cannot change the choice.",
-            rich_help_panel=SELECTION,
+        SELECTION.flag(
+            "--until-decided", "Add seeds (5, 10, 20, …) until more cannot change the choice."
         ),
     ] = False,
     budget: Annotated[
         int,
-        typer.Option(
-            "--budget",
-            metavar="SEEDS",
-            min=3,
-            help="Most seeds with --until-decided.",
-            rich_help_panel=SELECTION,
-        ),
+        SELECTION.option("--budget", "SEEDS", "Most seeds with --until-decided.", min=3),
     ] = 40,
-    executor: With = "local",
-    address: Address = None,
-    storage: Storage = None,
-    jobs: Jobs = None,
-    watched: Watched = False,
+    execution: Execution = Execution(),
     fresh: Fresh = False,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="DIR",
-            help="Directory of all results.",
-            show_default="out/decide-<file>",
-            rich_help_panel=OUTPUT,
-        ),
+        results_dir("out/decide-<file>"),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Simulate the designs of a decision file and say which one meets the goals of its tenants at the least price. A decision that was stopped continues."""
-    from .. import watching
     from ..decision import decide as decided
     from ..decision.file import read
     from ..terminal import decision as shown
-    from ..terminal import progress
 
     with failures():
         question = read(file)
@@ -104,10 +87,7 @@ def decide(
         if quick and (seeds is not None or until_decided):
             raise ValueError("--quick is three seeds: leave out --seeds and --until-decided")
         _announce(question, numbers, quick, until_decided, budget)
-        with (
-            progress.of_batch(Console(stderr=True)) as bar,
-            watching.of_batch(f"decide {file.name}", bar, watched) as watch,
-        ):
+        with execution.begun(f"decide {file.name}") as options:
             found = decided(
                 question,
                 seeds=numbers,
@@ -115,12 +95,8 @@ def decide(
                 until_decided=until_decided,
                 budget=budget,
                 out=dir,
-                executor=executor,
-                address=address,
-                storage=storage,
-                jobs=jobs,
                 fresh=fresh,
-                watch=watch,
+                **options,
             )
         # Scenarios of tenants alone are generated, so the lines in their warnings belong to no file.
         warn(

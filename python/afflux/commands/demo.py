@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ..terminal.console import failures
-from .options import OUTPUT
+from .options import results_dir
 
 EXAMPLES = ("afflux demo",)
 
@@ -14,14 +14,7 @@ EXAMPLES = ("afflux demo",)
 def demo(
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="DIR",
-            help="Directory of all results.",
-            show_default="out/demo",
-            rich_help_panel=OUTPUT,
-        ),
+        results_dir("out/demo"),
     ] = None,
 ) -> None:
     """Compare five switch designs for a Hadoop sort, and write a report. It takes a few minutes."""

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ..terminal.console import WRONG, failures, print_json, show
-from .options import Json, NoPager
+from .options import Json, NoPager, argument
 
 EXAMPLES = (
     "afflux diff out/shallow-1 out/deep-1",
@@ -21,15 +21,11 @@ DIFFERENT = 1
 def diff(
     a: Annotated[
         Path,
-        typer.Argument(
-            metavar="A", help="A result directory or a scenario file.", show_default=False
-        ),
+        argument("A", "A result directory or a scenario file."),
     ],
     b: Annotated[
         Path,
-        typer.Argument(
-            metavar="B", help="A result directory or a scenario file.", show_default=False
-        ),
+        argument("B", "A result directory or a scenario file."),
     ],
     as_json: Json = False,
     no_pager: NoPager = False,

@@ -1,16 +1,20 @@
 """`afflux explain`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.console import RenderableType
 
 from ..results.result import Result
 from ..terminal.console import complain, failures, print_json, show, warn_of_failed_checks, width
-from .options import SELECTION, By, Json, NoPager
+from .options import SELECTION, By, Dir, Json, NoPager
+
+if TYPE_CHECKING:
+    from ..results.explain import Explanation, Flow
+    from ..results.split import Group
+    from ..results.waits import Behind, Place
 
 EXAMPLES = (
     "afflux explain out/incast-dctcp-1",
@@ -22,68 +26,46 @@ EXAMPLES = (
 
 
 def explain(
-    dir: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A result directory.", show_default=False)
-    ],
+    dir: Dir,
     flow: Annotated[
         int | None,
-        typer.Option(
-            "--flow",
-            metavar="ID",
-            help="Show the parts of one flow's completion time.",
-            rich_help_panel=SELECTION,
-        ),
+        SELECTION.option("--flow", "ID", "Show the parts of one flow's completion time."),
     ] = None,
     slowest: Annotated[
         int | None,
-        typer.Option(
-            "--slowest",
-            metavar="N",
-            min=1,
-            help="Show the N flows with the largest slowdown.",
-            rich_help_panel=SELECTION,
-        ),
+        SELECTION.option("--slowest", "N", "Show the N flows with the largest slowdown.", min=1),
     ] = None,
     against: Annotated[
         Path | None,
-        typer.Option(
+        SELECTION.option(
             "--against",
-            metavar="DIR",
-            help="Show which parts differ from this result in the mean completion time.",
-            rich_help_panel=SELECTION,
+            "DIR",
+            "Show which parts differ from this result in the mean completion time.",
         ),
     ] = None,
     by: By = "size",
     per_flow: Annotated[
         bool,
-        typer.Option(
-            "--shares",
-            help="Average the shares of the flows, so that every flow has the same weight.",
-            rich_help_panel=SELECTION,
+        SELECTION.flag(
+            "--shares", "Average the shares of the flows, so that every flow has the same weight."
         ),
     ] = False,
     hosts: Annotated[
         bool,
-        typer.Option(
-            "--hosts",
-            help="Include queues of hosts in the list of the longest queues.",
-            rich_help_panel=SELECTION,
-        ),
+        SELECTION.flag("--hosts", "Include queues of hosts in the list of the longest queues."),
     ] = False,
     front: Annotated[
         bool,
-        typer.Option(
+        SELECTION.flag(
             "--waits",
-            help="Show only the queueing by cause: the traffic class that each class waited behind. With --flow or --slowest: of these flows.",
-            rich_help_panel=SELECTION,
+            "Show only the queueing by cause: the traffic class that each class waited behind. With --flow or --slowest: of these flows.",
         ),
     ] = False,
     where: Annotated[
         bool,
-        typer.Option(
+        SELECTION.flag(
             "--where",
-            help="Show only the ports where frames waited, the worst first (needs [record] waits). With --flow or --slowest: of these flows.",
-            rich_help_panel=SELECTION,
+            "Show only the ports where frames waited, the worst first (needs [record] waits). With --flow or --slowest: of these flows.",
         ),
     ] = False,
     as_json: Json = False,
@@ -94,9 +76,7 @@ def explain(
     the queueing by cause if waits were recorded, and windows, round-trip times and bytes in flight
     of senders if senders were recorded."""
     from ..results import realtime, split
-    from ..results.explain import busiest_link, longest_queues
-    from ..results.senders import Known, known
-    from ..results.waits import Behind, Place, behind, places
+    from ..results.waits import behind, places
     from ..terminal import explanation as shown
 
     with failures():
@@ -111,80 +91,98 @@ def explain(
                 raise ValueError(
                     "--against compares mean completion times: only --by and --json go with it"
                 )
-            other = Result.open(against)
-            names = [one.summary["name"] for one in (other, result)]
-            if names[0] == names[1]:
-                names = [str(against), str(dir)]
-            change = split.compare(other, result, by, names=(names[0], names[1]))
-            if change is None:
-                raise ValueError("no flow finished in both results: there is nothing to compare")
-            print_json(change.to_dict()) if as_json else show(
-                shown.change(change, width()), paged=True
-            )
+            _compare(Result.open(against), result, (str(against), str(dir)), by, as_json)
             return
-        explanation = result.explain()
-        report = realtime.of(result)
-        if report is not None:
-            for reason in report["wrong"]:
-                complain(f"this live run is not valid: {reason}")
-            if not len(explanation) and (flow is not None or slowest is not None):
-                raise LookupError(
-                    "this live run has no simulated flows: without --flow and --slowest explain shows where packets of its real hosts waited"
-                )
-        chosen = (
-            [explanation.flow(flow)]
-            if flow is not None
-            else explanation.slowest(slowest)
-            if slowest is not None
-            else None
-        )
-        waits: list[Behind] = []
-        ports: list[Place] = []
-        if front or where or ("waits" in result.recorded and not as_json):
-            only = None if chosen is None else [one.id for one in chosen]
-            if not where:
-                waits = behind(result.table("waits"), result.flows, only)
-            if not front:
-                ports = places(result.table("waits"), result.is_host, only)
-        senders: list[Known] = []
-        if "senders" in result.recorded and not as_json and not front and not where:
-            senders = known(
-                result.table("senders"),
-                result.flows,
-                None if chosen is None else [one.id for one in chosen],
-            )
+        explanation, report = result.explain(), realtime.of(result)
+        for reason in report["wrong"] if report else ():
+            complain(f"this live run is not valid: {reason}")
+        chosen = _chosen(explanation, flow, slowest, report is not None)
+        only = None if chosen is None else [one.id for one in chosen]
+        found: Sequence[Behind | Place | Flow | Group]
         parts: Iterable[RenderableType]
-        found: Any
         if front:
-            found, parts = [one.to_dict() for one in waits], []
+            found = waits = behind(result.table("waits"), result.flows, only)
+            parts = shown.waits(waits)
         elif where:
-            found, parts = [one.to_dict() for one in ports], []
+            found = ports = places(result.table("waits"), result.is_host, only)
+            parts = shown.places(ports)
         elif chosen is not None:
-            found = chosen[0].to_dict() if flow is not None else [one.to_dict() for one in chosen]
+            found = chosen
             parts = (
-                shown.flow(chosen[0], width())
-                if flow is not None
-                else shown.slowest(chosen, width())
+                shown.slowest(chosen, width()) if flow is None else shown.flow(chosen[0], width())
             )
         else:
-            groups = split.groups([explanation], [by])
-            queues = (
-                longest_queues(result.ports, result.is_host)
-                if "ports" in result.recorded and not as_json
-                else []
-            )
-            found, parts = [group.to_dict() for group in groups], shown.queues(queues, hosts=hosts)
-            if groups or report is None:
-                parts = chain(shown.parts(groups, width(), per_flow=per_flow), parts)
-            if groups and groups[0].mean.parts_ns["queueing"] and "waits" not in result.recorded:
-                parts = chain(
-                    parts,
-                    shown.own_hosts(result.summary.get("queueing")),
-                    shown.unknown_places(busiest_link(result)),
-                )
-            if report is not None:
-                parts = chain(shown.live(report, queues), parts)
-        print_json(found) if as_json else show(
-            chain(parts, shown.places(ports), shown.waits(waits), shown.senders(senders)),
-            paged=True,
+            found = groups = split.groups([explanation], [by])
+            parts = [] if as_json else _by_group(result, groups, report, per_flow, hosts)
+        if as_json:
+            rows = [one.to_dict() for one in found]
+            print_json(rows if flow is None or front or where else rows[0])
+        else:
+            more = [] if front or where else _recorded(result, only)
+            show(chain(parts, more), paged=True)
+
+
+def _compare(other: Result, result: Result, dirs: tuple[str, str], by: str, as_json: bool) -> None:
+    """Shows which parts differ between two results; `dirs` tell them apart if they have one name."""
+    from ..results import split
+    from ..terminal import explanation as shown
+
+    names = other.summary["name"], result.summary["name"]
+    change = split.compare(other, result, by, names=dirs if names[0] == names[1] else names)
+    if change is None:
+        raise ValueError("no flow finished in both results: there is nothing to compare")
+    print_json(change.to_dict()) if as_json else show(shown.change(change, width()), paged=True)
+
+
+def _chosen(
+    explanation: "Explanation", flow: int | None, slowest: int | None, in_real_time: bool
+) -> "list[Flow] | None":
+    """Returns the flows of `--flow` or `--slowest`; None without these options."""
+    if flow is None and slowest is None:
+        return None
+    if in_real_time and not len(explanation):
+        raise LookupError(
+            "this live run has no simulated flows: without --flow and --slowest explain shows where packets of its real hosts waited"
         )
+    return [explanation.flow(flow)] if flow is not None else explanation.slowest(slowest or 1)
+
+
+def _by_group(
+    result: Result,
+    groups: "Sequence[Group]",
+    report: dict[str, Any] | None,
+    per_flow: bool,
+    hosts: bool,
+) -> Iterable[RenderableType]:
+    """Renders the parts of groups of flows and the longest queues, after the report of a live
+    run."""
+    from ..results.explain import busiest_link, longest_queues
+    from ..terminal import explanation as shown
+
+    queues = longest_queues(result.ports, result.is_host) if "ports" in result.recorded else []
+    parts = shown.queues(queues, hosts=hosts)
+    if groups or report is None:
+        parts = chain(shown.parts(groups, width(), per_flow=per_flow), parts)
+    if groups and groups[0].mean.parts_ns["queueing"] and "waits" not in result.recorded:
+        parts = chain(
+            parts,
+            shown.own_hosts(result.summary.get("queueing")),
+            shown.unknown_places(busiest_link(result)),
+        )
+    return parts if report is None else chain(shown.live(report, queues), parts)
+
+
+def _recorded(result: Result, only: Sequence[int] | None) -> Iterable[RenderableType]:
+    """Renders the recorded waits and senders of the flows `only`, or of all."""
+    from ..results.senders import known
+    from ..results.waits import behind, places
+    from ..terminal import explanation as shown
+
+    parts: list[Iterable[RenderableType]] = []
+    if "waits" in result.recorded:
+        waits = result.table("waits")
+        parts.append(shown.places(places(waits, result.is_host, only)))
+        parts.append(shown.waits(behind(waits, result.flows, only)))
+    if "senders" in result.recorded:
+        parts.append(shown.senders(known(result.table("senders"), result.flows, only)))
+    return chain.from_iterable(parts)

@@ -12,9 +12,9 @@ from ..results import own
 from ..settings import assignment
 from ..terminal.console import FAILED, WRONG, complain, failures, note, print_json, print_text, show
 from ..terminal.drawing import table
-from .options import EXECUTION, OUTPUT, ForceDir, Seed, Set
+from .options import EXECUTION, OUTPUT, ForceDir, Panel, Seed, Set, argument, out_option
 
-HOSTS = "Hosts"
+HOSTS = Panel("Hosts")
 #: Number of real hosts above which a note says how long the set-up takes.
 MANY = 300
 
@@ -29,78 +29,63 @@ EXAMPLES = (
 def live(
     scenario: Annotated[
         Path | None,
-        typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False),
+        argument("SCENARIO.toml", "The scenario file."),
     ] = None,
     command: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="-- COMMAND", help="Command to run in the first real host.", show_default=False
-        ),
+        argument("-- COMMAND", "Command to run in the first real host."),
     ] = None,
     hosts: Annotated[
         str | None,
-        typer.Option(
+        HOSTS.option(
             "--hosts",
-            metavar="N | NAME,…",
-            help="Real hosts: the first N, or those with these names.",
+            "N | NAME,…",
+            "Real hosts: the first N, or those with these names.",
             show_default="all",
-            rich_help_panel=HOSTS,
         ),
     ] = None,
     attach: Annotated[
         list[str] | None,
-        typer.Option(
+        HOSTS.option(
             "--attach",
-            metavar="HOST=INTERFACE",
-            help="Connect the machine behind INTERFACE as this host. May be repeated.",
-            show_default=False,
-            rich_help_panel=HOSTS,
+            "HOST=INTERFACE",
+            "Connect the machine behind INTERFACE as this host. May be repeated.",
         ),
     ] = None,
     duration: Annotated[
         str | None,
-        typer.Option(
+        EXECUTION.option(
             "--duration",
-            metavar="TIME",
-            help="Length of the run, as in 30s.",
+            "TIME",
+            "Length of the run, as in 30s.",
             show_default="until COMMAND ends, else run.until, else until Ctrl-C",
-            rich_help_panel=EXECUTION,
         ),
     ] = None,
     set: Set = None,
     seed: Seed = None,
     bound: Annotated[
         str,
-        typer.Option(
+        EXECUTION.option(
             "--bound",
-            metavar="TIME",
-            help="Largest 99th percentile of lateness (the delay that this machine adds to packets) of a valid run.",
-            rich_help_panel=EXECUTION,
+            "TIME",
+            "Largest 99th percentile of lateness (the delay that this machine adds to packets) of a valid run.",
         ),
     ] = "100us",
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="DIR",
-            help="Result directory.",
-            show_default="out/live-<scenario name>-<seed>",
-            rich_help_panel=OUTPUT,
-        ),
+        out_option("DIR", "Result directory.", "out/live-<scenario name>-<seed>"),
     ] = None,
     force: ForceDir = False,
     check: Annotated[
         bool,
-        typer.Option(
+        EXECUTION.flag(
             "--check",
-            help="Print what live mode needs of this machine and whether it is available; run nothing.",
-            rich_help_panel=EXECUTION,
+            "Print what live mode needs of this machine and whether it is available; run nothing.",
         ),
     ] = False,
     as_json: Annotated[
         bool,
-        typer.Option("--json", help="Print live.json instead of tables.", rich_help_panel=OUTPUT),
+        OUTPUT.flag("--json", "Print live.json instead of tables."),
     ] = False,
 ) -> None:
     """Run the fabric in real time between real Linux hosts: network namespaces that exist during the run, or machines at interfaces. Linux only."""
@@ -137,17 +122,22 @@ def live(
         else:
             show(tables(report))
             print_text(f"written to {where}\n")
-        for line in report["notes"]:
-            note(line)
-        for reason in report["wrong"]:
-            complain(f"not valid: {reason}")
-        status = (report["command"] or {}).get("status")
-        if report["interrupted"]:
-            raise typer.Exit(signals.exit_code() or FAILED)
-        if status:
-            complain(f"the command ended with status {status}")
-        if report["wrong"] or status:
-            raise typer.Exit(FAILED)
+        _judge(report)
+
+
+def _judge(report: dict[str, Any]) -> None:
+    """Prints what is noteworthy and wrong about a live run, and ends with its exit code."""
+    for line in report["notes"]:
+        note(line)
+    for reason in report["wrong"]:
+        complain(f"not valid: {reason}")
+    status = (report["command"] or {}).get("status")
+    if report["interrupted"]:
+        raise typer.Exit(signals.exit_code() or FAILED)
+    if status:
+        complain(f"the command ended with status {status}")
+    if report["wrong"] or status:
+        raise typer.Exit(FAILED)
 
 
 def capabilities(as_json: bool) -> int:

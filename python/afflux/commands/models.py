@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Annotated
 
-import typer
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -12,7 +11,7 @@ from rich.text import Text
 
 from .. import _core, spelling
 from ..terminal.console import failures, print_json, show
-from .options import SELECTION, Json, NoPager
+from .options import SELECTION, Json, NoPager, argument
 
 EXAMPLES = (
     "afflux models",
@@ -40,23 +39,11 @@ def _kinds(incomplete: str) -> list[str]:
 def models(
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="NAME",
-            help="Show only these models.",
-            show_default=False,
-            autocompletion=_names,
-        ),
+        argument("NAME", "Show only these models.", autocompletion=_names),
     ] = None,
     kind: Annotated[
         str | None,
-        typer.Option(
-            "--kind",
-            metavar="KIND",
-            help="Show only models of this kind.",
-            show_default=False,
-            autocompletion=_kinds,
-            rich_help_panel=SELECTION,
-        ),
+        SELECTION.option("--kind", "KIND", "Show only models of this kind.", autocompletion=_kinds),
     ] = None,
     as_json: Json = False,
     no_pager: NoPager = False,

@@ -3,10 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ..terminal.console import deliver, failures, print_json, print_text, show, write_files
-from .options import OUTPUT, ForceFile
+from .options import OUTPUT, ForceFile, argument, out_option
 
 EXAMPLES = (
     "afflux new",
@@ -32,36 +30,25 @@ def _names(incomplete: str) -> list[str]:
 def new(
     template: Annotated[
         str | None,
-        typer.Argument(
-            metavar="TEMPLATE",
-            help="Name of a template; without it, the templates are listed.",
-            show_default=False,
+        argument(
+            "TEMPLATE",
+            "Name of a template; without it, the templates are listed.",
             autocompletion=_names,
         ),
     ] = None,
     scenario: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="SCENARIO.toml",
-            help="With the template decide: the scenario whose designs are to be decided.",
-            show_default=False,
+        argument(
+            "SCENARIO.toml",
+            "With the template decide: the scenario whose designs are to be decided.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Scenario file to write.",
-            show_default="<template>.toml",
-            rich_help_panel=OUTPUT,
-        ),
+        out_option("FILE", "Scenario file to write.", "<template>.toml"),
     ] = None,
     force: ForceFile = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="List the templates as JSON.", rich_help_panel=OUTPUT)
-    ] = False,
+    as_json: Annotated[bool, OUTPUT.flag("--json", "List the templates as JSON.")] = False,
 ) -> None:
     """Write a commented scenario to start from, or list the templates.
 

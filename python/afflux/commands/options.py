@@ -2,20 +2,45 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ..settings import MOST_SEED
 
-#: Groups of options in the help.
-SCENARIO, SEARCH, EXECUTION, SELECTION, OUTPUT = (
-    "Scenario",
-    "Search",
-    "Execution",
-    "Selection",
-    "Output",
+
+class Panel(str):
+    """A group of options in the help of a command."""
+
+    __slots__ = ()
+
+    def option(self, names: str, metavar: str | None, help: str, **more: Any) -> Any:
+        """Declares an option with a value. `names` are separated by commas."""
+        return typer.Option(
+            *names.split(", "), metavar=metavar, help=help, rich_help_panel=self, **more
+        )
+
+    def flag(self, names: str, help: str, **more: Any) -> Any:
+        """Declares an option without a value."""
+        return self.option(names, None, help, **more)
+
+
+SCENARIO, SEARCH, EXECUTION, SELECTION, OUTPUT = map(
+    Panel, ("Scenario", "Search", "Execution", "Selection", "Output")
 )
+
+
+def argument(metavar: str, help: str, show_default: bool | str = False, **more: Any) -> Any:
+    return typer.Argument(metavar=metavar, help=help, show_default=show_default, **more)
+
+
+def out_option(metavar: str, help: str, default: str | bool = False) -> Any:
+    return OUTPUT.option("-o, --out", metavar, help, show_default=default)
+
+
+def results_dir(default: str) -> Any:
+    """Declares the option of the directory of a batch."""
+    return out_option("DIR", "Directory of all results.", default)
 
 
 def starting(*values: str) -> Callable[[str], list[str]]:
@@ -62,172 +87,141 @@ def at_most(most: int) -> Callable[[int | None], int | None]:
 #: Upper limit of points or threads at a time. More would not help on any machine.
 MOST_AT_ONCE = 1024
 
-ScenarioFile = Annotated[
-    Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)
-]
+ScenarioFile = Annotated[Path, argument("SCENARIO.toml", "The scenario file.")]
+Dir = Annotated[Path, argument("DIR", "A result directory.")]
 Dirs = Annotated[
     list[Path],
-    typer.Argument(
-        metavar="DIR",
-        help="Result directories. Results with the same scenario name are one design, run with several seeds.",
-        show_default=False,
+    argument(
+        "DIR",
+        "Result directories. Results with the same scenario name are one design, run with several seeds.",
     ),
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option(
+    SCENARIO.option(
         "--set",
-        metavar="KEY.PATH=VALUE",
-        help="Change a key of the scenario. May be repeated.",
-        show_default=False,
+        "KEY.PATH=VALUE",
+        "Change a key of the scenario. May be repeated.",
         autocompletion=_assignments,
-        rich_help_panel=SCENARIO,
     ),
 ]
 Seed = Annotated[
     int | None,
-    typer.Option(
+    SCENARIO.option(
         "--seed",
-        metavar="N",
+        "N",
+        "Seed of all random draws.",
         min=0,
         callback=at_most(MOST_SEED),
-        help="Seed of all random draws.",
         show_default="the scenario's",
-        rich_help_panel=SCENARIO,
     ),
 ]
 Strict = Annotated[
     bool,
-    typer.Option(
-        "--strict", help="Treat warnings about the scenario as errors.", rich_help_panel=SCENARIO
-    ),
+    SCENARIO.flag("--strict", "Treat warnings about the scenario as errors."),
 ]
 Values = Annotated[
     list[str] | None,
-    typer.Option(
+    SCENARIO.option(
         "--vary",
-        metavar="KEY.PATH=A,B,…",
-        help="A key and its values. May be repeated.",
-        show_default=False,
+        "KEY.PATH=A,B,…",
+        "A key and its values. May be repeated.",
         autocompletion=_assignments,
-        rich_help_panel=SCENARIO,
     ),
 ]
 Ranges = Annotated[
     list[str] | None,
-    typer.Option(
+    SCENARIO.option(
         "--vary",
-        metavar="KEY.PATH=LOW..HIGH",
-        help="A key and its range, or its choices as A,B,…. May be repeated.",
-        show_default=False,
+        "KEY.PATH=LOW..HIGH",
+        "A key and its range, or its choices as A,B,…. May be repeated.",
         autocompletion=_assignments,
-        rich_help_panel=SCENARIO,
     ),
 ]
 Metrics = Annotated[
     list[str] | None,
-    typer.Option(
+    SELECTION.option(
         "--metric",
-        metavar="NAME",
-        help="Answer in this measure only, as in fct_p99, class.web.fct_p99, class.storage.goodput or query.p99; may be repeated.",
+        "NAME",
+        "Answer in this measure only, as in fct_p99, class.web.fct_p99, class.storage.goodput or query.p99; may be repeated.",
         show_default="the main measures",
         autocompletion=_measures,
-        rich_help_panel=SELECTION,
     ),
 ]
 By = Annotated[
     str,
-    typer.Option(
+    SELECTION.option(
         "--by",
-        metavar="size|class",
-        help="Group flows by size or by traffic class.",
+        "size|class",
+        "Group flows by size or by traffic class.",
         autocompletion=starting("size", "class"),
-        rich_help_panel=SELECTION,
     ),
 ]
 Baseline = Annotated[
     str | None,
-    typer.Option(
+    SELECTION.option(
         "--baseline",
-        metavar="NAME|DIR",
-        help="Design that the others are compared with: its name, or one of its result directories.",
+        "NAME|DIR",
+        "Design that the others are compared with: its name, or one of its result directories.",
         show_default="the first design",
         autocompletion=_designs,
-        rich_help_panel=SELECTION,
     ),
 ]
 With = Annotated[
     str,
-    typer.Option(
+    EXECUTION.option(
         "--executor",
-        metavar="local|dask|ray",
-        help="Run the points on this machine, or on a Dask or Ray cluster. Results do not depend on it.",
+        "local|dask|ray",
+        "Run the points on this machine, or on a Dask or Ray cluster. Results do not depend on it.",
         autocompletion=starting("local", "dask", "ray"),
-        rich_help_panel=EXECUTION,
     ),
 ]
 Address = Annotated[
     str | None,
-    typer.Option(
+    EXECUTION.option(
         "--address",
-        metavar="URL",
-        help="Address of the cluster, as in tcp://head:8786.",
+        "URL",
+        "Address of the cluster, as in tcp://head:8786.",
         show_default="a new cluster on this machine",
-        rich_help_panel=EXECUTION,
     ),
 ]
 Storage = Annotated[
     str | None,
-    typer.Option(
+    EXECUTION.option(
         "--storage",
-        metavar="URL",
-        help="Shared folder where a cluster leaves results, as in s3://bucket/sweep.",
+        "URL",
+        "Shared folder where a cluster leaves results, as in s3://bucket/sweep.",
         show_default="results come back",
-        rich_help_panel=EXECUTION,
     ),
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(
+    EXECUTION.option(
         "--jobs",
-        metavar="N",
+        "N",
+        "Number of points that run at the same time.",
         min=1,
         callback=at_most(MOST_AT_ONCE),
-        help="Number of points that run at the same time.",
         show_default="one per core",
-        rich_help_panel=EXECUTION,
     ),
 ]
 Watched = Annotated[
     bool,
-    typer.Option(
-        "--watch",
-        help="Serve a page about the run on this machine, and print its address on stderr.",
-        rich_help_panel=EXECUTION,
+    EXECUTION.flag(
+        "--watch", "Serve a page about the run on this machine, and print its address on stderr."
     ),
 ]
 Fresh = Annotated[
     bool,
-    typer.Option(
-        "--fresh", help="Run all points again, also those with results.", rich_help_panel=EXECUTION
-    ),
+    EXECUTION.flag("--fresh", "Run all points again, also those with results."),
 ]
 ForceDir = Annotated[
     bool,
-    typer.Option("--force", help="Replace an existing result directory.", rich_help_panel=OUTPUT),
+    OUTPUT.flag("--force", "Replace an existing result directory."),
 ]
-ForceFile = Annotated[
-    bool, typer.Option("--force", help="Replace an existing file.", rich_help_panel=OUTPUT)
-]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print JSON instead of text.", rich_help_panel=OUTPUT)
-]
+ForceFile = Annotated[bool, OUTPUT.flag("--force", "Replace an existing file.")]
+Json = Annotated[bool, OUTPUT.flag("--json", "Print JSON instead of text.")]
 NoPager = Annotated[
     bool,
-    typer.Option(
-        "--no-pager",
-        callback=_forbid,
-        help="Print long output directly, without a pager.",
-        rich_help_panel=OUTPUT,
-    ),
+    OUTPUT.flag("--no-pager", "Print long output directly, without a pager.", callback=_forbid),
 ]

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated
 
-import typer
 from rich.console import RenderableType
 from rich.text import Text
 
@@ -13,14 +12,14 @@ from ..estimates import planner
 from ..terminal.console import failures, print_json, show
 from ..terminal.drawing import table
 from ..words.text import duration, rate, size, time
-from .options import EXECUTION, Json, starting
+from .options import EXECUTION, Json, Panel, starting
 
 EXAMPLES = (
     "afflux plan --rate 1Gbps --rtt 300ms --loss 1e-6 --memory 256MB",
     "afflux plan --rate 100Mbps --rtt 600ms --congestion htcp --formula-only",
 )
 
-PATH, HOSTS = "Path", "Hosts"
+PATH, HOSTS = Panel("Path"), Panel("Hosts")
 
 _RATES = {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12}
 _TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
@@ -54,77 +53,47 @@ def _quantity(
 def plan(
     rate_: Annotated[
         str,
-        typer.Option(
-            "--rate",
-            metavar="RATE",
-            help="Rate of the slowest link, as in 1Gbps.",
-            show_default=False,
-            rich_help_panel=PATH,
-        ),
+        PATH.option("--rate", "RATE", "Rate of the slowest link, as in 1Gbps."),
     ],
     rtt: Annotated[
         str,
-        typer.Option(
-            "--rtt",
-            metavar="TIME",
-            help="Round-trip time without queues, as in 300ms.",
-            show_default=False,
-            rich_help_panel=PATH,
-        ),
+        PATH.option("--rtt", "TIME", "Round-trip time without queues, as in 300ms."),
     ],
     loss: Annotated[
         str,
-        typer.Option(
-            "--loss",
-            metavar="P",
-            help="Probability from 0 to 0.2 that a frame is lost at random.",
-            rich_help_panel=PATH,
-        ),
+        PATH.option("--loss", "P", "Probability from 0 to 0.2 that a frame is lost at random."),
     ] = "0",
     mtu: Annotated[
         int,
-        typer.Option(
-            "--mtu",
-            metavar="BYTES",
-            help="Largest IP packet, 576 to 9216 bytes.",
-            rich_help_panel=PATH,
-        ),
+        PATH.option("--mtu", "BYTES", "Largest IP packet, 576 to 9216 bytes."),
     ] = 1500,
     queue: Annotated[
         str | None,
-        typer.Option(
+        PATH.option(
             "--queue",
-            metavar="SIZE",
-            help="Queue of the slowest link, as in 4MB.",
+            "SIZE",
+            "Queue of the slowest link, as in 4MB.",
             show_default="rate times round-trip time",
-            rich_help_panel=PATH,
         ),
     ] = None,
     memory: Annotated[
         str,
-        typer.Option(
-            "--memory",
-            metavar="SIZE",
-            help="Memory of each host for socket buffers.",
-            rich_help_panel=HOSTS,
-        ),
+        HOSTS.option("--memory", "SIZE", "Memory of each host for socket buffers."),
     ] = "64MB",
     congestion: Annotated[
         str,
-        typer.Option(
+        HOSTS.option(
             "--congestion",
-            metavar="NAME",
-            help=f"Congestion control: {', '.join(planner.CONGESTION)}.",
+            "NAME",
+            f"Congestion control: {', '.join(planner.CONGESTION)}.",
             autocompletion=starting(*planner.CONGESTION),
-            rich_help_panel=HOSTS,
         ),
     ] = "cubic",
     simulate: Annotated[
         bool,
-        typer.Option(
+        EXECUTION.flag(
             "--simulate/--formula-only",
-            help="Check the proposal with a simulation, or only use formulas.",
-            rich_help_panel=EXECUTION,
+            "Check the proposal with a simulation, or only use formulas.",
         ),
     ] = True,
     as_json: Json = False,

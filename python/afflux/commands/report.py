@@ -3,13 +3,11 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ..terminal.console import failures, print_text, warn_of_failed_checks
 from .baseline import gathered
-from .options import OUTPUT, Baseline, Dirs, starting
+from .options import OUTPUT, Baseline, Dirs, Panel, out_option, starting
 
-FIGURES = "Figures"
+FIGURES = Panel("Figures")
 
 EXAMPLES = (
     "afflux report out/shallow-* out/deep-* --baseline deep -o report.html",
@@ -21,58 +19,42 @@ def report(
     dirs: Dirs,
     out: Annotated[
         Path,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE.html|DIR",
-            help="File of the page, or directory of the figures. An older page and older figures are replaced.",
-            show_default=False,
-            rich_help_panel=OUTPUT,
+        out_option(
+            "FILE.html|DIR",
+            "File of the page, or directory of the figures. An older page and older figures are replaced.",
         ),
     ],
     baseline: Baseline = None,
     format: Annotated[
         str,
-        typer.Option(
+        OUTPUT.option(
             "--format",
-            metavar="html|pdf|svg|png",
-            help="html: a page. Others: figures for a paper.",
+            "html|pdf|svg|png",
+            "html: a page. Others: figures for a paper.",
             autocompletion=starting("html", "pdf", "svg", "png"),
-            rich_help_panel=OUTPUT,
         ),
     ] = "html",
     title: Annotated[
         str | None,
-        typer.Option(
-            "--title",
-            metavar="TEXT",
-            help="Line above the question of the page.",
-            show_default="none",
-            rich_help_panel=OUTPUT,
+        OUTPUT.option(
+            "--title", "TEXT", "Line above the question of the page.", show_default="none"
         ),
     ] = None,
     force: Annotated[
         bool,
-        typer.Option(
-            "--force",
-            help="Replace an existing file that is not a page of afflux.",
-            rich_help_panel=OUTPUT,
-        ),
+        OUTPUT.flag("--force", "Replace an existing file that is not a page of afflux."),
     ] = False,
     whole_run: Annotated[
         bool,
-        typer.Option(
+        FIGURES.flag(
             "--whole-run",
-            help="Draw time axes to the end of the run, also where there is little traffic.",
-            rich_help_panel=FIGURES,
+            "Draw time axes to the end of the run, also where there is little traffic.",
         ),
     ] = False,
     hosts: Annotated[
         bool,
-        typer.Option(
-            "--hosts",
-            help="Draw the longest queue of switches and hosts, not only of switches.",
-            rich_help_panel=FIGURES,
+        FIGURES.flag(
+            "--hosts", "Draw the longest queue of switches and hosts, not only of switches."
         ),
     ] = False,
 ) -> None:

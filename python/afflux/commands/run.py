@@ -31,6 +31,7 @@ from .options import (
     Strict,
     Watched,
     at_most,
+    out_option,
 )
 
 EXAMPLES = (
@@ -46,53 +47,39 @@ def run(
     seed: Seed = None,
     seeds: Annotated[
         str | None,
-        typer.Option(
+        SCENARIO.option(
             "--seeds",
-            metavar="A-B",
-            help="Run several seeds on all cores, as in 1-5 or 1,2,7, and print means with intervals; what was stopped continues.",
-            show_default=False,
-            rich_help_panel=SCENARIO,
+            "A-B",
+            "Run several seeds on all cores, as in 1-5 or 1,2,7, and print means with intervals; what was stopped continues.",
         ),
     ] = None,
     strict: Strict = False,
     show_config: Annotated[
         bool,
-        typer.Option(
-            "--show-config",
-            help="Print the scenario with all defaults as comments, and run nothing.",
-            rich_help_panel=SCENARIO,
+        SCENARIO.flag(
+            "--show-config", "Print the scenario with all defaults as comments, and run nothing."
         ),
     ] = False,
     threads: Annotated[
         int | None,
-        typer.Option(
+        EXECUTION.option(
             "--threads",
-            metavar="N",
+            "N",
+            "Number of worker threads. Results do not depend on it.",
             min=1,
             callback=at_most(MOST_AT_ONCE),
-            help="Number of worker threads. Results do not depend on it.",
             show_default="the scenario's",
-            rich_help_panel=EXECUTION,
         ),
     ] = None,
     watched: Watched = False,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="DIR",
-            help="Result directory.",
-            show_default="out/<scenario name>-<seed>",
-            rich_help_panel=OUTPUT,
-        ),
+        out_option("DIR", "Result directory.", "out/<scenario name>-<seed>"),
     ] = None,
     force: ForceDir = False,
     as_json: Annotated[
         bool,
-        typer.Option(
-            "--json", help="Print summary.json instead of tables.", rich_help_panel=OUTPUT
-        ),
+        OUTPUT.flag("--json", "Print summary.json instead of tables."),
     ] = False,
 ) -> None:
     """Run one simulation, write its result directory and print a summary. With --seeds, run one
@@ -151,20 +138,24 @@ def _several(
     as_json: bool,
 ) -> None:
     """Runs a sweep that varies only the seed."""
-    from .. import watching
     from ..batch import grid
-    from ..terminal import points, progress
+    from ..terminal import points
+    from .batch import watching
 
     if threads is not None:
         raise ValueError(
             "--seeds runs one simulation per core, each on one thread: leave out --threads"
         )
-    keys = {key: settings.value(value) for key, value in map(settings.assignment, set or [])}
-    with (
-        progress.of_batch(Console(stderr=True)) as bar,
-        watching.of_batch(f"run {scenario.name}", bar, watched) as watch,
-    ):
-        found = grid.sweep(scenario, {}, seeds=seeds, set=keys, out=out, watch=watch, strict=strict)
+    with watching(f"run {scenario.name}", watched) as watch:
+        found = grid.sweep(
+            scenario,
+            {},
+            seeds=seeds,
+            set=settings.changes(set),
+            out=out,
+            watch=watch,
+            strict=strict,
+        )
     warn(found.outcome.warnings)
     print_json(list(found.rows)) if as_json else show(points.sweep(found))
     if lacks_points(found.outcome):

@@ -2,13 +2,11 @@
 
 from typing import Annotated
 
-import typer
-
 from .. import _core
 from ..reference import search
 from ..terminal import keys, pager
 from ..terminal.console import failures, page, print_json, show
-from .options import Json, NoPager
+from .options import Json, NoPager, argument
 
 EXAMPLES = (
     "afflux schema switch.ecn",
@@ -25,10 +23,9 @@ def _paths(incomplete: str) -> list[str]:
 def schema(
     key: Annotated[
         str | None,
-        typer.Argument(
-            metavar="KEY",
-            help="Path of a key or table, as in switch.ecn.kmin, traffic[0].sizes or traffic.incast.",
-            show_default=False,
+        argument(
+            "KEY",
+            "Path of a key or table, as in switch.ecn.kmin, traffic[0].sizes or traffic.incast.",
             autocompletion=_paths,
         ),
     ] = None,

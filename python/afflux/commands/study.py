@@ -1,13 +1,23 @@
 """`afflux study`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from ..terminal.console import FAILED, failures, lacks_points, note, print_json, show, visible, warn
-from .options import OUTPUT, SELECTION, Address, Fresh, Jobs, Json, Storage, Watched, With
+from .batch import Execution, batch_options
+from .options import (
+    OUTPUT,
+    SELECTION,
+    Fresh,
+    Json,
+    argument,
+    results_dir,
+)
+
+if TYPE_CHECKING:
+    from ..studies import Series, Slice, Study
 
 EXAMPLES = (
     "afflux study",
@@ -61,119 +71,91 @@ def _designs(context: typer.Context, incomplete: str) -> list[str]:
     ]
 
 
+Assume = Annotated[
+    list[str] | None,
+    SELECTION.option(
+        "--assume",
+        "NAME=VALUE",
+        "Another value of an assumption, as --list names them; its results have their own directory. May be repeated.",
+        show_default="the defaults",
+        autocompletion=_assumptions,
+    ),
+]
+
+
+@batch_options
 def study(
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="Name of a study. Without a name, the studies are listed.",
-            show_default=False,
+        argument(
+            "NAME",
+            "Name of a study. Without a name, the studies are listed.",
             autocompletion=_studies,
         ),
     ] = None,
     part: Annotated[
         str | None,
-        typer.Argument(
-            metavar="PART",
-            help="One of its parts, as --list names them.",
+        argument(
+            "PART",
+            "One of its parts, as --list names them.",
             show_default="the whole study",
             autocompletion=_parts,
         ),
     ] = None,
     listed: Annotated[
         bool,
-        typer.Option(
-            "--list",
-            help="List its parts and its assumptions instead of running it.",
-            rich_help_panel=OUTPUT,
-        ),
+        OUTPUT.flag("--list", "List its parts and its assumptions instead of running it."),
     ] = False,
     quick: Annotated[
         bool,
-        typer.Option(
-            "--quick", help="Run only the part that takes minutes.", rich_help_panel=SELECTION
-        ),
+        SELECTION.flag("--quick", "Run only the part that takes minutes."),
     ] = False,
-    assume: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--assume",
-            metavar="NAME=VALUE",
-            help="Another value of an assumption, as --list names them; its results have their own directory. May be repeated.",
-            show_default="the defaults",
-            autocompletion=_assumptions,
-            rich_help_panel=SELECTION,
-        ),
-    ] = None,
+    assume: Assume = None,
     baseline: Annotated[
         str | None,
-        typer.Option(
+        SELECTION.option(
             "--baseline",
-            metavar="NAME",
-            help="Also compare all designs of the study with this one.",
-            show_default=False,
+            "NAME",
+            "Also compare all designs of the study with this one.",
             autocompletion=_designs,
-            rich_help_panel=SELECTION,
         ),
     ] = None,
     scenario: Annotated[
         Path | None,
-        typer.Option(
+        SELECTION.option(
             "--scenario",
-            metavar="FILE",
-            help="A mixture of your own; for the study standard.",
+            "FILE",
+            "A mixture of your own; for the study standard.",
             show_default="that of the study",
-            rich_help_panel=SELECTION,
         ),
     ] = None,
     goals: Annotated[
         Path | None,
-        typer.Option(
+        SELECTION.option(
             "--goals",
-            metavar="FILE",
-            help="Its tenants, their goals, and the designs.",
+            "FILE",
+            "Its tenants, their goals, and the designs.",
             show_default="those of the study",
-            rich_help_panel=SELECTION,
         ),
     ] = None,
-    executor: With = "local",
-    address: Address = None,
-    storage: Storage = None,
-    jobs: Jobs = None,
-    watched: Watched = False,
+    execution: Execution = Execution(),
     fresh: Fresh = False,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="DIR",
-            help="Directory of all results.",
-            show_default="out/study-<name>",
-            rich_help_panel=OUTPUT,
-        ),
+        results_dir("out/study-<name>"),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """List the built-in studies. With NAME, run a study or a part of it and compare its results
     with the published numbers. A study that was stopped continues."""
-    from .. import studies, watching
-    from ..studies import part as parts
-    from ..terminal import points, progress
+    from .. import studies
     from ..terminal import studies as screens
-    from ..terminal.comparison import verdicts
-    from .baseline import against, known
 
+    own = {"--assume": assume, "--baseline": baseline, "--scenario": scenario, "--goals": goals}
     with failures():
         if name is None:
-            for option, value in (
-                ("--baseline", baseline),
-                ("--scenario", scenario),
-                ("--goals", goals),
-                ("--assume", assume),
-            ):
-                if value:
-                    raise ValueError(f"{option} needs the name of a study")
+            for option in (option for option, value in own.items() if value):
+                raise ValueError(f"{option} needs the name of a study")
             every = screens.listed(studies.built_in())
             print_json(every) if as_json else show(screens.studies(every))
             return
@@ -191,73 +173,71 @@ def study(
         chosen = chosen.assuming(assume or [])
         piece = chosen.part(part) if part else None
         if isinstance(piece, studies.Series):
-            _refuse(
-                piece.name,
-                {
-                    "--assume": assume,
-                    "--baseline": baseline,
-                    "--scenario": scenario,
-                    "--goals": goals,
-                    "--storage": storage,
-                    "--jobs": jobs,
-                },
-            )
-            _refuse(piece.name, {"--watch": watched, "--executor": executor != "local"})
-            ended = parts.run(
-                piece,
-                out or Path("out") / f"{chosen.folder}-{piece.name}",
-                quick=quick,
-                fresh=fresh,
-                tell=note,
-            )
-            if as_json:
-                print_json({"study": chosen.name} | ended.to_dict())
-                return
-            if ended.tables:
-                # Table rows are not wrapped to the terminal's width, because users paste them into
-                # pages.
-                print(f"{visible(ended.tables)}\n")
-            show(screens.series(ended))
-            return
-        assert piece is None or isinstance(piece, studies.Slice)
-        known(baseline, [point.name for point in chosen.simulated(quick, piece)])
-        title = f"study {chosen.name}{f' {part}' if part else ''}{' --quick' if quick else ''}"
-        with (
-            progress.of_batch(Console(stderr=True)) as bar,
-            watching.of_batch(title, bar, watched) as watch,
-        ):
-            verdict = studies.carry_out(
-                chosen,
-                part=piece,
-                quick=quick,
-                out=out,
-                executor=executor,
-                address=address,
-                storage=storage,
-                jobs=jobs,
-                fresh=fresh,
-                watch=watch,
-            )
-        warn(verdict.outcome.warnings)
-        compared = (
-            None
-            if baseline is None or not verdict.outcome.results
-            else against(verdict.outcome.designs, baseline)
-        )
-        if as_json:
-            print_json(verdict.to_dict() | ({"comparison": compared.to_dict()} if compared else {}))
+            _refuse(piece.name, own, execution)
+            place = out or Path("out") / f"{chosen.folder}-{piece.name}"
+            _run_series(chosen.name, piece, place, quick, fresh, as_json)
         else:
-            show(points.verdict(verdict))
-            if compared:
-                show(verdicts(compared))
-        if lacks_points(verdict.outcome):
-            raise typer.Exit(FAILED)
+            assert piece is None or isinstance(piece, studies.Slice)
+            _simulate(chosen, piece, quick, baseline, execution, fresh, out, as_json)
 
 
-def _refuse(part: str, options: dict[str, object]) -> None:
+def _refuse(part: str, own: dict[str, Any], execution: Execution) -> None:
     """Refuses options that a series of runs does not have."""
-    for option, value in options.items():
-        if value:
-            raise ValueError(
-                f"the part {part} is a series of single runs and has no {option}: leave it out"
-            )
+    options = own | {
+        "--storage": execution.storage,
+        "--jobs": execution.jobs,
+        "--watch": execution.watched,
+        "--executor": execution.executor != "local",
+    }
+    for option in (option for option, value in options.items() if value):
+        raise ValueError(
+            f"the part {part} is a series of single runs and has no {option}: leave it out"
+        )
+
+
+def _run_series(
+    study: str, series: "Series", out: Path, quick: bool, fresh: bool, as_json: bool
+) -> None:
+    from ..studies import part
+    from ..terminal import studies as screens
+
+    ended = part.run(series, out, quick=quick, fresh=fresh, tell=note)
+    if as_json:
+        print_json({"study": study} | ended.to_dict())
+        return
+    if ended.tables:
+        # Table rows are not wrapped to the terminal's width, because users paste them into pages.
+        print(f"{visible(ended.tables)}\n")
+    show(screens.series(ended))
+
+
+def _simulate(
+    study: "Study",
+    part: "Slice | None",
+    quick: bool,
+    baseline: str | None,
+    execution: Execution,
+    fresh: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Carries out a study or a slice of its points."""
+    from .. import studies
+    from ..terminal import points
+    from ..terminal.comparison import verdicts
+    from .baseline import against, known
+
+    known(baseline, [point.name for point in study.simulated(quick, part)])
+    title = f"study {study.name}{f' {part.name}' if part else ''}{' --quick' if quick else ''}"
+    with execution.begun(title) as options:
+        verdict = studies.carry_out(study, part=part, quick=quick, out=out, fresh=fresh, **options)
+    warn(verdict.outcome.warnings)
+    compared = against(verdict.outcome, baseline)
+    if as_json:
+        print_json(verdict.to_dict() | ({"comparison": compared.to_dict()} if compared else {}))
+    else:
+        show(points.verdict(verdict))
+        if compared:
+            show(verdicts(compared))
+    if lacks_points(verdict.outcome):
+        raise typer.Exit(FAILED)

@@ -6,25 +6,21 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from .. import settings
 from ..terminal.console import FAILED, failures, lacks_points, print_json, show, warn
+from .batch import Execution, batch_options
 from .options import (
     OUTPUT,
     SCENARIO,
     SELECTION,
-    Address,
     Fresh,
-    Jobs,
     Metrics,
     ScenarioFile,
     Set,
-    Storage,
     Strict,
     Values,
-    Watched,
-    With,
+    results_dir,
 )
 
 EXAMPLES = (
@@ -36,12 +32,11 @@ EXAMPLES = (
 
 Seeds = Annotated[
     str | None,
-    typer.Option(
+    SCENARIO.option(
         "--seeds",
-        metavar="A-B",
-        help="Seeds of every combination, as in 1-5 or 1,2,7.",
+        "A-B",
+        "Seeds of every combination, as in 1-5 or 1,2,7.",
         show_default="the scenario's",
-        rich_help_panel=SCENARIO,
     ),
 ]
 
@@ -65,55 +60,40 @@ def _designs(context: typer.Context, incomplete: str) -> list[str]:
     ]
 
 
+@batch_options
 def sweep(
     scenario: ScenarioFile,
     vary: Values = None,
     seeds: Seeds = None,
     set: Set = None,
     strict: Strict = False,
-    executor: With = "local",
-    address: Address = None,
-    storage: Storage = None,
-    jobs: Jobs = None,
-    watched: Watched = False,
+    execution: Execution = Execution(),
     fresh: Fresh = False,
     metric: Metrics = None,
     baseline: Annotated[
         str | None,
-        typer.Option(
+        SELECTION.option(
             "--baseline",
-            metavar="NAME",
-            help="Also compare all combinations with this one, as in switch.buffer=9MB.",
-            show_default=False,
+            "NAME",
+            "Also compare all combinations with this one, as in switch.buffer=9MB.",
             autocompletion=_designs,
-            rich_help_panel=SELECTION,
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="DIR",
-            help="Directory of all results.",
-            show_default="out/sweep-<scenario name>",
-            rich_help_panel=OUTPUT,
-        ),
+        results_dir("out/sweep-<scenario name>"),
     ] = None,
     as_json: Annotated[
         bool,
-        typer.Option(
-            "--json",
-            help="Print the rows as JSON; with --baseline an object of rows and comparison.",
-            rich_help_panel=OUTPUT,
+        OUTPUT.flag(
+            "--json", "Print the rows as JSON; with --baseline an object of rows and comparison."
         ),
     ] = False,
 ) -> None:
     """Simulate every combination of the varied values and make one table. A sweep that was stopped or killed continues."""
-    from .. import watching
     from ..batch import grid
     from ..metrics import named
-    from ..terminal import points, progress
+    from ..terminal import points
     from ..terminal.comparison import verdicts
     from .baseline import against, known
 
@@ -125,10 +105,7 @@ def sweep(
             )
         known(baseline, _names(vary or []))
         asked = [named(name) for name in metric or []]
-        with (
-            progress.of_batch(Console(stderr=True)) as bar,
-            watching.of_batch(f"sweep {scenario.name}", bar, watched) as watch,
-        ):
+        with execution.begun(f"sweep {scenario.name}") as options:
             found = grid.sweep(
                 scenario,
                 {
@@ -136,25 +113,15 @@ def sweep(
                     for key, values in varied
                 },
                 seeds=None if seeds is None else settings.seeds(seeds),
-                set={
-                    key: settings.value(value) for key, value in map(settings.assignment, set or [])
-                },
+                set=settings.changes(set),
                 out=out,
-                executor=executor,
-                address=address,
-                storage=storage,
-                jobs=jobs,
                 fresh=fresh,
-                watch=watch,
+                **options,
                 strict=strict,
                 metrics=asked,
             )
         warn(found.outcome.warnings)
-        compared = (
-            None
-            if baseline is None or not found.outcome.results
-            else against(found.designs, baseline, asked)
-        )
+        compared = against(found.outcome, baseline, asked)
         if as_json:
             print_json(
                 {"rows": list(found.rows), "comparison": compared.to_dict()}

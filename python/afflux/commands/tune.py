@@ -5,25 +5,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
 from .. import settings
 from ..terminal.console import FAILED, complain, failures, print_json, show, warn
+from .batch import Execution, batch_options
 from .options import (
-    OUTPUT,
     SCENARIO,
     SEARCH,
-    Address,
-    Jobs,
     Json,
     Ranges,
     ScenarioFile,
     Set,
-    Storage,
     Strict,
-    Watched,
-    With,
+    results_dir,
 )
 
 if TYPE_CHECKING:
@@ -44,118 +40,76 @@ def _metrics(incomplete: str) -> list[str]:
 
 Objective = Annotated[
     list[str] | None,
-    typer.Option(
+    SEARCH.option(
         "--objective",
-        metavar="METRIC",
-        help="Metric to optimize: job_time, fct_p99, p99_slowdown, throughput, cost or another one. May be repeated; the result is then a front.",
-        show_default=False,
+        "METRIC",
+        "Metric to optimize: job_time, fct_p99, p99_slowdown, throughput, cost or another one. May be repeated; the result is then a front.",
         autocompletion=_metrics,
-        rich_help_panel=SEARCH,
     ),
 ]
 
 
+@batch_options
 def tune(
     scenario: ScenarioFile,
     vary: Ranges = None,
     seeds: Annotated[
         str,
-        typer.Option(
-            "--seeds",
-            metavar="A-B",
-            help="Seeds of every setting, as in 1-5 or 1,2,7.",
-            rich_help_panel=SCENARIO,
-        ),
+        SCENARIO.option("--seeds", "A-B", "Seeds of every setting, as in 1-5 or 1,2,7."),
     ] = "1-5",
     set: Set = None,
     strict: Strict = False,
     objective: Objective = None,
     budget: Annotated[
         int,
-        typer.Option(
-            "--budget",
-            metavar="N",
-            min=1,
-            help="Number of settings to try, in addition to the baseline.",
-            rich_help_panel=SEARCH,
+        SEARCH.option(
+            "--budget", "N", "Number of settings to try, in addition to the baseline.", min=1
         ),
     ] = 24,
     slack: Annotated[
         float,
-        typer.Option(
+        SEARCH.option(
             "--slack",
+            "SHARE",
+            "Loss accepted in earlier objectives to improve the last one, as a fraction of the best value (0.01 = 1 %).",
             min=0,
-            metavar="SHARE",
-            help="Loss accepted in earlier objectives to improve the last one, as a fraction of the best value (0.01 = 1 %).",
-            rich_help_panel=SEARCH,
         ),
     ] = 0.01,
     sensitivity: Annotated[
         bool,
-        typer.Option(
-            "--sensitivity/--no-sensitivity",
-            help="Measure the safe range of each threshold.",
-            rich_help_panel=SEARCH,
-        ),
+        SEARCH.flag("--sensitivity/--no-sensitivity", "Measure the safe range of each threshold."),
     ] = True,
     seed: Annotated[
         int,
-        typer.Option(
-            "--seed",
-            metavar="N",
-            min=0,
-            help="Seed of the search: which settings it tries.",
-            rich_help_panel=SEARCH,
-        ),
+        SEARCH.option("--seed", "N", "Seed of the search: which settings it tries.", min=0),
     ] = 1,
-    executor: With = "local",
-    address: Address = None,
-    storage: Storage = None,
-    jobs: Jobs = None,
-    watched: Watched = False,
+    execution: Execution = Execution(),
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="DIR",
-            help="Directory of all results.",
-            show_default="out/tune-<scenario name>",
-            rich_help_panel=OUTPUT,
-        ),
+        results_dir("out/tune-<scenario name>"),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Search for the values of keys that make a metric best; report the best settings, their uncertainty and safe ranges. A search that was stopped
     continues."""
-    from .. import tuning, watching
-    from ..terminal import progress
+    from .. import tuning
     from ..tuning.objective import objectives
 
     with failures():
         main = objectives(objective or [])
-        with (
-            progress.of_batch(Console(stderr=True)) as bar,
-            watching.of_batch(f"tune {scenario.name}", bar, watched, main) as watch,
-        ):
+        with execution.begun(f"tune {scenario.name}", main) as options:
             found = tuning.tune(
                 scenario,
                 dict(map(settings.assignment, vary or [])),
                 objective or [],
                 budget=budget,
                 seeds=settings.seeds(seeds),
-                set={
-                    key: settings.value(value) for key, value in map(settings.assignment, set or [])
-                },
+                set=settings.changes(set),
                 seed=seed,
                 slack=slack,
                 sensitivity=sensitivity,
                 out=out,
-                executor=executor,
-                address=address,
-                storage=storage,
-                jobs=jobs,
-                watch=watch,
+                **options,
                 strict=strict,
             )
         warn(found.warnings)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ..terminal.console import FAILED, complain, failures, print_json, print_text, show
-from .options import Json
+from .options import Json, argument
 
 EXAMPLES = ("afflux verify out/incast-dctcp-1", "afflux verify out/* --json")
 
@@ -14,11 +14,7 @@ EXAMPLES = ("afflux verify out/incast-dctcp-1", "afflux verify out/* --json")
 def verify(
     dirs: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="DIR",
-            help="Directories of results, sweeps, searches or studies.",
-            show_default=False,
-        ),
+        argument("DIR", "Directories of results, sweeps, searches or studies."),
     ],
     as_json: Json = False,
 ) -> None:

@@ -24,6 +24,14 @@ class Record:
     _shapes: Counter[tuple[str, ...]] = field(default_factory=Counter)
     _unknown: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, name: str, taken: str, left_out: Mapping[str, str]) -> "Record":
+        """Makes a kind of record from names separated by commas, those left out by reason."""
+        fields = {
+            field: reason for reason, names in left_out.items() for field in names.split(", ")
+        }
+        return cls(name, set(filter(None, taken.split(", "))), fields)
+
     def seen(
         self,
         record: Mapping[str, object],

@@ -9,130 +9,80 @@ TIMES = "times that the simulated cluster decides"
 NAMES = "names and descriptions"
 COUNTS = "counts of maps, reducers and containers (the cluster of the scenario decides them)"
 WORK = "processor times and memory"
+FAILED = "what attempts did that failed or were killed"
 SUMS = "counters of parts (those of the whole job are taken)"
 
+_LEFT_OUT = """
+JOB_INITED JOB_INFO_CHANGED JOB_STATUS_CHANGED JOB_PRIORITY_CHANGED JOB_QUEUE_CHANGED
+AM_STARTED NORMALIZED_RESOURCE TASK_FINISHED TASK_FAILED TASK_UPDATED
+SETUP_ATTEMPT_STARTED SETUP_ATTEMPT_FINISHED SETUP_ATTEMPT_FAILED SETUP_ATTEMPT_KILLED
+CLEANUP_ATTEMPT_STARTED CLEANUP_ATTEMPT_FINISHED CLEANUP_ATTEMPT_FAILED CLEANUP_ATTEMPT_KILLED
+"""
 #: Events without information about traffic.
-LEFT_OUT = {
-    *(
-        "JOB_INITED",
-        "JOB_INFO_CHANGED",
-        "JOB_STATUS_CHANGED",
-        "JOB_PRIORITY_CHANGED",
-        "JOB_QUEUE_CHANGED",
-        "AM_STARTED",
-        "NORMALIZED_RESOURCE",
-    ),
-    *("TASK_FINISHED", "TASK_FAILED", "TASK_UPDATED"),
-    *(
-        "SETUP_ATTEMPT_STARTED",
-        "SETUP_ATTEMPT_FINISHED",
-        "SETUP_ATTEMPT_FAILED",
-        "SETUP_ATTEMPT_KILLED",
-    ),
-    *(
-        "CLEANUP_ATTEMPT_STARTED",
-        "CLEANUP_ATTEMPT_FINISHED",
-        "CLEANUP_ATTEMPT_FAILED",
-        "CLEANUP_ATTEMPT_KILLED",
-    ),
+LEFT_OUT = frozenset(_LEFT_OUT.split())
+_MAPS = "finishedMaps, finishedReduces, failedMaps, failedReduces, killedMaps, killedReduces"
+#: Fields of all attempts.
+_OF_ATTEMPT = {
+    NAMES: "taskType, taskStatus, port, rackname, state, status, error",
+    WORK: "clockSplits, cpuUsages, vMemKbytes, physMemKbytes",
 }
-_MAPS = (
-    "finishedMaps",
-    "finishedReduces",
-    "failedMaps",
-    "failedReduces",
-    "killedMaps",
-    "killedReduces",
-)
-_USED = ("clockSplits", "cpuUsages", "vMemKbytes", "physMemKbytes")
-_PLACE = ("taskType", "taskStatus", "port", "rackname", "state", "status", "error")
 
 
 class Records:
     """The records of one import, with counts of their fields."""
 
     def __init__(self) -> None:
-        submitted = Record(
+        submitted = Record.of(
             "JOB_SUBMITTED",
-            {"jobid", "submitTime"},
-            dict.fromkeys(
-                (
-                    *(
-                        "jobName",
-                        "userName",
-                        "jobConfPath",
-                        "acls",
-                        "jobQueueName",
-                        "workflowId",
-                        "workflowName",
-                        "workflowNodeName",
-                    ),
-                    *("workflowAdjacencies", "workflowTags"),
-                ),
-                NAMES,
-            ),
+            "jobid, submitTime",
+            {
+                NAMES: "jobName, userName, jobConfPath, acls, jobQueueName, workflowId, "
+                "workflowName, workflowNodeName, workflowAdjacencies, workflowTags"
+            },
         )
-        finished = Record(
+        finished = Record.of(
             "JOB_FINISHED",
-            {"totalCounters"},
+            "totalCounters",
             {
-                "jobid": NAMES,
-                "finishTime": TIMES,
-                **dict.fromkeys(_MAPS, COUNTS),
-                **dict.fromkeys(("mapCounters", "reduceCounters"), SUMS),
+                NAMES: "jobid",
+                TIMES: "finishTime",
+                COUNTS: _MAPS,
+                SUMS: "mapCounters, reduceCounters",
             },
         )
-        ended = Record(
+        ended = Record.of(
             "JOB_FAILED, JOB_KILLED or JOB_ERROR",
-            (),
-            {"jobid": NAMES, "finishTime": TIMES, "jobStatus": NAMES, "diagnostics": NAMES},
+            "",
+            {NAMES: "jobid, jobStatus, diagnostics", TIMES: "finishTime", COUNTS: _MAPS},
         )
-        ended.left_out = {**ended.left_out, **dict.fromkeys(_MAPS, COUNTS)}
-        task = Record(
-            "TASK_STARTED", {"taskid", "splitLocations"}, {"taskType": NAMES, "startTime": TIMES}
+        task = Record.of(
+            "TASK_STARTED", "taskid, splitLocations", {NAMES: "taskType", TIMES: "startTime"}
         )
-        started = Record(
+        started = Record.of(
             "…_ATTEMPT_STARTED",
-            {"attemptId", "startTime", "locality"},
+            "attemptId, startTime, locality",
             {
-                **dict.fromkeys(
-                    (
-                        "taskid",
-                        "taskType",
-                        "trackerName",
-                        "httpPort",
-                        "shufflePort",
-                        "containerId",
-                        "avataar",
-                    ),
-                    NAMES,
-                )
+                NAMES: "taskid, taskType, trackerName, httpPort, shufflePort, containerId, avataar",
             },
         )
-        of_attempt = {**dict.fromkeys(_PLACE, NAMES), **dict.fromkeys(_USED, WORK)}
-        mapped = Record(
+        mapped = Record.of(
             "MAP_ATTEMPT_FINISHED",
-            {"taskid", "attemptId", "mapFinishTime", "hostname", "counters"},
-            {**of_attempt, "finishTime": TIMES},
+            "taskid, attemptId, mapFinishTime, hostname, counters",
+            {**_OF_ATTEMPT, TIMES: "finishTime"},
         )
-        reduced = Record(
+        reduced = Record.of(
             "REDUCE_ATTEMPT_FINISHED",
-            {"taskid", "attemptId", "hostname", "counters"},
-            {
-                **of_attempt,
-                **dict.fromkeys(("shuffleFinishTime", "sortFinishTime", "finishTime"), TIMES),
-            },
+            "taskid, attemptId, hostname, counters",
+            {**_OF_ATTEMPT, TIMES: "shuffleFinishTime, sortFinishTime, finishTime"},
         )
-        of_failed = dict.fromkeys(
-            ("taskid", "attemptId", "hostname", "counters", "finishTime"),
-            "what attempts did that failed or were killed",
+        failed = Record.of(
+            "…_ATTEMPT_FAILED or …_ATTEMPT_KILLED",
+            "",
+            {**_OF_ATTEMPT, FAILED: "taskid, attemptId, hostname, counters, finishTime"},
         )
-        failed = Record("…_ATTEMPT_FAILED or …_ATTEMPT_KILLED", (), {**of_attempt, **of_failed})
-        self.counters = Record("counters", {"groups"}, {"name": NAMES})
-        self.group = Record(
-            "group of counters", {"counts"}, dict.fromkeys(("name", "displayName"), NAMES)
-        )
-        self.counter = Record("counter", {"name", "value"}, {"displayName": NAMES})
+        self.counters = Record.of("counters", "groups", {NAMES: "name"})
+        self.group = Record.of("group of counters", "counts", {NAMES: "name, displayName"})
+        self.counter = Record.of("counter", "name, value", {NAMES: "displayName"})
         self._by_kind = {
             "JOB_SUBMITTED": submitted,
             "JOB_FINISHED": finished,

@@ -4,7 +4,7 @@ certainty, and what would change the answer."""
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..comparison import changes, headline
+from ..comparison import changes, findings, headline
 from ..comparison.circumstances import CAUSES, chief_wait, waiting
 from ..comparison.compare import Comparison
 from ..comparison.paired import BETTER, SAME, TOO_FEW, UNCLEAR, WORSE, Difference, Pairs
@@ -106,17 +106,17 @@ def of_comparison(found: Comparison, metric: Metric | None) -> PageAnswer:
         role: [words for words, one in parts if one == role] for role in {role for _, role in parts}
     }
     lead = headline.lead(found)
-    head = [*of.get(headline.ANSWER, [])]
+    head = [*of.get(findings.ANSWER, [])]
     if lead:
-        head += of.get(headline.SIZE, [])[:-1]
+        head += of.get(findings.SIZE, [])[:-1]
         head.append(_in_numbers(found, lead))
     elif metric and (spread := _spread(found, metric)):
         head.append(spread)
-    sure = of.get(headline.SURE, [])
+    sure = of.get(findings.SURE, [])
     if lead:
-        shown, rest = [_agreement(found, lead)], [*of.get(headline.ALSO, []), *sure]
+        shown, rest = [_agreement(found, lead)], [*of.get(findings.ALSO, []), *sure]
     else:
-        every = [*of.get(headline.SIZE, []), *of.get(headline.ALSO, []), *sure]
+        every = [*of.get(findings.SIZE, []), *of.get(findings.ALSO, []), *sure]
         shown = [part for part in every if len(part) <= _LONG]
         long = [part for part in every if len(part) > _LONG]
         if long and metric:
@@ -124,13 +124,13 @@ def of_comparison(found: Comparison, metric: Metric | None) -> PageAnswer:
         shown, rest = shown[:3], [*shown[3:], *long]
     if not lead or not _heads_price(found, lead):
         # The heading contains no price.
-        shown += of.get(headline.COST, [])
+        shown += of.get(findings.COST, [])
     facts = Facts(
-        why=of.get(headline.WHY, []),
+        why=of.get(findings.WHY, []),
         cause=_cause(found, lead),
         sure=shown[:1],
         observations=shown[1:],
-        change=[*of.get(headline.ADVICE, []), *_changes(found, lead)],
+        change=[*of.get(findings.ADVICE, []), *_changes(found, lead)],
     )
     return PageAnswer(join(head), rest=rest, facts=facts)
 
@@ -373,7 +373,7 @@ def _changes(found: Comparison, lead: Difference | None) -> list[Words]:
     contrary = [
         d
         for d in found.of(lead.design)
-        if d.established and d.verdict != lead.verdict and d.metric.main and headline.matters(d)
+        if d.established and d.verdict != lead.verdict and d.metric.main and findings.matters(d)
     ]
     if contrary:
         d = max(contrary, key=lambda one: abs(one.share or 0))
@@ -392,7 +392,7 @@ def _changes(found: Comparison, lead: Difference | None) -> list[Words]:
         for d in found.differences
         if d.metric is lead.metric and places[d.design] != places[lead.design] and d.established
     ]
-    others = [d for d in others if d.verdict == lead.verdict and headline.matters(d)]
+    others = [d for d in others if d.verdict == lead.verdict and findings.matters(d)]
     if others and lead.verdict == BETTER:
         second = min(others, key=lambda d: d.design_mean if lead.fell else -d.design_mean)
         words = {

@@ -2,7 +2,7 @@
 
 import os
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -71,45 +71,28 @@ def tune(
     with extras.needed("tune", "afflux tune"):
         import optuna
     metrics = objectives([objective] if isinstance(objective, str) else list(objective))
-    space = [
-        parameter(key, text if isinstance(text, str) else ",".join(map(settings.shown, text)))
-        for key, text in vary.items()
-    ]
-    if not space:
-        raise ValueError(
-            "--vary is missing: name a key and its range, as in --vary switch.ecn.k=20kB..400kB"
-        )
+    space = _space(vary)
     if budget < 1:
         raise ValueError(f"--budget {budget}: write the number of settings to try, 1 or more")
-    every_seed = list(seeds)
-    loaded = batch.load(scenario, set or {})
+    every_seed, fixed = list(seeds), dict(set or {})
+    loaded = batch.load(scenario, fixed)
     if strict and loaded.warnings:
         raise _core.ScenarioError("\nerror: ".join(map(str, loaded.warnings)))
     place = Path(out) if out is not None else Path("out") / f"tune-{loaded.name}"
     points_place = batch.home(place)
     with opened(executor, jobs=jobs, address=address, storage=storage) as chosen_executor:
-        planned = len(every_seed) * (
-            budget
-            + 3
-            + (FINALISTS + 1) * (len(metrics) == 1)
-            + (DRIFTS * sum(isinstance(one, Range) for one in space) if sensitivity else 0)
-        )
-        rounds = Rounds(watch or Silent(), planned)
+        settings_planned = budget + 3 + (FINALISTS + 1) * (len(metrics) == 1)
+        if sensitivity:
+            settings_planned += DRIFTS * sum(isinstance(one, Range) for one in space)
+        rounds = Rounds(watch or Silent(), len(every_seed) * settings_planned)
         evaluator = Evaluator(
-            scenario, dict(set or {}), metrics, points_place, chosen_executor, rounds, strict
+            scenario, fixed, metrics, points_place, chosen_executor, rounds, strict
         )
         own = _own(evaluator, every_seed)
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         tried = _search(optuna, evaluator, space, own, budget, every_seed, seed)
-        whole = [
-            candidate for candidate in (own, *tried) if candidate.values and not candidate.stopped
-        ]
-        ties = dict(zip((c.name for c in whole), alike(whole, metrics, every_seed), strict=True))
-        own, tried = (
-            replace(own, alike=ties[own.name]),
-            [replace(c, alike=ties.get(c.name)) for c in tried],
-        )
-        whole = [candidate for candidate in (own, *tried) if candidate.name in ties]
+        own, *tried = _with_ties([own, *tried], metrics, every_seed)
+        whole = [*filter(_is_whole, (own, *tried))]
         best = _front(whole, metrics, every_seed)
         finalists, seen = (
             _final(evaluator, whole, every_seed) if len(metrics) == 1 else ((), every_seed)
@@ -122,31 +105,9 @@ def tune(
             else ()
         )
     notes = [*evaluator.notes, *(f"{c.name}: {c.error}" for c in tried if c.error)]
-    if len(every_seed) < ADVISED_SEEDS:
-        few = "1 seed is" if len(every_seed) == 1 else f"{len(every_seed)} seeds are"
-        few += " too few" if len(every_seed) < ENOUGH_SEEDS else " few"
-        notes.append(
-            f"{few} to tell a difference from chance; search with at least {ADVISED_SEEDS}"
-        )
-    for one in space:
-        if (
-            isinstance(one, Range)
-            and one.key in chosen.changes
-            and (further := one.beyond(chosen.changes[one.key]))
-        ):
-            notes.append(
-                f"{one.key} = {settings.shown(chosen.changes[one.key])} is at an end of the range that was searched: "
-                f"what is better may lie outside, so search on with --vary {one.key}={further}"
-            )
-    judged = sum(
-        found is not None and found.p is not None for drift in drifts for _, found in drift.tried
-    )
-    if judged > 1:
-        notes.append(
-            f"{judged} neighbours of the chosen setting are judged, each at 95 %: about {(1 - CONFIDENCE) * judged:.1f} of them come out clear by chance"
-        )
+    notes += _limits(space, chosen, drifts, len(every_seed))
     best_scenario = batch.load(
-        scenario, {**dict(set or {}), **chosen.changes, "name": f"{loaded.name}-tuned"}
+        scenario, {**fixed, **chosen.changes, "name": f"{loaded.name}-tuned"}
     )
     durable.write_text(place / BEST, best_scenario.resolved)
     return Tuning(
@@ -164,6 +125,58 @@ def tune(
         place / BEST,
         evaluator.warnings,
     )
+
+
+def _space(vary: Mapping[str, str | Sequence[Any]]) -> list[Parameter]:
+    space = [
+        parameter(key, text if isinstance(text, str) else ",".join(map(settings.shown, text)))
+        for key, text in vary.items()
+    ]
+    if not space:
+        raise ValueError(
+            "--vary is missing: name a key and its range, as in --vary switch.ecn.k=20kB..400kB"
+        )
+    return space
+
+
+def _is_whole(candidate: Candidate) -> bool:
+    """True if the setting was simulated with all seeds."""
+    return bool(candidate.values) and not candidate.stopped
+
+
+def _with_ties(
+    tried: Sequence[Candidate], metrics: Sequence[Metric], seeds: Sequence[int]
+) -> list[Candidate]:
+    """Adds to each setting how many others cannot be distinguished from it."""
+    whole = [*filter(_is_whole, tried)]
+    ties = dict(zip((c.name for c in whole), alike(whole, metrics, seeds), strict=True))
+    return [replace(candidate, alike=ties.get(candidate.name)) for candidate in tried]
+
+
+def _limits(
+    space: Sequence[Parameter], chosen: Candidate, drifts: Sequence[Drift], seeds: int
+) -> Iterator[str]:
+    """Words the limits of the answer: few seeds, a value at the end of its range, and many
+    judgements at once."""
+    if seeds < ADVISED_SEEDS:
+        few = "1 seed is" if seeds == 1 else f"{seeds} seeds are"
+        few += " too few" if seeds < ENOUGH_SEEDS else " few"
+        yield f"{few} to tell a difference from chance; search with at least {ADVISED_SEEDS}"
+    for one in space:
+        if (
+            isinstance(one, Range)
+            and one.key in chosen.changes
+            and (further := one.beyond(chosen.changes[one.key]))
+        ):
+            yield (
+                f"{one.key} = {settings.shown(chosen.changes[one.key])} is at an end of the range that was searched: "
+                f"what is better may lie outside, so search on with --vary {one.key}={further}"
+            )
+    judged = sum(
+        found is not None and found.p is not None for drift in drifts for _, found in drift.tried
+    )
+    if judged > 1:
+        yield f"{judged} neighbours of the chosen setting are judged, each at 95 %: about {(1 - CONFIDENCE) * judged:.1f} of them come out clear by chance"
 
 
 def _own(evaluator: Evaluator, seeds: Sequence[int]) -> Candidate:
@@ -205,7 +218,7 @@ def _search(
             {one.key: one.setting(trial.params[one.key]) for one in space} for trial in trials
         ]
         new = {name_of(change): change for change in changes if name_of(change) not in tried}
-        known = [own, *(c for c in tried.values() if c.values and not c.stopped)]
+        known = [own, *filter(_is_whole, tried.values())]
         for candidate in evaluator.race(list(new.values()), seeds, known):
             tried[candidate.name] = candidate
         for trial, change in zip(trials, changes, strict=True):

@@ -2,66 +2,50 @@
 
 from typing import Annotated
 
-import typer
-
 from ... import _core
 from ...terminal.console import failures
-from ..options import ScenarioFile
+from ..options import Panel, ScenarioFile
 from .options import INPUT, File, Force, IntoOf, Json, Out, TrafficIn
 from .output import finish, flows_path, importing, into_of, scenario_text
 
-NODES = "Nodes"
+NODES = Panel("Nodes")
 
 
 def containerlab(
     file: File,
     rate: Annotated[
         str | None,
-        typer.Option(
-            "--rate",
-            metavar="RATE",
-            help="Rate of links without a rate label, as in 100Gbps.",
-            show_default=False,
-            rich_help_panel=INPUT,
-        ),
+        INPUT.option("--rate", "RATE", "Rate of links without a rate label, as in 100Gbps."),
     ] = None,
     host_rate: Annotated[
         str | None,
-        typer.Option(
+        INPUT.option(
             "--host-rate",
-            metavar="RATE",
-            help="Rate of host links without a rate label.",
+            "RATE",
+            "Rate of host links without a rate label.",
             show_default="as --rate",
-            rich_help_panel=INPUT,
         ),
     ] = None,
     delay: Annotated[
         str,
-        typer.Option(
-            "--delay",
-            metavar="TIME",
-            help="Delay of links without a delay label.",
-            rich_help_panel=INPUT,
-        ),
+        INPUT.option("--delay", "TIME", "Delay of links without a delay label."),
     ] = "1us",
     host: Annotated[
         list[str] | None,
-        typer.Option(
+        INPUT.option(
             "--host",
-            metavar="PATTERN",
-            help="Nodes that are hosts, as in 'web*'. May be repeated.",
+            "PATTERN",
+            "Nodes that are hosts, as in 'web*'. May be repeated.",
             show_default="by the kind of the node",
-            rich_help_panel=INPUT,
         ),
     ] = None,
     switch: Annotated[
         list[str] | None,
-        typer.Option(
+        INPUT.option(
             "--switch",
-            metavar="PATTERN",
-            help="Nodes that are switches. May be repeated.",
+            "PATTERN",
+            "Nodes that are switches. May be repeated.",
             show_default="by the kind of the node",
-            rich_help_panel=INPUT,
         ),
     ] = None,
     flows: TrafficIn = None,
@@ -83,31 +67,20 @@ def export_containerlab(
     scenario: ScenarioFile,
     switch_kind: Annotated[
         str,
-        typer.Option(
-            "--switch-kind",
-            metavar="KIND",
-            help="Containerlab kind of the switches.",
-            rich_help_panel=NODES,
-        ),
+        NODES.option("--switch-kind", "KIND", "Containerlab kind of the switches."),
     ] = "nokia_srlinux",
     switch_image: Annotated[
         str | None,
-        typer.Option(
+        NODES.option(
             "--switch-image",
-            metavar="IMAGE",
-            help="Container image of the switches.",
+            "IMAGE",
+            "Container image of the switches.",
             show_default="ghcr.io/nokia/srlinux for nokia_srlinux",
-            rich_help_panel=NODES,
         ),
     ] = None,
     host_image: Annotated[
         str,
-        typer.Option(
-            "--host-image",
-            metavar="IMAGE",
-            help="Container image of the hosts.",
-            rich_help_panel=NODES,
-        ),
+        NODES.option("--host-image", "IMAGE", "Container image of the hosts."),
     ] = "alpine:latest",
     out: Out = None,
     force: Force = False,

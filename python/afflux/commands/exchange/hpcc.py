@@ -1,13 +1,10 @@
 """`afflux import` and `afflux export` of `hpcc-topology`, `hpcc-flows`, `hpcc-fct`: files of HPCC's and ConWeave's ns-3."""
 
-from pathlib import Path
 from typing import Annotated
-
-import typer
 
 from ... import _core
 from ...terminal.console import failures
-from ..options import OUTPUT, ScenarioFile
+from ..options import OUTPUT, Dir, ScenarioFile
 from .flows import loaded_flows
 from .options import File, FlowsOut, Force, IntoOf, Json, Origin, Out, Planned, TrafficIn, time_ns
 from .output import finish, flow_list, flows_path, importing, into_of, scenario_text
@@ -70,10 +67,8 @@ def export_hpcc_flows(
     source: Planned,
     ports: Annotated[
         bool,
-        typer.Option(
-            "--ports",
-            help="Write HPCC's column of destination ports, which ConWeave's form lacks.",
-            rich_help_panel=OUTPUT,
+        OUTPUT.flag(
+            "--ports", "Write HPCC's column of destination ports, which ConWeave's form lacks."
         ),
     ] = False,
     origin: Origin = "2s",
@@ -97,9 +92,7 @@ def export_hpcc_flows(
 
 
 def export_hpcc_fct(
-    dir: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A result directory.", show_default=False)
-    ],
+    dir: Dir,
     origin: Origin = "2s",
     out: Out = None,
     force: Force = False,

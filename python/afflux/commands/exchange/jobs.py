@@ -5,11 +5,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ...files.delivery import text_writer
 from ...terminal.console import failures
-from ..options import OUTPUT
+from ..options import OUTPUT, out_option
 from .options import ClassIn, Files, Force, HostsIn, HostsOut, Json, class_of
 from .output import companion_path, finish, same
 
@@ -18,23 +16,12 @@ if TYPE_CHECKING:
 
 Jobs = Annotated[
     Path | None,
-    typer.Option(
-        "-o",
-        "--out",
-        metavar="FILE",
-        help="Output file of the job trace.",
-        show_default="stdout",
-        rich_help_panel=OUTPUT,
-    ),
+    out_option("FILE", "Output file of the job trace.", "stdout"),
 ]
 Shuffle = Annotated[
     Path | None,
-    typer.Option(
-        "--flows",
-        metavar="FILE",
-        help="Also write the transfers between machines to this flow list.",
-        show_default=False,
-        rich_help_panel=OUTPUT,
+    OUTPUT.option(
+        "--flows", "FILE", "Also write the transfers between machines to this flow list."
     ),
 ]
 

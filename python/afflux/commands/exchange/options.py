@@ -4,127 +4,84 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ... import _core
 from ...exchange.account import shown
-from ...terminal.console import INPUT
-from ..options import OUTPUT
+from ...terminal import console
+from ..options import OUTPUT, Panel, argument, out_option
+
+INPUT = Panel(console.INPUT)
 
 File = Annotated[
     Path,
-    typer.Argument(
-        metavar="FILE",
-        help="The file to read; .gz and .xz files are decompressed.",
-        show_default=False,
-    ),
+    argument("FILE", "The file to read; .gz and .xz files are decompressed."),
 ]
 Files = Annotated[
     list[Path],
-    typer.Argument(
-        metavar="FILE",
-        help="The files to read; .gz and .xz files are decompressed.",
-        show_default=False,
-    ),
+    argument("FILE", "The files to read; .gz and .xz files are decompressed."),
 ]
 Planned = Annotated[
     Path,
-    typer.Argument(
-        metavar="SCENARIO.toml|DIR",
-        help="A scenario (its planned flows) or a result directory (its simulated flows).",
-        show_default=False,
+    argument(
+        "SCENARIO.toml|DIR",
+        "A scenario (its planned flows) or a result directory (its simulated flows).",
     ),
 ]
 Out = Annotated[
     Path | None,
-    typer.Option(
-        "-o",
-        "--out",
-        metavar="FILE",
-        help="Output file.",
-        show_default="stdout",
-        rich_help_panel=OUTPUT,
-    ),
+    out_option("FILE", "Output file.", "stdout"),
 ]
 FlowsOut = Annotated[
     Path | None,
-    typer.Option(
-        "-o",
-        "--out",
-        metavar="FILE",
-        help="Output file of the flow list: .csv, .csv.gz or .parquet.",
-        show_default="stdout",
-        rich_help_panel=OUTPUT,
-    ),
+    out_option("FILE", "Output file of the flow list: .csv, .csv.gz or .parquet.", "stdout"),
 ]
 HostsOut = Annotated[
     Path | None,
-    typer.Option(
+    OUTPUT.option(
         "--hosts-out",
-        metavar="FILE",
-        help="Output file of the host numbers and names (CSV).",
+        "FILE",
+        "Output file of the host numbers and names (CSV).",
         show_default="NAME.hosts.csv next to the output",
-        rich_help_panel=OUTPUT,
     ),
 ]
 HostsIn = Annotated[
     Path | None,
-    typer.Option(
+    INPUT.option(
         "--hosts",
-        metavar="FILE",
-        help="Numbers of the hosts: a scenario with host names and addresses, or CSV with columns host,name.",
+        "FILE",
+        "Numbers of the hosts: a scenario with host names and addresses, or CSV with columns host,name.",
         show_default="natural order of the names",
-        rich_help_panel=INPUT,
     ),
 ]
 IntoOf = Annotated[
     Path | None,
-    typer.Option(
+    OUTPUT.option(
         "--into",
-        metavar="SCENARIO.toml",
-        help="Existing scenario that receives the import. Its other keys and its comments stay.",
-        show_default=False,
-        rich_help_panel=OUTPUT,
+        "SCENARIO.toml",
+        "Existing scenario that receives the import. Its other keys and its comments stay.",
     ),
 ]
 ClassIn = Annotated[
     str | None,
-    typer.Option(
-        "--class",
-        metavar="NAME",
-        help="Traffic class of all flows.",
-        show_default="from the file",
-        rich_help_panel=INPUT,
-    ),
+    INPUT.option("--class", "NAME", "Traffic class of all flows.", show_default="from the file"),
 ]
 TrafficIn = Annotated[
     Path | None,
-    typer.Option(
+    INPUT.option(
         "--flows",
-        metavar="FILE",
-        help="Flow list that the scenario uses as its traffic.",
+        "FILE",
+        "Flow list that the scenario uses as its traffic.",
         show_default="a permutation as a placeholder",
-        rich_help_panel=INPUT,
     ),
 ]
-Force = Annotated[
-    bool, typer.Option("--force", help="Replace existing files.", rich_help_panel=OUTPUT)
-]
+Force = Annotated[bool, OUTPUT.flag("--force", "Replace existing files.")]
 Json = Annotated[
     bool,
-    typer.Option(
-        "--json",
-        help="Print the counts of imported and dropped records as JSON; needs -o.",
-        rich_help_panel=OUTPUT,
-    ),
+    OUTPUT.flag("--json", "Print the counts of imported and dropped records as JSON; needs -o."),
 ]
 Origin = Annotated[
     str,
-    typer.Option(
-        "--origin",
-        metavar="TIME",
-        help="Timestamp in the files of ns-3 that corresponds to time 0 in afflux.",
-        rich_help_panel=INPUT,
+    INPUT.option(
+        "--origin", "TIME", "Timestamp in the files of ns-3 that corresponds to time 0 in afflux."
     ),
 ]
 

@@ -5,8 +5,6 @@ import tomllib
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ... import _core
 from ...exchange import FlowList
 from ...exchange.into import Into
@@ -34,21 +32,18 @@ def pcap(
     file: File,
     gap: Annotated[
         str,
-        typer.Option(
-            "--gap", metavar="TIME", help="Longest pause within a flow.", rich_help_panel=INPUT
-        ),
+        INPUT.option("--gap", "TIME", "Longest pause within a flow."),
     ] = "1s",
     hosts: HostsIn = None,
     of_class: ClassIn = None,
     into: IntoOf = None,
     flows: Annotated[
         Path | None,
-        typer.Option(
+        OUTPUT.option(
             "--flows",
-            metavar="FILE",
-            help="Output file of the flow list with --into.",
+            "FILE",
+            "Output file of the flow list with --into.",
             show_default="NAME.flows.csv next to the output",
-            rich_help_panel=OUTPUT,
         ),
     ] = None,
     out: FlowsOut = None,

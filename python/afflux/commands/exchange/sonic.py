@@ -4,10 +4,8 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ...terminal.console import deliver, failures
-from ..options import OUTPUT, ScenarioFile, at_most
+from ..options import OUTPUT, ScenarioFile, argument, at_most
 from .options import INPUT, Force, IntoOf, Out
 
 #: Most ports of a switch whose tables are written: those of a chassis.
@@ -17,21 +15,16 @@ MOST_PORTS = 4_096
 def import_sonic(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="FILE",
-            help="config_db.json, or files with its buffer and QoS tables.",
-            show_default=False,
-        ),
+        argument("FILE", "config_db.json, or files with its buffer and QoS tables."),
     ],
     into: IntoOf = None,
     match: Annotated[
         str | None,
-        typer.Option(
+        INPUT.option(
             "--match",
-            metavar="PATTERN",
-            help="Configure only switches with these names, as in 'leaf*', by a switch.override block.",
+            "PATTERN",
+            "Configure only switches with these names, as in 'leaf*', by a switch.override block.",
             show_default="all switches",
-            rich_help_panel=INPUT,
         ),
     ] = None,
     out: Out = None,
@@ -49,24 +42,22 @@ def export_sonic(
     scenario: ScenarioFile,
     ports: Annotated[
         int | None,
-        typer.Option(
+        OUTPUT.option(
             "--ports",
-            metavar="N",
+            "N",
+            "Number of ports of the switch, if the scenario was not imported from SONiC.",
             min=1,
             callback=at_most(MOST_PORTS),
-            help="Number of ports of the switch, if the scenario was not imported from SONiC.",
             show_default="32",
-            rich_help_panel=OUTPUT,
         ),
     ] = None,
     switch: Annotated[
         str | None,
-        typer.Option(
+        INPUT.option(
             "--switch",
-            metavar="NAME",
-            help="Switch whose settings are written, as in leaf0.",
+            "NAME",
+            "Switch whose settings are written, as in leaf0.",
             show_default="the switches that no switch.override block changes",
-            rich_help_panel=INPUT,
         ),
     ] = None,
     out: Out = None,

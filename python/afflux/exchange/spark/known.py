@@ -27,55 +27,18 @@ TAKEN = {
     "StageCompleted",
     "TaskEnd",
 }
+_LEFT_OUT = """
+LogStart EnvironmentUpdate ResourceProfileAdded TaskStart TaskGettingResult
+SpeculativeTaskSubmitted ExecutorAdded ExecutorRemoved ExecutorBlacklisted ExecutorUnblacklisted
+ExecutorExcluded ExecutorUnexcluded NodeBlacklisted NodeUnblacklisted NodeExcluded
+NodeUnexcluded ExecutorBlacklistedForStage ExecutorExcludedForStage NodeBlacklistedForStage
+NodeExcludedForStage ExecutorMetricsUpdate StageExecutorMetrics BlockManagerAdded
+BlockManagerRemoved BlockUpdated UnpersistRDD UnschedulableTaskSetAdded
+UnschedulableTaskSetRemoved MiscellaneousProcessAdded DriverAccumUpdates SQLExecutionStart
+SQLExecutionEnd SQLAdaptiveExecutionUpdate SQLAdaptiveSQLMetricUpdates
+"""
 #: Kinds of events without information about traffic.
-LEFT_OUT = {
-    *(
-        "LogStart",
-        "EnvironmentUpdate",
-        "ResourceProfileAdded",
-        "TaskStart",
-        "TaskGettingResult",
-        "SpeculativeTaskSubmitted",
-        "ExecutorAdded",
-    ),
-    *(
-        "ExecutorRemoved",
-        "ExecutorBlacklisted",
-        "ExecutorUnblacklisted",
-        "ExecutorExcluded",
-        "ExecutorUnexcluded",
-        "NodeBlacklisted",
-    ),
-    *(
-        "NodeUnblacklisted",
-        "NodeExcluded",
-        "NodeUnexcluded",
-        "ExecutorBlacklistedForStage",
-        "ExecutorExcludedForStage",
-        "NodeBlacklistedForStage",
-    ),
-    *(
-        "NodeExcludedForStage",
-        "ExecutorMetricsUpdate",
-        "StageExecutorMetrics",
-        "BlockManagerAdded",
-        "BlockManagerRemoved",
-        "BlockUpdated",
-    ),
-    *(
-        "UnpersistRDD",
-        "UnschedulableTaskSetAdded",
-        "UnschedulableTaskSetRemoved",
-        "MiscellaneousProcessAdded",
-        "DriverAccumUpdates",
-    ),
-    *(
-        "SQLExecutionStart",
-        "SQLExecutionEnd",
-        "SQLAdaptiveExecutionUpdate",
-        "SQLAdaptiveSQLMetricUpdates",
-    ),
-}
+LEFT_OUT = frozenset(_LEFT_OUT.split())
 #: Kinds of events of Spark's other packages: streaming queries, Spark Connect, the Thrift server.
 FAMILIES = (
     "org.apache.spark.sql.streaming.",
@@ -95,164 +58,99 @@ class Records:
     """The records of one import, with counts of their fields."""
 
     def __init__(self) -> None:
-        self.application = Record(
+        self.application = Record.of(
             "SparkListenerApplicationStart",
-            {"Event", "App ID", "App Attempt ID"},
-            {
-                "App Name": NAMES,
-                "Timestamp": TIMES,
-                "User": NAMES,
-                "Driver Logs": NAMES,
-                "Driver Attributes": NAMES,
-            },
+            "Event, App ID, App Attempt ID",
+            {NAMES: "App Name, User, Driver Logs, Driver Attributes", TIMES: "Timestamp"},
         )
-        self.application_end = Record(
-            "SparkListenerApplicationEnd", {"Event"}, {"Timestamp": TIMES, "ExitCode": NAMES}
+        self.application_end = Record.of(
+            "SparkListenerApplicationEnd", "Event", {TIMES: "Timestamp", NAMES: "ExitCode"}
         )
-        self.job = Record(
+        self.job = Record.of(
             "SparkListenerJobStart",
-            {"Event", "Job ID", "Submission Time", "Stage Infos", "Stage IDs"},
-            {"Properties": NAMES},
+            "Event, Job ID, Submission Time, Stage Infos, Stage IDs",
+            {NAMES: "Properties"},
         )
-        self.job_end = Record(
-            "SparkListenerJobEnd", {"Event", "Job ID", "Completion Time", "Job Result"}, {}
+        self.job_end = Record.of(
+            "SparkListenerJobEnd", "Event, Job ID, Completion Time, Job Result", {}
         )
-        self.result = Record("Job Result", {"Result"}, {"Exception": NAMES})
-        self.stage_event = Record(
+        self.result = Record.of("Job Result", "Result", {NAMES: "Exception"})
+        self.stage_event = Record.of(
             "SparkListenerStageSubmitted or SparkListenerStageCompleted",
-            {"Event", "Stage Info"},
-            {"Properties": NAMES},
+            "Event, Stage Info",
+            {NAMES: "Properties"},
         )
-        self.stage = Record(
+        self.stage = Record.of(
             "Stage Info",
-            {"Stage ID", "Number of Tasks", "RDD Info", "Parent IDs", "Failure Reason"},
+            "Stage ID, Number of Tasks, RDD Info, Parent IDs, Failure Reason",
             {
-                **dict.fromkeys(
-                    ("Stage Name", "Details", "Resource Profile Id", "Stage Attempt ID"), NAMES
-                ),
-                **dict.fromkeys(("Submission Time", "Completion Time"), TIMES),
-                **dict.fromkeys(("Accumulables", "Task Metrics"), COUNTS),
-                **dict.fromkeys(("Shuffle Push Enabled", "Shuffle Push Mergers Count"), PUSHED),
+                NAMES: "Stage Name, Details, Resource Profile Id, Stage Attempt ID",
+                TIMES: "Submission Time, Completion Time",
+                COUNTS: "Accumulables, Task Metrics",
+                PUSHED: "Shuffle Push Enabled, Shuffle Push Mergers Count",
             },
         )
-        self.rdd = Record(
+        self.rdd = Record.of(
             "RDD Info",
-            {"RDD ID"},
+            "RDD ID",
             {
-                **dict.fromkeys(
-                    (
-                        "Name",
-                        "Scope",
-                        "Callsite",
-                        "Parent IDs",
-                        "Number of Partitions",
-                        "Barrier",
-                        "DeterministicLevel",
-                    ),
-                    NAMES,
-                ),
-                **dict.fromkeys(
-                    (
-                        "Storage Level",
-                        "Number of Cached Partitions",
-                        "Memory Size",
-                        "Disk Size",
-                        "ExternalBlockStore Size",
-                        "Tachyon Size",
-                    ),
-                    CACHED,
-                ),
+                NAMES: "Name, Scope, Callsite, Parent IDs, Number of Partitions, Barrier, DeterministicLevel",
+                CACHED: "Storage Level, Number of Cached Partitions, Memory Size, Disk Size, "
+                "ExternalBlockStore Size, Tachyon Size",
             },
         )
-        self.task = Record(
+        self.task = Record.of(
             "SparkListenerTaskEnd",
-            {
-                "Event",
-                "Stage ID",
-                "Stage Attempt ID",
-                "Task End Reason",
-                "Task Info",
-                "Task Metrics",
-            },
-            {"Task Type": NAMES, "Task Executor Metrics": WORK},
+            "Event, Stage ID, Stage Attempt ID, Task End Reason, Task Info, Task Metrics",
+            {NAMES: "Task Type", WORK: "Task Executor Metrics"},
         )
-        self.info = Record(
+        self.info = Record.of(
             "Task Info",
+            "Task ID, Index, Attempt, Partition ID, Launch Time, Finish Time, Host, Speculative",
             {
-                "Task ID",
-                "Index",
-                "Attempt",
-                "Partition ID",
-                "Launch Time",
-                "Finish Time",
-                "Host",
-                "Speculative",
-            },
-            {
-                **dict.fromkeys(("Executor ID", "Locality", "Getting Result Time"), TIMES),
-                **dict.fromkeys(("Failed", "Killed", "Accumulables"), COUNTS),
+                TIMES: "Executor ID, Locality, Getting Result Time",
+                COUNTS: "Failed, Killed, Accumulables",
             },
         )
-        self.metrics = Record(
+        self.metrics = Record.of(
             "Task Metrics",
-            {"Input Metrics", "Output Metrics", "Shuffle Read Metrics", "Shuffle Write Metrics"},
+            "Input Metrics, Output Metrics, Shuffle Read Metrics, Shuffle Write Metrics",
             {
-                "Host Name": NAMES,
-                "Result Size": RESULTS,
-                **dict.fromkeys(
-                    (
-                        *(
-                            "Executor Deserialize Time",
-                            "Executor Deserialize CPU Time",
-                            "Executor Run Time",
-                            "Executor CPU Time",
-                            "JVM GC Time",
-                        ),
-                        *(
-                            "Result Serialization Time",
-                            "Memory Bytes Spilled",
-                            "Disk Bytes Spilled",
-                            "Peak Execution Memory",
-                        ),
-                        *("Peak On Heap Execution Memory", "Peak Off Heap Execution Memory"),
-                    ),
-                    WORK,
-                ),
-                "Updated Blocks": CACHED,
+                NAMES: "Host Name",
+                RESULTS: "Result Size",
+                WORK: "Executor Deserialize Time, Executor Deserialize CPU Time, Executor Run Time, "
+                "Executor CPU Time, JVM GC Time, Result Serialization Time, Memory Bytes Spilled, "
+                "Disk Bytes Spilled, Peak Execution Memory, Peak On Heap Execution Memory, "
+                "Peak Off Heap Execution Memory",
+                CACHED: "Updated Blocks",
             },
         )
-        self.groups = {
-            "Input Metrics": Record(
-                "Input Metrics", {"Bytes Read"}, {"Records Read": COUNTS, "Data Read Method": NAMES}
+        of_metrics = (
+            Record.of(
+                "Input Metrics", "Bytes Read", {COUNTS: "Records Read", NAMES: "Data Read Method"}
             ),
-            "Output Metrics": Record(
+            Record.of(
                 "Output Metrics",
-                {"Bytes Written"},
-                {"Records Written": COUNTS, "Data Write Method": NAMES},
+                "Bytes Written",
+                {COUNTS: "Records Written", NAMES: "Data Write Method"},
             ),
-            "Shuffle Write Metrics": Record(
+            Record.of(
                 "Shuffle Write Metrics",
-                {"Shuffle Bytes Written"},
-                {"Shuffle Write Time": TIMES, "Shuffle Records Written": COUNTS},
+                "Shuffle Bytes Written",
+                {TIMES: "Shuffle Write Time", COUNTS: "Shuffle Records Written"},
             ),
-            "Shuffle Read Metrics": Record(
+            Record.of(
                 "Shuffle Read Metrics",
-                {"Remote Bytes Read", "Local Bytes Read"},
+                "Remote Bytes Read, Local Bytes Read",
                 {
-                    **dict.fromkeys(
-                        ("Remote Blocks Fetched", "Local Blocks Fetched", "Total Records Read"),
-                        COUNTS,
-                    ),
-                    **dict.fromkeys(
-                        ("Fetch Wait Time", "Remote Requests Duration", "Shuffle Finish Time"),
-                        TIMES,
-                    ),
-                    "Remote Bytes Read To Disk": PARTS,
-                    "Push Based Shuffle": PUSHED,
-                    "Shuffle Push Read Metrics": PUSHED,
+                    COUNTS: "Remote Blocks Fetched, Local Blocks Fetched, Total Records Read",
+                    TIMES: "Fetch Wait Time, Remote Requests Duration, Shuffle Finish Time",
+                    PARTS: "Remote Bytes Read To Disk",
+                    PUSHED: "Push Based Shuffle, Shuffle Push Read Metrics",
                 },
             ),
-        }
+        )
+        self.groups = {record.name: record for record in of_metrics}
 
     def every(self) -> list[Record]:
         of_tasks = [self.task, self.info, self.metrics, *self.groups.values()]
