@@ -12,7 +12,6 @@ mod pie;
 mod policy;
 mod trim;
 
-pub use pfabric::Order;
 pub use policy::{About, Policy, QueueTag, Site, take_class};
 pub use trim::Keys as TrimKeys;
 
