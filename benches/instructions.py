@@ -36,9 +36,9 @@ PORTS = (
     "offers",
     "open",
     "pass",
-    "ring",
-    "urgent",
-    "way",
+    "rank_queue",
+    "ranked",
+    "voq",
 )
 # Parts of the engine, with their source files.
 PARTS = [

@@ -87,8 +87,6 @@ ALLOWED = {
         f"{AQM}/pfabric.rs",
         f"{SCHEDULING}/mod.rs",
         f"{TRANSPORT}/pfabric/",
-        "net/src/shard/mod.rs",
-        "net/src/shard/pfabric.rs",
         *LISTS,
         "scenario/src/wire.rs",
         "traffic/src/sizes/",

@@ -358,12 +358,7 @@ fn run_loop(
 ) {
     loop {
         if later.soon.is_empty() {
-            let pfabric_order = shard.nodes[node as usize].pfabric_order;
-            let passed = if pfabric_order {
-                shard.pass_pfabric(later, start, node, entries)
-            } else {
-                shard.pass(later, start, node, entries)
-            };
+            let passed = shard.pass(later, start, node, entries);
             entries = &entries[passed..];
         }
         let Some((frame, rest)) = entries.split_first() else { break };

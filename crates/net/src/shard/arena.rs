@@ -14,9 +14,10 @@ pub struct Arena {
     frames: Vec<Frame>,
     /// First free slot.
     free: u32,
-    /// By slot, where pauses are recorded: time in ps that the frame's class had been paused in
-    /// total when the frame arrived.
-    clocks: Vec<u64>,
+    /// By slot, where the queue needs it: a number about the frame. Where pauses are recorded, it is
+    /// the pause clock: the time in ps that the frame's class had been paused in total when the
+    /// frame arrived. In pFabric's queues it is the urgency of the frame.
+    notes: Vec<u64>,
 }
 
 /// Queue as a chain of slots. `Lane::occupied` tells whether it is empty.
@@ -26,9 +27,16 @@ pub struct Chain {
     last: u32,
 }
 
+impl Chain {
+    /// Returns the first slot of a chain that is not empty.
+    pub fn first(&self) -> u32 {
+        self.first
+    }
+}
+
 impl Default for Arena {
     fn default() -> Self {
-        Arena { frames: Vec::new(), free: NONE, clocks: Vec::new() }
+        Arena { frames: Vec::new(), free: NONE, notes: Vec::new() }
     }
 }
 
@@ -82,37 +90,70 @@ impl Arena {
         &self.frames[chain.first as usize]
     }
 
+    /// Removes the frame behind `before` from a chain.
+    pub fn unlink(&mut self, chain: &mut Chain, before: u32) -> Frame {
+        let slot = self.behind(before);
+        let frame = self.frames[slot as usize];
+        if slot == chain.last {
+            chain.last = before;
+        } else {
+            self.frames[before as usize].offset = frame.offset;
+        }
+        self.frames[slot as usize].offset = self.free;
+        self.free = slot;
+        frame
+    }
+
+    /// Returns the frame in a slot.
+    pub fn at(&self, slot: u32) -> &Frame {
+        &self.frames[slot as usize]
+    }
+
+    /// Returns the slot behind this one in its chain. This must not be the last slot.
+    pub fn behind(&self, slot: u32) -> u32 {
+        self.frames[slot as usize].offset
+    }
+
+    /// Returns the slots of a chain that is not empty, in order.
+    pub fn slots(&self, chain: &Chain) -> impl Iterator<Item = u32> + '_ {
+        let last = chain.last;
+        std::iter::successors(Some(chain.first), move |&slot| {
+            (slot != last).then(|| self.behind(slot))
+        })
+    }
+
     /// Calls `see` for all frames of a chain that is not empty, in order.
     pub fn each(&self, chain: &Chain, mut see: impl FnMut(&Frame)) {
-        let mut slot = chain.first;
-        loop {
-            let frame = &self.frames[slot as usize];
-            see(frame);
-            if slot == chain.last {
-                return;
-            }
-            slot = frame.offset;
-        }
+        self.slots(chain).for_each(|slot| see(self.at(slot)));
     }
 
-    /// Returns the pause clock of the first frame of a chain.
-    pub fn clock(&self, chain: &Chain) -> u64 {
-        self.clocks[chain.first as usize]
-    }
-    /// Sets the pause clock of the last frame of a chain.
-    pub fn set_clock(&mut self, chain: &Chain, clock: u64) {
-        if self.clocks.len() < self.frames.len() {
-            self.clocks.resize(self.frames.capacity(), 0);
-        }
-        self.clocks[chain.last as usize] = clock;
+    /// Returns the note about the frame in a slot.
+    #[inline(always)]
+    pub fn note(&self, slot: u32) -> u64 {
+        self.notes[slot as usize]
     }
 
-    /// Sets the pause clocks of all frames of a chain that is not empty.
-    pub fn set_clocks(&mut self, chain: &Chain, clock: impl Fn(&Frame) -> u64) {
+    /// Sets the note about the last frame of a chain.
+    #[inline(always)]
+    pub fn set_note(&mut self, chain: &Chain, note: u64) {
+        if self.notes.len() < self.frames.len() {
+            self.grow_notes();
+        }
+        self.notes[chain.last as usize] = note;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow_notes(&mut self) {
+        self.notes.resize(self.frames.capacity(), 0);
+    }
+
+    /// Sets the notes about all frames of a chain that is not empty.
+    pub fn set_notes(&mut self, chain: &Chain, note: impl Fn(&Frame) -> u64) {
         let (mut slot, last) = (chain.first, chain.last);
-        self.set_clock(chain, clock(&self.frames[last as usize]));
+        self.set_note(chain, note(&self.frames[last as usize]));
         while slot != last {
-            self.clocks[slot as usize] = clock(&self.frames[slot as usize]);
+            self.notes[slot as usize] = note(&self.frames[slot as usize]);
             slot = self.frames[slot as usize].offset;
         }
     }

@@ -1,8 +1,8 @@
 //! Builds a shard from the plan.
 
-use super::lane::{Lane, Limits, NodeMemory, Store};
+use super::lane::{Lane, Limits, NodeMemory, RANKED, Store};
 use super::policy::Policy;
-use super::ring::Ring;
+use super::rank_queue::RankQueue;
 use super::switch::{Balanced, Managed};
 use super::{Group, Halves, Harvest, NOT_YET, Node, Shard, Slab};
 use crate::fault::Fault;
@@ -48,7 +48,6 @@ impl<'a> Shard<'a> {
             index,
             nodes: Vec::new(),
             ports: Vec::with_capacity(world.shard_ports[index as usize] as usize),
-            rings: Vec::new(),
             lanes: Vec::new(),
             store: Store::default(),
             // Includes the bytes that switches add to frames.
@@ -224,10 +223,12 @@ impl<'a> Shard<'a> {
         let paused =
             |info: &PortInfo| party.port(&Party::of(plan, info.peer), world.link(info)).is_some();
         let balanced = Balanced::of(world, id);
-        let ring_limit =
+        // In the window engine, ports with pFabric's queue and no other feature are always open. In
+        // the classical engine pFabric is a discipline like any other.
+        let ordered =
             aqm.map(|aqm| aqm.about()).filter(|about| about.pfabric_order).map(|about| about.limit);
-        let pfabric_order = !classical
-            && ring_limit.is_some()
+        let ranked = !classical
+            && ordered.is_some()
             && alone
             && !recorded
             && world.tick() == 1
@@ -242,10 +243,6 @@ impl<'a> Shard<'a> {
             && !world.ports.of(id).iter().any(|info| captured(info) || paused(info));
         let switch = (spec.kind == NodeKind::Switch).then(|| &plan.switches[spec.config as usize]);
         let largest = if aqm.is_some() || qdisc.is_some() { plan.largest_frame() } else { 0 };
-        let first_ring = self.rings.len() as u32;
-        if let Some(limit) = ring_limit.filter(|_| pfabric_order) {
-            self.rings.extend(world.ports.of(id).iter().map(|_| Ring::new(limit)));
-        }
         // True if every port may be open (see `shard::hop`): it records nothing but uplink bytes,
         // and the only decision at the start of transmission is a mark.
         let mut common = true;
@@ -310,10 +307,10 @@ impl<'a> Shard<'a> {
                 pause.is_none() || aqm.is_none_or(|aqm| !aqm.about().unpausable) && memory == 0,
                 "validated: they cannot be paused"
             );
-            let automaton = (!plain && !pfabric_order).then(|| {
+            let automaton = (!plain).then(|| {
                 let site =
                     Site { line: world.rate(info).0, frame: largest, least: plan.wire.min_frame };
-                let discipline = (aqm.is_some() || memory > 0).then(|| Discipline {
+                let discipline = (aqm.is_some() && !ranked || memory > 0).then(|| Discipline {
                     aqm: aqm
                         .iter()
                         .flat_map(|config| {
@@ -386,7 +383,7 @@ impl<'a> Shard<'a> {
         let ports = &self.ports[first_port as usize..];
         // Applications may end a run at any time. All transmissions that start by then must already
         // have been started, so nothing may be deferred.
-        let defers = pfabric_order && plan.applications.is_none();
+        let defers = (ranked && plan.applications.is_none()).then_some(world.lookahead);
         let watched = sampled || ports.iter().any(|p| p.faulty) || world.processor(id).is_some();
         let uniform = !classical
             && spec.kind == NodeKind::Switch
@@ -408,19 +405,25 @@ impl<'a> Shard<'a> {
             .map(|qdisc| qdisc.limit() - 1)
             .min()
             .unwrap_or(u64::MAX);
-        let loops = uniform && (pfabric_order || opens);
+        let loops = uniform && (ranked || opens);
         // In the classical engine a node that may be open starts open and in exact mode.
         let exact = opens && classical;
-        if exact {
+        if exact || ranked {
             self.ports[first_port as usize..].iter_mut().for_each(|p| p.open = true);
         }
-        if opens {
+        if opens || ranked {
             self.lanes.resize(self.ports.len(), Lane::new(scheduling.of_priority()));
         }
-        let memory = NodeMemory {
+        let mut memory = NodeMemory {
             exact,
             ..NodeMemory::new(managed.as_deref(), &buffer, self.ports.len() - first_port as usize)
         };
+        if let Some(limit) = ordered.filter(|_| ranked) {
+            let queue = RankQueue::new(limit);
+            memory.kind = RANKED;
+            memory.limits[0].used = queue.bound(plan.wire.least());
+            self.store.rank_queues.resize(self.ports.len(), queue);
+        }
         let marks_from = marking.as_ref().map_or(u32::MAX, Red::marks_from);
         let fast_path = marking
             .iter()
@@ -448,8 +451,6 @@ impl<'a> Shard<'a> {
             stream: Stream::new(seed, purpose::BALANCE, id as u64),
             balanced,
             active: Vec::new(),
-            pfabric_order,
-            first_ring,
             defers,
             due: u64::MAX,
             wake_at: 0,
@@ -457,7 +458,7 @@ impl<'a> Shard<'a> {
             loops,
             opens: opens && !classical,
             ring,
-            open: exact,
+            open: exact || ranked,
             memory,
             marks_from,
             holds,

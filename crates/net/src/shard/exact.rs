@@ -9,7 +9,7 @@
 //! the engines tests the bounds.
 
 use super::count::mark_at_arrival;
-use super::lane::{Sent, next_start};
+use super::lane::{OWN, Sent, next_start};
 use super::{Outlet, Shard};
 use crate::frame::Frame;
 use crate::port::PAUSE_QUEUE;
@@ -130,7 +130,7 @@ impl<'a> Shard<'a> {
         {
             return self.hold_back_open(out, now, node, port, frame);
         }
-        let (mut hop, ports, lanes) = self.hop::<O, false>(out, node);
+        let (mut hop, ports, lanes) = self.hop::<O, OWN>(out, node);
         let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
         hop.push(p, lane, port, queue, frame);
         hop.note_clock(p, lane, now, queue, frame.priority());
@@ -224,7 +224,7 @@ impl<'a> Shard<'a> {
                 }
                 break;
             };
-            let (mut hop, ports, lanes) = self.hop::<O, false>(out, node);
+            let (mut hop, ports, lanes) = self.hop::<O, OWN>(out, node);
             let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
             let (sent, starts) = hop.start_first::<true>(p, lane, port, queue, at);
             lane.sending = starts;
@@ -248,7 +248,7 @@ impl<'a> Shard<'a> {
     /// Moves frames from the host's queueing discipline to the ring of the card.
     #[cold]
     fn fill_ring_exactly<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
-        let (mut hop, ports, lanes) = self.hop::<O, false>(out, node);
+        let (mut hop, ports, lanes) = self.hop::<O, OWN>(out, node);
         let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
         let before = p.queued;
         hop.fill_ring(p, lane, port, at);

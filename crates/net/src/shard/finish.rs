@@ -48,9 +48,6 @@ impl<'a> Shard<'a> {
             for number in 0..ports {
                 let port = first + number;
                 self.release_departed(&mut Nothing::<CLASSICAL>, end, node, port);
-                if self.nodes[node as usize].pfabric_order {
-                    self.close_pfabric(end, node, port);
-                }
                 let p = &self.ports[port as usize];
                 let (frames, bytes, busy) = p.ended(end);
                 let info = self.world.ports.of(id)[number as usize];

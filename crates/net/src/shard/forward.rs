@@ -1,6 +1,7 @@
 //! Path of a frame through a node: choice of the port, admission, marking and transmission.
 
 use super::count::{mark_at_arrival, mark_at_start};
+use super::lane::RANKED;
 use super::pause::carry_pause;
 use super::send::send;
 use super::{Outlet, Shard, Slab};
@@ -130,8 +131,6 @@ impl<'a> Shard<'a> {
         if !p.plain {
             return if p.open {
                 self.offer_open(out, now, node, port, frame, frame.hash)
-            } else if state.pfabric_order {
-                self.offer_pfabric(out, now, node, port, frame)
             } else {
                 self.offer_long(out, now, node, port, frame)
             };
@@ -444,9 +443,6 @@ impl<'a> Shard<'a> {
             }
             return;
         }
-        if !O::CLASSICAL && self.nodes[node as usize].pfabric_order {
-            return self.advance_pfabric(out, now, node, port);
-        }
         loop {
             let at = self.ports[port as usize].next_action();
             if at > now {
@@ -677,8 +673,8 @@ impl<'a> Shard<'a> {
         if !paused && state.active.is_empty() {
             return;
         }
-        if state.pfabric_order {
-            return self.finish_pfabric(out, end, node);
+        if state.memory.kind == RANKED {
+            return self.finish_ranked(out, end, node);
         }
         self.finish_active(out, end, node, paused);
     }

@@ -2,14 +2,14 @@
 //! has paused a class or the host's queueing discipline holds frames.
 
 use super::hop::Hop;
-use super::lane::{Lane, Lost, next_start};
+use super::lane::{Lane, Lost, OWN, next_start};
 use super::pause::carry_pause;
 use super::{Outlet, Shard};
 use crate::frame::Frame;
 use crate::port::{Port, Waiting};
 use crate::queue::Verdict;
 
-impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
+impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
     /// Starts all transmissions that are due by `now` at a port that the peer has paused, or for
     /// which a discipline holds frames. No transmission was due before `from`.
     #[cold]
@@ -63,7 +63,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
             }
             self.push(p, lane, port, 0, frame);
             if lane.clocked {
-                self.store.arena.set_clock(&lane.queues[0].chain, clock);
+                self.store.arena.set_note(&lane.queues[0].chain, clock);
             }
         }
         lane.backlog = qdisc.holds();
@@ -103,7 +103,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     pub(super) fn note_clock(&mut self, p: &Port, lane: &Lane, now: u64, queue: usize, class: u8) {
         if lane.clocked {
             let pause = p.pause().expect("a port that has been paused");
-            self.store.arena.set_clock(&lane.queues[queue].chain, pause.clock(class, now));
+            self.store.arena.set_note(&lane.queues[queue].chain, pause.clock(class, now));
         }
     }
 }
@@ -122,7 +122,7 @@ impl<'a> Shard<'a> {
             for (queue, q) in lane.queues.iter().enumerate() {
                 if lane.occupied >> queue & 1 != 0 {
                     // Nothing has been paused since these frames arrived.
-                    store.arena.set_clocks(&q.chain, |frame| pause.clock(frame.priority(), now));
+                    store.arena.set_notes(&q.chain, |frame| pause.clock(frame.priority(), now));
                 }
             }
         }
@@ -136,7 +136,7 @@ impl<'a> Shard<'a> {
     /// Advances to `now` an idle port for which the host's queueing discipline holds frames.
     #[cold]
     pub(super) fn hold_on_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
-        let (mut hop, ports, lanes) = self.hop::<O, false>(out, node);
+        let (mut hop, ports, lanes) = self.hop::<O, OWN>(out, node);
         hop.advance_rarely(&mut ports[port as usize], &mut lanes[port as usize], port, now, now);
         self.see_to_losses();
     }

@@ -15,7 +15,8 @@
 //! ports of a closed node are automata (`shard::forward`).
 
 use super::count::{mark_at_arrival, mark_at_start};
-use super::lane::{Lane, Length, Limits, Lost, Sent, Store};
+use super::forward::rank;
+use super::lane::{Lane, Length, Limits, Lost, RANKED, SHARED, Sent, Store};
 use super::send::send;
 use super::{Node, Outlet, Slab};
 use crate::frame::{Change, Extra, Frame};
@@ -31,30 +32,25 @@ enum Closer {
     Unknown,
 }
 
-/// State around a port, borrowed once for many frames. `COUNTS`: the ports of the node share
-/// memory, which has to be counted.
-pub(super) struct Hop<'s, O, const COUNTS: bool> {
+/// State around a port, borrowed once for many frames. `KIND`: kind of the queues.
+pub(super) struct Hop<'s, O, const KIND: u8> {
     pub out: &'s mut O,
     pub extras: &'s mut Slab<Extra>,
     pub store: &'s mut Store,
     pub state: &'s mut Node,
 }
 
-impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
+impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
     /// Starts all transmissions that are due by `now`.
     #[inline(always)]
     pub(super) fn advance(&mut self, p: &mut Port, lane: &mut Lane, port: u32, now: u64) {
-        if lane.rare {
+        if KIND != RANKED && lane.rare {
             return self.advance_rarely(p, lane, port, 0, now);
         }
         while p.free_at <= now && lane.occupied != 0 {
-            self.start_first::<false>(
-                p,
-                lane,
-                port,
-                7 - lane.occupied.leading_zeros() as usize,
-                p.free_at,
-            );
+            let highest =
+                if KIND == RANKED { 0 } else { 7 - lane.occupied.leading_zeros() as usize };
+            self.start_first::<false>(p, lane, port, highest, p.free_at);
         }
     }
 
@@ -70,14 +66,16 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         at: u64,
     ) -> (Sent, bool) {
         let q = &mut lane.queues[queue];
-        let clock = if RARE && lane.clocked { self.store.arena.clock(&q.chain) } else { 0 };
-        let (mut frame, empty) = self.store.arena.pop(&mut q.chain);
-        q.waits.take(frame.size);
+        let clock = if RARE && lane.clocked { self.store.arena.note(q.chain.first()) } else { 0 };
+        let (mut frame, empty) = self.store.pop::<KIND>(port, &mut q.chain);
+        if KIND != RANKED {
+            q.waits.take(frame.size);
+        }
         let behind = q.waits;
         lane.occupied &= !((empty as u8) << queue);
         p.queued -= frame.size as u64;
         self.give_back(&frame);
-        if behind.bytes() >= self.state.marks_from {
+        if KIND != RANKED && behind.bytes() >= self.state.marks_from {
             match self.judge_start(p, port, queue, behind, &frame) {
                 Some(flags) => frame.flags = flags,
                 None => return (Sent::of(&frame, queue as u8), false),
@@ -106,6 +104,9 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         used: Option<u64>,
     ) -> bool {
         self.advance(p, lane, port, now);
+        if KIND == RANKED {
+            return self.offer_ranked(p, lane, port, now, frame, hash);
+        }
         let class = frame.priority();
         let queue = lane.queue_of(frame);
         let limits = self.state.memory.limits_of(class);
@@ -144,7 +145,11 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     ) {
         let (at, time) = p.begin(at, frame);
         p.count_sent(frame.size, time);
-        lane.sent = Sent::of(frame, queue as u8);
+        if KIND == RANKED {
+            lane.sent.size = frame.size;
+        } else {
+            lane.sent = Sent::of(frame, queue as u8);
+        }
         if O::CLASSICAL {
             // Schedule the earlier of the two events first: it sinks less far into the heap.
             self.out.sent(p.free_at, port);
@@ -179,10 +184,20 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
         frame: Frame,
     ) {
         let (bit, q) = (1 << queue, &mut lane.queues[queue]);
-        q.waits.add(frame.size);
+        if KIND != RANKED {
+            q.waits.add(frame.size);
+        }
         p.queued += frame.size as u64;
-        self.store.arena.push(&mut q.chain, lane.occupied & bit == 0, frame);
+        let Store { arena, rank_queues, .. } = &mut *self.store;
+        if KIND == RANKED {
+            rank_queues[port as usize].push(arena, frame, rank(self.extras, &frame));
+        } else {
+            arena.push(&mut q.chain, lane.occupied & bit == 0, frame);
+        }
         lane.occupied |= bit;
+        if KIND == RANKED {
+            self.note_due(p, frame.size);
+        }
         if !lane.listed {
             lane.listed = true;
             self.state.active.push(port);
@@ -194,7 +209,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     #[inline(always)]
     fn exceeds(&self, limits: &Limits, frame: &Frame) -> bool {
         let cost = frame.size as u32 + self.state.memory.overhead;
-        COUNTS
+        KIND == SHARED
             && (self.state.memory.used + cost as u64 > limits.used
                 || self.state.memory.groups[self.state.group_of(frame)] + cost > limits.group)
     }
@@ -202,7 +217,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     #[inline(always)]
     fn take(&mut self, frame: &Frame) {
         let cost = frame.size as u32 + self.state.memory.overhead;
-        if COUNTS {
+        if KIND == SHARED {
             let group = self.state.group_of(frame);
             self.state.memory.used += cost as u64;
             self.state.memory.groups[group] += cost;
@@ -212,7 +227,7 @@ impl<O: Outlet, const COUNTS: bool> Hop<'_, O, COUNTS> {
     #[inline(always)]
     pub(super) fn give_back(&mut self, frame: &Frame) {
         let cost = frame.size as u32 + self.state.memory.overhead;
-        if COUNTS {
+        if KIND == SHARED {
             let group = self.state.group_of(frame);
             self.state.memory.used -= cost as u64;
             self.state.memory.groups[group] -= cost;

@@ -2,6 +2,7 @@
 //! which no policy has to be asked.
 
 use super::arena::{Arena, Chain};
+use super::rank_queue::RankQueue;
 use crate::frame::Frame;
 use crate::port::{PAUSE_QUEUE, Port};
 use crate::queue::buffer::mmu::CLASSES;
@@ -81,14 +82,22 @@ impl Sent {
     }
 }
 
+/// Kind of queues: first-in first-out, without a limit or with one of their own.
+pub const OWN: u8 = 0;
+/// Kind of queues: first-in first-out in shared memory, which is counted in total, and by ingress
+/// port and class.
+pub const SHARED: u8 = 1;
+/// Kind of queues: one queue at each port, which sends and drops by rank (pFabric).
+pub const RANKED: u8 = 2;
+
 /// Memory account of an open node.
 pub struct NodeMemory {
     /// Bounds for lossy classes, and for lossless ones.
     pub limits: [Limits; 2],
     /// Bit set of lossless classes.
     pub lossless: u8,
-    /// True if memory is shared and therefore counted: in total, and by ingress port and class.
-    pub counts: bool,
+    /// Kind of queues, a constant of `Hop`.
+    pub kind: u8,
     /// Most bytes of memory that a frame takes beyond its own size.
     pub overhead: u32,
     /// Upper bound in bytes of the memory of waiting frames: in total, and by ingress port and
@@ -123,7 +132,7 @@ impl NodeMemory {
 }
 
 impl Limits {
-    /// Largest bound in bytes. Within it no 32-bit counter overflows.
+    /// Largest 32-bit bound in bytes. Within it no 32-bit counter overflows.
     pub const MOST: u32 = 1 << 31;
     pub const NEVER: Limits = Limits { used: 0, group: 0, queue: 0, memory: 0 };
 }
@@ -214,6 +223,8 @@ impl Lane {
 #[derive(Default)]
 pub struct Store {
     pub arena: Arena,
+    /// Queue of each port, up to the last one of kind `RANKED`.
+    pub rank_queues: Vec<RankQueue>,
     pub lost: Vec<Lost>,
     pub marks: u64,
     /// True if there are drops or marks to count.
@@ -221,6 +232,17 @@ pub struct Store {
 }
 
 impl Store {
+    /// Removes the next frame of a queue that is not empty. Returns the frame, and whether the
+    /// queue is empty now.
+    #[inline(always)]
+    pub fn pop<const KIND: u8>(&mut self, port: u32, chain: &mut Chain) -> (Frame, bool) {
+        if KIND == RANKED {
+            self.rank_queues[port as usize].pop(&mut self.arena)
+        } else {
+            self.arena.pop(chain)
+        }
+    }
+
     /// Counts a mark. Returns the flag of a marked frame.
     pub fn mark(&mut self) -> u16 {
         (self.marks, self.news) = (self.marks + 1, true);

@@ -24,8 +24,11 @@ impl Shard<'_> {
         for node in self.nodes.iter().filter(|node| node.host != switches) {
             for number in 0..node.ports {
                 let p = &self.ports[(node.first_port + number) as usize];
-                let bytes = if node.pfabric_order {
-                    self.rings[(node.first_ring + number) as usize].waits(p, now)
+                let bytes = if node.defers.is_some() {
+                    // The bytes that have been sent since the port was last advanced, at the rate
+                    // of the link.
+                    let sent = now.saturating_sub(p.free_at) as u128 * p.rate as u128;
+                    (p.queued as u128).saturating_sub(sent / 8_000_000_000_000) as u64
                 } else if p.open {
                     self.lanes[(node.first_port + number) as usize].holds(p, node.until_start, now)
                         + p.qdisc().map_or(0, |qdisc| qdisc.bytes())

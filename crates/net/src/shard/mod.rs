@@ -25,13 +25,13 @@ mod outside;
 mod pacer;
 mod pass;
 mod pause;
-mod pfabric;
 mod policy;
 mod processor;
 mod qdisc;
+mod rank_queue;
+mod ranked;
 mod records;
 mod reorder;
-mod ring;
 mod sample;
 mod send;
 mod slab;
@@ -53,7 +53,6 @@ use crate::world::World;
 use lane::{Lane, Store};
 pub use node::Node;
 pub use records::{Departure, Harvest, Outside, ReceivedRecord, SentRecord};
-use ring::Ring;
 use slab::growing;
 pub use slab::{NOT_YET, OVER, Slab, set_slot};
 
@@ -117,7 +116,6 @@ pub struct Shard<'a> {
     pub index: u16,
     pub nodes: Vec<Node>,
     pub ports: Vec<Port>,
-    rings: Vec<Ring>,
     /// Lane of each port, up to the last port that can be open: see `shard::hop`.
     lanes: Vec<Lane>,
     store: Store,
@@ -195,8 +193,7 @@ impl<'a> Shard<'a> {
             .map(|queue| growing(queue.frames.len(), queue.frames.capacity(), size_of::<Waiting>()))
             .max()
             .unwrap_or(0);
-        let rings = self.rings.iter().map(Ring::growing).max().unwrap_or(0);
-        self.extras.growing() + frames.max(rings).max(self.store.arena.growing())
+        self.extras.growing() + frames.max(self.store.arena.growing())
     }
 
     /// Processes a frame or an event that is due at `now`.

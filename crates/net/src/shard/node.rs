@@ -48,24 +48,21 @@ pub struct Node {
     pub balanced: Option<Box<Balanced>>,
     /// Indices of the ports with waiting frames.
     pub active: Vec<u32>,
-    /// Window engine: true if the node takes the pFabric fast path (`shard::pfabric_order`). Its ports
-    /// then have rings, starting with `first_ring`, instead of automata.
-    pub pfabric_order: bool,
-    pub first_ring: u32,
-    /// True if the next frame of a port may be chosen after its transmission has started: see
-    /// `shard::pfabric_order`.
-    pub defers: bool,
-    /// Time in ps by which the node has to choose the next frame of a port.
+    /// Ports that send by rank: how many ps before its arrival at the peer a frame has to be
+    /// chosen, if that may be after its transmission has started (see `Shard::finish_ranked`).
+    pub defers: Option<u64>,
+    /// Ports that send by rank: time in ps by which the node has to choose the next frame of a
+    /// port.
     pub due: u64,
     /// Time in ps of the scheduled wake event; 0 if there is none.
     pub wake_at: u64,
     /// Window engine: true for a switch whose frames all pass in one loop: see `shard::eager`.
     pub eager: bool,
     /// Window engine: true for a switch that passes the frames of a window in a loop
-    /// (`shard::pass`, `shard::pfabric_order`).
+    /// (`shard::pass`).
     pub loops: bool,
-    /// Window engine: true if the node may be open, so that its frames wait in lanes: see
-    /// `shard::hop`.
+    /// Window engine: true if the node opens and closes, so that its frames wait in lanes at times:
+    /// see `shard::open`.
     pub opens: bool,
     /// Bytes up to which the ring of a host's card takes frames; beyond, the kernel's queueing
     /// discipline holds them. `u64::MAX` without a discipline.

@@ -2,7 +2,8 @@
 //! instant, and starting the due transmissions at the end of a window.
 
 use super::hop::Hop;
-use super::lane::{Lane, Lost, next_start};
+use super::lane::{Lane, Lost, OWN, RANKED, SHARED, next_start};
+use super::ranked::due;
 use super::{Outlet, Shard};
 use crate::frame::Frame;
 use crate::port::Port;
@@ -10,22 +11,22 @@ use crate::port::Port;
 impl<'a> Shard<'a> {
     /// Borrows the state around the ports of a node, and all ports with their lanes.
     #[inline(always)]
-    pub(super) fn hop<'s, O: Outlet, const COUNTS: bool>(
+    pub(super) fn hop<'s, O: Outlet, const KIND: u8>(
         &'s mut self,
         out: &'s mut O,
         node: u32,
-    ) -> (Hop<'s, O, COUNTS>, &'s mut [Port], &'s mut [Lane]) {
+    ) -> (Hop<'s, O, KIND>, &'s mut [Port], &'s mut [Lane]) {
         let Shard { nodes, ports, lanes, store, extras, .. } = self;
         (Hop { out, extras, store, state: &mut nodes[node as usize] }, ports, lanes)
     }
 
     #[inline(always)]
-    pub(super) fn counts(&self, node: u32) -> bool {
-        self.nodes[node as usize].memory.counts
+    pub(super) fn kind(&self, node: u32) -> u8 {
+        self.nodes[node as usize].memory.kind
     }
 
     /// Offers a frame to a port of an open node.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn offer_open<O: Outlet>(
         &mut self,
         out: &mut O,
@@ -35,22 +36,34 @@ impl<'a> Shard<'a> {
         frame: &Frame,
         hash: u32,
     ) {
-        if self.is_exact(node) {
+        match self.kind(node) {
+            SHARED => self.offer_kind::<O, SHARED>(out, now, node, port, frame, hash),
+            RANKED => self.offer_kind::<O, RANKED>(out, now, node, port, frame, hash),
+            _ => self.offer_kind::<O, OWN>(out, now, node, port, frame, hash),
+        }
+    }
+
+    #[inline(never)]
+    fn offer_kind<O: Outlet, const KIND: u8>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        frame: &Frame,
+        hash: u32,
+    ) {
+        if KIND != RANKED && self.is_exact(node) {
             return self.offer_exact::<O, false>(out, now, node, port, Frame { hash, ..*frame });
         }
-        let done = if self.counts(node) {
-            self.offer_hop::<O, true>(out, now, node, port, frame, hash, None)
-        } else {
-            self.offer_hop::<O, false>(out, now, node, port, frame, hash, None)
-        };
-        if !done {
+        if !self.offer_hop::<O, KIND>(out, now, node, port, frame, hash, None) {
             self.offer_beyond(out, now, node, port, frame, hash);
         }
     }
 
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    fn offer_hop<O: Outlet, const COUNTS: bool>(
+    fn offer_hop<O: Outlet, const KIND: u8>(
         &mut self,
         out: &mut O,
         now: u64,
@@ -60,7 +73,7 @@ impl<'a> Shard<'a> {
         hash: u32,
         used: Option<u64>,
     ) -> bool {
-        let (mut hop, ports, lanes) = self.hop::<O, COUNTS>(out, node);
+        let (mut hop, ports, lanes) = self.hop::<O, KIND>(out, node);
         let done = hop.offer(
             &mut ports[port as usize],
             &mut lanes[port as usize],
@@ -95,10 +108,10 @@ impl<'a> Shard<'a> {
         self.advance_all(out, now, node);
         self.set_level(node);
         let managed = self.nodes[node as usize].managed.is_some();
-        let settled = self.counts(node) && {
+        let settled = self.kind(node) == SHARED && {
             // With a dynamic threshold the memory in use decides, which is exact now.
             let used = (!managed).then(|| self.memory_used(now, node));
-            self.offer_hop::<O, true>(out, now, node, port, frame, hash, used)
+            self.offer_hop::<O, SHARED>(out, now, node, port, frame, hash, used)
         };
         if settled {
             return;
@@ -113,10 +126,10 @@ impl<'a> Shard<'a> {
 
     /// Starts all transmissions of an open port that are due by `now`.
     pub(super) fn advance_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
-        if self.counts(node) {
-            self.advance_port::<O, true>(out, now, node, port);
-        } else {
-            self.advance_port::<O, false>(out, now, node, port);
+        match self.kind(node) {
+            SHARED => self.advance_port::<O, SHARED>(out, now, node, port),
+            RANKED => self.advance_port::<O, RANKED>(out, now, node, port),
+            _ => self.advance_port::<O, OWN>(out, now, node, port),
         }
     }
 
@@ -127,14 +140,14 @@ impl<'a> Shard<'a> {
     }
 
     #[inline(always)]
-    fn advance_port<O: Outlet, const COUNTS: bool>(
+    fn advance_port<O: Outlet, const KIND: u8>(
         &mut self,
         out: &mut O,
         now: u64,
         node: u32,
         port: u32,
     ) {
-        let (mut hop, ports, lanes) = self.hop::<O, COUNTS>(out, node);
+        let (mut hop, ports, lanes) = self.hop::<O, KIND>(out, node);
         hop.advance(&mut ports[port as usize], &mut lanes[port as usize], port, now);
         self.see_to_losses();
     }
@@ -164,7 +177,7 @@ impl<'a> Shard<'a> {
         port: u32,
         frame: &Frame,
     ) -> bool {
-        let (mut hop, ports, lanes) = self.hop::<O, true>(out, node);
+        let (mut hop, ports, lanes) = self.hop::<O, SHARED>(out, node);
         let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
         hop.advance(p, lane, port, now);
         let queue = lane.queue_of(frame);
@@ -189,39 +202,44 @@ impl<'a> Shard<'a> {
         if self.is_exact(node) {
             return self.finish_exact(out, end, node);
         }
-        let earliest = if self.counts(node) {
-            self.finish_hops::<O, true>(out, end, node)
-        } else {
-            self.finish_hops::<O, false>(out, end, node)
+        let earliest = match self.kind(node) {
+            SHARED => self.finish_hops::<O, SHARED>(out, end, node),
+            _ => self.finish_hops::<O, OWN>(out, end, node),
         };
         self.see_to_losses();
         self.wake_by(out, node, earliest);
     }
 
-    /// Starts all transmissions that are due before `end`. Returns the start in ps of the next one.
+    /// Starts all transmissions that are due before `end`. Returns the time in ps at which the next
+    /// one is due.
     #[inline(never)]
-    fn finish_hops<O: Outlet, const COUNTS: bool>(
+    pub(super) fn finish_hops<O: Outlet, const KIND: u8>(
         &mut self,
         out: &mut O,
         end: u64,
         node: u32,
     ) -> u64 {
         let mut active = std::mem::take(&mut self.nodes[node as usize].active);
-        let (mut hop, ports, lanes) = self.hop::<O, COUNTS>(out, node);
-        let mut earliest = u64::MAX;
-        active.retain(|&port| {
+        let (mut hop, ports, lanes) = self.hop::<O, KIND>(out, node);
+        let (mut earliest, mut kept) = (u64::MAX, 0);
+        for place in 0..active.len() {
+            let port = active[place];
             let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
             hop.advance(p, lane, port, end - 1);
             lane.listed = lane.occupied != 0 || lane.backlog;
             if lane.listed {
-                earliest = earliest.min(if lane.held && lane.occupied != 0 {
+                earliest = earliest.min(if KIND == RANKED {
+                    due(p, hop.store.rank_queues[port as usize].smallest(), hop.state.defers)
+                } else if lane.held && lane.occupied != 0 {
                     next_start(&hop.store.arena, p, lane)
                 } else {
                     p.free_at
                 });
+                active[kept] = port;
+                kept += 1;
             }
-            lane.listed
-        });
+        }
+        active.truncate(kept);
         self.nodes[node as usize].active = active;
         earliest
     }

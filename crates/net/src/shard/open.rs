@@ -3,7 +3,7 @@
 //! held by a balancer stays charged to the memory management unit, and counts in the bounds as
 //! well.
 
-use super::lane::{Length, Limits, NodeMemory, Sent};
+use super::lane::{Length, Limits, NodeMemory, OWN, RANKED, SHARED, Sent};
 use super::switch::Managed;
 use super::{Node, Outlet, Shard};
 use crate::frame::Frame;
@@ -22,7 +22,7 @@ impl NodeMemory {
         NodeMemory {
             limits: [Limits::NEVER; 2],
             lossless,
-            counts,
+            kind: if counts { SHARED } else { OWN },
             overhead,
             used: 0,
             groups,
@@ -206,7 +206,7 @@ impl<'a> Shard<'a> {
                     store.arena.push(&mut lane_queue.chain, lane.occupied & bit == 0, frame);
                     lane.occupied |= bit;
                     if lane.clocked {
-                        store.arena.set_clock(&lane_queue.chain, clock);
+                        store.arena.set_note(&lane_queue.chain, clock);
                     }
                 }
             }
@@ -271,8 +271,11 @@ impl<'a> Shard<'a> {
                 let lane_queue = &mut lane.queues[queue];
                 let mut left = lane.occupied >> queue & 1 != 0;
                 while left {
-                    let noted = lane.clocked.then(|| store.arena.clock(&lane_queue.chain));
-                    let (mut frame, empty) = store.arena.pop(&mut lane_queue.chain);
+                    let noted = lane.clocked.then(|| store.arena.note(lane_queue.chain.first()));
+                    let (mut frame, empty) = match state.memory.kind {
+                        RANKED => store.pop::<RANKED>(port, &mut lane_queue.chain),
+                        _ => store.pop::<OWN>(port, &mut lane_queue.chain),
+                    };
                     left = !empty;
                     frame.offset = 0;
                     let class = frame.priority();
@@ -351,7 +354,7 @@ impl Node {
     pub(super) fn take_memory(&mut self, frame: &Frame) {
         let cost = frame.size as u32 + self.memory.overhead;
         self.memory.used += cost as u64;
-        if self.memory.counts {
+        if self.memory.kind == SHARED {
             let group = self.group_of(frame);
             self.memory.groups[group] += cost;
         }

@@ -1,8 +1,10 @@
 //! Forwards the frames of a window in one loop, at switches that allow this.
 
 use super::balance::hashed_port;
-use super::{Outlet, Shard};
+use super::lane::{OWN, RANKED, SHARED};
+use super::{Node, Outlet, Shard};
 use crate::frame::Frame;
+use crate::routing::{NextHops, Row};
 
 impl<'a> Shard<'a> {
     /// Forwards frames that arrive at a switch in one window, in order, up to the first entry that
@@ -16,14 +18,14 @@ impl<'a> Shard<'a> {
         frames: &[Frame],
     ) -> usize {
         let state = &self.nodes[node as usize];
-        if state.balanced.is_some() {
-            self.pass_balanced(out, start, node, frames)
-        } else if state.memory.exact {
-            self.pass_exact(out, start, node, frames)
-        } else if state.open {
-            self.pass_open(out, start, node, frames)
-        } else {
-            0
+        let (bounded, exact) = (state.open && !state.memory.exact, state.memory.exact);
+        match &state.balanced {
+            Some(balanced) if !(balanced.sprays && bounded) => {
+                self.pass_balanced(out, start, node, frames)
+            }
+            _ if bounded => self.pass_open(out, start, node, frames),
+            _ if exact => self.pass_exact(out, start, node, frames),
+            _ => 0,
         }
     }
 
@@ -85,11 +87,12 @@ impl<'a> Shard<'a> {
         node: u32,
         frames: &[Frame],
     ) -> usize {
-        let (passed, stuck) = match (self.counts(node), self.world.route_bits != 0) {
-            (false, true) => self.pass_hops::<O, false, true>(out, start, node, frames),
-            (false, false) => self.pass_hops::<O, false, false>(out, start, node, frames),
-            (true, true) => self.pass_hops::<O, true, true>(out, start, node, frames),
-            (true, false) => self.pass_hops::<O, true, false>(out, start, node, frames),
+        let (passed, stuck) = match (self.kind(node), self.world.route_bits != 0) {
+            (SHARED, true) => self.pass_hops::<O, SHARED, true>(out, start, node, frames),
+            (SHARED, false) => self.pass_hops::<O, SHARED, false>(out, start, node, frames),
+            (RANKED, _) => self.pass_hops::<O, RANKED, false>(out, start, node, frames),
+            (_, true) => self.pass_hops::<O, OWN, true>(out, start, node, frames),
+            (_, false) => self.pass_hops::<O, OWN, false>(out, start, node, frames),
         };
         self.see_to_losses();
         if passed > 0 {
@@ -107,7 +110,7 @@ impl<'a> Shard<'a> {
     /// Returns the number of processed frames, and the port and the hash of the last one if it is
     /// beyond the bounds.
     #[inline(never)]
-    fn pass_hops<O: Outlet, const COUNTS: bool, const ROUTED: bool>(
+    fn pass_hops<O: Outlet, const KIND: u8, const ROUTED: bool>(
         &mut self,
         out: &mut O,
         start: u64,
@@ -120,13 +123,13 @@ impl<'a> Shard<'a> {
             state.first_port,
             state.first_port as usize..(state.first_port + state.ports) as usize,
         );
-        let (mut hop, ports, lanes) = self.hop::<O, COUNTS>(out, node);
+        let (mut hop, ports, lanes) = self.hop::<O, KIND>(out, node);
         let (ports, lanes) = (&mut ports[own.clone()], &mut lanes[own]);
         for (passed, frame) in frames.iter().enumerate() {
             let (port, hash) = match ROUTED {
                 _ if !frame.is_traffic() => (None, 0),
                 true => (Some(frame.routed_port(bits)), frame.hash >> bits),
-                false => (row.next_hop(frame.dst, frame.hash, seed), frame.hash),
+                false => (next_port(hop.state, row, seed, frame), frame.hash),
             };
             let Some(number) = port
                 .map(|port| port as usize)
@@ -148,5 +151,23 @@ impl<'a> Shard<'a> {
             }
         }
         (frames.len(), None)
+    }
+}
+
+/// Returns the next hop of a frame at a switch that hashes or sprays. Returns `None` if the loop
+/// cannot process the frame.
+#[inline(always)]
+fn next_port(state: &mut Node, row: Row, seed: u32, frame: &Frame) -> Option<u16> {
+    let Node { balanced, first_port, stream, .. } = state;
+    let hops = row.next_hops(frame.dst);
+    match (balanced.as_deref_mut(), hops) {
+        (Some(_), _) if frame.is_bound() => None,
+        (Some(balanced), NextHops::Many(several)) => balanced.oblivious_choice(
+            row.rack_of(frame.dst),
+            frame.port - *first_port,
+            several,
+            stream,
+        ),
+        _ => hops.by_hash(frame.hash, seed),
     }
 }

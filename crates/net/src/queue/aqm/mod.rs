@@ -15,7 +15,6 @@ mod policy;
 mod template;
 mod trim;
 
-pub use pfabric::Order;
 pub use policy::{About, Policy, QueueTag, Site, take_class};
 pub use trim::Keys as TrimKeys;
 

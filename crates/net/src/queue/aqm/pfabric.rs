@@ -18,15 +18,14 @@ pub struct Pfabric {
 }
 
 /// Order of frames in a pFabric queue: selects the frame to send and the frame to drop. The owner
-/// of the order stores the frames, in the places that the order names.
+/// of the order stores the frames, in the places that the order names. Open ports of the window
+/// engine have a faster order of their own (`shard::rank_queue`).
 #[derive(Debug, Clone)]
-pub struct Order {
+struct Order {
     limit: Option<Limit>,
     bytes: u64,
-    /// Arrivals since the queue was last empty, counted from 0, and the size in bytes of the
-    /// smallest of them.
+    /// Arrivals since the queue was last empty, counted from 0.
     arrivals: u32,
-    smallest: u16,
     keys: Vec<Key>,
     /// Most urgent key of the waiting frames, if it is known.
     most_urgent: Option<Key>,
@@ -41,42 +40,18 @@ struct Key {
 }
 
 impl Order {
-    pub fn new(limit: Option<Limit>) -> Self {
-        Order { limit, bytes: 0, arrivals: 0, smallest: 0, keys: Vec::new(), most_urgent: None }
+    fn new(limit: Option<Limit>) -> Self {
+        Order { limit, bytes: 0, arrivals: 0, keys: Vec::new(), most_urgent: None }
     }
 
-    /// Returns the size in bytes below which an empty queue keeps a frame.
-    pub fn takes_below(&self) -> u64 {
-        match self.limit {
-            Some(Limit::Bytes(limit)) => limit,
-            Some(Limit::Packets(0 | 1)) => 0,
-            None | Some(Limit::Packets(_)) => u64::MAX,
-        }
-    }
-
-    pub fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Lower bound for the sizes in bytes of the waiting frames.
-    pub fn smallest(&self) -> u16 {
-        self.smallest
-    }
-
     /// Adds a frame in the last place. Returns true if the queue reaches its limit.
-    #[inline(always)]
-    pub fn push(&mut self, frame: &Frame, rank: u64) -> bool {
-        let size = frame.size;
-        self.bytes += size as u64;
-        (self.arrivals, self.smallest) = if self.keys.is_empty() {
-            (0, size)
-        } else {
-            (self.arrivals.saturating_add(1), self.smallest.min(size))
-        };
+    fn push(&mut self, frame: &Frame, rank: u64) -> bool {
+        self.bytes += frame.size as u64;
+        self.arrivals = if self.keys.is_empty() { 0 } else { self.arrivals.saturating_add(1) };
         let flow = (frame.hash as u64) << 32 | frame.dst as u64;
         let key = Key { urgency: rank << 32 | self.arrivals as u64, flow };
         self.keys.push(key);
@@ -92,8 +67,7 @@ impl Order {
 
     /// Returns the place of the frame to drop when the limit is reached: the frame with the largest
     /// rank (the newest among equals) of those whose removal brings the queue below the limit.
-    #[inline(never)]
-    pub fn worst(&self, size_of: impl Fn(usize) -> u16) -> usize {
+    fn worst(&self, size_of: impl Fn(usize) -> u16) -> usize {
         let suffices = |place: usize| match self.limit {
             Some(Limit::Bytes(limit)) => size_of(place) as u64 > self.bytes - limit,
             _ => true,
@@ -109,35 +83,21 @@ impl Order {
 
     /// Returns the place of the next frame to send: the oldest frame of the flow that has the frame
     /// with the smallest rank (the oldest among equals). The queue must not be empty.
-    #[inline(always)]
-    pub fn next(&mut self) -> usize {
+    fn next(&mut self) -> usize {
         if self.keys.len() == 1 { 0 } else { self.next_of_several() }
     }
 
     /// Searches several keys. The newest frame of a flow is usually its most urgent one, while the
     /// oldest is sent. So `most_urgent` usually stays valid.
-    #[inline(never)]
     fn next_of_several(&mut self) -> usize {
         let smallest = || *self.keys.iter().min_by_key(|key| key.urgency).expect("several");
         let flow = self.most_urgent.get_or_insert_with(smallest).flow;
-        // Arrival number in the upper 32 bits, place in the lower 32 bits; all ones for other
-        // flows. Four keys at a time, so that no comparison waits for the previous one.
-        let turn = |place: usize, key: &Key| {
-            key.urgency << 32 | place as u64 | ((key.flow != flow) as u64).wrapping_neg()
-        };
-        let (fours, rest) = self.keys.as_chunks::<4>();
-        let mut least = [u64::MAX; 4];
-        for (four, keys) in fours.iter().enumerate() {
-            least = std::array::from_fn(|i| least[i].min(turn(4 * four + i, &keys[i])));
-        }
-        let rest = rest.iter().enumerate().map(|(i, key)| turn(4 * fours.len() + i, key));
-        least.into_iter().chain(rest).fold(u64::MAX, u64::min) as u32 as usize
+        let of_flow = self.keys.iter().enumerate().filter(|(_, key)| key.flow == flow);
+        of_flow.min_by_key(|(_, key)| key.urgency as u32).expect("it has the most urgent frame").0
     }
 
-    /// Removes the frame of `size` bytes at `place`. The last frame moves to that place, so the
-    /// queue stays in the same cached memory.
-    #[inline(always)]
-    pub fn take(&mut self, place: usize, size: u16) {
+    /// Removes the frame of `size` bytes at `place`. The last frame moves to that place.
+    fn take(&mut self, place: usize, size: u16) {
         let taken = self.keys.swap_remove(place);
         self.bytes -= size as u64;
         if self.most_urgent.is_some_and(|first| first.urgency == taken.urgency) {
@@ -290,6 +250,6 @@ mod tests {
             .map(|(w, _)| (w.frame.flow, w.frame.seq))
             .collect();
         assert_eq!(order, [(1, 0), (1, 1), (3, 0), (2, 0)]);
-        assert_eq!(queue.0.order.bytes(), 0);
+        assert_eq!(queue.0.order.bytes, 0);
     }
 }

@@ -135,7 +135,7 @@ pub struct About {
     pub alone: bool,
     /// True if the discipline uses the hash of frames.
     pub hashes: bool,
-    /// True if the discipline serves and drops frames by [`super::Order`] and does nothing else.
+    /// True if the discipline serves and drops frames in pFabric's order and does nothing else.
     pub pfabric_order: bool,
     /// True if the discipline does not support PFC pauses.
     pub unpausable: bool,
