@@ -6,6 +6,7 @@ applies to its own runs.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -56,9 +57,14 @@ def _points() -> Iterator[Point]:
 pytestmark = pytest.mark.validation
 
 
+#: Records that the demo shows and no finding reads. They take a seventh of the processor time.
+UNREAD = {"record.explain": False, "record.paths": False}
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory) -> dict[str, afflux.Result]:
-    outcome = batch.run(list(_points()), tmp_path_factory.mktemp("findings"))
+    points = [replace(point, set={**point.set, **UNREAD}) for point in _points()]
+    outcome = batch.run(points, tmp_path_factory.mktemp("findings"))
     assert outcome.failures == ()
     return {name: result for (name, _), result in outcome.results.items()}
 

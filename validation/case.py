@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import hashlib
 import io
 import json
 import re
@@ -10,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +42,16 @@ class Setup:
     #: Keys that a version of afflux may lack. Rows made without them say so.
     optional: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def key(self) -> str:
-        """Identifies the work: equal simulations have equal keys."""
-        return json.dumps(
+        """Identifies the work: equal simulations have equal keys. A digest, because the lists of
+        flows have megabytes."""
+        text = json.dumps(
             [self.scenario, self.measure.__qualname__, self.parameters, self.flows, self.seed],
             sort_keys=True,
             default=str,
         )
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass
@@ -165,13 +169,14 @@ class Measured:
     without: list[str] = field(default_factory=list)
     #: True if a key that was left out was not optional.
     crippled: bool = False
+    #: Processor time: other work on the machine does not lengthen it.
     seconds: float = 0.0
 
 
 def measure(work: tuple[Setup, float, bool]) -> Measured:
     """Runs one setup. Called in any process."""
     setup, limit_s, lenient = work
-    runner, start = Runner(setup, limit_s, lenient), time.monotonic()
+    runner, start = Runner(setup, limit_s, lenient), time.process_time()
     done = Measured(without=runner.without)
     try:
         done.values = setup.measure(runner, setup.parameters)
@@ -184,7 +189,7 @@ def measure(work: tuple[Setup, float, bool]) -> Measured:
             raise
         done.error = f"{type(error).__name__}: {one_line(error)}"
     done.crippled = runner.crippled
-    done.seconds = time.monotonic() - start
+    done.seconds = time.process_time() - start
     return done
 
 
@@ -204,13 +209,21 @@ def greedy(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
 
     Parameters: `from_s`, `to_s`; `lag_s`: delay of the reference's count after the receiver's;
     `node`, `peer`: the bottleneck's port; `aside_bytes`: frames that the port holds but the
-    reference does not count; `unit_bytes`: unit of the queue length.
+    reference does not count; `unit_bytes`: unit of the queue length. Without `node` the bottleneck
+    is not measured.
     """
     start, end, lag = p["from_s"], p["to_s"], p.get("lag_s", 0.0)
     whole = runner.run(end - lag)
     before = received_bytes(runner.run(start - lag, ports=False)) if start > lag else 0.0
     after = received_bytes(whole)
-    values = {"mbps": (after - before) * 8e-6 / (end - start), "avg_mbps": after * 8e-6 / end}
+    values = {
+        "mbps": (after - before) * 8e-6 / (end - start),
+        "avg_mbps": after * 8e-6 / end,
+        "retransmits": whole.summary["retransmits"],
+        "timeouts": whole.summary["timeouts"],
+    }
+    if "node" not in p:
+        return values
     ports = whole.ports
     here = [
         node == p["node"] and peer == p["peer"]
@@ -234,10 +247,6 @@ def greedy(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
         values[name] = sum(
             count for count, wanted in zip(ports.column(name), here, strict=True) if wanted
         )
-    values["retransmits"], values["timeouts"] = (
-        whole.summary["retransmits"],
-        whole.summary["timeouts"],
-    )
     return values
 
 

@@ -239,7 +239,7 @@ def scenario_of(topology: Path, scheme: str, mode: str, compat: str | None) -> d
     return {
         "format": 1,
         "name": "conweave",
-        "topology": {"kind": "hpcc", "file": str(topology)},
+        "topology": {"kind": "hpcc", "file": str(topology.resolve())},
         "switch": switch,
         "host": {"wire": "ns3rdma", "timing": "exact", "transport": transport},
         "traffic": [{"kind": "flows", "file": "flows.csv", "priority": 3}],

@@ -133,6 +133,7 @@ def scenario(scheme: str, table: dict[str, Any]) -> dict[str, Any]:
         },
         "traffic": [{"kind": "flows", "file": "flows.csv"}],
         "run": {"fct_end": "last_ack"},
+        "record": {"explain": False},
     }
 
 

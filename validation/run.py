@@ -19,7 +19,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +210,8 @@ def simulate(cases: list[Case], options: argparse.Namespace) -> dict[str, Measur
     for case in cases:
         if case.problem is None and case.absent is None:
             setups |= {setup.key: setup for setup in case.setups}
+    # Simulations of many flows take longest and come first, so that all processes end together.
+    setups = dict(sorted(setups.items(), key=lambda item: -len(item[1].flows)))
     work = [(setup, options.limit, options.lenient) for setup in setups.values()]
     tell = progress(len(work))
     done: dict[str, Measured] = {}
@@ -220,8 +222,11 @@ def simulate(cases: list[Case], options: argparse.Namespace) -> dict[str, Measur
         return done
     with ProcessPoolExecutor(options.jobs) as pool:
         try:
-            for key, measured in zip(setups, pool.map(measure, work), strict=True):
-                done[key] = measured
+            running = {
+                pool.submit(measure, item): key for key, item in zip(setups, work, strict=True)
+            }
+            for future in as_completed(running):
+                done[running[future]] = future.result()
                 tell(len(done))
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -230,7 +235,7 @@ def simulate(cases: list[Case], options: argparse.Namespace) -> dict[str, Measur
 
 
 def spent_on(cases: list[Case], done: dict[str, Measured]) -> dict[str, float]:
-    """Returns the seconds of each run's simulations, longest first. A simulation shared by several
+    """Returns the processor seconds of each run's simulations, longest first. A simulation shared by several
     runs counts for the first of them."""
     left = {key: measured.seconds for key, measured in done.items()}
     spent = {

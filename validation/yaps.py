@@ -103,6 +103,7 @@ def scenario(table: dict[str, Any]) -> dict[str, Any]:
         },
         "traffic": [{"kind": "flows", "file": "flows.csv"}],
         "run": {"fct_end": "last_ack"},
+        "record": {"explain": False},
     }
 
 
