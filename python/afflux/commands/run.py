@@ -121,6 +121,8 @@ def run(
             show(summary.summary(result, hosts=loaded.hosts, switches=loaded.switches))
             print_text(f"written to {where}\n")
         doubtful = warn_of_failed_checks([result])
+        if failure := result.kernel_failure:
+            raise _core.RunError(f"{failure}\n(written to {where})")
         if result.ended_early:
             raise _core.RunError(f"{result.ended_early} (written to {where})")
         if doubtful:
