@@ -84,6 +84,7 @@ kernels = typer.Typer(
     name="kernel",
     cls=_Group,
     help="Build, list and check Linux kernels that run as hosts in simulated time.",
+    epilog=example("afflux kernel build", "afflux kernel check"),
     no_args_is_help=True,
 )
 exporting = typer.Typer(

@@ -155,7 +155,7 @@ impl Nic {
         let mut wanted = Vec::new();
         for ring in [SEND, RECEIVE] {
             if self.rings[ring]
-                .wants_interrupt(&self.memory, before[ring])
+                .needs_interrupt(&self.memory, before[ring])
                 .unwrap_or(before[ring] != self.rings[ring].pushed())
             {
                 wanted.push(ring as u32);

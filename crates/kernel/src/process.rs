@@ -21,7 +21,7 @@ const LIFE: RawFd = 200;
 pub const SERIAL: RawFd = 201;
 pub const INITRD: RawFd = 202;
 
-/// What a guest's process starts with.
+/// Program, arguments and files of a guest's process.
 pub struct Start<'a> {
     pub image: &'a Path,
     pub arguments: Vec<String>,

@@ -8,7 +8,7 @@ const DESCRIPTOR: u64 = 16;
 const USED_ENTRY: u64 = 8;
 /// Flag of a descriptor: the chain continues.
 const NEXT: u16 = 1;
-/// Flag of the available ring: the driver wants no interrupts.
+/// Flag of the available ring: the driver asks for no interrupts.
 const NO_INTERRUPT: u16 = 1;
 
 /// A ring. Functions return `None` where the driver's addresses or indices lie outside its memory.
@@ -19,7 +19,7 @@ pub struct Ring {
     pub used: u64,
     pub available: u64,
     pub enabled: bool,
-    /// True if the driver says by index when it wants an interrupt (VIRTIO_F_EVENT_IDX).
+    /// True if the driver says by index when it asks for an interrupt (VIRTIO_F_EVENT_IDX).
     pub by_index: bool,
     next_available: u16,
     next_used: u16,
@@ -89,8 +89,8 @@ impl Ring {
         self.next_used
     }
 
-    /// Returns whether the driver wants an interrupt for the chains given back since `before`.
-    pub fn wants_interrupt(&self, memory: &GuestMemory, before: u16) -> Option<bool> {
+    /// Returns whether the driver asks for an interrupt for the chains given back since `before`.
+    pub fn needs_interrupt(&self, memory: &GuestMemory, before: u16) -> Option<bool> {
         if self.next_used == before {
             return Some(false);
         }

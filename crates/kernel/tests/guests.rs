@@ -49,8 +49,11 @@ fn spec(image: &std::path::Path, number: u8, script: &str, watchdog: Duration) -
     }
 }
 
+/// Frames in order of time, with the sender.
+type Log = Vec<(u64, usize, Vec<u8>)>;
+
 /// Runs two guests until `end`. Returns their consoles and a log of the frames.
-fn run(specs: Vec<GuestSpec>, end: u64) -> (Vec<String>, Vec<(u64, usize, Vec<u8>)>) {
+fn run(specs: Vec<GuestSpec>, end: u64) -> (Vec<String>, Log) {
     let mut group = Group { guests: start(specs).unwrap_or_else(|failed| panic!("{failed:?}")) };
     let mut log = Vec::new();
     assert!(group.run(0, &|| false).is_empty());

@@ -68,7 +68,14 @@ pub fn models() -> Vec<Model> {
         queue::flowcontrol::MODELS,
         fault::MODELS,
         &spec::models(),
-        &[ideal::MODEL, pacer::MODEL, outside::MODEL, processor::MODEL, timing::MODEL],
+        &[
+            ideal::MODEL,
+            pacer::MODEL,
+            outside::MODEL,
+            outside::KERNELS,
+            processor::MODEL,
+            timing::MODEL,
+        ],
     ]
     .concat()
 }

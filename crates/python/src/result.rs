@@ -20,7 +20,7 @@ pub struct Result {
     pub kernels: Option<Kernels>,
 }
 
-/// What is known of the kernels of a run.
+/// Report and files of the kernels of a run.
 pub struct Kernels {
     pub json: String,
     /// Why the run failed.

@@ -27,7 +27,7 @@ impl Inputs {
     }
 
     /// Returns the absolute path of a file or directory that the scenario names.
-    pub fn beside(&self, file: &str) -> PathBuf {
+    pub fn absolute(&self, file: &str) -> PathBuf {
         let path = self.beside.join(file);
         std::path::absolute(&path).unwrap_or(path)
     }

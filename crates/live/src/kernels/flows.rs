@@ -5,8 +5,8 @@ use std::net::Ipv4Addr;
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-/// Most segments of one flow whose acknowledgement is awaited for a round trip.
-const AWAITED: usize = 64;
+/// Most segments of one flow that wait for the acknowledgement of their round trip.
+const MOST_TIMED: usize = 64;
 
 /// Protocol, source address and port, destination address and port.
 pub type Tuple = (u8, Ipv4Addr, u16, Ipv4Addr, u16);
@@ -56,7 +56,7 @@ pub struct Flow {
     pub marked: u64,
     /// Payload bytes that had been sent before (TCP).
     pub retransmitted_bytes: u64,
-    /// One-way delays of packets: least, greatest, sum.
+    /// Least, greatest and sum of the one-way delays of packets.
     pub least_delay: u64,
     pub most_delay: u64,
     pub delays: u64,
@@ -67,7 +67,7 @@ pub struct Flow {
     pub most_round_trip: u64,
     pub sum_round_trips: u64,
     highest: Option<u32>,
-    awaited: VecDeque<(u32, u64)>,
+    timed: VecDeque<(u32, u64)>,
 }
 
 /// Flows that one host has sent or received.
@@ -90,15 +90,15 @@ impl Flows {
             let highest = flow.highest.unwrap_or(sequence);
             if is_after(end, highest) {
                 flow.highest = Some(end);
-                if !is_after(highest, sequence) && flow.awaited.len() < AWAITED {
-                    flow.awaited.push_back((end, at));
+                if !is_after(highest, sequence) && flow.timed.len() < MOST_TIMED {
+                    flow.timed.push_back((end, at));
                 }
             }
             if is_after(highest, sequence) {
                 let again = highest.wrapping_sub(sequence).min(seen.payload as u32);
                 flow.retransmitted_bytes += u64::from(again);
                 // An acknowledgement of a segment that was sent twice says nothing (Karn).
-                flow.awaited.clear();
+                flow.timed.clear();
             }
         }
     }
@@ -118,12 +118,12 @@ impl Flows {
         let (protocol, src, src_port, dst, dst_port) = seen.tuple;
         let Some(back) = self.0.get_mut(&(protocol, dst, dst_port, src, src_port)) else { return };
         let mut round_trip = None;
-        while let Some(&(end, sent)) = back.awaited.front() {
+        while let Some(&(end, sent)) = back.timed.front() {
             if is_after(end, acknowledged) {
                 break;
             }
             round_trip = Some(at - sent);
-            back.awaited.pop_front();
+            back.timed.pop_front();
         }
         // An acknowledgement of several segments gives the round trip of the last one.
         if let Some(took) = round_trip {

@@ -288,7 +288,7 @@ pub fn boot(residents: &mut Vec<Resident>, progress: &Progress) -> Result<(), Ke
     if progress.cancelled() {
         return Err(KernelError::Cancelled);
     }
-    for (place, failure) in failed {
+    if let Some((place, failure)) = failed.into_iter().next() {
         let guest = &mut residents[place].guest;
         let console = guest.console();
         let text = format!("{}: {failure}{}", guest.name, tail(&console));

@@ -119,7 +119,9 @@ fn from_first_mark(console: &str) -> String {
     text
 }
 
+/// Returns what became of the commands until the end of the run.
 fn commands(kernel: &KernelHost, console: &str) -> Vec<CommandReport> {
+    let console = console.split_once("[afflux] over\n").map_or(console, |(before, _)| before);
     let end = |number: usize| {
         let mark = format!("[afflux] end {number}: status ");
         let line = console.lines().find_map(|line| line.strip_prefix(&mark))?;

@@ -33,6 +33,7 @@ sleep-until $AFFLUX_END
 
 /// Last act of a guest: it hands over its files on the serial line.
 const LEAVE: &str = "\
+echo \"[afflux] over\"
 killall -q tcpinfo
 sleep-until $((AFFLUX_END + 1000000))
 tar -c -C /results . > /dev/ttyS0

@@ -43,7 +43,7 @@ pub(super) struct Later {
     pending: i64,
     now: u64,
     ties: Ties,
-    /// By port: true for the ports of guests; empty if there are none.
+    /// Whether each port belongs to a guest. The list is empty without guests.
     guest_ports: Vec<bool>,
     /// Frames that arrive at guests, which are handled at the beginning of a window.
     at_guests: Heap,
@@ -195,6 +195,46 @@ impl Outlet for Later {
     }
 }
 
+/// Result of [`turn_of_guests`]: the guests have run, the next event is due before they run again,
+/// or the run has ended.
+enum Turn {
+    OfGuests,
+    OfEvents,
+    Over,
+}
+
+/// Lets the guests run through the next window in which anything happens, once.
+#[inline(never)]
+fn turn_of_guests(
+    shard: &mut Shard,
+    later: &mut Later,
+    door: &mut Door,
+    unseen: &mut u64,
+    progress: &Progress,
+    done: &mut super::window::Done,
+) -> Turn {
+    let windows = super::window::windows(shard.world);
+    let until = shard.world.until();
+    let first = later.first(door);
+    let alive = shard.live != 0 && later.pending != 0;
+    let Some(window) = first.map(|first| windows.of(first)).filter(|w| windows.start(*w) <= until)
+    else {
+        // Guests keep the run going until its end.
+        done.reached_until = alive;
+        later.end_transmissions(shard, if alive { until } else { shard.last });
+        return Turn::Over;
+    };
+    if window < *unseen || !alive {
+        return Turn::OfEvents;
+    }
+    *unseen = window + 1;
+    let end = windows.start(*unseen).min(until.saturating_add(1));
+    later.run_guests(shard, door, end, &mut done.events);
+    progress.advance(windows.start(window), 0, 0);
+    done.cancelled = progress.cancelled();
+    if done.cancelled { Turn::Over } else { Turn::OfGuests }
+}
+
 pub fn work(shard: &mut Shard, progress: &Progress, mut door: Option<Door>) -> super::window::Done {
     let cpu = crate::clock::thread_cpu_s();
     let mut later = Later::new(shard.world.ties);
@@ -224,25 +264,10 @@ pub fn work(shard: &mut Shard, progress: &Progress, mut door: Option<Door>) -> s
     let mut unseen = 0;
     loop {
         if let Some(door) = &mut door {
-            let until = shard.world.until();
-            let first = later.first(door);
-            if first.is_none_or(|first| windows.start(windows.of(first)) > until) {
-                // Guests keep the run going until its end.
-                done.reached_until = shard.live != 0 && later.pending != 0;
-                later.end_transmissions(shard, if done.reached_until { until } else { shard.last });
-                break;
-            }
-            let window = windows.of(first.unwrap_or(0));
-            if window >= unseen && shard.live != 0 && later.pending != 0 {
-                unseen = window + 1;
-                let end = windows.start(unseen).min(until.saturating_add(1));
-                later.run_guests(shard, door, end, &mut done.events);
-                progress.advance(windows.start(window), 0, 0);
-                if progress.cancelled() {
-                    done.cancelled = true;
-                    break;
-                }
-                continue;
+            match turn_of_guests(shard, &mut later, door, &mut unseen, progress, &mut done) {
+                Turn::OfGuests => continue,
+                Turn::OfEvents => {}
+                Turn::Over => break,
             }
         }
         let Some(at) = later.next() else { break };

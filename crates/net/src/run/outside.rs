@@ -46,7 +46,7 @@ pub struct Packet {
 }
 
 /// Hosts whose clock follows the simulation. One worker has one object, and calls it window by
-/// window. What a guest sends in a window depends only on the packets that have arrived.
+/// window. The packets that have arrived determine the packets that a guest sends.
 pub trait Guests: Send {
     /// Returns the time in ps at which a guest next acts without a packet arriving; `u64::MAX` if
     /// none does.
@@ -264,4 +264,14 @@ pub const MODEL: Model = Model {
                are written into their IP headers",
     simplified: "IPv4 only; the time in a host's own stack adds to host.delay; per-flow balancers distinguish 4096 flows of a pair of hosts; no \
                  applications, captures, path records",
+};
+
+pub const KERNELS: Model = Model {
+    kind: "kernel",
+    name: "Linux kernels",
+    source: "Linux 6.1 and 6.12, User-Mode Linux under an external clock (arch/um/kernel/time.c)",
+    faithful: "TCP, MPTCP, queueing disciplines, timers, sockets and programs are those of the kernel; a packet arrives at the ns at which it leaves the \
+               network; transmissions complete at the line rate, so small queues and byte queue limits feel the NIC",
+    simplified: "CPU work takes no time, reading a clock 256 ns; one CPU; a timer of 250 Hz; IPv4 only; completions ignore PAUSE; per-flow balancers \
+                 distinguish at most 64 flows of a pair of hosts; no applications, captures of links, path records",
 };

@@ -75,7 +75,7 @@ impl Guests for Talker<'_> {
                 break;
             }
             self.planned.remove(&(at, number));
-            let ends = (u64::from(host) << 16 | at % 5, u64::from(dst) << 16);
+            let ends = ((u64::from(host) << 16) | (at % 5), u64::from(dst) << 16);
             let token = self.store.put(left);
             let size = 100 + (mix(at ^ u64::from(host)) % 1400) as u16;
             sent.push((

@@ -122,7 +122,7 @@ fn files(block: &mut Kernel, key: &Key, inputs: &Inputs) -> Result<Vec<KernelFil
             let last = file.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
             format!("{HOME}/{last}")
         };
-        let path = inputs.beside(file);
+        let path = inputs.absolute(file);
         if path.is_dir() {
             *file = path.to_string_lossy().into_owned();
         } else {
