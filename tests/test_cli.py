@@ -26,6 +26,7 @@ COMMANDS = [
     "study",
     "live",
     "demo",
+    "kernel",
 ]
 COMMANDS += ["explain", "compare", "report", "diff", "verify", "import", "export"]
 
@@ -311,7 +312,7 @@ def test_plain_progress_goes_to_stderr(command, scenario):
     assert done.stderr == ""
 
 
-GROUPED = [name for name in COMMANDS if name not in ("import", "export")]
+GROUPED = [name for name in COMMANDS if name not in ("kernel", "import", "export")]
 
 
 @pytest.mark.parametrize("name", GROUPED)

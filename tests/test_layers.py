@@ -18,7 +18,10 @@ ALLOWED = {name: set(ORDER[:place]) for place, name in enumerate(ORDER)}
 # The key declarations do not depend on the simulation, and the simulation engine does not depend on
 # the key declarations.
 ALLOWED["engine"] = {"units"}
-ALLOWED["results"] = ALLOWED["live"] = set(ORDER)
+ALLOWED["results"] = set(ORDER)
+# Guests know no networks.
+ALLOWED["kernel"] = set()
+ALLOWED["live"] = {*ORDER, "kernel"}
 # `fuzz` is not part of the product.
 ALLOWED["fuzz"] = {*ORDER, "results"}
 ALLOWED["python"] = {*ORDER, "results", "live"}

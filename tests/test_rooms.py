@@ -17,7 +17,7 @@ PACKAGE = REPO / "python" / "afflux"
 LEVELS = (
     {"_core"},
     {"congestion", "extras", "live", "signals", "spelling", "streams"},
-    {"display", "files", "templates", "words"},
+    {"display", "files", "kernels", "templates", "words"},
     {"metrics", "reference", "settings", "worker"},
     {"results", "sketch"},
     {"comparison", "executors", "scenario"},
@@ -40,6 +40,7 @@ LATE = {
     "decision",
     "demo",
     "executors",
+    "kernels",
     "report",
     "studies",
     "tuning",

@@ -37,6 +37,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "flow control": ("Priority flow control, and what watches it", "switch.pfc"),
     "flow sizes": ("Distributions of flow sizes", "traffic.random.sizes"),
     "host": ("What a host does besides its transport", "host"),
+    "kernel": ("Real Linux kernels in simulated time", "host.kernel"),
     "live": ("Real hosts in real time", ""),
     "load basis": ("What a load is a share of", "traffic.random.load_basis"),
     "marking": ("Marking of ECN-capable frames by the length of a queue", "switch.ecn"),
@@ -138,7 +139,11 @@ CHOICE: dict[str, str] = {
 
 
 #: Pages that describe the use of a model.
-SEE = {"live/real hosts": "live.md", "congestion control/python": "python.md"}
+SEE = {
+    "live/real hosts": "live.md",
+    "kernel/linux kernels": "kernels.md",
+    "congestion control/python": "python.md",
+}
 
 
 def every() -> list["_core.Model"]:

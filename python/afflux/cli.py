@@ -8,7 +8,7 @@ from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 
 from . import _core, commands
-from .commands import exchange
+from .commands import exchange, kernel
 from .commands.options import OUTPUT, NoPager
 from .terminal import formats
 from .terminal.console import example, reading
@@ -80,6 +80,13 @@ app = typer.Typer(
 importing = typer.Typer(
     name="import", cls=_Formats, help="Read files of other tools.", no_args_is_help=True
 )
+kernels = typer.Typer(
+    name="kernel",
+    cls=_Group,
+    help="Build, list and check Linux kernels that run as hosts in simulated time.",
+    epilog=example("afflux kernel build", "afflux kernel check"),
+    no_args_is_help=True,
+)
 exporting = typer.Typer(
     name="export", cls=_Formats, help="Write files for other tools.", no_args_is_help=True
 )
@@ -126,6 +133,9 @@ def _register(
 for panel, rows in commands.GROUPS.items():
     for function, examples in rows:
         _register(app, function, panel, examples)
+app.add_typer(kernels, rich_help_panel="Simulation")
+for name, function, examples in kernel.COMMANDS:
+    _register(kernels, function, "Commands", examples, name)
 for group, panels in ((importing, exchange.IMPORTS), (exporting, exchange.EXPORTS)):
     app.add_typer(group, rich_help_panel=commands.FILES)
     for panel, formats_of in panels.items():

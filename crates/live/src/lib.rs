@@ -13,6 +13,7 @@ mod clock;
 mod command;
 mod error;
 mod host;
+pub mod kernels;
 mod lateness;
 mod offload;
 mod options;

@@ -289,7 +289,8 @@ pub enum Event {
     Nic = 13,
     /// Samples the reorder queues. Handled after all other events of the same instant.
     Reordering = 14,
-    /// A host's pacer may release a frame, or a node's processor has finished one.
+    /// A host's pacer may release a frame, a node's processor has finished one, or a packet of a
+    /// guest enters the network.
     Release = 15,
 }
 

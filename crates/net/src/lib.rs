@@ -50,7 +50,7 @@ pub use progress::Progress;
 pub use queue::buffer::mmu::{ReservedMemory, reserved_memory};
 pub use queue::flowcontrol::headroom::{PortFacts, PortHeadroom, by_formula, headrooms};
 pub use queue::flowcontrol::response_time;
-pub use run::{outside, run};
+pub use run::{outside, run, run_with};
 pub use view::{Histogram, Queue, Snapshot, View};
 
 /// Returns all models of this crate.
@@ -68,7 +68,14 @@ pub fn models() -> Vec<Model> {
         queue::flowcontrol::MODELS,
         fault::MODELS,
         &spec::models(),
-        &[ideal::MODEL, pacer::MODEL, outside::MODEL, processor::MODEL, timing::MODEL],
+        &[
+            ideal::MODEL,
+            pacer::MODEL,
+            outside::MODEL,
+            outside::KERNELS,
+            processor::MODEL,
+            timing::MODEL,
+        ],
     ]
     .concat()
 }

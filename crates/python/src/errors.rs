@@ -34,6 +34,10 @@ pub fn from_scenario(py: Python<'_>, error: afflux_scenario::ScenarioError) -> P
 pub enum Failure {
     Run(afflux_net::RunError),
     Results(ResultsError),
+    /// An image or a file for the kernels of a scenario is missing.
+    Missing(String),
+    /// The kernels of a scenario did not start.
+    Kernel(String),
     Panic(String),
 }
 
@@ -42,6 +46,8 @@ impl Failure {
         match self {
             Self::Run(error) => RunError::new_err(error.to_string()),
             Self::Results(error) => from_results(py, error),
+            Self::Missing(message) => PyValueError::new_err(message),
+            Self::Kernel(message) => RunError::new_err(message),
             Self::Panic(message) => RunError::new_err(format!(
                 "{message}; this is a defect of afflux, please report it with the scenario"
             )),

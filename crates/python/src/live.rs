@@ -162,7 +162,7 @@ mod linux {
                 notes: finished.report.notes.clone(),
                 ..(*scenario).clone()
             };
-            let further = [("live.json", report.as_str())];
+            let further = [("live.json", report.as_bytes())];
             afflux_results::write_with(
                 claim,
                 &driven,

@@ -16,6 +16,17 @@ pub struct Result {
     pub output: Output,
     pub dir: Option<PathBuf>,
     pub summary: String,
+    /// `kernels.json`, if hosts of the run were kernels.
+    pub kernels: Option<Kernels>,
+}
+
+/// Report and files of the kernels of a run.
+pub struct Kernels {
+    pub json: String,
+    /// Why the run failed.
+    pub failure: Option<String>,
+    /// Further files, by name.
+    pub files: Vec<(String, Vec<u8>)>,
 }
 
 #[pymethods]
@@ -30,6 +41,25 @@ impl Result {
     #[getter]
     fn summary(&self) -> &str {
         &self.summary
+    }
+
+    /// Text of `kernels.json`, if hosts of the run were kernels.
+    #[getter]
+    fn kernels(&self) -> Option<&str> {
+        self.kernels.as_ref().map(|kernels| kernels.json.as_str())
+    }
+
+    /// Why a kernel of the run failed: it spun, ended, or a command or kernel parameter failed.
+    #[getter]
+    fn kernel_failure(&self) -> Option<&str> {
+        self.kernels.as_ref()?.failure.as_deref()
+    }
+
+    /// Files of the kernels by name: consoles, captures, flows, and what the guests left.
+    #[getter]
+    fn kernel_files(&self) -> Vec<(&str, &[u8])> {
+        let files = self.kernels.iter().flat_map(|kernels| &kernels.files);
+        files.map(|(name, content)| (name.as_str(), content.as_slice())).collect()
     }
 
     /// Names of the recorded tables.

@@ -9,6 +9,7 @@ use crate::result;
 use crate::table::Table;
 use afflux_net::Unknowns;
 use afflux_net::memory::Memory;
+use afflux_net::record::Output;
 use afflux_net::spec::{Link, NodeKind, Plan};
 use afflux_results::{ParquetFlowLists, ProcessStart, Replace};
 use afflux_scenario::{Links, Overrides, Tier};
@@ -474,12 +475,49 @@ fn simulate(
     let claim =
         out.map(|dir| afflux_results::claim(dir, replace)).transpose().map_err(Failure::Results)?;
     let dir = claim.as_ref().map(afflux_results::Claim::dir);
-    let output =
-        afflux_net::run(plan.as_ref().unwrap_or(&scenario.plan), progress).map_err(Failure::Run)?;
+    let (output, kernels) = if scenario.kernels.is_empty() {
+        let plan = plan.as_ref().unwrap_or(&scenario.plan);
+        (afflux_net::run(plan, progress).map_err(Failure::Run)?, None)
+    } else {
+        let (output, kernels) = with_kernels(&scenario, progress)?;
+        (output, Some(kernels))
+    };
+    let report = kernels.iter().map(|kernels| ("kernels.json", kernels.json.as_bytes()));
+    let files = kernels.iter().flat_map(|kernels| &kernels.files);
+    let further: Vec<(&str, &[u8])> =
+        report.chain(files.map(|(name, content)| (name.as_str(), content.as_slice()))).collect();
     let summary = match claim {
-        Some(claim) => afflux_results::write(claim, &scenario, &output, started, progress)
-            .map_err(Failure::Results)?,
+        Some(claim) => {
+            afflux_results::write_with(claim, &scenario, &output, started, progress, &further)
+                .map_err(Failure::Results)?
+        }
         None => afflux_results::summary(&scenario, &output, &started),
     };
-    Ok(result::Result { scenario, output, dir, summary: summary.to_json() })
+    Ok(result::Result { scenario, output, dir, summary: summary.to_json(), kernels })
+}
+
+#[cfg(target_os = "linux")]
+fn with_kernels(
+    scenario: &afflux_scenario::Scenario,
+    progress: &afflux_net::Progress,
+) -> std::result::Result<(Output, result::Kernels), Failure> {
+    use afflux_live::kernels::{KernelError, directory, run};
+    let done = run(scenario, &directory(), progress).map_err(|error| match error {
+        KernelError::Run(error) => Failure::Run(error),
+        KernelError::Cancelled => Failure::Run(afflux_net::RunError::Cancelled),
+        KernelError::NoImage { .. } | KernelError::File { .. } => {
+            Failure::Missing(error.to_string())
+        }
+        other => Failure::Kernel(other.to_string()),
+    })?;
+    let (json, failure) = (done.report.to_json(), done.report.failure);
+    Ok((done.output, result::Kernels { json, failure, files: done.files }))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn with_kernels(
+    _: &afflux_scenario::Scenario,
+    _: &afflux_net::Progress,
+) -> std::result::Result<(Output, result::Kernels), Failure> {
+    Err(Failure::Kernel("kernels as hosts need Linux".into()))
 }

@@ -70,7 +70,7 @@ pub fn write_with(
     output: &Output,
     started: ProcessStart,
     progress: &Progress,
-    further: &[(&str, &str)],
+    further: &[(&str, &[u8])],
 ) -> Result<Summary, ResultsError> {
     let unless_cancelled =
         || if progress.cancelled() { Err(ResultsError::Cancelled) } else { Ok(()) };
@@ -87,7 +87,7 @@ pub fn write_with(
         unless_cancelled()?;
     }
     for (name, content) in further {
-        claim.text(name, content)?;
+        claim.write(name, |file| std::io::Write::write_all(file, content))?;
     }
     let summary = summary(scenario, output, &started).sealed(claim.digests());
     claim.text(contents::SUMMARY, &summary.to_json())?;

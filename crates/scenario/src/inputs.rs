@@ -26,6 +26,12 @@ impl Inputs {
         }
     }
 
+    /// Returns the absolute path of a file or directory that the scenario names.
+    pub fn absolute(&self, file: &str) -> PathBuf {
+        let path = self.beside.join(file);
+        std::path::absolute(&path).unwrap_or(path)
+    }
+
     /// Finds a file and checks its SHA-256 against the written one. Replaces the path by the
     /// absolute path, and writes the SHA-256.
     pub fn identify(

@@ -16,7 +16,7 @@ pub use afflux_traffic::{FlowColumns, HostColumn, Job, JobKind};
 pub use document::Parameter;
 pub use error::{ScenarioError, Warning};
 pub use models::models;
-pub use scenario::{FabricCost, Overrides, Packets, Reader, Scenario};
+pub use scenario::{FabricCost, KernelHost, Overrides, Packets, Reader, Scenario};
 pub use topology::{Links, Tier, tiers};
 pub use validate::OwnCongestion;
 
@@ -138,6 +138,7 @@ pub fn parse(
             .collect::<Result<_, _>>()
             .map_err(unprintable)?,
         own_congestion: checked.own_congestion,
+        kernels: checked.kernels,
     })
 }
 

@@ -45,6 +45,26 @@ pub struct Scenario {
     /// Python class of `[host.python]`. The plan contains only a placeholder, which the caller that
     /// runs the plan replaces.
     pub own_congestion: Option<OwnCongestion>,
+    /// Hosts that are real Linux kernels, ordered by host.
+    pub kernels: Vec<KernelHost>,
+}
+
+/// A host that is a real Linux kernel.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KernelHost {
+    pub host: u32,
+    /// Version of the kernel.
+    pub image: String,
+    /// Files of this machine, and their paths in the guest.
+    pub files: Vec<(PathBuf, String)>,
+    /// Shell commands and the times at which they start, in order of time.
+    pub commands: Vec<(Span, String)>,
+    /// Kernel parameters and their values.
+    pub sysctls: Vec<(String, String)>,
+    /// Memory in MiB.
+    pub memory: u64,
+    /// Real time after which a guest that does not become idle is stopped.
+    pub watchdog: Span,
 }
 
 /// How IP packets become frames.

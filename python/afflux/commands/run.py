@@ -119,8 +119,17 @@ def run(
             print_json(result.summary)
         else:
             show(summary.summary(result, hosts=loaded.hosts, switches=loaded.switches))
+            if result.kernels:
+                hosts = result.kernels["hosts"]
+                packets = sum(host["sent_packets"] for host in hosts)
+                print_text(
+                    f"kernels   {len(hosts)} hosts sent {packets:,} packets of"
+                    f" {result.kernels['flows']} flows (kernel_flows.csv, HOST.console)\n"
+                )
             print_text(f"written to {where}\n")
         doubtful = warn_of_failed_checks([result])
+        if failure := result.kernel_failure:
+            raise _core.RunError(f"{failure}\n(written to {where})")
         if result.ended_early:
             raise _core.RunError(f"{result.ended_early} (written to {where})")
         if doubtful:

@@ -61,6 +61,8 @@ class Result(Displayed):
         read: Callable[[str], Table],
     ) -> None:
         self.summary, self.dir, self.recorded, self._read = summary, dir, recorded, read
+        #: Report on the kernels among the hosts (`kernels.json`); None if there were none.
+        self.kernels: dict[str, Any] | None = None
         #: Folder on shared storage with the tables that are not in `dir`; None if there is none.
         self.stored: Folder | None = None
         self._checked: set[str] = set()
@@ -69,12 +71,14 @@ class Result(Displayed):
     @classmethod
     def of_run(cls, run: _core.Result) -> "Result":
         """Makes the result of a run that was just carried out."""
-        return cls(
+        made = cls(
             json.loads(run.summary),
             Path(run.dir) if run.dir else None,
             run.recorded,
             lambda name: Table(name, run.table(name), None, lambda _: ()),
         )
+        made.kernels = json.loads(run.kernels) if run.kernels else None
+        return made
 
     @classmethod
     def open(cls, dir: str | os.PathLike[str]) -> "Result":
@@ -200,6 +204,11 @@ class Result(Displayed):
             return None
         self.check(SCENARIO)
         return (self.dir / SCENARIO).read_text(encoding="utf-8")
+
+    @property
+    def kernel_failure(self) -> str | None:
+        """Reason why a kernel among the hosts failed; None if none did."""
+        return self.kernels["failure"] if self.kernels else None
 
     @property
     def ended_early(self) -> str | None:

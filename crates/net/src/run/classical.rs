@@ -1,6 +1,7 @@
 //! Conventional event-heap engine with two events per hop (arrival, end of transmission). It is the
 //! oracle (the reference for results) and the speed baseline.
 
+use super::guests::Door;
 use super::heap::Heap;
 use super::limit::Limit;
 use super::stall::Stall;
@@ -42,11 +43,23 @@ pub(super) struct Later {
     pending: i64,
     now: u64,
     ties: Ties,
+    /// Whether each port belongs to a guest. The list is empty without guests.
+    guest_ports: Vec<bool>,
+    /// Frames that arrive at guests, which are handled at the beginning of a window.
+    at_guests: Heap,
 }
 
 impl Later {
     pub fn new(ties: Ties) -> Self {
-        Later { heap: Heap::new(), frames: Slab::default(), pending: 0, now: 0, ties }
+        Later {
+            heap: Heap::new(),
+            frames: Slab::default(),
+            pending: 0,
+            now: 0,
+            ties,
+            guest_ports: Vec::new(),
+            at_guests: Heap::new(),
+        }
     }
 
     /// Returns the time of the next event.
@@ -97,12 +110,45 @@ impl Later {
         let frames = self
             .heap
             .iter()
+            .chain(self.at_guests.iter())
             .map(Key)
             .filter(|key| key.rank() != 0)
             .map(|key| &self.frames[key.slot()]);
         frames
             .filter(|frame| frame.is_traffic())
             .fold((0, 0), |(count, bytes), frame| (count + 1, bytes + frame.size as u64))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_for_guest(&mut self, at: u64, frame: Frame) {
+        let rank = self.ties.rank(&frame);
+        let slot = self.frames.insert(frame);
+        self.pending += 1;
+        self.at_guests.push(Key::new(at, rank.number(), slot).0);
+    }
+
+    /// Lets the guests run through the window that ends before `end`, if something happens at them.
+    fn run_guests(&mut self, shard: &mut Shard, door: &mut Door, end: u64, events: &mut u64) {
+        while let Some(key) = self.at_guests.peek().map(Key).filter(|key| key.at() < end) {
+            self.at_guests.pop();
+            self.pending -= 1;
+            *events += 1;
+            let frame = *self.frames.remove(key.slot());
+            let node = shard.node_of(&frame);
+            shard.handle(self, key.at(), node, &frame);
+        }
+        self.pending += door.run(shard, end);
+        for &node in &door.nodes {
+            Door::file(shard, self, node);
+        }
+    }
+
+    /// Returns the time in ps of the next event, arrival at a guest, or action of a guest.
+    fn first(&mut self, door: &mut Door) -> Option<u64> {
+        let arrival = self.at_guests.peek().map(|key| Key(key).at());
+        let guest = Some(door.due()).filter(|due| *due != u64::MAX);
+        [self.next(), arrival, guest].into_iter().flatten().min()
     }
 
     #[inline(always)]
@@ -128,6 +174,9 @@ impl Outlet for Later {
     ) {
         let mut frame = *frame;
         frame.leave(change);
+        if self.guest_ports.get(frame.port as usize) == Some(&true) {
+            return self.push_for_guest(at, frame);
+        }
         self.push(at, self.ties.rank(&frame), frame);
     }
     fn pause(&mut self, at: u64, _shard: u16, frame: Frame) {
@@ -146,7 +195,47 @@ impl Outlet for Later {
     }
 }
 
-pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
+/// Result of [`turn_of_guests`]: the guests have run, the next event is due before they run again,
+/// or the run has ended.
+enum Turn {
+    OfGuests,
+    OfEvents,
+    Over,
+}
+
+/// Lets the guests run through the next window in which anything happens, once.
+#[inline(never)]
+fn turn_of_guests(
+    shard: &mut Shard,
+    later: &mut Later,
+    door: &mut Door,
+    unseen: &mut u64,
+    progress: &Progress,
+    done: &mut super::window::Done,
+) -> Turn {
+    let windows = super::window::windows(shard.world);
+    let until = shard.world.until();
+    let first = later.first(door);
+    let alive = shard.live != 0 && later.pending != 0;
+    let Some(window) = first.map(|first| windows.of(first)).filter(|w| windows.start(*w) <= until)
+    else {
+        // Guests keep the run going until its end.
+        done.reached_until = alive;
+        later.end_transmissions(shard, if alive { until } else { shard.last });
+        return Turn::Over;
+    };
+    if window < *unseen || !alive {
+        return Turn::OfEvents;
+    }
+    *unseen = window + 1;
+    let end = windows.start(*unseen).min(until.saturating_add(1));
+    later.run_guests(shard, door, end, &mut done.events);
+    progress.advance(windows.start(window), 0, 0);
+    done.cancelled = progress.cancelled();
+    if done.cancelled { Turn::Over } else { Turn::OfGuests }
+}
+
+pub fn work(shard: &mut Shard, progress: &Progress, mut door: Option<Door>) -> super::window::Done {
     let cpu = crate::clock::thread_cpu_s();
     let mut later = Later::new(shard.world.ties);
     let mut done = super::window::Done {
@@ -165,7 +254,23 @@ pub fn work(shard: &mut Shard, progress: &Progress) -> super::window::Done {
     let mut end = if limit.is_some() || stall.is_some() { windows.length() } else { u64::MAX };
     let (mut reported_hops, mut reported_flows) = (0, 0);
     shard.begin(&mut later);
-    while let Some(at) = later.next() {
+    if let Some(door) = &door {
+        shard.live += door.alive();
+        later.pending += door.alive();
+        let guests = shard.ports.iter().map(|port| door.at[port.node as usize]);
+        later.guest_ports = guests.collect();
+    }
+    // First window that the guests have not run through.
+    let mut unseen = 0;
+    loop {
+        if let Some(door) = &mut door {
+            match turn_of_guests(shard, &mut later, door, &mut unseen, progress, &mut done) {
+                Turn::OfGuests => continue,
+                Turn::OfEvents => {}
+                Turn::Over => break,
+            }
+        }
+        let Some(at) = later.next() else { break };
         // Events at the instant at which the last frame is absorbed are still handled.
         if (shard.live == 0 || later.pending == 0) && at > shard.last {
             later.end_transmissions(shard, shard.last);

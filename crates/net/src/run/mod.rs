@@ -1,6 +1,7 @@
 //! Runs a plan with one of the engines.
 
 mod classical;
+mod guests;
 mod heap;
 mod limit;
 mod merge;
@@ -17,6 +18,8 @@ use crate::world::World;
 use crate::{Progress, RunError};
 use afflux_engine::Exchange;
 use afflux_units::Time;
+use guests::{Carriers, Door};
+use outside::Outsiders;
 use std::time::Instant;
 
 /// Runs `plan`. The result is deterministic: the same plan gives the same [`Output`] (except for
@@ -27,6 +30,30 @@ use std::time::Instant;
 /// [`RunError::Cancelled`] if `progress` was cancelled. The shards have then reached different
 /// times, so there is no output.
 pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
+    run_with(plan, progress, None)
+}
+
+/// Runs `plan` like [`run`], with guests at some of its hosts. The result also depends on the
+/// guests: the same arrivals must give the same packets.
+///
+/// # Errors
+/// The errors of [`run`].
+///
+/// # Panics
+/// With guests: if the plan has applications or no end, or runs on the flow-level engine.
+pub fn run_with(
+    plan: &Plan,
+    progress: &Progress,
+    mut outsiders: Option<Outsiders>,
+) -> Result<Output, RunError> {
+    let mut with_transport = None;
+    let mut transport = 0;
+    if outsiders.is_some() {
+        assert!(plan.applications.is_none() && plan.run.until.is_some(), "validated");
+        transport = outside::add_transport(with_transport.insert(plan.clone()));
+    }
+    let planned = plan.flows.len();
+    let plan = with_transport.as_ref().unwrap_or(plan);
     assert!(plan.undrawn.is_empty(), "a plan with flows that are not drawn is for estimates");
     if plan.run.engine == EngineKind::Ideal {
         return crate::ideal::run(plan, progress);
@@ -37,16 +64,26 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
     let world = World::new(plan, workers)?;
     let mut shards: Vec<Shard> =
         (0..workers).map(|i| Shard::new(&world, i as u16, classical)).collect();
+    let carriers = outsiders.as_ref().map(|found| Carriers::new(&world, found.hosts, transport));
+    let mut doors: Vec<Option<Door>> = Vec::new();
+    for shard in &mut shards {
+        let both = outsiders.as_mut().zip(carriers.as_ref());
+        doors.push(both.map(|(outsiders, carriers)| Door::new(shard, outsiders, carriers)));
+    }
     let done: Vec<window::Done> = if classical {
-        vec![classical::work(&mut shards[0], progress)]
+        vec![classical::work(&mut shards[0], progress, doors.remove(0))]
     } else if workers == 1 {
-        vec![window::work(&mut shards[0], &Exchange::new(1), 1, progress)]
+        vec![window::work(&mut shards[0], &Exchange::new(1), 1, progress, doors.remove(0))]
     } else {
         let exchange = Exchange::new(workers);
         std::thread::scope(|scope| {
             let handles: Vec<_> = shards
                 .iter_mut()
-                .map(|shard| scope.spawn(|| window::work(shard, &exchange, workers, progress)))
+                .zip(doors)
+                .map(|(shard, door)| {
+                    let exchange = &exchange;
+                    scope.spawn(move || window::work(shard, exchange, workers, progress, door))
+                })
                 .collect();
             handles
                 .into_iter()
@@ -70,7 +107,12 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
     let stopped =
         plan.run.until_done && world.until() < plan.run.until.map_or(u64::MAX, |until| until.0);
     let mut output = merge::merge(&world, shards, &done, end, classical);
-    output.started = world.started.take();
+    if carriers.is_some() {
+        // The flows that carry packets of guests have no results.
+        output.flows.truncate(planned);
+    } else {
+        output.started = world.started.take();
+    }
     output.end = Time(end);
     let reached = done.iter().any(|d| d.reached_until);
     output.ended = match done.iter().find_map(|d| d.limited) {

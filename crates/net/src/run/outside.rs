@@ -1,6 +1,10 @@
-//! Runs a network in real time, with packets of real hosts that enter and leave. The caller's clock
-//! decides how far the simulation advances. The classical engine runs the whole plan, including
-//! switches and simulated flows, so every simulated mechanism also acts on real packets.
+//! Door between the network and hosts outside of it, whose packets enter and leave. Every simulated
+//! mechanism also acts on these packets. There are two clocks:
+//!
+//! - [`drive`]: the caller's clock decides how far the simulation advances (real hosts in real
+//!   time). The classical engine runs the whole plan.
+//! - [`Guests`]: the hosts follow the clock of the simulation. Both engines let them run window by
+//!   window (`guests.rs`).
 
 use super::classical::Later;
 use super::merge;
@@ -41,6 +45,32 @@ pub struct Packet {
     pub token: u32,
 }
 
+/// Hosts whose clock follows the simulation. One worker has one object, and calls it window by
+/// window. The packets that have arrived determine the packets that a guest sends.
+pub trait Guests: Send {
+    /// Returns the time in ps at which a guest next acts without a packet arriving; `u64::MAX` if
+    /// none does.
+    fn due(&mut self) -> u64;
+    /// Returns the number of guests that can still act.
+    fn alive(&self) -> i64;
+    /// Lets all guests run up to but not including `end` (ps). `arrived` has the packets that arrive
+    /// before, ordered by time at each host. Appends the packets that the guests send, in order of
+    /// time at each host.
+    fn run(&mut self, arrived: &mut Vec<Departure>, end: u64, sent: &mut Vec<(u64, Packet)>);
+    /// Takes the tokens of dropped packets.
+    fn lost(&mut self, tokens: &mut Vec<u32>);
+    /// Returns whether the run has to end because a guest cannot go on.
+    fn failed(&self) -> bool;
+}
+
+/// The hosts of a plan that are guests, and the function that returns the guests of one worker.
+pub struct Outsiders<'g> {
+    /// Numbers of the hosts, ascending.
+    pub hosts: &'g [u32],
+    /// Called once per worker with its share of `hosts`.
+    pub guests: &'g mut dyn FnMut(&[u32]) -> Box<dyn Guests + 'g>,
+}
+
 /// Number of flows per pair of hosts that switches with flow tables can distinguish. Additional
 /// flows share entries, as they do in real switches.
 const DISTINGUISHED: u64 = 4096;
@@ -73,13 +103,7 @@ pub fn drive<R>(plan: &Plan, work: impl FnOnce(&mut Driven) -> R) -> Result<(Out
     let wall = Instant::now();
     let mut plan = plan.clone();
     plan.run.until = None;
-    let transport = plan.transports.len() as u16;
-    let mtu = (plan.largest_frame() as u16).saturating_sub(plan.wire.data_header).max(1);
-    plan.transports.push(TransportConfig::Datagram(Datagram {
-        rate: None,
-        payload: mtu,
-        ecn_capable: true,
-    }));
+    let transport = add_transport(&mut plan);
     let world = World::new(&plan, 1)?;
     let mut shard = Shard::new(&world, 0, true);
     shard.outside = Some(Box::new(Outside { transport, ..Outside::default() }));
@@ -116,6 +140,46 @@ pub fn drive<R>(plan: &Plan, work: impl FnOnce(&mut Driven) -> R) -> Result<(Out
     Ok((output, result))
 }
 
+/// Adds the transport of the flows that carry packets from outside, and returns its number.
+pub(super) fn add_transport(plan: &mut Plan) -> u16 {
+    let mtu = (plan.largest_frame() as u16).saturating_sub(plan.wire.data_header).max(1);
+    plan.transports.push(TransportConfig::Datagram(Datagram {
+        rate: None,
+        payload: mtu,
+        ecn_capable: true,
+    }));
+    plan.transports.len() as u16 - 1
+}
+
+/// Returns a flow that carries packets from outside.
+pub(super) fn carrier(src: u32, dst: u32, transport: u16, priority: u8) -> NewFlow {
+    NewFlow { src, dst, bytes: 1, transport, class: 0, priority, job: Flow::NO_JOB }
+}
+
+/// Returns the frame of a packet, which is number `number` of its flow.
+pub(super) fn frame_of(world: &World, packet: &Packet, number: u32) -> Frame {
+    let mut flags = packet.priority as u16 & Frame::PRIORITY;
+    if packet.capable {
+        flags |= Frame::ECT;
+    }
+    if packet.marked {
+        flags |= Frame::ECT | Frame::CE;
+    }
+    let (a, b) = packet.ends;
+    let (a, b) = if world.hashes_symmetrically() { (a.min(b), a.max(b)) } else { (a, b) };
+    // Hash for the choice among equal-cost paths.
+    let hash = mix(mix(a ^ mix(world.plan.run.seed)) ^ b) as u32;
+    Frame {
+        seq: number,
+        aux: packet.token,
+        dst: packet.dst,
+        hash: world.route_of(hash, packet.host, packet.dst),
+        size: packet.size.max(world.plan.wire.min_frame),
+        flags,
+        ..Frame::default()
+    }
+}
+
 impl Driven<'_, '_> {
     /// Returns the time of the next event, assuming that no packet enters before.
     #[inline]
@@ -136,23 +200,7 @@ impl Driven<'_, '_> {
     /// Lets a packet enter the network at the current time.
     pub fn enter(&mut self, packet: &Packet) {
         let (flow, number) = self.flow_of(packet);
-        let mut flags = packet.priority as u16 & Frame::PRIORITY;
-        if packet.capable {
-            flags |= Frame::ECT;
-        }
-        if packet.marked {
-            flags |= Frame::ECT | Frame::CE;
-        }
-        let hash = self.world.route_of(self.hash(packet.ends), packet.host, packet.dst);
-        let frame = Frame {
-            seq: number,
-            aux: packet.token,
-            dst: packet.dst,
-            hash,
-            size: packet.size.max(self.world.plan.wire.min_frame),
-            flags,
-            ..Frame::default()
-        };
+        let frame = frame_of(self.world, packet, number);
         self.shard.enter_from_outside(
             &mut self.later,
             self.now,
@@ -199,26 +247,12 @@ impl Driven<'_, '_> {
         let world = self.world;
         let entry = self.flows.entry((host, dst, apart)).or_insert_with(|| {
             let transport = self.shard.outside.as_ref().expect("set at the beginning").transport;
-            let new = NewFlow {
-                src: host,
-                dst,
-                bytes: 1,
-                transport,
-                class: 0,
-                priority,
-                job: Flow::NO_JOB,
-            };
+            let new = carrier(host, dst, transport, priority);
             (world.started.push(new, Time(self.now), 0), 0)
         });
         let number = entry.1;
         entry.1 = number.wrapping_add(1);
         (entry.0, number)
-    }
-
-    /// Returns the hash for the choice among equal-cost paths.
-    fn hash(&self, (a, b): (u64, u64)) -> u32 {
-        let (a, b) = if self.world.hashes_symmetrically() { (a.min(b), a.max(b)) } else { (a, b) };
-        mix(mix(a ^ mix(self.world.plan.run.seed)) ^ b) as u32
     }
 }
 
@@ -230,4 +264,14 @@ pub const MODEL: Model = Model {
                are written into their IP headers",
     simplified: "IPv4 only; the time in a host's own stack adds to host.delay; per-flow balancers distinguish 4096 flows of a pair of hosts; no \
                  applications, captures, path records",
+};
+
+pub const KERNELS: Model = Model {
+    kind: "kernel",
+    name: "Linux kernels",
+    source: "Linux 6.1 and 6.12, User-Mode Linux under an external clock (arch/um/kernel/time.c)",
+    faithful: "TCP, MPTCP, queueing disciplines, timers, sockets and programs are those of the kernel; a packet arrives at the ns at which it leaves the \
+               network; transmissions complete at the line rate, so small queues and byte queue limits feel the NIC",
+    simplified: "CPU work takes no time, reading a clock 256 ns; one CPU; a timer of 250 Hz; IPv4 only; completions ignore PAUSE; per-flow balancers \
+                 distinguish at most 64 flows of a pair of hosts; no applications, captures of links, path records",
 };

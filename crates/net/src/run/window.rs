@@ -1,5 +1,6 @@
 //! Window engine: each worker thread takes its shard through the time windows.
 
+use super::guests::Door;
 use super::limit::Limit;
 use super::sorter::Sorter;
 use super::stall::Stall;
@@ -186,6 +187,7 @@ pub fn work(
     exchange: &Exchange<Mail>,
     workers: usize,
     progress: &Progress,
+    mut door: Option<Door>,
 ) -> Done {
     let _abort = exchange.abort_on_panic();
     let cpu = crate::clock::thread_cpu_s();
@@ -220,6 +222,10 @@ pub fn work(
     let (mut kept, mut end) = (0, 0);
     let (mut reported_hops, mut reported_flows) = (0, 0);
     later.pending -= shard.begin(&mut later);
+    if let Some(door) = &door {
+        shard.live += door.alive();
+        later.pending += door.alive();
+    }
     for round in 0.. {
         for to in (0..workers).filter(|&to| to != me) {
             exchange.post(round, me, to, &mut later.mail[to]);
@@ -229,6 +235,12 @@ pub fn work(
             let mailed = windows.of(later.mail_next);
             next = Some(next.map_or(mailed, |n| n.min(mailed)));
             later.mail_next = u64::MAX;
+        }
+        if let Some(door) = &mut door {
+            let due = door.due();
+            if due <= later.until {
+                next = Some(next.map_or(windows.of(due), |n| n.min(windows.of(due))));
+            }
         }
         // A cancelled worker makes the sum of pending entries so small that all workers notice.
         let pending =
@@ -284,6 +296,9 @@ pub fn work(
         sorter.collect(&mut later.log);
         done.events += sorter.taken as u64;
         later.pending -= sorter.taken as i64;
+        if let Some(door) = &mut door {
+            run_guests(shard, &mut later, &mut sorter, door, &mut done);
+        }
         // The loop runs one node ahead: the state of the next node is prefetched while the events
         // of the current node are handled.
         for i in 0..=sorter.active.len() {
@@ -292,6 +307,9 @@ pub fn work(
             }
             if i > 0 {
                 let node = sorter.active[i - 1];
+                if door.as_ref().is_some_and(|door| door.at[node as usize]) {
+                    continue;
+                }
                 run_node(shard, &mut later, sorter.entries(node), node, start, &mut done);
             }
         }
@@ -320,6 +338,43 @@ pub fn work(
     });
     done.cpu_s = crate::clock::thread_cpu_s() - cpu;
     done
+}
+
+/// Handles the events of the guests' nodes in one window: first the arrivals, then the guests
+/// themselves, then everything else at their nodes.
+#[inline(never)]
+fn run_guests(
+    shard: &mut Shard,
+    later: &mut Later,
+    sorter: &mut Sorter,
+    door: &mut Door,
+    done: &mut Done,
+) {
+    let start = later.window_start;
+    let mut others = Vec::new();
+    for &node in &door.nodes {
+        if sorter.active.binary_search(&node).is_err() {
+            continue;
+        }
+        sorter.sort(node, shard);
+        let entries = sorter.entries(node);
+        entries
+            .iter()
+            .filter(|frame| frame.is_traffic())
+            .for_each(|frame| run_entry(shard, later, frame, node, start, done));
+        let rest: Vec<Frame> =
+            entries.iter().filter(|frame| !frame.is_traffic()).copied().collect();
+        others.push((node, rest));
+    }
+    later.pending += door.run(shard, later.window_end.min(later.until.saturating_add(1)));
+    for &node in &door.nodes {
+        let rest = others.iter().find(|other| other.0 == node).map(|other| &other.1[..]);
+        if rest.is_none() && !Door::sends(shard, node) {
+            continue;
+        }
+        Door::file(shard, later, node);
+        run_node(shard, later, rest.unwrap_or(&[]), node, start, done);
+    }
 }
 
 /// Handles the events of one node in one window, in order.

@@ -52,7 +52,7 @@ use crate::transport::Halves;
 use crate::world::World;
 use lane::{Lane, Store};
 pub use node::Node;
-pub use records::{Departure, Harvest, Outside, ReceivedRecord, SentRecord};
+pub use records::{Departure, Entering, Harvest, Outside, ReceivedRecord, SentRecord};
 use slab::growing;
 pub use slab::{NOT_YET, OVER, Slab, set_slot};
 
@@ -245,6 +245,9 @@ impl<'a> Shard<'a> {
             Event::Release => {
                 self.on_pacer(out, now, node);
                 self.on_processor(out, now, node);
+                if self.outside.is_some() {
+                    self.on_guest(out, now, node);
+                }
             }
             Event::Reordering => self.sample_reordering(out, now, node),
             Event::Senders => self.sample_senders(out, now, node),

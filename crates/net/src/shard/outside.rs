@@ -1,6 +1,7 @@
 //! Packets of real hosts: they enter the network at a host's NIC like its own datagrams, and leave
 //! it at their destination host.
 
+use super::records::Entering;
 use super::{Departure, Outlet, Shard};
 use crate::frame::Frame;
 use crate::queue::Reason;
@@ -38,6 +39,18 @@ impl<'a> Shard<'a> {
         }
         let place = self.world.place[host as usize];
         self.send_by(out, now, place.local, place.first_port + nic, frame);
+    }
+
+    /// Lets the packets of the guest at `node` enter that are due at `now`.
+    pub(super) fn on_guest<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
+        let due = |shard: &mut Self| {
+            let entering = &mut shard.outside.as_mut()?.entering;
+            let queue = entering.get_mut(&node)?;
+            queue.front().is_some_and(|first| first.at <= now).then(|| queue.pop_front())?
+        };
+        while let Some(Entering { host, nic, flow, frame, .. }) = due(self) {
+            self.enter_from_outside(out, now, (host, nic), flow, frame);
+        }
     }
 
     /// Hands over a packet that has arrived at its destination host.

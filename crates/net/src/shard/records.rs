@@ -1,5 +1,6 @@
 //! Records that a shard hands over: of flows at their two ends, and of packets of real hosts.
 
+use crate::frame::Frame;
 use crate::idle::Idle;
 use crate::probe::explain::Attribution;
 use crate::probe::pieces::Pieces;
@@ -9,6 +10,8 @@ use crate::record::{
     SenderRecord, StormRecord, Stuck, TaskRecord, UplinkRecord, WaitRecord,
 };
 use crate::spec::FlowId;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 
 /// Record of a flow at its source, made when the flow ends there or when the run ends.
 #[derive(Debug, Clone)]
@@ -106,6 +109,21 @@ pub struct Outside {
     pub arrived: Vec<Departure>,
     /// Tokens of dropped packets.
     pub lost: Vec<u32>,
+    /// By local node: packets of guests that enter the network later in the current window, in
+    /// order of time.
+    pub entering: FxHashMap<u32, VecDeque<Entering>>,
+}
+
+/// A packet of a guest that enters the network.
+#[derive(Debug, Clone, Copy)]
+pub struct Entering {
+    /// Time in ps.
+    pub at: u64,
+    /// Host, and its port.
+    pub host: u32,
+    pub nic: u32,
+    pub flow: FlowId,
+    pub frame: Frame,
 }
 
 /// Arrival of a packet at its destination host, where it leaves the network.

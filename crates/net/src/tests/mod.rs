@@ -11,6 +11,7 @@ mod ended;
 mod explain;
 mod external;
 mod extremes;
+mod guests;
 mod headroom;
 mod hull;
 mod limit;

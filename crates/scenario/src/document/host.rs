@@ -1,6 +1,6 @@
 //! `[host]`: NICs, frame sizes and transports.
 
-use super::{Ecn, NicQueue, Processor, Python, QueueSize, Storm};
+use super::{Ecn, Kernel, NicQueue, Processor, Python, QueueSize, Storm};
 use afflux_config::{Duration, Names, Off, Or, Size, Unlimited, Word, form, table};
 use afflux_net::spec::{PacerKeys, QdiscKeys, SchedulingKind, TimingKeys, TransportKeys};
 use schemars::{Schema, json_schema};
@@ -87,6 +87,9 @@ table! {
         pub transports: BTreeMap<String, TransportKeys>,
         /// Congestion control written in Python. Default: the built-in one that `congestion` names.
         python: Python,
+        /// Hosts that are real Linux kernels in simulated time. Default: none: all hosts are models.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub kernel: Vec<Kernel>,
         /// Hosts with other settings. Later overrides win. Default: none: all hosts are alike.
         #[serde(rename = "override", default, skip_serializing_if = "Vec::is_empty")]
         pub overrides: Vec<HostOverride>,

@@ -5,6 +5,7 @@ mod cost;
 mod ecn;
 mod host;
 mod hosts;
+mod kernel;
 mod pfc;
 mod preset;
 mod processor;
@@ -22,6 +23,7 @@ pub use cost::Cost;
 pub use ecn::{Ecn, Incapable};
 pub use host::{Host, HostOverride, Wire, WireTable};
 pub use hosts::{HostItem, Hosts, Receiver, Receivers, Senders, SizeTable, Sizes};
+pub use kernel::Kernel;
 pub use pfc::{Headroom, Mmu, MmuGroup, Pfc, Storm, Watchdog};
 pub use preset::Preset;
 pub use processor::Processor;
@@ -59,7 +61,7 @@ table! {
         /// Settings of all hosts: NIC, frame sizes and transport. Default: every key has its own default.
         #[serde(default)]
         pub host: Host,
-        /// Blocks of traffic, all active together. Default: required: at least one block.
+        /// Blocks of traffic, all active together. Default: required: at least one block, unless some hosts are kernels.
         #[serde(default)]
         pub traffic: Vec<Traffic>,
         /// Settings of the run. Default: every key has its own default.

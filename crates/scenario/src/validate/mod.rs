@@ -6,6 +6,7 @@ mod buffer;
 mod cost;
 mod hosts;
 mod ideal;
+mod kernel;
 mod memory;
 mod needs;
 mod path_choice;
@@ -26,7 +27,7 @@ pub use python::OwnCongestion;
 
 use crate::document::{Document, Switch};
 use crate::inputs::Inputs;
-use crate::scenario::{FabricCost, Packets, Reader};
+use crate::scenario::{FabricCost, KernelHost, Packets, Reader};
 use crate::topology::{self, Facts};
 use afflux_config::tree::{Tree, Wrong};
 use afflux_net::spec::{Compat, NodeKind, Plan, RouteHash};
@@ -50,6 +51,7 @@ pub struct Checked {
     /// Keys of each of the plan's switch settings, every default filled in.
     pub switch_keys: Vec<Switch>,
     pub own_congestion: Option<OwnCongestion>,
+    pub kernels: Vec<KernelHost>,
     pub warnings: Vec<Wrong>,
     /// Whether some traffic is sent with `[host.transport]`.
     pub default_transport: bool,
@@ -128,12 +130,14 @@ pub fn check(
         warnings: Vec::new(),
         most_flows,
         undrawn: Vec::new(),
+        kernels: !document.host.kernel.is_empty(),
     };
     let (mut traffic, budget) = traffic::generate(&mut document.traffic, context)?;
     (plan.transports, plan.flows, plan.applications) =
         (std::mem::take(&mut traffic.transports.configs), traffic.flows, traffic.applications);
     plan.undrawn = traffic.undrawn;
     hosts::real(&mut document.host, &mut plan, &said, &traffic.uses.transports())?;
+    let kernels = kernel::hosts(document, &mut plan, inputs)?;
     pfc::fits(&plan, document)?;
     needs::fits(&plan, &traffic.transports)?;
     path_choice::fits(&plan, &traffic.transports)?;
@@ -163,6 +167,7 @@ pub fn check(
         packets,
         switch_keys,
         own_congestion,
+        kernels,
         warnings,
         default_transport: traffic.uses.variants.iter().any(|way| way.0 == 0),
     })

@@ -35,6 +35,8 @@ pub struct TrafficContext<'a> {
     /// Flows that an estimate leaves out, by block.
     pub undrawn: Vec<(usize, Undrawn)>,
     pub warnings: Vec<Wrong>,
+    /// Some hosts are kernels, whose programs make traffic.
+    pub kernels: bool,
 }
 
 /// Transports that the traffic uses.

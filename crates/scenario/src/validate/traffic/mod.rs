@@ -47,7 +47,7 @@ pub fn generate(
     blocks: &mut [Traffic],
     mut context: TrafficContext,
 ) -> Result<(Sent, MemoryBudget), Wrong> {
-    if blocks.is_empty() {
+    if blocks.is_empty() && !context.kernels {
         return Err(Wrong::at(
             Key::default(),
             "there is no traffic: write at least one [[traffic]] block",
@@ -137,7 +137,7 @@ pub fn generate(
             "\"jobs\": the traffic has no jobs: write a [[traffic]] block of kind = \"hadoop\", or a time",
         ));
     }
-    let last = Key::from("traffic").index(blocks.len() - 1);
+    let last = Key::from("traffic").index(blocks.len().saturating_sub(1));
     let mut all = Generated::merge(parts).map_err(|error| common::wrong(error, &last))?;
     if all.flows.len() >= u32::MAX as usize {
         return Err(Wrong::at(
@@ -164,7 +164,7 @@ pub fn generate(
         ));
         all = all.with_local();
     }
-    if all.flows.is_empty() && applications.is_none() {
+    if all.flows.is_empty() && applications.is_none() && !context.kernels {
         all.notes.push(
             "the traffic has no flows: a longer duration or a higher load would give some".into(),
         );

@@ -1,0 +1,202 @@
+//! `[[host.kernel]]`: hosts that are real Linux kernels.
+
+use super::switch::matching;
+use crate::document::{Document, Kernel, Parameter};
+use crate::inputs::Inputs;
+use crate::scenario::KernelHost;
+use afflux_config::keys::fill;
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, Names, Size};
+use afflux_net::spec::{EngineKind, HostConfig, Link, NodeId, NodeKind, Plan};
+use afflux_units::{Bytes, Span};
+use std::collections::BTreeMap;
+
+const MIB: u64 = 1 << 20;
+/// Directory of the guest in which commands start.
+const HOME: &str = "/root";
+/// Largest number of hosts with addresses.
+const MOST_HOSTS: u32 = 65_534;
+
+/// Checks the blocks, and takes from the plan what does not apply to kernels. Returns the kernels,
+/// ordered by host.
+pub fn hosts(
+    document: &mut Document,
+    plan: &mut Plan,
+    inputs: &Inputs,
+) -> Result<Vec<KernelHost>, Wrong> {
+    let mut found: BTreeMap<NodeId, KernelHost> = BTreeMap::new();
+    for (index, block) in document.host.kernel.iter_mut().enumerate() {
+        let key = Key::from("host").name("kernel").index(index);
+        let template = template(block, &key, inputs)?;
+        for host in matching(&plan.topology, &block.matching.0, NodeKind::Host, key.clone())? {
+            let name = &plan.topology.nodes[host as usize].name;
+            if found.insert(host, KernelHost { host, ..template.clone() }).is_some() {
+                let text = format!("{name} has a kernel already: name each host once");
+                return Err(Wrong::at(key.name("match"), text));
+            }
+        }
+    }
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    fits(plan, &found)?;
+    for &host in found.keys() {
+        let node = &mut plan.topology.nodes[host as usize];
+        let config = plan.hosts[node.config as usize].clone();
+        node.config = plan.hosts.len() as u32;
+        let stack =
+            HostConfig { timing: None, qdisc: None, pacer: None, processor: None, ..config };
+        plan.hosts.push(stack);
+    }
+    Ok(found.into_values().collect())
+}
+
+/// Checks one block. The number of the host in the returned kernel has no meaning.
+fn template(block: &mut Kernel, key: &Key, inputs: &Inputs) -> Result<KernelHost, Wrong> {
+    let at = |name: &str| key.clone().name(name);
+    let image = fill(&mut block.image, "6.12".into());
+    if image.is_empty() || !image.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        let text =
+            format!("\"{image}\" is no version: write one as in \"6.12\" (afflux kernel list)");
+        return Err(Wrong::at(at("image"), text));
+    }
+    let memory = fill(&mut block.memory, Size(Bytes(64_000_000))).0;
+    if !(24_000_000..=4_000_000_000).contains(&memory.0) {
+        let text = format!("\"{memory}\": write a size from \"24MB\" to \"4GB\"");
+        return Err(Wrong::at(at("memory"), text));
+    }
+    let watchdog = fill(&mut block.watchdog, Duration(Span::from_s(60))).0;
+    if watchdog < Span::from_s(1) || watchdog > Span::from_s(3600) {
+        let text = format!("\"{watchdog}\": write a time from \"1s\" to \"1h\"");
+        return Err(Wrong::at(at("watchdog"), text));
+    }
+    let mut commands = Vec::new();
+    for command in block.run.iter().flat_map(|Names(commands)| commands) {
+        commands.push((Span::ZERO, command.clone()));
+    }
+    for (time, command) in block.at.iter().flatten() {
+        let start: Span = time.parse().map_err(|error| {
+            let text = format!("\"{time}\": {error}; write a time as in \"1.5s\"");
+            Wrong::at(at("at").name(time), text.replace('`', "\""))
+        })?;
+        commands.push((start, command.clone()));
+    }
+    commands.sort_by_key(|(start, _)| *start);
+    let mut sysctls = Vec::new();
+    for (name, value) in block.sysctl.iter().flatten() {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte);
+        if name.is_empty() || !name.bytes().all(allowed) {
+            let text = "is no name of a kernel parameter: write it as in \"net.ipv4.tcp_ecn\"";
+            return Err(Wrong::at(at("sysctl").name(name), text));
+        }
+        let value = match value {
+            Parameter::Flag(on) => u8::from(*on).to_string(),
+            Parameter::Whole(number) => number.to_string(),
+            Parameter::Number(number) => number.to_string(),
+            Parameter::Text(text) => text.clone(),
+        };
+        sysctls.push((name.clone(), value));
+    }
+    Ok(KernelHost {
+        host: 0,
+        image,
+        files: files(block, key, inputs)?,
+        commands,
+        sysctls,
+        memory: memory.0.div_ceil(MIB),
+        watchdog,
+    })
+}
+
+/// Returns path and place in the guest of each file. Writes absolute paths and digests into the
+/// document.
+fn files(block: &mut Kernel, key: &Key, inputs: &Inputs) -> Result<Vec<KernelFile>, Wrong> {
+    let mut found = Vec::new();
+    let mut digests = BTreeMap::new();
+    let written = block.sha256.clone().unwrap_or_default();
+    for (index, file) in block.files.iter_mut().flatten().enumerate() {
+        let at = key.clone().name("files").index(index);
+        let to = if file.starts_with('/') {
+            file.clone()
+        } else {
+            let last = file.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            format!("{HOME}/{last}")
+        };
+        let path = inputs.absolute(file);
+        if path.is_dir() {
+            *file = path.to_string_lossy().into_owned();
+        } else {
+            let absolute = path.to_string_lossy().into_owned();
+            let mut digest = written.get(&absolute).cloned();
+            inputs.identify(file, &mut digest, &at)?;
+            digests.extend(digest.map(|digest| (absolute, digest)));
+        }
+        found.push((path, to));
+    }
+    if !digests.is_empty() {
+        block.sha256 = Some(digests);
+    }
+    Ok(found)
+}
+
+type KernelFile = (std::path::PathBuf, String);
+
+/// Refuses plans that cannot have kernels.
+fn fits(plan: &Plan, found: &BTreeMap<NodeId, KernelHost>) -> Result<(), Wrong> {
+    let wrong = |key: &str, text: &str| Err(Wrong::at(Key::from(key), text));
+    if plan.run.until.is_none() {
+        return wrong(
+            "run.until",
+            "kernels do not end by themselves: write the simulated time at which the run stops, as in until = \"10s\"",
+        );
+    }
+    if plan.run.engine == EngineKind::Ideal {
+        return wrong(
+            "run.engine",
+            "\"ideal\" knows no packets, and kernels send packets: write another engine",
+        );
+    }
+    if plan.applications.is_some() {
+        return wrong(
+            "traffic",
+            "applications and kernels do not go together yet: remove one of them",
+        );
+    }
+    if !plan.record.captures.is_empty() {
+        return wrong(
+            "record.capture",
+            "links are not captured beside kernels: each kernel's packets are in kernels/HOST.pcap of the result",
+        );
+    }
+    if plan.record.paths {
+        return wrong("record.paths", "paths are not recorded beside kernels: remove it");
+    }
+    if plan.topology.hosts > MOST_HOSTS {
+        return wrong(
+            "host.kernel",
+            "the scenario has more than 65534 hosts, which is the number of addresses",
+        );
+    }
+    let is_kernel = |host: NodeId| found.contains_key(&host);
+    let name = |host: NodeId| plan.topology.nodes[host as usize].name.clone();
+    let ends = plan.flows.iter().flat_map(|flow| [flow.src, flow.dst]);
+    if let Some(host) = ends.into_iter().find(|host| is_kernel(*host)) {
+        let text = format!(
+            "{} is a kernel ([[host.kernel]]), whose programs make its traffic: give simulated traffic other hosts with from and to",
+            name(host)
+        );
+        return Err(Wrong::at(Key::from("traffic"), text));
+    }
+    let hosts = plan.topology.hosts;
+    let between =
+        |link: &&Link| link.a < hosts && link.b < hosts && (is_kernel(link.a) || is_kernel(link.b));
+    if let Some(link) = plan.topology.links.iter().find(between) {
+        let text = format!(
+            "{} and {} are hosts on one link: kernels need a switch between them, because hosts would have to forward",
+            name(link.a),
+            name(link.b)
+        );
+        return Err(Wrong::at(Key::from("host.kernel"), text));
+    }
+    Ok(())
+}

@@ -1,0 +1,98 @@
+"""`afflux kernel`: images of Linux kernels for `[[host.kernel]]`."""
+
+import time
+from typing import Annotated
+
+import typer
+
+from ..terminal.console import failures, note, print_json, print_text, show
+from .options import EXECUTION, MOST_AT_ONCE, Json, at_most
+
+Version = Annotated[
+    str,
+    typer.Argument(metavar="VERSION", help="Version of the kernel, as in 6.12 or 6.1."),
+]
+
+
+def build(
+    version: Version = "6.12",
+    jobs: Annotated[
+        int,
+        typer.Option(
+            "-j",
+            "--jobs",
+            metavar="N",
+            min=1,
+            callback=at_most(MOST_AT_ONCE),
+            help="Number of compilers at a time.",
+            rich_help_panel=EXECUTION,
+        ),
+    ] = 1,
+    keep: Annotated[
+        bool,
+        typer.Option(
+            "--keep",
+            help="Keep source and objects (2.5 GB).",
+            rich_help_panel=EXECUTION,
+        ),
+    ] = False,
+) -> None:
+    """Build an image from the distribution's source package (Debian, Ubuntu; no root). Takes about
+    ten minutes of one processor. A build that was interrupted continues."""
+    from ..kernels import building
+
+    with failures():
+        image = building.build(version, jobs=jobs, keep=keep, say=lambda text: note(text, ""))
+        print_text(f"kernel {version} is in {image}\n")
+
+
+def images(as_json: Json = False) -> None:
+    """List the images that there are, with release, timer frequency and size."""
+    from .. import kernels
+    from ..terminal.drawing import table
+
+    with failures():
+        found = kernels.images()
+        if as_json:
+            rows = [
+                {"version": image.version, "path": str(image.path), "bytes": image.bytes}
+                | image.facts
+                for image in found
+            ]
+            print_json(rows)
+            return
+        if not found:
+            print_text(
+                f"no kernels in {kernels.directory()}: build one with  afflux kernel build\n"
+            )
+            return
+        made = table("", "version", "release", "HZ", "MB", "directory", left=2, labels=[-1])
+        for image in found:
+            made.add_row(
+                image.version,
+                str(image.facts["release"]),
+                str(image.facts["hz"]),
+                f"{image.bytes / 1e6:.1f}",
+                str(image.path),
+            )
+        show([made])
+
+
+def check(version: Version = "6.12") -> None:
+    """Boot two guests and let one ping the other over a simulated path of 300 ms. Exits with 0 if
+    it measures 300 ms."""
+    from ..kernels import trial
+
+    with failures():
+        begin = time.monotonic()
+        line = trial.ping(version)
+        took = time.monotonic() - begin
+        print_text(f"kernel {version}: {line} over a path of 300 ms ({took:.1f} s of real time)\n")
+
+
+#: Commands of `afflux kernel`: name, function, examples.
+COMMANDS = (
+    ("build", build, ("afflux kernel build", "afflux kernel build 6.1 --jobs 2")),
+    ("list", images, ("afflux kernel list", "afflux kernel list --json")),
+    ("check", check, ("afflux kernel check", "afflux kernel check 6.1")),
+)
