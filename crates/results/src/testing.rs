@@ -152,6 +152,7 @@ pub fn run() -> (Scenario, Output) {
         cost: None,
         switch_settings: Vec::new(),
         own_congestion: None,
+        kernels: Vec::new(),
         packets: Packets { mtu: 1500, link_header: 18, priority_of_dscp: [0; 64] },
     };
     let port = PortRecord {
