@@ -65,6 +65,14 @@ pub struct Counts {
     pub wall: Duration,
 }
 
+impl Counts {
+    fn add(&mut self, nic: &Nic) {
+        self.sent += nic.sent;
+        self.received += nic.received;
+        self.overruns += nic.overruns;
+    }
+}
+
 enum Card {
     Expected(UnixListener, NicSpec),
     Connected(Box<Nic>),
@@ -206,11 +214,7 @@ impl Guest {
 
     pub fn counts(&self) -> Counts {
         let mut counts = self.counts;
-        for nic in self.nics() {
-            counts.sent += nic.sent;
-            counts.received += nic.received;
-            counts.overruns += nic.overruns;
-        }
+        self.nics().for_each(|nic| counts.add(nic));
         counts
     }
 
@@ -391,6 +395,7 @@ impl Guest {
                     nic.kicked()
                 }
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    self.counts.add(nic);
                     self.cards[index] = Card::Gone;
                     Ok(())
                 }

@@ -27,8 +27,9 @@ def summary(result: Result, *, hosts: int, switches: int) -> Iterator[Renderable
     head.append(f"  ·  {text.time(s['simulated_ns'])} simulated")
     yield head
     yield _counts(s)
-    yield _distributions("Completion time", s["fct"], "_ns", text.time)
-    yield _distributions("Slowdown", s["slowdown"], "", text.ratio)
+    if s["flows"]["started"]:
+        yield _distributions("Completion time", s["fct"], "_ns", text.time)
+        yield _distributions("Slowdown", s["slowdown"], "", text.ratio)
     if s["fct"]["all"]["censored"]:
         yield Text(
             "* some flows of this row did not finish, so the true values are higher", style="dim"
