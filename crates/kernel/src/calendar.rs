@@ -5,9 +5,10 @@
 
 use crate::memory::Mapping;
 use crate::nic::NEVER;
+use crate::process;
 use crate::socket;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{Ordering, fence};
 
 const ACK: u32 = 0;
@@ -162,15 +163,7 @@ impl Calendar {
     /// Answers START with the page and a log. The kernel closes whatever it takes for their
     /// descriptors, so they are sent to kernels that do not know them as well.
     fn start(&mut self, sequence: u32) -> io::Result<()> {
-        // SAFETY: takes a name and numbers, and returns a descriptor of this process.
-        let file = unsafe {
-            let fd = libc::memfd_create(c"afflux-clock".as_ptr(), libc::MFD_CLOEXEC);
-            if fd < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            OwnedFd::from_raw_fd(fd)
-        };
-        let file = std::fs::File::from(file);
+        let file = process::unnamed(c"clock")?;
         file.set_len(page::BYTES as u64)?;
         let file = OwnedFd::from(file);
         self.page = Some(Mapping::new(&file, page::BYTES, 0)?);

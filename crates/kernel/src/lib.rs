@@ -8,7 +8,6 @@
 //!
 //! This crate knows no networks. Times are in ns of virtual time.
 #![cfg(target_os = "linux")]
-#![allow(unsafe_code)]
 
 mod calendar;
 mod group;

@@ -1,4 +1,5 @@
 //! Memory that is shared with a guest.
+#![allow(unsafe_code)]
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};

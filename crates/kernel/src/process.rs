@@ -6,6 +6,7 @@
 //! the other end of its pipe is closed, as happens when the controlling process ends in any way.
 //! The third process is the guest. It has no privileges, sees all file systems read-only, and has
 //! an in-memory file system of its own for the memory of the virtual machine.
+#![allow(unsafe_code)]
 
 use std::ffi::{CString, OsStr};
 use std::fs::File;

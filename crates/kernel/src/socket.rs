@@ -1,4 +1,5 @@
 //! Unix sockets: whole messages, and messages with file descriptors.
+#![allow(unsafe_code)]
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};

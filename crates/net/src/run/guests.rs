@@ -5,7 +5,7 @@
 //! the window in parallel, and then handle the remaining events of the window, among them the
 //! entries of the packets that the guests have sent. Guests and simulated hosts share all queues.
 
-use super::outside::{Guests, Outsiders, Packet, carrier, frame_of};
+use super::packet::{Guests, Outsiders, Packet, carrier, frame_of};
 use crate::frame::Event;
 use crate::shard::{Departure, Entering, Outlet, Outside, Shard};
 use crate::spec::FlowId;

@@ -6,6 +6,7 @@ mod heap;
 mod limit;
 mod merge;
 pub mod outside;
+mod packet;
 mod sorter;
 mod stall;
 mod viewer;
@@ -19,7 +20,7 @@ use crate::{Progress, RunError};
 use afflux_engine::Exchange;
 use afflux_units::Time;
 use guests::{Carriers, Door};
-use outside::Outsiders;
+use packet::Outsiders;
 use std::time::Instant;
 
 /// Runs `plan`. The result is deterministic: the same plan gives the same [`Output`] (except for
@@ -50,7 +51,7 @@ pub fn run_with(
     let mut transport = 0;
     if outsiders.is_some() {
         assert!(plan.applications.is_none() && plan.run.until.is_some(), "validated");
-        transport = outside::add_transport(with_transport.insert(plan.clone()));
+        transport = packet::add_transport(with_transport.insert(plan.clone()));
     }
     let planned = plan.flows.len();
     let plan = with_transport.as_ref().unwrap_or(plan);

@@ -8,12 +8,11 @@
 
 use super::classical::Later;
 use super::merge;
+use super::packet::{add_transport, carrier, frame_of};
 use super::window::Done;
-use crate::app::NewFlow;
-use crate::frame::Frame;
 use crate::record::{Engine, Output};
 use crate::shard::{Outside, Shard};
-use crate::spec::{Datagram, Flow, FlowId, Plan, TransportConfig};
+use crate::spec::{FlowId, Plan};
 use crate::world::World;
 use crate::{Model, RunError};
 use afflux_engine::random::mix;
@@ -21,55 +20,8 @@ use afflux_units::{Span, Time};
 use rustc_hash::FxHashMap;
 use std::time::Instant;
 
+pub use super::packet::{Guests, Outsiders, Packet};
 pub use crate::shard::Departure;
-
-/// A packet of a real host.
-#[derive(Debug, Clone, Copy)]
-pub struct Packet {
-    /// Host and port at which the packet enters the network.
-    pub host: u32,
-    pub nic: u32,
-    /// Destination host.
-    pub dst: u32,
-    /// Size of the frame in buffers in bytes, without the gap.
-    pub size: u16,
-    /// ECN-capable (`capable`), and marked on its way here (`marked`).
-    pub capable: bool,
-    pub marked: bool,
-    /// Priority, 0 (lowest) to 7.
-    pub priority: u8,
-    /// Hashes of the packet's two ends (protocol, address and port). Packets with equal ends are
-    /// one flow.
-    pub ends: (u64, u64),
-    /// Handle that the caller gets back with the packet.
-    pub token: u32,
-}
-
-/// Hosts whose clock follows the simulation. One worker has one object, and calls it window by
-/// window. The packets that have arrived determine the packets that a guest sends.
-pub trait Guests: Send {
-    /// Returns the time in ps at which a guest next acts without a packet arriving; `u64::MAX` if
-    /// none does.
-    fn due(&mut self) -> u64;
-    /// Returns the number of guests that can still act.
-    fn alive(&self) -> i64;
-    /// Lets all guests run up to but not including `end` (ps). `arrived` has the packets that arrive
-    /// before, ordered by time at each host. Appends the packets that the guests send, in order of
-    /// time at each host.
-    fn run(&mut self, arrived: &mut Vec<Departure>, end: u64, sent: &mut Vec<(u64, Packet)>);
-    /// Takes the tokens of dropped packets.
-    fn lost(&mut self, tokens: &mut Vec<u32>);
-    /// Returns whether the run has to end because a guest cannot go on.
-    fn failed(&self) -> bool;
-}
-
-/// The hosts of a plan that are guests, and the function that returns the guests of one worker.
-pub struct Outsiders<'g> {
-    /// Numbers of the hosts, ascending.
-    pub hosts: &'g [u32],
-    /// Called once per worker with its share of `hosts`.
-    pub guests: &'g mut dyn FnMut(&[u32]) -> Box<dyn Guests + 'g>,
-}
 
 /// Number of flows per pair of hosts that switches with flow tables can distinguish. Additional
 /// flows share entries, as they do in real switches.
@@ -138,46 +90,6 @@ pub fn drive<R>(plan: &Plan, work: impl FnOnce(&mut Driven) -> R) -> Result<(Out
         window_ps: 0,
     };
     Ok((output, result))
-}
-
-/// Adds the transport of the flows that carry packets from outside, and returns its number.
-pub(super) fn add_transport(plan: &mut Plan) -> u16 {
-    let mtu = (plan.largest_frame() as u16).saturating_sub(plan.wire.data_header).max(1);
-    plan.transports.push(TransportConfig::Datagram(Datagram {
-        rate: None,
-        payload: mtu,
-        ecn_capable: true,
-    }));
-    plan.transports.len() as u16 - 1
-}
-
-/// Returns a flow that carries packets from outside.
-pub(super) fn carrier(src: u32, dst: u32, transport: u16, priority: u8) -> NewFlow {
-    NewFlow { src, dst, bytes: 1, transport, class: 0, priority, job: Flow::NO_JOB }
-}
-
-/// Returns the frame of a packet, which is number `number` of its flow.
-pub(super) fn frame_of(world: &World, packet: &Packet, number: u32) -> Frame {
-    let mut flags = packet.priority as u16 & Frame::PRIORITY;
-    if packet.capable {
-        flags |= Frame::ECT;
-    }
-    if packet.marked {
-        flags |= Frame::ECT | Frame::CE;
-    }
-    let (a, b) = packet.ends;
-    let (a, b) = if world.hashes_symmetrically() { (a.min(b), a.max(b)) } else { (a, b) };
-    // Hash for the choice among equal-cost paths.
-    let hash = mix(mix(a ^ mix(world.plan.run.seed)) ^ b) as u32;
-    Frame {
-        seq: number,
-        aux: packet.token,
-        dst: packet.dst,
-        hash: world.route_of(hash, packet.host, packet.dst),
-        size: packet.size.max(world.plan.wire.min_frame),
-        flags,
-        ..Frame::default()
-    }
 }
 
 impl Driven<'_, '_> {
