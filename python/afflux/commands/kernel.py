@@ -3,14 +3,11 @@
 import time
 from typing import Annotated
 
-import typer
-
 from ..terminal.console import failures, note, print_json, print_text, show
-from .options import EXECUTION, MOST_AT_ONCE, Json, at_most
+from .options import EXECUTION, MOST_AT_ONCE, Json, argument, at_most
 
 Version = Annotated[
-    str,
-    typer.Argument(metavar="VERSION", help="Version of the kernel, as in 6.12 or 6.1."),
+    str, argument("VERSION", "Version of the kernel, as in 6.12 or 6.1.", show_default=True)
 ]
 
 
@@ -18,24 +15,15 @@ def build(
     version: Version = "6.12",
     jobs: Annotated[
         int,
-        typer.Option(
-            "-j",
-            "--jobs",
-            metavar="N",
+        EXECUTION.option(
+            "-j, --jobs",
+            "N",
+            "Number of compilers at a time.",
             min=1,
             callback=at_most(MOST_AT_ONCE),
-            help="Number of compilers at a time.",
-            rich_help_panel=EXECUTION,
         ),
     ] = 1,
-    keep: Annotated[
-        bool,
-        typer.Option(
-            "--keep",
-            help="Keep source and objects (2.5 GB).",
-            rich_help_panel=EXECUTION,
-        ),
-    ] = False,
+    keep: Annotated[bool, EXECUTION.flag("--keep", "Keep source and objects (2.5 GB).")] = False,
 ) -> None:
     """Build an image from the distribution's source package (Debian, Ubuntu; no root). Takes about
     ten minutes of one processor. A build that was interrupted continues."""
