@@ -14,6 +14,7 @@ from conftest import INCAST, REPO
 import afflux
 from afflux import plot
 from afflux.extras import MissingExtra
+from afflux.report import drawing
 from afflux.results.designs import gather
 from afflux.results.statistics import interval, mean
 
@@ -138,7 +139,7 @@ def test_designs_differ_without_colour():
     assert len({str(one["linestyle"]) for one in lines[:7]}) == 7
     assert len({printed.marker(index)["marker"] for index in range(7)}) == 7
     assert len({printed.bar(index)["hatch"] for index in range(7)}) == 7
-    hatches = list(plot._PART_HATCHES.values())
+    hatches = list(drawing.PART_HATCHES.values())
     assert all(a != b for a, b in pairwise(hatches))
 
 

@@ -18,7 +18,7 @@ from afflux.comparison import changes, circumstances, headline
 from afflux.comparison.compare import compare
 from afflux.files import toml
 from afflux.metrics import JOB_TIME, METRICS
-from afflux.report import axis, differs, first, markup, published, questions
+from afflux.report import axis, differs, dots, first, heading, markup, published, questions, reasons
 from afflux.results.designs import Designs, gather
 from afflux.words import Words, sentence
 
@@ -167,7 +167,7 @@ def of(**ratios: tuple[float, float]) -> Designs:
 
 def test_the_heading_has_the_numbers_in_it():
     found = compare(of(deep=(1.0, 30_000), shallow=(0.5, 12_000)))
-    page_answer = first.of_comparison(found, JOB_TIME)
+    page_answer = heading.of_comparison(found, JOB_TIME)
     assert (
         page_answer.head
         == "shallow has the lower job time: 6.00 ms instead of 12.0 ms with deep, 50 % less, for USD 12,000 instead of 30,000."
@@ -201,7 +201,7 @@ def test_prices_are_told_also_where_the_heading_has_none():
     }
     for words, every in cases.items():
         for designs in every:
-            page_answer = first.of_comparison(compare(designs), JOB_TIME)
+            page_answer = heading.of_comparison(compare(designs), JOB_TIME)
             assert words in [
                 *map(str, page_answer.facts.sure),
                 *map(str, page_answer.facts.observations),
@@ -210,7 +210,7 @@ def test_prices_are_told_also_where_the_heading_has_none():
 
 
 def test_the_next_best_design_would_change_the_answer():
-    page_answer = first.of_comparison(
+    page_answer = heading.of_comparison(
         compare(of(deep=(1.0, 1), shallow=(0.8, 1), dctcp=(0.5, 1))), JOB_TIME
     )
     assert page_answer.head.startswith(
@@ -226,7 +226,7 @@ def test_what_cannot_be_told_has_its_numbers_too():
     designs = Designs(
         [design("a", job=[10, 12, 11, 13, 14]), design("b", job=[12, 10, 13, 11, 14.5])]
     )
-    page_answer = first.of_comparison(compare(designs), JOB_TIME)
+    page_answer = heading.of_comparison(compare(designs), JOB_TIME)
     assert (
         page_answer.head
         == "Cannot tell whether b is better than a. The job time is 12.0 to 12.1 ms.".replace(
@@ -240,7 +240,7 @@ def test_what_cannot_be_told_has_its_numbers_too():
         page_answer.facts.change[0]
         == "More seeds with the same scenarios: they narrow the intervals."
     )
-    one = first.of_comparison(
+    one = heading.of_comparison(
         compare(Designs([design("a", job=[10]), design("b", job=[12])])), JOB_TIME
     )
     assert (
@@ -258,13 +258,13 @@ def test_what_speaks_against_the_answer_would_change_it():
         design("b", unfinished=[500, 600, 700], fct=[1, 1.1, 1.2]),
     ]
     found = compare(Designs(counts))
-    page_answer = first.of_comparison(found, first.main_measure(found.of_name, found))
+    page_answer = heading.of_comparison(found, first.main_measure(found.of_name, found))
     assert page_answer.head == "b leaves more flows unfinished: 600 instead of 6 with a, 594 more."
     assert (
         page_answer.facts.change[0]
         == "If the mean completion time counts more: with b it is 78 % less than with a."
     )
-    shown = first.figure(
+    shown = dots.figure(
         found.of_name, first.main_measure(found.of_name, found), found, markup.Terms(), ""
     )
     assert "600" in text(shown)
@@ -274,7 +274,7 @@ def test_what_speaks_against_the_answer_would_change_it():
 def test_the_figure_has_a_row_per_design_and_marks_the_best():
     designs = of(deep=(1.0, 30_000), shallow=(0.5, 12_000))
     found = compare(designs)
-    shown = first.figure(designs, JOB_TIME, found, markup.Terms(), "USD")
+    shown = dots.figure(designs, JOB_TIME, found, markup.Terms(), "USD")
     rows = re.findall(r"<tr[^>]*>.*?</tr>", shown, re.S)[1:-1]
     assert [text(row) for row in rows] == [
         "deep12.0 ms10.2–14.2 msbaseline30,000 USD",
@@ -295,14 +295,14 @@ def test_designs_with_the_same_results_share_a_row_and_a_colour():
         ]
     )
     assert differs.colours(designs) == [0, 1, 1]
-    shown = first.figure(designs, JOB_TIME, compare(designs), markup.Terms(), "")
+    shown = dots.figure(designs, JOB_TIME, compare(designs), markup.Terms(), "")
     assert "ecn, <br>pfc" in shown
     assert "pfc equals ecn in every seed." in text(shown)
 
 
 def test_many_designs_are_folded():
     names = {f"d{place}": (1.0 + place / 10, 1) for place in range(14)}
-    shown = first.figure(of(**names), JOB_TIME, compare(of(**names)), markup.Terms(), "USD")
+    shown = dots.figure(of(**names), JOB_TIME, compare(of(**names)), markup.Terms(), "USD")
     assert "6 more designs" in text(shown)
     assert len(re.findall(r"<tr[^>]* style=", shown)) == 14
 
@@ -513,7 +513,7 @@ def test_why_shows_the_wait_that_the_answer_names(monkeypatch):
     assert lead is not None
     assert (lead.metric.name, lead.fell) == ("goodput_bps", False)
     assert "less time in loss recovery" in circumstances.causes(found, lead)
-    cause = first._cause(found, lead)
+    cause = heading._cause(found, lead)
     assert cause is not None
     assert cause.name == "wait.recovery"
 
@@ -525,7 +525,7 @@ def test_bars_of_many_designs_have_the_chosen_one():
             for number, value in enumerate([9, 3, 5, 7, 8, 1, 6])
         ]
     )
-    assert re.findall(r"d\d", text(first.bars(made, JOB_TIME, "d1"))) == [
+    assert re.findall(r"d\d", text(reasons.bars(made, JOB_TIME, "d1"))) == [
         "d0",
         "d1",
         "d3",
@@ -533,4 +533,4 @@ def test_bars_of_many_designs_have_the_chosen_one():
         "d5",
     ]
     five = Designs(list(made.values())[:5])
-    assert re.findall(r"d\d", text(first.bars(five, JOB_TIME))) == ["d0", "d1", "d2", "d3", "d4"]
+    assert re.findall(r"d\d", text(reasons.bars(five, JOB_TIME))) == ["d0", "d1", "d2", "d3", "d4"]

@@ -29,7 +29,7 @@ from .studies import files
 from .studies.hadoop import DESIGNS
 from .terminal import drawing, progress
 from .terminal.console import warn_of_failed_checks
-from .words import Marked, Words, japanese, join, known, say, text
+from .words import Marked, Words, capital, join, known, say, text
 
 OUT = Path("out") / "demo"
 SCENARIO = files("hadoop") / "small.toml"
@@ -287,10 +287,10 @@ def explained(designs: Designs, found: Comparison, background: Background) -> re
             ]
         )
     sentences = [
-        say("demo.sure", items=words if words.startswith(tuple(designs)) else _capital(words))
+        say("demo.sure", items=words if words.startswith(tuple(designs)) else capital(words))
         for words in sure
     ]
-    without_traffic = _capital(
+    without_traffic = capital(
         say("demo.sure", items=_without_traffic(background.without_traffic, best, base))
     )
     conditions = [
@@ -314,13 +314,9 @@ def explained(designs: Designs, found: Comparison, background: Background) -> re
 
 def _heading(designs: Designs, found: Comparison, best: Difference) -> Words:
     new, old = (_mean(designs[name], *COST.path) for name in (best.design, found.baseline))
-    words = {"design": _capital(_name(best.design)), **changes.values(best)}
+    words = {"design": capital(_name(best.design)), **changes.values(best)}
     words |= {"currency": found.currency or "", "price": COST.show(new), "before": COST.show(old)}
     return say("demo.head" if new != old else "demo.head.same", **words)
-
-
-def _capital(words: Words | str) -> Words:
-    return Words(f"{words[:1].upper()}{words[1:]}", japanese(words))
 
 
 def _name(design: str) -> Words | str:

@@ -23,10 +23,7 @@ def build(
             callback=at_most(MOST_AT_ONCE),
         ),
     ] = 1,
-    keep: Annotated[
-        bool,
-        EXECUTION.flag("--keep", "Keep source and objects (2.5 GB)."),
-    ] = False,
+    keep: Annotated[bool, EXECUTION.flag("--keep", "Keep source and objects (2.5 GB).")] = False,
 ) -> None:
     """Build an image from the distribution's source package (Debian, Ubuntu; no root). Takes about
     ten minutes of one processor. A build that was interrupted continues."""

@@ -20,10 +20,22 @@ from ..results import own
 from ..results.designs import Design, Designs, gather
 from ..results.result import Result
 from ..words import Marked, Words, say, sentence
-from . import data, differs, first, measures, published, questions, senders, split
+from . import (
+    data,
+    differs,
+    dots,
+    first,
+    heading,
+    measures,
+    published,
+    questions,
+    reasons,
+    senders,
+    split,
+)
 from .first import Facts, PageAnswer
 from .lines import Lines, draw
-from .markup import Terms, both
+from .markup import Terms, both, html_section, html_table
 from .published import Held, Published
 
 __all__ = ["Facts", "Held", "Lines", "PageAnswer", "Published", "Table", "is_page", "write"]
@@ -177,25 +189,25 @@ def _answer(
             ),
         )
     elif one:
-        page_answer = given or first.of_one(one, metric)
-        drawn = first.own_figure(one, terms)
-        cause = first.split_bars(one) if not given else ""
+        page_answer = given or heading.of_one(one, metric)
+        drawn = dots.own_figure(one, terms)
+        cause = reasons.split_bars(one) if not given else ""
     else:
         assert found
-        page_answer = given or first.of_comparison(found, metric)
+        page_answer = given or heading.of_comparison(found, metric)
         drawn = (
-            first.figure(
+            dots.figure(
                 designs, metric, found, terms, found.currency or "", page_answer.facts.chosen
             )
             if metric
             else ""
         )
         cause = (
-            first.bars(designs, page_answer.facts.cause, page_answer.facts.chosen)
+            reasons.bars(designs, page_answer.facts.cause, page_answer.facts.chosen)
             if page_answer.facts.cause
             else ""
         )
-        sure = first.closest(found, metric, page_answer.facts.chosen) if metric else ""
+        sure = reasons.closest(found, metric, page_answer.facts.chosen) if metric else ""
     if goals:
         # The answer is which goal each design misses. The figure of one metric follows below.
         below, drawn = drawn, first.goals(goals.head, goals.rows)
@@ -236,18 +248,15 @@ def _measures(
 
 
 def _tables(tables: Sequence[Table]) -> str:
-    title = both(say("measures.title"))
-    body = "".join(map(_table, tables))
-    return f'<section id="measures" aria-labelledby="measures-title"><h2 id="measures-title">{title}</h2>{body}</section>'
+    return html_section("measures", say("measures.title"), "".join(map(_table, tables)))
 
 
 def _table(table: Table) -> str:
-    head = "".join(f'<th scope="col">{both(text)}</th>' for text in table.head)
-    rows = "".join(
+    rows = (
         f'<tr><th scope="row">{both(name)}</th>{"".join(f"<td>{_cell(text)}</td>" for text in rest)}</tr>'
         for name, *rest in table.rows
     )
-    made = f'<table class="grid"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+    made = html_table("grid", [*map(both, table.head)], rows)
     lead = f'<p class="lead">{both(table.caption)}</p>' if table.caption else ""
     return lead + differs.scroll(made, say("measures.title"), len(table.head))
 
@@ -290,9 +299,7 @@ def _about(designs: Designs, notes: Sequence[str]) -> str:
         _about_design(design, [note for note in of_each[name] if note not in shared])
         for name, design in designs.items()
     ]
-    title = both(say("about.title"))
-    lead = both(say("about.lead"))
-    return f'<section id="about" aria-labelledby="about-title"><h2 id="about-title">{title}</h2><p class="lead">{lead}</p>{"".join(parts)}</section>'
+    return html_section("about", say("about.title"), "".join(parts), both(say("about.lead")))
 
 
 def _notes(notes: Sequence[str]) -> str:
@@ -317,22 +324,21 @@ def _about_design(design: Design, notes: Sequence[str]) -> str:
     lines = []
     if text := result.scenario:
         lines.append(f'<pre tabindex="0">{html.escape(text)}</pre>')
-    hashes = "".join(
+    hashes = (
         f'<tr><th scope="row">{seed}</th><td><code>{(one.summary["result_hash"] or "–")[:16]}</code></td></tr>'
         for seed, one in design.results.items()
     )
-    head = f'<thead><tr><th scope="col">{both(say("about.seed"))}</th><th scope="col">{both(say("about.hash"))}</th></tr></thead>'
-    lines.append(f'<table class="hashes">{head}<tbody>{hashes}</tbody></table>')
+    head = [both(say("about.seed")), both(say("about.hash"))]
+    lines.append(html_table("hashes", head, hashes))
     summary = f"<b>{html.escape(design.name)}</b> {both(say('about.resolved', seed=result.summary['seed']))}"
     return f"<details><summary>{summary}</summary>{''.join(lines)}</details>{_notes(notes)}"
 
 
 def _terms(terms: Terms) -> str:
-    title = both(say("terms.title"))
     listed = terms.listed()
     if not listed:
         return ""
-    return f'<section id="terms" aria-labelledby="terms-title"><h2 id="terms-title">{title}</h2><dl class="terms">{listed}</dl></section>'
+    return html_section("terms", say("terms.title"), f'<dl class="terms">{listed}</dl>')
 
 
 def _packed(value: object) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..metrics import Metric
-from ..words import text
+from ..words import Words, text
 
 MINUS = "\N{MINUS SIGN}"
 _NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -75,6 +75,11 @@ def span(
     ]
     between = " to " if low < 0 or sign else "–"
     return joined(between.join(shown), title if name else "")
+
+
+def in_words(shown: str) -> Words:
+    """Formats a span for use within a sentence."""
+    return Words(shown.replace("–", " to "), shown.replace("–", "～").replace(" to ", "～"))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from ..results.designs import Designs
 from ..settings import shown as setting
 from ..words import Words, known, say
 from . import alike
-from .markup import Terms, both, plain, swatch
+from .markup import Terms, both, html_section, html_table, plain, swatch, unseen
 
 #: Keys that do not characterise a design.
 _IGNORED = re.compile(
@@ -160,8 +160,7 @@ def section(designs: Designs, terms: Terms) -> str:
             )
         )
         body += f"<details><summary>{more}</summary>{_by_key(designs, following, terms)}</details>"
-    title, marked = both(say("differs.title")), _legend(across)
-    return f'<section id="differs" aria-labelledby="differs-title"><h2 id="differs-title">{title}</h2><p class="lead">{lead} {marked}</p>{body}</section>'
+    return html_section("differs", say("differs.title"), body, f"{lead} {_legend(across)}")
 
 
 def _legend(across: bool) -> str:
@@ -185,11 +184,9 @@ def scroll(table: str, label: Words, columns: int, *, cards: bool = False) -> st
     return f'{hint}<div class="scroll{kind}" tabindex="0" role="region" aria-label="{plain(label)}">{table}</div>'
 
 
-def heads(names: Sequence[str], places: Sequence[int]) -> str:
-    return "".join(
-        f'<th scope="col">{swatch(place)}{plain(name)}</th>'
-        for name, place in zip(names, places, strict=True)
-    )
+def heads(names: Sequence[str], places: Sequence[int]) -> list[str]:
+    """Returns the HTML cells of a head row with the names of designs."""
+    return [f"{swatch(place)}{plain(name)}" for name, place in zip(names, places, strict=True)]
 
 
 def _by_key(designs: Designs, found: Sequence[Key], terms: Terms) -> str:
@@ -213,9 +210,9 @@ def _by_key(designs: Designs, found: Sequence[Key], terms: Terms) -> str:
                 )
                 last = group
             body.append(row)
-        head = f'<thead><tr><th scope="col"><span class="sr">{both(say("differs.key"))}</span></th>{heads(list(designs), colours(designs))}</tr></thead>'
+        head = [unseen("differs.key"), *heads(list(designs), colours(designs))]
         return scroll(
-            f'<table class="grid differs">{head}<tbody>{"".join(body)}</tbody></table>',
+            html_table("grid differs", head, body),
             say("differs.title"),
             len(designs),
         )
@@ -236,13 +233,12 @@ def _by_design(designs: Designs, found: Sequence[Key], terms: Terms) -> str:
             for key in found
         )
         rows.append(f'<tr><th scope="row">{swatch(place)}{plain(name)}</th>{cells}</tr>')
-    titles = "".join(
-        f'<th scope="col"><small>{_group(key.group)}</small>{_name(key, terms)}</th>'
-        for key in found
-    )
-    head = f'<thead><tr><th scope="col"><span class="sr">{both(say("first.design"))}</span></th>{titles}</tr></thead>'
+    head = [
+        unseen("first.design"),
+        *(f"<small>{_group(key.group)}</small>{_name(key, terms)}" for key in found),
+    ]
     return scroll(
-        f'<table class="grid differs across">{head}<tbody>{"".join(rows)}</tbody></table>',
+        html_table("grid differs across", head, rows),
         say("differs.title"),
         len(found),
     )

@@ -133,5 +133,25 @@ def titles(cells: Sequence[str]) -> str:
     return f"<thead><tr>{head}</tr></thead>"
 
 
+def html_table(kind: str, cells: Sequence[str], rows: Iterable[str], foot: str = "") -> str:
+    """Returns a table from the HTML cells of its head and its HTML rows."""
+    return f'<table class="{kind}">{titles(cells)}<tbody>{"".join(rows)}</tbody>{foot}</table>'
+
+
+def html_section(id: str, title: str, body: str, lead: str = "") -> str:
+    """Returns a section with its heading. `lead` and `body` are HTML."""
+    shown = f'<p class="lead">{lead}</p>' if lead else ""
+    return f'<section id="{id}" aria-labelledby="{id}-title"><h2 id="{id}-title">{both(title)}</h2>{shown}{body}</section>'
+
+
+def unseen(key: str) -> str:
+    """Returns a text that only screen readers say."""
+    return f'<span class="sr">{both(say(key))}</span>'
+
+
+def small_note(shown: str) -> str:
+    return f'<small class="note">{shown}</small>'
+
+
 def items(texts: Iterable[str]) -> str:
     return "".join(f"<li>{both(text)}</li>" for text in texts if text)

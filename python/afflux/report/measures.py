@@ -17,18 +17,17 @@ from ..comparison.paired import (
 )
 from ..metrics import COST, Metric
 from ..results.designs import Design, Designs, Value
-from ..words import Words, japanese, known, said, say
+from ..words import Words, capital, known, said, say
 from . import differs
 from .axis import joined, short, span
-from .markup import Terms, both, chip, plain
+from .markup import Terms, both, chip, html_section, html_table, plain, unseen
 
 _KINDS = {BETTER: "good", WORSE: "bad"}
 
 
 def title(metric: Metric) -> Words:
     """Returns the name of a metric for the head of a row."""
-    words = said(f"metric.{metric.name}", metric.title)
-    return Words(f"{words[:1].upper()}{words[1:]}", japanese(words))
+    return capital(said(f"metric.{metric.name}", metric.title))
 
 
 def verdict(d: Difference | None, terms: Terms | None = None) -> str:
@@ -96,15 +95,11 @@ def section(
         if found
         else {}
     )
-    rows = "".join(_row(metric, designs, found, columns, terms, currency) for metric in metrics)
-    head = (
-        f'<thead><tr><th scope="col"><span class="sr">{both(say("measures.measure"))}</span></th>'
-    )
-    head += f"{differs.heads(list(designs), differs.colours(designs))}</tr></thead>"
-    table = f'<table class="grid measures">{head}<tbody>{rows}</tbody></table>'
+    rows = (_row(metric, designs, found, columns, terms, currency) for metric in metrics)
+    head = [unseen("measures.measure"), *differs.heads(list(designs), differs.colours(designs))]
+    table = html_table("grid measures", head, rows)
     body = differs.scroll(table, say("measures.title"), len(designs), cards=True)
-    name = both(say("measures.title"))
-    return f'<section id="measures" aria-labelledby="measures-title"><h2 id="measures-title">{name}</h2><p class="lead">{lead}</p>{body}</section>'
+    return html_section("measures", say("measures.title"), body, lead)
 
 
 def _row(

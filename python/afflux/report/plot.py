@@ -15,50 +15,24 @@ A figure raises `NothingToDraw`, a `ValueError`, if the results lack the data th
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .. import settings
 from ..comparison.compare import compare
-from ..extras import needed
-from ..metrics import METRICS, Metric
 from ..results import split as parts_of
 from ..results.designs import Design, Designs, gather
 from ..results.explain import LABELS
 from ..results.result import Result
-from ..results.statistics import ENOUGH_SEEDS, interval, mean
-from ..words import text
-from . import completion, series
+from ..results.statistics import ENOUGH_SEEDS
+from . import completion, drawing, series
 
 if TYPE_CHECKING:
     from .printed import Figure
 
 Results = Designs | Iterable[Result | str | os.PathLike[str]]
-P = ParamSpec("P")
 Points = tuple[Sequence[float], Sequence[float | Sequence[float]]]
 
-#: Colours of the parts, as on the page (style.css). Neighbours in the stack differ in lightness.
-PARTS = dict(
-    zip(
-        LABELS,
-        (
-            "#bfc5cc",
-            "#78b7e3",
-            "#e8743b",
-            "#e5b1d3",
-            "#b073a8",
-            "#f2c230",
-            "#9ad9ef",
-            "#3fae8a",
-            "#d8dbb5",
-        ),
-        strict=True,
-    )
-)
-_PART_HATCHES = dict(
-    zip(LABELS, ("", "////", "", "....", "", "\\\\\\\\", "", "xxxx", ""), strict=True)
-)
 _MEASURES = {"fct": "Flow completion time", "slowdown": "Slowdown"}
 #: Metrics of `changes`, used if the results have them.
 CHANGES = (
@@ -98,19 +72,7 @@ class NothingToDraw(ValueError):
     """The results lack the data that a figure shows."""
 
 
-def _drawn(draw: "Callable[P, Figure]") -> "Callable[P, Figure]":
-    """Runs a drawing function in the style of these figures. matplotlib reads much of a style at
-    drawing time, so the whole function must run in it."""
-
-    @wraps(draw)
-    def in_style(*args: P.args, **options: P.kwargs) -> "Figure":
-        with _printed().in_style():
-            return draw(*args, **options)
-
-    return in_style
-
-
-@_drawn
+@drawing.in_style
 def completion_times(
     results: Results,
     *,
@@ -131,9 +93,9 @@ def completion_times(
     grid = found["cdf"][measure]
     label, factor = _MEASURES[measure], 1.0
     if measure == "fct":
-        unit, factor = _unit((grid["x"][0] * grid["x"][-1]) ** 0.5)
+        unit, factor = drawing.unit((grid["x"][0] * grid["x"][-1]) ** 0.5)
         label += f" ({unit})"
-    figure, axes = _begin(width, height)
+    figure, axes = drawing.begin(width, height)
     xs = [x / factor for x in grid["x"]]
     lowest = 1.0
     for index, design in enumerate(designs):
@@ -144,9 +106,9 @@ def completion_times(
         ]
         if not shares:
             continue
-        estimates = [_estimate(column, most=1.0) for column in zip(*shares, strict=True)]
+        estimates = [drawing.estimate(column, most=1.0) for column in zip(*shares, strict=True)]
         lowest = min([lowest, *(y for y, _ in estimates if y)])
-        _line(axes, index, design.name, xs, estimates)
+        drawing.line(axes, index, design.name, xs, estimates)
     axes.set(
         xscale="log", xlabel=label, ylabel="Share of flows above" if tail else "Share of flows"
     )
@@ -158,7 +120,7 @@ def completion_times(
     return figure
 
 
-@_drawn
+@drawing.in_style
 def slowdown_by_size(
     results: Results,
     *,
@@ -205,18 +167,18 @@ def slowdown_by_size(
         )
 
     chosen = percentile or next((name for name in ("p99", "p95") if enough(name)), "p50")
-    figure, axes = _begin(width, height)
+    figure, axes = drawing.begin(width, height)
     every: list[float] = []
     for index, (design, classes) in enumerate(zip(designs, samples(chosen), strict=True)):
         there = [
-            (high / 1e3, _estimate(values))
+            (high / 1e3, drawing.estimate(values))
             for (_, high), values in zip(found["sizes"], classes, strict=True)
             if values
         ]
         every += [y for _, (y, _) in there]
         # Shifted sideways, so that no interval hides another.
         aside = 1.05 ** (index - (len(designs) - 1) / 2)
-        _errors(
+        drawing.errors(
             axes,
             index,
             design.name,
@@ -227,8 +189,12 @@ def slowdown_by_size(
         raise NothingToDraw(
             f"{chosen}: no class of flow sizes has enough flows in every seed: choose a lower percentile, or simulate more flows"
         )
-    unit, factor = ("", 1.0) if measure == "slowdown" else _unit((min(every) * max(every)) ** 0.5)
-    name = "mean" if chosen == "mean" else "median" if chosen == "p50" else _percentile(chosen)
+    unit, factor = (
+        ("", 1.0) if measure == "slowdown" else drawing.unit((min(every) * max(every)) ** 0.5)
+    )
+    name = (
+        "mean" if chosen == "mean" else "median" if chosen == "p50" else drawing.percentile(chosen)
+    )
     axes.set(
         xscale="log",
         xlabel="Flow size up to (kB)",
@@ -244,7 +210,7 @@ def slowdown_by_size(
     return figure
 
 
-@_drawn
+@drawing.in_style
 def designs(
     results: Results,
     metric: str = "fct_p99_ns",
@@ -255,28 +221,27 @@ def designs(
     """Draws one metric of every design with its 95 % interval over the seeds. `metric` is the name
     of a row of `afflux compare --json`."""
     found = gather(results)
-    wanted = _metric(metric)
+    wanted = drawing.metric_of(metric)
     values = [(name, value) for name, design in found.items() if (value := design.value(wanted))]
     if not values:
         raise NothingToDraw(
             f"no design has {metric!r}: there are {', '.join(known.name for known in found.metrics())}"
         )
-    unit, factor = _unit_of(wanted, max(value.mean for _, value in values))
-    figure, axes = _begin(width, height or max(1.0, 0.55 + 0.24 * len(values)))
+    unit, factor = drawing.unit_of(wanted, max(value.mean for _, value in values))
+    figure, axes = drawing.begin(width, height or max(1.0, 0.55 + 0.24 * len(values)))
     for index, (name, value) in enumerate(values):
-        bounds = (
-            None
-            if value.low is None or value.high is None or value.seeds < ENOUGH_SEEDS
-            else (value.low / factor, value.high / factor)
-        )
-        _across(axes, index, name, index, value.mean / factor, bounds)
+        mean, bounds = drawing.estimated(value, value.seeds, factor)
+        drawing.across(axes, index, name, index, mean, bounds)
     axes.set_yticks(range(len(values)), [name for name, _ in values])
-    axes.set(xlabel=_title(wanted) + (f" ({unit})" if unit else ""), ylim=(len(values) - 0.5, -0.5))
+    axes.set(
+        xlabel=drawing.title(wanted) + (f" ({unit})" if unit else ""),
+        ylim=(len(values) - 0.5, -0.5),
+    )
     axes.set_xlim(left=0)
     return figure
 
 
-@_drawn
+@drawing.in_style
 def changes(
     results: Results,
     baseline: str | None = None,
@@ -297,7 +262,7 @@ def changes(
         compared = compare(found, baseline)
     except ValueError as error:  # only one design, or no seed in common
         raise NothingToDraw(str(error)) from None
-    chosen = [_metric(name) for name in metrics]
+    chosen = [drawing.metric_of(name) for name in metrics]
     known = {(one.design, one.metric): one for one in compared.differences if one.ratio is not None}
     rows = [
         metric for metric in chosen if any((name, metric) in known for name in compared.designs)
@@ -314,7 +279,9 @@ def changes(
         return ratio if wide else 100 * (ratio - 1)
 
     names = list(compared.of_name)
-    figure, axes = _begin(width, height or 0.7 + (0.14 * len(compared.designs) + 0.12) * len(rows))
+    figure, axes = drawing.begin(
+        width, height or 0.7 + (0.14 * len(compared.designs) + 0.12) * len(rows)
+    )
     step = 0.7 / len(compared.designs)
     for place, name in enumerate(compared.designs):
         label: str | None = name
@@ -329,10 +296,10 @@ def changes(
             bounds = (shown(one.ratio_low or 0), shown(one.ratio_high or 0)) if whole else None
             at = row + (place - (len(compared.designs) - 1) / 2) * step
             # In the other figures, the first colour is that of the baseline.
-            _across(axes, names.index(name), label, at, shown(one.ratio), bounds)
+            drawing.across(axes, names.index(name), label, at, shown(one.ratio), bounds)
             label = None
     axes.axvline(shown(1.0), color="black", linewidth=0.6)
-    axes.set_yticks(range(len(rows)), [_title(metric) for metric in rows])
+    axes.set_yticks(range(len(rows)), [drawing.title(metric) for metric in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     one_design = f" of {compared.designs[0]}" if len(compared.designs) == 1 else ""
     if wide:
@@ -344,11 +311,11 @@ def changes(
     else:
         axes.set_xlabel(f"Change{one_design} from {compared.baseline} (%)")
     if not one_design:
-        _above(axes, handlelength=1)
+        drawing.above(axes, handlelength=1)
     return figure
 
 
-@_drawn
+@drawing.in_style
 def queues(
     results: Results,
     ports: str | Sequence[str] | None = None,
@@ -390,7 +357,7 @@ def queues(
         if missing := [name for name in names if name not in known]:
             raise ValueError(f"no recorded port {missing[0]!r}: there are {', '.join(known)}")
         shown = [known[name] for name in names]
-    figure, first = _begin(width, height or 0.9 + 1.3 * len(shown), panels=len(shown))
+    figure, first = drawing.begin(width, height or 0.9 + 1.3 * len(shown), panels=len(shown))
     more = (
         f"; the run ends at {found['end_ns'] / 1e6:.4g} ms"
         if view is not found["views"][-1]
@@ -408,17 +375,17 @@ def queues(
                 times,
                 [value / 1e3 for value in values],
                 label=design.name,
-                **_printed().line(index) | {"linewidth": 0.8},
+                **drawing.printed().line(index) | {"linewidth": 0.8},
             )
         axes.set_ylabel(f"Queue (kB), {port['name']}", size=7)
         axes.set_ylim(bottom=0)
         axes.set_xlim(left=0)
     figure.axes[-1].set_xlabel(f"Time (ms{more})")
-    _above(first)
+    drawing.above(first)
     return figure
 
 
-@_drawn
+@drawing.in_style
 def split(
     results: Results,
     *,
@@ -437,8 +404,8 @@ def split(
         raise NothingToDraw(
             "the split of completion times was not recorded: remove explain = false from [record]"
         )
-    unit, factor = _unit(max(one.fct_ns for one in shown.values()))
-    figure, axes = _begin(width, height or 0.85 + 0.3 * len(shown))
+    unit, factor = drawing.unit(max(one.fct_ns for one in shown.values()))
+    figure, axes = drawing.begin(width, height or 0.85 + 0.3 * len(shown))
     ends = [0.0] * len(shown)
     for label in LABELS:
         values = [
@@ -446,13 +413,9 @@ def split(
             for one in shown.values()
         ]
         if any(values):
-            look = {
-                "color": PARTS[label],
-                "hatch": _PART_HATCHES[label],
-                "edgecolor": "white",
-                "linewidth": 0.4,
-            }
-            axes.barh(list(shown), values, left=ends, label=label, height=0.65, **look)
+            axes.barh(
+                list(shown), values, left=ends, label=label, height=0.65, **drawing.part(label)
+            )
             ends = [end + value for end, value in zip(ends, values, strict=True)]
     if shares:
         axes.set(xlim=(0, 100), xlabel="Mean share of each flow's completion time (%)")
@@ -461,11 +424,11 @@ def split(
         axes.set_xlim(left=0)
     axes.invert_yaxis()
     axes.grid(visible=False)
-    _above(axes, handlelength=1)
+    drawing.above(axes, handlelength=1)
     return figure
 
 
-@_drawn
+@drawing.in_style
 def split_difference(
     results: Results,
     baseline: str | None = None,
@@ -484,30 +447,32 @@ def split_difference(
             f"there is no difference from {base!r} to show: it needs a second design, and [record] explain"
         )
     rows = [*labels, "in all"]
-    unit, factor = _unit(
+    unit, factor = drawing.unit(
         max(
             abs(ns)
             for change in shown.values()
             for ns in (*change.parts_ns.values(), change.fct_ns)
         )
     )
-    figure, axes = _begin(width, height or 0.75 + (0.1 + 0.1 * len(shown)) * len(rows))
+    figure, axes = drawing.begin(width, height or 0.75 + (0.1 + 0.1 * len(shown)) * len(rows))
     thick = 0.8 / len(shown)
     names = list(found)
     for place, (name, change) in enumerate(shown.items()):
         values = [*(change.parts_ns[label] / factor for label in labels), change.fct_ns / factor]
         places = [row + (place - (len(shown) - 1) / 2) * thick for row in range(len(rows))]
-        axes.barh(places, values, height=thick, label=name, **_printed().bar(names.index(name)))
+        axes.barh(
+            places, values, height=thick, label=name, **drawing.printed().bar(names.index(name))
+        )
     axes.set_yticks(range(len(rows)), rows)
     axes.axvline(0, color="black", linewidth=0.6)
     axes.axhline(len(labels) - 0.5, color="0.6", linewidth=0.5)
     axes.set(xlabel=f"Mean completion time less that of {base} ({unit})")
     axes.invert_yaxis()
-    _above(axes, handlelength=1)
+    drawing.above(axes, handlelength=1)
     return figure
 
 
-@_drawn
+@drawing.in_style
 def swept(
     found: Swept,
     key: str,
@@ -523,7 +488,7 @@ def swept(
     `metric` is the name of a row of `afflux compare --json`. Points without a result are left out.
     Intervals need three seeds with different results.
     """
-    wanted = _metric(metric)
+    wanted = drawing.metric_of(metric)
     for name in (key, *([by] if by else [])):
         if name not in found.keys:
             raise ValueError(f"{name!r} was not varied: there are {', '.join(found.keys)}")
@@ -536,7 +501,7 @@ def swept(
         raise ValueError(f"{', '.join(other)} varied, too: write by={other[0]!r}, or sweep less")
     xs = list(dict.fromkeys(settings.shown(one.values[key]) for one in found.combinations))
     numbers = all(isinstance(one.values[key], int | float) for one in found.combinations)
-    known: dict[str, list[tuple[float, Estimated]]] = {}
+    known: dict[str, list[tuple[float, drawing.Estimated]]] = {}
     for one in found.combinations:
         if (value := one.means.get(metric)) is not None:
             at = (
@@ -544,36 +509,31 @@ def swept(
                 if numbers
                 else float(xs.index(settings.shown(one.values[key])))
             )
-            bounds = (
-                None
-                if value.low is None or value.high is None or one.samples < ENOUGH_SEEDS
-                else (value.low, value.high)
-            )
             known.setdefault(settings.shown(one.values[by]) if by else "", []).append(
-                (at, (value.mean, bounds))
+                (at, drawing.estimated(value, one.samples))
             )
     if not known:
         raise NothingToDraw(f"no point of the sweep has {metric!r}")
-    unit, factor = _unit_of(
+    unit, factor = drawing.unit_of(
         wanted, max(value for points in known.values() for _, (value, _) in points)
     )
-    figure, axes = _begin(width, height)
+    figure, axes = drawing.begin(width, height)
     for index, (name, points) in enumerate(known.items()):
         scaled = [
             (value / factor, bounds and (bounds[0] / factor, bounds[1] / factor))
             for _, (value, bounds) in points
         ]
-        _errors(axes, index, name, [at for at, _ in points], scaled)
+        drawing.errors(axes, index, name, [at for at, _ in points], scaled)
     if not numbers:
         axes.set_xticks(range(len(xs)), xs)
-    axes.set(xlabel=key, ylabel=_title(wanted) + (f" ({unit})" if unit else ""))
+    axes.set(xlabel=key, ylabel=drawing.title(wanted) + (f" ({unit})" if unit else ""))
     axes.set_ylim(bottom=0)
     if by:
         axes.legend(title=settings.short([by])[0])
     return figure
 
 
-@_drawn
+@drawing.in_style
 def lines(
     points: Mapping[str, Points],
     *,
@@ -588,32 +548,19 @@ def lines(
     A value of y may be a list of the values of several seeds. Then the line is their mean, with a
     band of its 95 % interval from three seeds on.
     """
-    figure, axes = _begin(width, height)
+    figure, axes = drawing.begin(width, height)
     for index, (name, (xs, ys)) in enumerate(points.items()):
-        _line(
+        drawing.line(
             axes,
             index,
             name,
             xs,
-            [_estimate(y) if isinstance(y, Sequence) else (y, None) for y in ys],
+            [drawing.estimate(y) if isinstance(y, Sequence) else (y, None) for y in ys],
         )
     axes.set(xlabel=x, ylabel=y)
     if len(points) > 1:
         axes.legend()
     return figure
-
-
-def _printed() -> Any:
-    with needed("plot", "a figure for papers"):
-        from . import printed
-    return printed
-
-
-def _begin(width: str | float, height: float | None, panels: int = 1) -> "tuple[Figure, Any]":
-    """Returns a figure and its first axes. Panels are below each other and share the x axis."""
-    figure = _printed().Figure.sized(width, height)
-    figure.subplots(panels, 1, sharex=True)
-    return figure, figure.axes[0]
 
 
 def _by_seed(results: Results) -> tuple[list[Design], list[int], dict[str, Any]]:
@@ -629,124 +576,3 @@ def _by_seed(results: Results) -> tuple[list[Design], list[int], dict[str, Any]]
     if not found:
         raise NothingToDraw("no flow finished after the warm-up: there are no completion times")
     return every, [place for place, _ in singles], found
-
-
-Estimated = tuple[float, tuple[float, float] | None]
-
-
-def _estimate(values: Sequence[float], most: float | None = None) -> Estimated:
-    """Returns the mean and, from three values on, its interval."""
-    found = interval(values) if len(values) >= ENOUGH_SEEDS else None
-    return mean(values), found and (found[0], found[1] if most is None else min(found[1], most))
-
-
-def _line(
-    axes: Any, index: int, name: str, xs: Sequence[float], estimates: Sequence[Estimated]
-) -> None:
-    style = _printed()
-    axes.plot(xs, [y for y, _ in estimates], label=name, **style.line(index))
-    bounds = [known or (y, y) for y, known in estimates]
-    if any(known for _, known in estimates):
-        axes.fill_between(
-            xs,
-            [low for low, _ in bounds],
-            [high for _, high in bounds],
-            color=style.COLOURS[index % len(style.COLOURS)],
-            alpha=0.2,
-            linewidth=0,
-        )
-
-
-def _errors(
-    axes: Any, index: int, name: str, xs: Sequence[float], estimates: Sequence[Estimated]
-) -> None:
-    style = _printed()
-    sides = [
-        [y - (known or (y, y))[0] for y, known in estimates],
-        [(known or (y, y))[1] - y for y, known in estimates],
-    ]
-    errors = sides if any(known for _, known in estimates) else None
-    axes.errorbar(
-        xs,
-        [y for y, _ in estimates],
-        errors,
-        label=name,
-        capsize=1.5,
-        elinewidth=0.8,
-        **style.line(index) | style.marker(index),
-    )
-
-
-def _across(
-    axes: Any,
-    index: int,
-    name: str | None,
-    at: float,
-    value: float,
-    bounds: tuple[float, float] | None,
-) -> None:
-    """Draws a point with its interval on a horizontal scale."""
-    errors = [[value - bounds[0]], [bounds[1] - value]] if bounds else None
-    axes.errorbar(
-        [value],
-        [at],
-        xerr=errors,
-        label=name,
-        capsize=2,
-        elinewidth=0.9,
-        linestyle="",
-        **_printed().marker(index) | {"markersize": 4},
-    )
-
-
-def _above(axes: Any, **more: Any) -> None:
-    handles, labels = axes.get_legend_handles_labels()
-    axes.legend(
-        handles,
-        labels,
-        loc="lower center",
-        bbox_to_anchor=(0.5, 1),
-        ncols=3,
-        columnspacing=1,
-        **more,
-    )
-
-
-def _metric(name: str) -> Metric:
-    found = next((metric for metric in METRICS if metric.name == name), None)
-    if found is None:
-        raise ValueError(
-            f"no measure {name!r}: there are {', '.join(metric.name for metric in METRICS)}"
-        )
-    return found
-
-
-def _title(metric: Metric) -> str:
-    return metric.title[0].upper() + metric.title[1:]
-
-
-def _unit(ns: float) -> tuple[str, float]:
-    return next(
-        ((unit, size) for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)) if ns >= size),
-        ("ns", 1.0),
-    )
-
-
-def _unit_of(metric: Metric, most: float) -> tuple[str, float]:
-    if metric.show is text.time:
-        return _unit(most)
-    if metric.show is text.rate:
-        return next(
-            (
-                (unit, size)
-                for unit, size in (("Tbps", 1e12), ("Gbps", 1e9), ("Mbps", 1e6))
-                if most >= size
-            ),
-            ("bps", 1.0),
-        )
-    return "", 1.0
-
-
-def _percentile(name: str) -> str:
-    """Formats a percentile: `p999` becomes p99.9."""
-    return f"p{name[1:3]}" + (f".{name[3:]}" if name[3:] else "")

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..words import Words, join, say, sentence
+from ..words import Words, say, sentence
 from ..words.text import digits
-from . import differs
+from . import differs, dots
 from .axis import MINUS, axis, number
-from .markup import Terms, both, chip, colour, plain, titles
+from .markup import Terms, both, chip, colour, html_section, html_table, plain, small_note, unseen
 
 #: Most rows of the figure. The table has all.
 _ROWS = 8
@@ -74,7 +74,6 @@ def figure(rows: Sequence[Published], terms: Terms) -> str:
         if end is not None and end > 0 and row.published
     ]
     drawn = axis([*ratios, 0.9, 1.1], log=max(ratios) / min(ratios) > 2.5, most=6)
-    body = "".join(_row(row, drawn) for row in shown)
     ticks = "".join(
         f'<span style="--x:{drawn.at(tick):.2f}%">{tick:g}×</span>' for tick in drawn.ticks
     )
@@ -84,27 +83,20 @@ def figure(rows: Sequence[Published], terms: Terms) -> str:
         if left
         else ""
     )
-    marks = [
-        ("mean", "published.key.ours"),
-        ("ci", "first.key.interval"),
-        ("base", "published.key.published"),
+    head = [
+        both(say("measures.measure")),
+        unseen("first.chart"),
+        *(both(say(f"published.{name}")) for name in ("ours", "value", "error")),
     ]
-    key = "".join(f'<span><i class="{mark}"></i>{both(say(name))}</span>' for mark, name in marks)
-    chart = f'<span class="sr">{both(say("first.chart"))}</span>'
-    head = titles(
-        [
-            both(say("measures.measure")),
-            chart,
-            *(both(say(f"published.{name}")) for name in ("ours", "value", "error")),
-        ]
-    )
     foot = f'<tfoot><tr><td></td><td class="ax"><div class="axis">{ticks}</div></td><td colspan="3"></td></tr></tfoot>'
-    table = f'<table class="dots dense studied">{head}<tbody>{body}</tbody>{foot}</table>'
-    caption = join(
-        [say("published.figure"), *([say("first.log")] if drawn.logarithmic else [])], ("; ", "、")
-    )
-    head = f'<div class="cap"><h3>{both(caption)}</h3><span class="key note" aria-hidden="true">{key}</span></div>'
-    return f'<figure class="answer-fig">{head}{table}{note}</figure>'
+    body = (_row(row, drawn) for row in shown)
+    table = html_table("dots dense studied", head, body, foot)
+    key = [
+        ("mean", say("published.key.ours")),
+        ("ci", say("first.key.interval")),
+        ("base", say("published.key.published")),
+    ]
+    return dots.framed(say("published.figure"), drawn.logarithmic, key, table + note)
 
 
 def _ratio(row: Published) -> float:
@@ -113,24 +105,21 @@ def _ratio(row: Published) -> float:
 
 def _row(row: Published, drawn: Any) -> str:
     base = row.published or 1.0
-    marks = [f'<i class="base" style="--x:{drawn.at(1):.2f}%"></i>']
+    marks = [dots.mark("base", drawn, 1)]
     interval = ""
+
+    def within(value: float) -> float:
+        return min(max(value, drawn.low), drawn.high)
+
     if row.low is not None and row.high is not None and row.low != row.high:
-        low, high = (
-            drawn.at(min(max(end / base, drawn.low), drawn.high)) for end in (row.low, row.high)
-        )
-        marks.append(f'<i class="ci" style="--x:{low:.2f}%;--w:{high - low:.2f}%"></i>')
-        interval = f'<small class="note">{plain(_span(row))}</small>'
-    marks.append(
-        f'<i class="mean" style="--x:{drawn.at(min(max(_ratio(row), drawn.low), drawn.high)):.2f}%"></i>'
-    )
+        marks.append(dots.ci(drawn, within(row.low / base), within(row.high / base)))
+        interval = small_note(plain(_span(row)))
+    marks.append(dots.mark("mean", drawn, within(_ratio(row))))
     phone = f'<span class="phone">{both(say("published.key.published"))} </span>'
-    fitted = (
-        "" if row.predicted else f' <small class="note">{both(say("study.calibrated"))}</small>'
-    )
+    fitted = "" if row.predicted else f" {small_note(both(say('study.calibrated')))}"
     return (
         f'<tr style="{colour(1)}"><th scope="row"><span>{both(sentence(row.what))}{fitted}</span></th>'
-        f'<td class="pl"><div class="track alone" style="--n:{len(drawn.ticks) - 1}">{"".join(marks)}</div></td>'
+        f'<td class="pl">{dots.track(drawn, marks, alone=True)}</td>'
         f'<td class="val"><b>{plain(_number(row.ours))}</b>{interval}</td><td class="cost">{phone}{plain(_bar(row))}</td><td class="vs">{_error(row)}</td></tr>'
     )
 
@@ -167,7 +156,7 @@ def _error(row: Published) -> str:
     inside = row.low is not None and row.high is not None and row.low <= row.published <= row.high
     percent = f"{100 * abs(share):.{0 if abs(share) >= 0.0995 else 1}f}"
     shown = f"{(MINUS if share < 0 else '+') if float(percent) else ''}{percent}\N{NO-BREAK SPACE}%"
-    note = f'<small class="note">{both(say("published.inside"))}</small>' if inside else ""
+    note = small_note(both(say("published.inside"))) if inside else ""
     return f"{plain(shown)} {note}" if note else plain(shown)
 
 
@@ -209,12 +198,10 @@ def section(rows: Sequence[Published], terms: Terms) -> str:
             for title, cell in zip(head[1:], cells, strict=True)
         )
         body.append(f'<tr><th scope="row">{both(sentence(row.what))}{fitted}</th>{shown}</tr>')
-    heads = "".join(f'<th scope="col">{both(title)}</th>' for title in head)
-    table = f'<table class="grid numbers"><thead><tr>{heads}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+    table = html_table("grid numbers", [*map(both, head)], body)
     lead = both(say("published.lead.null" if nulls else "published.lead"))
-    title = both(say("published.title"))
-    scroll = differs.scroll(table, say("published.title"), len(head))
-    return f'<section id="numbers" aria-labelledby="numbers-title"><h2 id="numbers-title">{title}</h2><p class="lead">{lead}</p>{scroll}</section>'
+    title = say("published.title")
+    return html_section("numbers", title, differs.scroll(table, title, len(head)), lead)
 
 
 def checks(held: Sequence[Held]) -> str:
@@ -231,10 +218,8 @@ def checks(held: Sequence[Held]) -> str:
         lines.append(
             f"<li>{verdict}<span>{both(sentence(check.what))} <small>{both(numbers)}</small></span></li>"
         )
-    title = both(say("published.checks"))
-    lead = both(count(held))
-    body = f'<p class="lead">{lead}</p><ul class="checks">{"".join(lines)}</ul>'
-    return f'<section id="checks" aria-labelledby="checks-title"><h2 id="checks-title">{title}</h2>{body}</section>'
+    body = f'<ul class="checks">{"".join(lines)}</ul>'
+    return html_section("checks", say("published.checks"), body, both(count(held)))
 
 
 def accuracy(rows: Sequence[Published]) -> list[Words]:

@@ -9,7 +9,7 @@ from ..results.designs import Design, Designs
 from ..words import say
 from . import differs
 from .lines import Lines, draw
-from .markup import both
+from .markup import both, html_section
 
 #: Most points in time. Each is the median over its part of the run.
 TIMES = 300
@@ -33,12 +33,11 @@ def section(designs: Designs) -> str:
     figures = list(_figures(recorded, colours))
     if not figures:
         return ""
-    title, lead = both(say("senders.title")), both(say("senders.lead"))
     pairs = "".join(
         f'<div class="pair even">{"".join(figures[at : at + 2])}</div>'
         for at in range(0, len(figures), 2)
     )
-    return f'<section id="senders" aria-labelledby="senders-title"><h2 id="senders-title">{title}</h2><p class="lead">{lead}</p>{pairs}</section>'
+    return html_section("senders", say("senders.title"), pairs, both(say("senders.lead")))
 
 
 def _figures(designs: list[Design], colours: dict[str, int]) -> Iterator[str]:

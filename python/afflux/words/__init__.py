@@ -103,9 +103,9 @@ def join(parts: Sequence[str], between: tuple[str, str] = (" ", "")) -> Words:
     return Words(between[0].join(parts), between[1].join(map(japanese, parts)))
 
 
-def capital(words: Words) -> Words:
+def capital(words: str) -> Words:
     """Capitalizes the first letter, for a sentence of its own."""
-    return Words(f"{words[:1].upper()}{words[1:]}", words.ja)
+    return Words(f"{words[:1].upper()}{words[1:]}", japanese(words))
 
 
 def lowered(words: Words) -> Words:
