@@ -64,6 +64,7 @@ impl Merger {
             let kept = below.is_some()
                 || self.names_the_design(path)
                 || tree.is_some() && identifies(name)
+                || path.iter().rev().nth(1).is_some_and(|table| table == "sha256")
                 || by_name && name == "kind";
             entries.push((name.clone(), self.node(value, below, kept, path)));
             path.pop();
@@ -127,7 +128,7 @@ fn is_kind(name: &str) -> bool {
     matches!(name, "kind" | "stack" | "congestion" | "mode")
 }
 
-/// True for keys that locate and identify an input file.
+/// True for keys that locate and identify an input file. `sha256` may also be a table of files.
 fn identifies(name: &str) -> bool {
     matches!(name, "file" | "sha256" | "matrix" | "matrix_sha256")
 }
