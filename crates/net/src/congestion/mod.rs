@@ -1,11 +1,7 @@
 //! Congestion control of senders: how the window or the rate reacts. Each algorithm has its own
-//! file and implements the same few hooks.
+//! file or folder and implements the same few hooks.
 
 pub mod bbr;
-pub mod bbr3;
-mod bbr_ns3;
-#[cfg(test)]
-mod bottleneck;
 mod controller;
 mod coupled;
 pub mod cubic;
@@ -24,8 +20,8 @@ mod template;
 mod window_response;
 
 pub use bbr::Bbr;
-pub use bbr_ns3::Ns3Bbr;
-pub use bbr3::Bbr3;
+pub use bbr::ns3::Ns3Bbr;
+pub use bbr::v3::{self as bbr3, Bbr3};
 pub use controller::{
     About, Ack, Controller, Echo, EcnMode, Flavour, Opening, Parameters, Sender, SlowStart, State,
     Window,
@@ -159,7 +155,7 @@ macro_rules! registry {
             $(pub use super::$module::$config;)+
         }
 
-        pub const MODELS: &[Model] = &[$($module::MODEL,)+ hystart::MODEL, bbr_ns3::MODEL, coupled::MODEL, external::MODEL];
+        pub const MODELS: &[Model] = &[$($module::MODEL,)+ hystart::MODEL, bbr::ns3::MODEL, coupled::MODEL, external::MODEL];
     };
 }
 congestion_controls!(registry);

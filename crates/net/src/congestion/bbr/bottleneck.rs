@@ -1,6 +1,6 @@
 //! Small network for tests: senders with pacing and a scoreboard in front of one link with a queue.
 
-use super::{Ack, Control, Controller, SampleContext, Sampler, State, Window};
+use super::super::{Ack, Control, Controller, SampleContext, Sampler, State, Window};
 use crate::spec::CongestionControl;
 use afflux_engine::random::Stream;
 use std::cmp::Reverse;
