@@ -66,8 +66,7 @@ ALLOWED = {
     "dwrr": ["net/src/queue/scheduling/credits.rs", "net/src/queue/scheduling/cores.rs"],
     # Models that share code with another model.
     "fq_codel": ["net/src/queue/qdisc/mod.rs"],
-    "bbr": [f"{CONGESTION}/bbr_ns3.rs", f"{CONGESTION}/bbr3.rs"],
-    "bbr3": [f"{CONGESTION}/bbr.rs"],
+    "bbr3": [f"{CONGESTION}/bbr/"],
     "dlb": [f"{BALANCE}/glb.rs"],
     "codel": [f"{AQM}/fq_codel.rs"],
     # Default of a key.
@@ -93,7 +92,7 @@ ALLOWED = {
         "traffic/src/models.rs",
     ],
     # Packets of real hosts, and background traffic.
-    "datagram": ["net/src/run/outside.rs", "scenario/src/validate/traffic/"],
+    "datagram": ["net/src/run/packet.rs", "scenario/src/validate/traffic/"],
     # RoCE packets in captures of other tools.
     "rdma": ["traffic/src/import/capture/", "python/src/exchange.rs"],
     # Trimming switches send headers to NDP.

@@ -199,7 +199,7 @@ mod tests {
         forgotten_after_the_window(Maximum::<true>::new(1));
     }
 
-    /// Of samples of one round, ns-3 takes those with different values for two.
+    /// ns-3 counts different values of one round as separate samples.
     #[test]
     fn samples_of_one_round() {
         let mut linux = Maximum::<false>::default();
