@@ -4,7 +4,7 @@
 //! from other keys must keep following them when somebody changes those keys. Defaults are
 //! therefore comments, except the few that name a design or never depend on anything.
 
-use crate::document::{Document, Run, Sizes, Switch, Topology, Traffic};
+use crate::document::{Document, Run, Sizes, Switch, Traffic};
 use crate::inputs::hash_of;
 use afflux_config::tree::{self, Tree};
 use afflux_net::spec::EngineKind;
@@ -267,8 +267,8 @@ pub fn hash(document: &Document) -> Result<String, String> {
     // The packet engines give the same results; the flow-level engine is another model.
     let engine = document.run.engine.filter(|engine| *engine == EngineKind::Ideal);
     document.run = Run { threads: None, engine, max_memory: None, ..document.run };
-    if let Topology::Hpcc(hpcc) = &mut document.topology {
-        hpcc.file.clear();
+    if let Some(file) = document.topology.fabric().file() {
+        file.clear();
     }
     for block in &mut document.traffic {
         let sizes: Vec<&mut Sizes> = match block {

@@ -16,7 +16,6 @@ mod record;
 mod run;
 mod sonic;
 mod switch;
-mod topology;
 mod traffic;
 
 pub use cost::Cost;
@@ -34,12 +33,9 @@ pub use record::Record;
 pub use run::{Run, Until};
 pub use sonic::Sonic;
 pub use switch::{Forwarding, Sharing, Switch};
-pub use topology::{
-    Bcube, Custom, DualHomed, Dumbbell, FatTree, Fault, HostName, Hpcc, LeafSpine, LinkOverride,
-    NamedHost, Star, Switches, Topology, Vl2,
-};
 pub use traffic::*;
 
+use crate::topology::fabric::Topology;
 use afflux_config::table;
 
 table! {
