@@ -12,6 +12,7 @@ CONGESTION = "net/src/congestion"
 AQM = "net/src/queue/aqm"
 SCHEDULING = "net/src/queue/scheduling"
 FABRICS = "scenario/src/topology/fabric"
+WORKLOADS = "scenario/src/workload"
 TRANSPORT = "net/src/transport"
 
 #: Registries: the file, the macro with one line per model, and the enums that the macro generates.
@@ -23,6 +24,7 @@ REGISTRIES = {
     f"{SCHEDULING}/mod.rs": ("schedulings", "Scheduling|SchedulingKind|Kind"),
     f"{TRANSPORT}/list.rs": ("transports", "Transport|TransportConfig|TransportKeys"),
     f"{FABRICS}/mod.rs": ("fabrics", "Topology"),
+    f"{WORKLOADS}/mod.rs": ("workloads", "Traffic"),
 }
 
 #: Files that list transports, and the folder of their settings in the engine.
@@ -32,7 +34,7 @@ LISTS = [f"{TRANSPORT}/list.rs", f"{TRANSPORT}/mod.rs", f"{TRANSPORT}/registry.r
 EXEMPT = {"tcp"}
 
 #: Folders whose models have English words as names. Only paths to the model itself count for them.
-ENGLISH = {FABRICS}
+ENGLISH = {FABRICS, WORKLOADS}
 
 #: Names with additional meanings. Only paths to the model itself count for them.
 AMBIGUOUS = {
@@ -98,7 +100,7 @@ ALLOWED = {
         "traffic/src/models.rs",
     ],
     # Packets of real hosts, and background traffic.
-    "datagram": ["net/src/run/outside.rs", "scenario/src/validate/traffic/"],
+    "datagram": ["net/src/run/outside.rs", f"{WORKLOADS}/"],
     # RoCE packets in captures of other tools.
     "rdma": ["traffic/src/import/capture/", "python/src/exchange.rs"],
     # Trimming switches send headers to NDP.
@@ -150,7 +152,7 @@ SOURCES = {
 )
 def test_a_model_is_named_in_its_file_and_the_registry(registry, module, name, enums):
     folder = registry.rpartition("/")[0]
-    rooms = "congestion|rate|balance|aqm|fabric"
+    rooms = "congestion|rate|balance|aqm|fabric|workload"
     words = rf"\b(?:(?:{enums})::{name}|(?:{rooms})::{module})\b"
     if folder not in ENGLISH:
         words += rf"|\b{name}Config\b"

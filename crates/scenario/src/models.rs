@@ -3,6 +3,7 @@
 use crate::document::Preset;
 use crate::topology::fabric;
 use crate::wire::PROFILES;
+use crate::workload;
 use afflux_net::Model;
 
 /// Returns every model of this crate.
@@ -19,5 +20,6 @@ pub fn models() -> Vec<Model> {
         .copied()
         .chain(Preset::ALL.iter().map(|preset| preset.model()))
         .chain(wires)
+        .chain(workload::models())
         .collect()
 }

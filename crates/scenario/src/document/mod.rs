@@ -4,7 +4,6 @@
 mod cost;
 mod ecn;
 mod host;
-mod hosts;
 mod kernel;
 mod pfc;
 mod preset;
@@ -16,12 +15,10 @@ mod record;
 mod run;
 mod sonic;
 mod switch;
-mod traffic;
 
 pub use cost::Cost;
 pub use ecn::{Ecn, Incapable};
 pub use host::{Host, HostOverride, Wire, WireTable};
-pub use hosts::{HostItem, Hosts, Receiver, Receivers, Senders, SizeTable, Sizes};
 pub use kernel::Kernel;
 pub use pfc::{Headroom, Mmu, MmuGroup, Pfc, Storm, Watchdog};
 pub use preset::Preset;
@@ -33,9 +30,9 @@ pub use record::Record;
 pub use run::{Run, Until};
 pub use sonic::Sonic;
 pub use switch::{Forwarding, Sharing, Switch};
-pub use traffic::*;
 
 use crate::topology::fabric::Topology;
+use crate::workload::Traffic;
 use afflux_config::table;
 
 table! {
