@@ -108,6 +108,7 @@ fn everything_newer_is_drawn() {
     }
     for what in [
         "kind = pi2",
+        "kind = dragonfly",
         "codel on memory",
         "fq_codel on memory",
         "pie on memory",

@@ -2,6 +2,7 @@
 
 mod bcube;
 mod custom;
+mod dragonfly;
 mod dual_homed_fat_tree;
 mod dumbbell;
 mod fat_tree;
@@ -36,6 +37,8 @@ macro_rules! fabrics {
             vl2 Vl2;
             /// BCube's servers of several NICs that forward for each other, on levels of small switches (`level0_0` …; Guo et al. 2009).
             bcube Bcube;
+            /// A dragonfly: groups of routers in full mesh, one link between any two groups (`router0` …; Kim et al. 2008).
+            dragonfly Dragonfly;
             /// A topology file of HPCC or ConWeave.
             hpcc Hpcc;
             /// Any fabric, written link by link.
