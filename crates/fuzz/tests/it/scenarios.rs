@@ -109,6 +109,7 @@ fn everything_newer_is_drawn() {
     for what in [
         "kind = pi2",
         "kind = dragonfly",
+        "kind = ring_all_reduce",
         "codel on memory",
         "fq_codel on memory",
         "pie on memory",

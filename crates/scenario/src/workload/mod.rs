@@ -19,6 +19,7 @@ mod pairs;
 mod partition_aggregate;
 mod permutation;
 mod random;
+mod ring_all_reduce;
 
 pub use deadline::Deadline;
 
@@ -46,6 +47,8 @@ macro_rules! workloads {
             pairs Pairs;
             /// Every host sends to every other: a shuffle.
             all_to_all AllToAll;
+            /// Steps of a training whose hosts sum their gradients in a ring.
+            ring_all_reduce RingAllReduce;
             /// Sources of constant rate, without congestion control.
             datagram Datagram;
             /// A Hadoop job.
