@@ -41,6 +41,10 @@ FABRICS = {
         "agg1",
     ),
     "bcube": ('kind = "bcube"\nports = 4\n', "level1_0"),
+    "dragonfly": (
+        'kind = "dragonfly"\nrouters = 3\nhosts_per_router = 2\nglobal_links = 2\n',
+        "router5",
+    ),
     "bcube, three levels": ('kind = "bcube"\nports = 3\nlevels = 3\n', "level0_4"),
 }
 

@@ -11,6 +11,8 @@ BALANCE = "net/src/balance"
 CONGESTION = "net/src/congestion"
 AQM = "net/src/queue/aqm"
 SCHEDULING = "net/src/queue/scheduling"
+FABRICS = "scenario/src/topology/fabric"
+WORKLOADS = "scenario/src/workload"
 TRANSPORT = "net/src/transport"
 
 #: Registries: the file, the macro with one line per model, and the enums that the macro generates.
@@ -21,6 +23,8 @@ REGISTRIES = {
     f"{AQM}/mod.rs": ("disciplines", "Aqm|AqmKeys|Config"),
     f"{SCHEDULING}/mod.rs": ("schedulings", "Scheduling|SchedulingKind|Kind"),
     f"{TRANSPORT}/list.rs": ("transports", "Transport|TransportConfig|TransportKeys"),
+    f"{FABRICS}/mod.rs": ("fabrics", "Topology"),
+    f"{WORKLOADS}/mod.rs": ("workloads", "Traffic"),
 }
 
 #: Files that list transports, and the folder of their settings in the engine.
@@ -28,6 +32,9 @@ LISTS = [f"{TRANSPORT}/list.rs", f"{TRANSPORT}/mod.rs", f"{TRANSPORT}/registry.r
 
 #: The default transport, which other transports, Hadoop's connections and background traffic use.
 EXEMPT = {"tcp"}
+
+#: Folders whose models have English words as names. Only paths to the model itself count for them.
+ENGLISH = {FABRICS, WORKLOADS}
 
 #: Names with additional meanings. Only paths to the model itself count for them.
 AMBIGUOUS = {
@@ -92,7 +99,7 @@ ALLOWED = {
         "traffic/src/models.rs",
     ],
     # Packets of real hosts, and background traffic.
-    "datagram": ["net/src/run/packet.rs", "scenario/src/validate/traffic/"],
+    "datagram": ["net/src/run/packet.rs", f"{WORKLOADS}/"],
     # RoCE packets in captures of other tools.
     "rdma": ["traffic/src/import/capture/", "python/src/exchange.rs"],
     # Trimming switches send headers to NDP.
@@ -144,9 +151,12 @@ SOURCES = {
 )
 def test_a_model_is_named_in_its_file_and_the_registry(registry, module, name, enums):
     folder = registry.rpartition("/")[0]
-    words = rf"\b(?:{name}Config|(?:{enums})::{name}|(?:congestion|rate|balance|aqm)::{module})\b"
-    if module not in AMBIGUOUS:
-        words += rf"|\b(?:{module}|{name})\b"
+    rooms = "congestion|rate|balance|aqm|fabric|workload"
+    words = rf"\b(?:(?:{enums})::{name}|(?:{rooms})::{module})\b"
+    if folder not in ENGLISH:
+        words += rf"|\b{name}Config\b"
+        if module not in AMBIGUOUS:
+            words += rf"|\b(?:{module}|{name})\b"
     lists = LISTS if folder == TRANSPORT else []
     own = (
         registry,

@@ -114,6 +114,7 @@ CONTEXT: dict[str, dict[str, Any]] = {
     "traffic.sizes.mean": {"traffic.sizes": {}},
     "traffic.sizes.min": {"traffic.sizes": {"max": "20kB"}},
     "traffic.all_to_all.request_delay": {"traffic.parallel": 1},
+    "traffic.ring_all_reduce.straggler_delay": {"traffic.stragglers": 1},
 }
 
 

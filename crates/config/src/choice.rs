@@ -2,7 +2,6 @@
 //! words.
 
 use crate::form;
-use crate::spelling;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, DeserializeSeed, SeqAccess};
@@ -28,6 +27,7 @@ form! {
         })
     }
 }
+crate::as_written!(Names);
 impl Serialize for Names {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0.as_slice() {
@@ -173,36 +173,6 @@ macro_rules! merged {
             }
         }
     };
-}
-
-/// Error text for a refused key.
-pub struct Refusal(String);
-
-impl Refusal {
-    /// Refuses `key`, which `kind` does not have. `own` are the keys of `kind`, `tables` those of
-    /// all kinds.
-    pub fn of(
-        key: &str,
-        kind: &str,
-        own: &[&str],
-        tables: &[&[&str]],
-        instead: &[(&str, &str)],
-    ) -> Self {
-        if !tables.iter().any(|keys| keys.contains(&key)) {
-            return Refusal(spelling::unknown_key(key, own));
-        }
-        let instead = instead
-            .iter()
-            .find(|(name, _)| *name == key)
-            .map_or("remove it", |(_, instead)| instead);
-        Refusal(format!("has no effect with kind = \"{kind}\": {instead}"))
-    }
-}
-impl<'de> DeserializeSeed<'de> for Refusal {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, _: D) -> Result<(), D::Error> {
-        Err(de::Error::custom(self.0))
-    }
 }
 
 /// Merges the JSON Schemas of the tables of all kinds into one.

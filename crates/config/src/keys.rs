@@ -3,11 +3,13 @@
 //! the conversion from the first to the second.
 
 use crate::tree::{Key, Origin, Tree, Value, Wrong};
-use crate::{Chance, Duration, Or, Size, Speed};
+use crate::{Chance, Duration, Or, Refusal, Size, Speed};
 use afflux_units::{Bytes, Probability, Rate, Span};
 use schemars::Schema;
-use serde::Deserialize;
-use std::fmt::Display;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::fmt::{self, Display};
+use std::marker::PhantomData;
 
 /// Declares a table of keys.
 ///
@@ -34,10 +36,14 @@ use std::fmt::Display;
 /// - `ExampleKeys` is the table as written. All its keys are optional, and `"Example"` is its name
 ///   in the JSON Schema. `Example` is the resolved table. A key's type there is
 ///   [`Quantity::Parsed`] of the declared type, or the type after `as`: `gain: f64 as u32 = …`.
-/// - A default has one of four forms: a literal as a scenario would spell it, with its source if it
+/// - A default has one of five forms: a literal as a scenario would spell it, with its source if it
 ///   needs one; an expression in parentheses, with a description for readers, which may use earlier
-///   keys and the arguments of the table; such an expression in braces, which may be `None`; or
-///   `none`. Keys with one of the last two forms become options.
+///   keys and the arguments of the table; such an expression in braces, which may be `None`;
+///   `none`; or `required`: a table without the key is refused. Keys with the third or fourth form
+///   become options.
+/// - A literal after a key's name is its name in scenarios, for names that Rust reserves.
+/// - `@NAME: TABLE;` before the keys, or `..NAME: TABLE;` after them, embeds another table of keys:
+///   its keys stand in this table too, and its owner resolves the field `NAME`.
 /// - `of NAME` before the table names the table as written, with literal defaults filled in, for
 ///   defaults and checks that use later keys.
 /// - `in LEAST to MOST` refuses numbers outside this range; `as` replaces the description of the
@@ -50,28 +56,58 @@ macro_rules! keys {
     (
         $(#[$meta:meta])*
         $vis:vis struct $name:ident as $schema:tt => $parsed:ident $(($($around:ident: $of:ty),+))? $(of $written:ident)? {
+            $(@$first:ident: $of_first:ty;)*
             $(
                 $(#[doc = $doc:expr])*
                 $(#[schemars $form:tt])?
-                $key:ident: $ty:ty $(as $kind:ty)? = $default:tt $($prose:literal)? $(from $source:literal)?
+                $key:ident $($word:literal)?: $ty:ty $(as $kind:ty)? = $default:tt $($prose:literal)? $(from $source:literal)?
                     $(, in $least:literal to $most:literal $(as $words:literal)?)?
                     $(, check $check:expr)?;
             )*
+            $(..$last:ident: $of_last:ty;)*
         }
         $(plus { $($(#[doc = $note:literal])* $extra:ident: $of_extra:ty = $value:expr;)+ })?
         $(check $rule:expr;)?
     ) => {
         $(#[$meta])*
-        #[derive(Debug, Clone, Default, PartialEq, $crate::serde::Serialize, $crate::serde::Deserialize, $crate::schemars::JsonSchema)]
-        #[serde(deny_unknown_fields, crate = "afflux_config::serde")]
-        #[schemars(crate = "afflux_config::schemars", rename = $schema, transform = $name::describe)]
+        #[derive(Debug, Clone, Default, PartialEq, $crate::serde::Serialize, $crate::schemars::JsonSchema)]
+        #[serde(crate = "afflux_config::serde")]
+        #[schemars(crate = "afflux_config::schemars", deny_unknown_fields, rename = $schema, transform = $name::describe)]
         $vis struct $name {
+            $(#[serde(flatten)] pub $first: $of_first,)*
             $(
                 $(#[doc = $doc])*
                 $(#[schemars $form])?
-                #[serde(default, skip_serializing_if = "Option::is_none")]
+                $(#[serde(rename = $word)])?
+                #[serde(skip_serializing_if = "Option::is_none")]
                 pub $key: Option<$ty>,
             )*
+            $(#[serde(flatten)] pub $last: $of_last,)*
+        }
+
+        impl $crate::keys::Written for $name {
+            fn names() -> Vec<&'static str> {
+                [$(<$of_first>::names(),)* Self::KEYS.to_vec(), $(<$of_last>::names(),)*].concat()
+            }
+            fn read_key<'de, A: $crate::serde::de::MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error> {
+                Ok($(self.$first.read_key(name, map)? ||)* self.read(name, map)? $(|| self.$last.read_key(name, map)?)*)
+            }
+            fn missing(&self) -> Option<&'static str> {
+                $(if let Some(name) = self.$first.missing() {
+                    return Some(name);
+                })*
+                $($crate::keys!(@missing self.$key; $crate::keys!(@name $key $($word)?); $default);)*
+                $(if let Some(name) = self.$last.missing() {
+                    return Some(name);
+                })*
+                None
+            }
+        }
+
+        impl<'de> $crate::serde::Deserialize<'de> for $name {
+            fn deserialize<D: $crate::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::keys::read_table(deserializer)
+            }
         }
 
         $(#[$meta])*
@@ -93,19 +129,23 @@ macro_rules! keys {
         }
 
         impl $name {
-            pub const KEYS: &[&str] = &[$(stringify!($key)),*];
+            pub const KEYS: &[&str] = &[$($crate::keys!(@name $key $($word)?)),*];
 
             /// Reads the value of the key `name`. Returns `false` if the table has no such key.
             pub fn read<'de, A: $crate::serde::de::MapAccess<'de>>(&mut self, name: &str, _map: &mut A) -> Result<bool, A::Error> {
                 match name {
-                    $(stringify!($key) => _map.next_value().map(|value| self.$key = Some(value)).map(|()| true),)*
+                    $($crate::keys!(@name $key $($word)?) => _map.next_value().map(|value| self.$key = Some(value)).map(|()| true),)*
                     _ => Ok(false),
                 }
             }
 
             /// Returns this table, with missing keys taken from `other`.
             pub fn or(self, _other: $name) -> $name {
-                $name { $($key: self.$key.or(_other.$key),)* }
+                $name {
+                    $($first: self.$first.or(_other.$first),)*
+                    $($key: self.$key.or(_other.$key),)*
+                    $($last: self.$last.or(_other.$last),)*
+                }
             }
 
             /// Checks the written keys and fills in the defaults of the others. `key` is the path
@@ -115,7 +155,7 @@ macro_rules! keys {
                 $(let $written = self.clone();)?
                 $(
                     let $key = $crate::keys!(@fill self.$key; $ty; $default);
-                    let $key = $crate::keys!(@parse $key, key.clone().name(stringify!($key)); $default; [$($least, $most $(, $words)?)?] [$($check)?]);
+                    let $key = $crate::keys!(@parse $key, key.clone().name($crate::keys!(@name $key $($word)?)); $default; [$($least, $most $(, $words)?)?] [$($check)?]);
                 )*
                 let _ = key;
                 let parsed = $parsed { $($key,)* $($($extra: $value,)+)? };
@@ -126,7 +166,8 @@ macro_rules! keys {
             fn describe(schema: &mut $crate::schemars::Schema) {
                 $crate::keys::describe(schema, &[$(
                     $crate::keys::Described {
-                        name: stringify!($key),
+                        name: $crate::keys!(@name $key $($word)?),
+                        required: $crate::keys!(@required $default),
                         default: $crate::keys!(@literal $default),
                         prose: None $(.or(Some($prose)))?,
                         source: None $(.or(Some($source)))?,
@@ -136,6 +177,18 @@ macro_rules! keys {
             }
         }
     };
+
+    (@name $key:ident) => { stringify!($key) };
+    (@name $key:ident $word:literal) => { $word };
+
+    (@required required) => { true };
+    (@required $default:tt) => { false };
+    (@missing $slot:expr; $name:expr; required) => {
+        if $slot.is_none() {
+            return Some($name);
+        }
+    };
+    (@missing $slot:expr; $name:expr; $default:tt) => {};
 
     (@early $slot:expr; $ty:ty; $literal:literal) => { $slot.get_or_insert_with(|| $crate::keys::written::<$ty>($literal.into())) };
     (@early $slot:expr; $ty:ty; $default:tt) => {};
@@ -153,6 +206,7 @@ macro_rules! keys {
         $slot.clone()
     }};
     (@fill $slot:expr; $ty:ty; ($value:expr)) => { $slot.get_or_insert_with(|| $value).clone() };
+    (@fill $slot:expr; $ty:ty; required) => { $slot.clone().expect("a table without it is refused") };
     (@fill $slot:expr; $ty:ty; $literal:literal) => { $slot.clone().expect("filled in") };
 
     (@parse $given:expr, $at:expr; none; $range:tt $check:tt) => { $crate::keys!(@optional $given, $at; $range $check) };
@@ -174,6 +228,45 @@ macro_rules! keys {
 
     (@literal $literal:literal) => { Some($literal.into()) };
     (@literal $default:tt) => { None };
+}
+
+/// A table as written.
+pub trait Written: Default {
+    /// Returns the names of all keys, those of embedded tables included.
+    fn names() -> Vec<&'static str>;
+    /// Reads the value of the key `name` of this table or an embedded one. Returns `false` if there
+    /// is no such key.
+    fn read_key<'de, A: MapAccess<'de>>(
+        &mut self,
+        name: &str,
+        map: &mut A,
+    ) -> Result<bool, A::Error>;
+    /// Returns the first required key that is not written.
+    fn missing(&self) -> Option<&'static str>;
+}
+
+/// Reads a table of keys.
+pub fn read_table<'de, T: Written, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    struct Table<T>(PhantomData<T>);
+    impl<'de, T: Written> Visitor<'de> for Table<T> {
+        type Value = T;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a table")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
+            let mut table = T::default();
+            while let Some(key) = map.next_key::<String>()? {
+                if !table.read_key(&key, &mut map)? {
+                    map.next_value_seed(Refusal::unknown(&key, &T::names()))?;
+                }
+            }
+            match table.missing() {
+                Some(name) => Err(A::Error::missing_field(name)),
+                None => Ok(table),
+            }
+        }
+    }
+    deserializer.deserialize_map(Table(PhantomData))
 }
 
 /// Conversion of a written value to its resolved type.
@@ -204,6 +297,26 @@ quantities! {
     u32 => u32, |number| number;
     u64 => u64, |number| number;
     bool => bool, |yes| yes;
+    String => String, |text| text;
+}
+impl<T> Quantity for Vec<T> {
+    type Parsed = Vec<T>;
+    fn parsed(self) -> Vec<T> {
+        self
+    }
+}
+
+/// Declares types that a resolved table holds as written.
+#[macro_export]
+macro_rules! as_written {
+    ($($name:ty),+ $(,)?) => {$(
+        impl $crate::keys::Quantity for $name {
+            type Parsed = $name;
+            fn parsed(self) -> $name {
+                self
+            }
+        }
+    )+};
 }
 impl<W, T: Quantity> Quantity for Or<W, T> {
     type Parsed = Option<T::Parsed>;
@@ -311,6 +424,7 @@ pub fn above_zero(Speed(rate): Speed, key: Key) -> Result<Rate, Wrong> {
 /// Properties of a key for the JSON Schema, in addition to its type.
 pub struct Described {
     pub name: &'static str,
+    pub required: bool,
     pub default: Option<Value>,
     /// Description of a default that is not a literal.
     pub prose: Option<&'static str>,
@@ -346,8 +460,23 @@ fn json(value: &Value) -> serde_json::Value {
     }
 }
 
-/// Adds defaults and ranges to the schema of a table.
+/// Adds required keys, defaults and ranges to the schema of a table.
 pub fn describe(schema: &mut Schema, keys: &[Described]) {
+    // The keys of embedded tables are properties of this table.
+    if schema.remove("unevaluatedProperties").is_some() {
+        schema.insert("additionalProperties".into(), false.into());
+    }
+    let own = keys.iter().filter(|key| key.required).map(|key| key.name.into());
+    let required: Vec<serde_json::Value> = schema
+        .get("required")
+        .and_then(|required| required.as_array().cloned())
+        .into_iter()
+        .flatten()
+        .chain(own)
+        .collect();
+    if !required.is_empty() {
+        schema.insert("required".into(), required.into());
+    }
     let Some(properties) =
         schema.get_mut("properties").and_then(|properties| properties.as_object_mut())
     else {
@@ -531,6 +660,56 @@ mod tests {
             ),
             (None, &10.into())
         );
+    }
+
+    keys! {
+        /// Ends of a whole.
+        #[allow(dead_code)]
+        pub struct EndKeys as "End" => End {
+            /// Changes.
+            changes "override": Vec<u32> = none;
+        }
+    }
+    keys! {
+        /// Parameters of a whole.
+        pub struct WholeKeys as "Whole" => Whole {
+            @other: OtherKeys;
+            /// A number of parts.
+            parts: u32 = required, in 1 to 9;
+            ..end: EndKeys;
+        }
+    }
+
+    #[test]
+    fn embedded_keys_stand_in_the_table_itself() {
+        let read = |text: &str| WholeKeys::deserialize(&Tree::read(text).unwrap());
+        let text = "limit = 3\nparts = 2\noverride = [1, 2]\n";
+        let mut whole = read(text).unwrap();
+        assert_eq!(toml::to_string(&whole).unwrap(), text);
+        assert_eq!(whole.resolve(&Key::from("a")).unwrap(), Whole { parts: 2 });
+        assert_eq!(whole.other.resolve(&Key::from("a")).unwrap(), Other { weight: 0.5, limit: 3 });
+        assert_eq!(whole.end.changes, Some(vec![1, 2]));
+        let over = read("parts = 4").unwrap().or(whole);
+        assert_eq!((over.parts, over.other.limit), (Some(4), Some(3)));
+        for (text, message) in [
+            ("limit = 3", "the key \"parts\" is missing"),
+            ("parts = \"2\"", "key parts: found \"2\": write a whole number from 0 to 4294967295"),
+            ("parts = 1\noverride = 1", "key override: found 1: write an array"),
+            (
+                "parts = 1\noverrides = []",
+                "key overrides: unknown key (did you mean \"override\"?); the keys here are weight, limit, parts, override",
+            ),
+        ] {
+            assert_eq!(read(text).unwrap_err().to_string(), message);
+        }
+        let schema = schemars::schema_for!(WholeKeys).to_value();
+        assert_eq!(
+            (&schema["required"], &schema["additionalProperties"]),
+            (&["parts"].into(), &false.into())
+        );
+        assert_eq!(schema["properties"]["weight"]["default"], 0.5);
+        assert_eq!(schema["properties"]["override"]["items"]["type"], "integer");
+        assert_eq!(schema.get("unevaluatedProperties"), None);
     }
 
     #[test]

@@ -8,11 +8,13 @@ mod form;
 pub mod keys;
 mod or;
 mod quantity;
+mod refusal;
 pub mod spelling;
 mod table;
 pub mod tree;
 
-pub use choice::{Kind, Names, Refusal, Tagged, merged, name_or_table};
+pub use choice::{Kind, Names, Tagged, merged, name_or_table};
 pub use or::{Auto, Off, Or, Unlimited, Word};
 pub use quantity::{Between, Chance, Duration, Size, Speed};
+pub use refusal::Refusal;
 pub use {schemars, serde};

@@ -11,6 +11,7 @@ mod schema;
 mod topology;
 mod validate;
 mod wire;
+mod workload;
 
 pub use afflux_traffic::{FlowColumns, HostColumn, Job, JobKind};
 pub use document::Parameter;

@@ -4,7 +4,7 @@
 //! from other keys must keep following them when somebody changes those keys. Defaults are
 //! therefore comments, except the few that name a design or never depend on anything.
 
-use crate::document::{Document, Run, Sizes, Switch, Topology, Traffic};
+use crate::document::{Document, Run, Switch};
 use crate::inputs::hash_of;
 use afflux_config::tree::{self, Tree};
 use afflux_net::spec::EngineKind;
@@ -267,46 +267,11 @@ pub fn hash(document: &Document) -> Result<String, String> {
     // The packet engines give the same results; the flow-level engine is another model.
     let engine = document.run.engine.filter(|engine| *engine == EngineKind::Ideal);
     document.run = Run { threads: None, engine, max_memory: None, ..document.run };
-    if let Topology::Hpcc(hpcc) = &mut document.topology {
-        hpcc.file.clear();
+    if let Some(file) = document.topology.fabric().file() {
+        file.clear();
     }
     for block in &mut document.traffic {
-        let sizes: Vec<&mut Sizes> = match block {
-            Traffic::Flows(flows) => {
-                flows.file.clear();
-                continue;
-            }
-            Traffic::Random(random) => {
-                if let Some(matrix) = &mut random.matrix {
-                    matrix.clear();
-                }
-                vec![&mut random.sizes]
-            }
-            Traffic::Permutation(block) => vec![&mut block.sizes],
-            Traffic::Pairs(block) => vec![&mut block.sizes],
-            Traffic::AllToAll(block) => vec![&mut block.sizes],
-            Traffic::PartitionAggregate(block) => {
-                [&mut block.query, &mut block.message, &mut block.background]
-                    .into_iter()
-                    .flatten()
-                    .collect()
-            }
-            Traffic::HadoopTrace(trace) => {
-                trace.file.clear();
-                continue;
-            }
-            Traffic::Incast(_)
-            | Traffic::DatagramSource(_)
-            | Traffic::Hadoop(_)
-            | Traffic::Background(_) => continue,
-        };
-        for sizes in sizes {
-            if let Sizes::Table(table) = sizes
-                && let Some(file) = &mut table.file
-            {
-                file.clear();
-            }
-        }
+        block.workload().paths().into_iter().for_each(String::clear);
     }
     let full = toml::to_string(&document).map_err(|error| error.to_string())?;
     Ok(hash_of(&full))

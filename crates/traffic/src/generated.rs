@@ -80,7 +80,7 @@ pub struct Generated {
 }
 
 impl Template {
-    pub(crate) fn flow(&self, id: i64, src: u32, dst: u32, bytes: u64, start: Start) -> Flow {
+    pub fn flow(&self, id: i64, src: u32, dst: u32, bytes: u64, start: Start) -> Flow {
         Flow {
             id,
             src,
@@ -128,7 +128,7 @@ impl Generated {
     }
 
     /// Sorts the flows, and numbers them unless they have their own identifiers.
-    pub(crate) fn finish(mut self) -> Self {
+    pub fn finish(mut self) -> Self {
         self.flows.sort_by_key(order);
         self.local.sort_by_key(order);
         if !self.own_ids {

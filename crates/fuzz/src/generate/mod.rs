@@ -23,7 +23,8 @@ const SCENARIO: u64 = 0x7363_656e_6172_696f;
 /// later features: trimming switches, PI², AQM disciplines, credits and PFC on virtual output
 /// queues, AQM disciplines on memory management units, changes of one direction of a link, MTU and
 /// convergence of links, traffic that stops, connections that give up, D3 that ends, `rocev2`,
-/// `run.stall`, and Hadoop's committers, time-outs of fetches and speculative execution.
+/// `run.stall`, Hadoop's committers, time-outs of fetches and speculative execution, dragonflies,
+/// rings of training steps, and ECN#.
 pub const NEWER: u64 = 1_000;
 
 /// Returns scenario number `number` of `seed` as TOML. The scenario refers to files in `data`.

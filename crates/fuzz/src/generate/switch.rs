@@ -355,7 +355,11 @@ fn discipline(c: &mut Choices, keys: &mut Keys, family: Family, entropies: bool)
             (1, "phantom"),
         ])
     };
-    let kind = if c.1 && kind == "pie" && c.chance(50) { "pi2" } else { kind };
+    let kind = match kind {
+        "pie" if c.1 && c.chance(50) => "pi2",
+        "codel" if c.1 && c.chance(30) => "ecn_sharp",
+        kind => kind,
+    };
     aqm.put("kind", kind);
     match kind {
         "codel" | "fq_codel" => {
@@ -381,6 +385,11 @@ fn discipline(c: &mut Choices, keys: &mut Keys, family: Family, entropies: bool)
                 aqm.put("ecn", true);
                 aqm.may(c, 40, "ecn_threshold", |c| c.real(0.0, 1.0));
             }
+        }
+        "ecn_sharp" => {
+            aqm.put("instant", c.time(500, 200_000));
+            aqm.put("target", c.time(500, 100_000));
+            aqm.put("interval", c.time(500, 300_000));
         }
         "pi2" => {
             aqm.put("target", c.time(500, 200_000));

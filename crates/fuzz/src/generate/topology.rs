@@ -45,7 +45,7 @@ fn delay(ns: u64) -> String {
 
 pub fn topology(c: &mut Choices, data: &Path, packets: u64) -> (Keys, Fabric) {
     let mut keys = Keys::default();
-    let kind = c.weighted(&[
+    let mut kinds = vec![
         (5, "star"),
         (4, "dumbbell"),
         (8, "leaf_spine"),
@@ -55,7 +55,11 @@ pub fn topology(c: &mut Choices, data: &Path, packets: u64) -> (Keys, Fabric) {
         (2, "bcube"),
         (1, "hpcc"),
         (3, "custom"),
-    ]);
+    ];
+    if c.1 {
+        kinds.push((2, "dragonfly"));
+    }
+    let kind = c.weighted(&kinds);
     keys.put("kind", kind);
     let (mbps, ns) = (c.weighted(RATES), c.weighted(DELAYS_NS));
     // The number of hosts is limited by the number of packets.
@@ -173,6 +177,22 @@ pub fn topology(c: &mut Choices, data: &Path, packets: u64) -> (Keys, Fabric) {
             fabric.several = true;
             fabric.uneven = true;
             fabric.switches = vec!["level0_*", "level1_0"];
+        }
+        "dragonfly" => {
+            let (routers, hosts, groups) = (c.range(1, 3), c.range(1, 2), c.range(2, 3));
+            fabric.hosts = routers * hosts * groups;
+            keys.put("routers", int(routers));
+            keys.put("hosts_per_router", int(hosts));
+            keys.put("global_links", int(2));
+            keys.put("groups", int(groups));
+            keys.put("host_rate", rate(mbps));
+            keys.may(c, 40, "local_rate", |c| rate(c.weighted(RATES)));
+            keys.may(c, 40, "global_rate", |c| rate(c.weighted(RATES)));
+            keys.put("delay", delay(ns));
+            keys.may(c, 40, "global_delay", |c| delay(c.weighted(DELAYS_NS)));
+            (fabric.racks, fabric.several, fabric.uneven) = (true, true, true);
+            fabric.switches = vec!["router*", "router0"];
+            fabric.links.extend(["router0-router*".into()]);
         }
         "hpcc" => {
             // The file `data/fabric.txt` has two leaves with four hosts each, and two spines.

@@ -49,6 +49,9 @@ fn block(c: &mut Choices, around: &Drawn, number: u64, packets: u64) -> Keys {
     if tcp && around.ends {
         kinds.push((2, "background"));
     }
+    if c.1 {
+        kinds.push((2, "ring_all_reduce"));
+    }
     if around.family == Family::Hadoop && number == 0 {
         kinds = vec![(3, "hadoop"), (1, "hadoop_trace")];
     }
@@ -130,6 +133,18 @@ fn block(c: &mut Choices, around: &Drawn, number: u64, packets: u64) -> Keys {
                 keys.may(c, 20, "request_delay", |c| c.time(60_000, 300_000));
             } else {
                 keys.may(c, 40, "stagger", |c| c.time(1, 100_000));
+            }
+        }
+        "ring_all_reduce" => {
+            let (most, iterations) = (c.range(2, hosts.min(8)), c.weighted(&[(3, 1), (1, 3)]));
+            keys.put("hosts", format!("0-{}", most - 1));
+            keys.put("bytes", c.size(most, (bytes / iterations / most).max(2 * most)));
+            keys.may(c, 60, "iterations", |_| int(iterations));
+            keys.may(c, 40, "compute", |c| c.time(1, 200_000));
+            keys.may(c, 20, "step_delay", |c| c.time(60_000, 300_000));
+            if c.chance(40) {
+                keys.put("stragglers", int(c.range(0, most - 1)));
+                keys.put("straggler_delay", c.time(1, 100_000));
             }
         }
         "partition_aggregate" => {

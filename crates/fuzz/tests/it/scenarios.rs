@@ -108,6 +108,9 @@ fn everything_newer_is_drawn() {
     }
     for what in [
         "kind = pi2",
+        "kind = ecn_sharp",
+        "kind = dragonfly",
+        "kind = ring_all_reduce",
         "codel on memory",
         "fq_codel on memory",
         "pie on memory",

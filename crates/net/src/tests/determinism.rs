@@ -354,6 +354,11 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
             p.switches[0].device_queue = derandomize as u32;
         });
     }
+    add("ecn#", &|p| {
+        let [instant, target, interval] = [20, 2, 10].map(Span::from_us);
+        p.switches[0].aqm = Some(Aqm::EcnSharp(EcnSharpConfig { instant, target, interval }));
+        p.transports = vec![TransportConfig::Tcp(dctcp())];
+    });
     for (name, coupling) in [("pi2", None), ("pi2, scalable", Some(2.0))] {
         add(name, &|p| {
             p.switches[0].aqm = Some(Aqm::Pi2(fast_pi2(coupling)));

@@ -4,7 +4,6 @@
 mod cost;
 mod ecn;
 mod host;
-mod hosts;
 mod kernel;
 mod pfc;
 mod preset;
@@ -16,13 +15,10 @@ mod record;
 mod run;
 mod sonic;
 mod switch;
-mod topology;
-mod traffic;
 
 pub use cost::Cost;
 pub use ecn::{Ecn, Incapable};
 pub use host::{Host, HostOverride, Wire, WireTable};
-pub use hosts::{HostItem, Hosts, Receiver, Receivers, Senders, SizeTable, Sizes};
 pub use kernel::Kernel;
 pub use pfc::{Headroom, Mmu, MmuGroup, Pfc, Storm, Watchdog};
 pub use preset::Preset;
@@ -34,12 +30,9 @@ pub use record::Record;
 pub use run::{Run, Until};
 pub use sonic::Sonic;
 pub use switch::{Forwarding, Sharing, Switch};
-pub use topology::{
-    Bcube, Custom, DualHomed, Dumbbell, FatTree, Fault, HostName, Hpcc, LeafSpine, LinkOverride,
-    NamedHost, Star, Switches, Topology, Vl2,
-};
-pub use traffic::*;
 
+use crate::topology::fabric::Topology;
+use crate::workload::Traffic;
 use afflux_config::table;
 
 table! {

@@ -1,6 +1,7 @@
 //! Builder that all kinds of fabric share: it adds nodes and links, and limits their number.
 
-use afflux_config::keys::fill;
+use super::names;
+use super::written::{HostName, NameKeys};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Speed};
 use afflux_net::spec::{Link, Node, NodeId, NodeKind, Topology};
@@ -50,11 +51,24 @@ impl Builder {
     pub fn finish(self) -> Topology {
         self.topology
     }
+    /// Returns the fabric, with the nodes named as written.
+    pub fn named(
+        mut self,
+        hosts: Option<&[HostName]>,
+        switches: Option<&[String]>,
+        key: &Key,
+    ) -> Result<Topology, Wrong> {
+        names::name_hosts(&mut self.topology, hosts, key)?;
+        names::name_switches(&mut self.topology, switches, key)?;
+        Ok(self.topology)
+    }
+    pub fn named_by(self, names: &NameKeys, key: &Key) -> Result<Topology, Wrong> {
+        self.named(names.hosts.as_deref(), names.switches.as_deref(), key)
+    }
 }
 
-/// Returns the rate of links from the document, or writes and returns the default.
-pub fn rate(slot: &mut Option<Speed>, default: Rate, key: Key) -> Result<Rate, Wrong> {
-    let rate = fill(slot, Speed(default)).0;
+/// Checks the rate of links.
+pub fn link_rate(Speed(rate): Speed, key: Key) -> Result<Rate, Wrong> {
     match wrong_rate(rate) {
         Some(message) => Err(Wrong::at(key, message)),
         None => Ok(rate),
@@ -76,9 +90,9 @@ pub fn wrong_rate(rate: Rate) -> Option<String> {
     }
 }
 
-/// Returns the delay of links from the document, or writes and returns the default.
-pub fn delay(slot: &mut Option<Duration>, default: Span, key: Key) -> Result<Span, Wrong> {
-    check_delay(fill(slot, Duration(default)).0, key)
+/// Checks the delay of links.
+pub fn link_delay(Duration(delay): Duration, key: Key) -> Result<Span, Wrong> {
+    check_delay(delay, key)
 }
 
 pub fn check_delay(delay: Span, key: Key) -> Result<Span, Wrong> {

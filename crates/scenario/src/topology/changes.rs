@@ -1,8 +1,8 @@
 //! `[[topology.override]]` and `[[topology.fault]]`: changes to single links.
 
-use super::builder::{check_delay, delay, wrong_rate};
+use super::builder::{check_delay, link_delay, wrong_rate};
 use super::names::Names;
-use crate::document::{Fault, LinkOverride};
+use super::written::{Fault, LinkOverride};
 use afflux_config::keys::fill;
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Size};
@@ -32,8 +32,8 @@ pub fn apply(
                 format!("{message}; one that is down is a [[topology.fault]]"),
             ));
         }
-        if change.delay.is_some() {
-            delay(&mut change.delay, Span::ZERO, key.clone().name("delay"))?;
+        if let Some(delay) = change.delay {
+            link_delay(delay, key.clone().name("delay"))?;
         }
         let longest =
             change.mtu.map(|mtu| longest(mtu, frame, key.clone().name("mtu"))).transpose()?;

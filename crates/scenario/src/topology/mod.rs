@@ -1,72 +1,38 @@
 //! Builds the nodes and links of the fabric from `[topology]`.
 
-mod bcube;
 mod builder;
 mod changes;
 mod connected;
-mod custom;
-mod dual_homed;
-mod dumbbell;
+pub mod fabric;
 mod facts;
-mod fat_tree;
-mod hpcc;
-mod leaf_spine;
 mod names;
 mod pattern;
-mod star;
 mod tiers;
-mod vl2;
+mod written;
 
 pub use connected::Reach;
 pub use facts::Facts;
 pub use names::Names;
 pub use tiers::{Links, Tier, tiers};
 
-use crate::document;
 use crate::inputs::Inputs;
 use afflux_config::tree::{Key, Wrong};
-use afflux_net::spec::Topology;
+use afflux_net::spec;
+use fabric::{Site, Topology};
 
-/// Builds the fabric, and writes the defaults that it used into `document`. `frame`: bytes of a
+/// Builds the fabric, and writes the defaults that it used into `written`. `frame`: bytes of a
 /// frame that do not count towards the MTU, and the smallest packet size.
 pub fn build(
-    document: &mut document::Topology,
-    inputs: &mut Inputs,
+    written: &mut Topology,
+    inputs: &Inputs,
     frame: (u16, u16),
-) -> Result<Topology, Wrong> {
-    use document::Topology as Kind;
+) -> Result<spec::Topology, Wrong> {
     let key = Key::from("topology");
-    let mut topology = match document {
-        Kind::Star(star) => star::build(star, &key)?,
-        Kind::Dumbbell(dumbbell) => dumbbell::build(dumbbell, &key)?,
-        Kind::LeafSpine(leaf_spine) => leaf_spine::build(leaf_spine, &key)?,
-        Kind::FatTree(fat_tree) => fat_tree::build(fat_tree, &key)?,
-        Kind::DualHomed(dual_homed) => dual_homed::build(dual_homed, &key)?,
-        Kind::Vl2(vl2) => vl2::build(vl2, &key)?,
-        Kind::Bcube(bcube) => bcube::build(bcube, &key)?,
-        Kind::Hpcc(hpcc) => hpcc::build(hpcc, &key, inputs)?,
-        Kind::Custom(custom) => custom::build(custom, &key, frame)?,
-    };
-    macro_rules! parts {
-        ($d:ident) => {
-            ($d.hosts.as_deref(), $d.switches.as_deref(), &mut $d.overrides, &mut $d.faults)
-        };
-    }
-    let (hosts, switches, overrides, faults) = match document {
-        Kind::Star(d) => (d.hosts.names(), d.switches.as_deref(), &mut d.overrides, &mut d.faults),
-        Kind::Dumbbell(d) => parts!(d),
-        Kind::LeafSpine(d) => parts!(d),
-        Kind::FatTree(d) => parts!(d),
-        Kind::DualHomed(d) => parts!(d),
-        Kind::Vl2(d) => parts!(d),
-        Kind::Bcube(d) => parts!(d),
-        Kind::Hpcc(d) => parts!(d),
-        // A custom fabric's nodes already have their names, because its links refer to them.
-        Kind::Custom(d) => (None, None, &mut d.overrides, &mut d.faults),
-    };
-    names::name_hosts(&mut topology, hosts, &key)?;
-    names::name_switches(&mut topology, switches, &key)?;
+    let mut topology = written.fabric().build(&key, &Site { inputs, frame })?;
     connected::check(&topology, &key)?;
+    let changes = written.changes();
+    let overrides = changes.overrides.as_deref_mut().unwrap_or_default();
+    let faults = changes.faults.as_deref_mut().unwrap_or_default();
     if !overrides.is_empty() || !faults.is_empty() {
         changes::apply(&mut topology, overrides, faults, frame, &key)?;
     }

@@ -1,7 +1,7 @@
 //! Names and patterns of nodes and links in a scenario.
 
 use super::pattern::Pattern;
-use crate::document::{HostName, NamedHost};
+use super::written::{HostName, NamedHost};
 use afflux_config::spelling;
 use afflux_config::tree::{Key, Wrong};
 use afflux_net::routing::Ports;

@@ -18,7 +18,7 @@ mod queue;
 mod record;
 mod run;
 mod switch;
-mod traffic;
+pub mod traffic;
 mod transport;
 mod voq;
 mod warnings;

@@ -48,10 +48,9 @@ says! {
     zero_delay: "delay = \"1us\"" => "delay = \"0us\"",
         "fabric.toml:9: key topology.delay: \"0ps\": a link has a delay above 0, as in \"1us\" (or \"5ns\" for a metre of cable)";
     unknown_topology: "\"leaf_spine\"" => "\"leafspine\"",
-        "fabric.toml:4: key topology.kind: \"leafspine\" is not known (did you mean \"leaf_spine\"?): write \"star\", \"dumbbell\", \"leaf_spine\", \"fat_tree\", \
-         \"dual_homed_fat_tree\", \"vl2\", \"bcube\", \"hpcc\" or \"custom\"";
+        "fabric.toml:4: key topology.kind: \"leafspine\" is not known (did you mean \"leaf_spine\"?): write \"star\", \"dumbbell\", …";
     topology_without_kind: "kind = \"leaf_spine\"\n" => "",
-        "fabric.toml:3: key topology: the key \"kind\" is missing: write kind = \"star\", \"dumbbell\", \"leaf_spine\", \"fat_tree\", \"dual_homed_fat_tree\", \"vl2\", \"bcube\", \"hpcc\" or \"custom\"";
+        "fabric.toml:3: key topology: the key \"kind\" is missing: write kind = \"star\", \"dumbbell\", …";
     missing_key: "spines = 2\n" => "",
         "fabric.toml:3: key topology: the key \"spines\" is missing";
     host_out_of_range: "to = 0" => "to = 8",

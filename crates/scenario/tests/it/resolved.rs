@@ -232,6 +232,8 @@ fn queue_disciplines_survive() {
         "aqm = { kind = \"pie\" }",
         "aqm = { kind = \"pi2\" }",
         "aqm = { kind = \"pi2\", target = \"1ms\", t_update = \"1ms\", alpha = 1, beta = 32, ecn = true, scalable = true, coupling = 4 }",
+        "aqm = { kind = \"ecn_sharp\" }",
+        "aqm = { kind = \"ecn_sharp\", instant = \"200us\", target = \"85us\", interval = \"300us\" }",
         "aqm = { kind = \"phantom\" }",
         "aqm = { kind = \"phantom\", drain = 0.9, threshold = \"6kB\" }",
         "aqm = { kind = \"pie\", ecn = true, ecn_threshold = \"5%\", target = \"1ms\", t_update = \"2ms\", alpha = 1, beta = 10, burst_allowance = \"0s\", derandomize = true }",

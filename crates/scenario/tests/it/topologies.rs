@@ -315,4 +315,9 @@ fn path_counts_of_every_fabric() {
         counts(bcube, &[("host0", "host2"), ("host0", "host12"), ("host0", "host26")]),
         [1, 2, 6]
     );
+    // Host 66 is at the router of group 8 that has links to groups 2 and 3: by a local link on
+    // either side of the link between groups 0 and 8, or by the links over group 2.
+    let dragonfly = "kind = \"dragonfly\"\nrouters = 4";
+    let pairs = [("host0", "host1"), ("host0", "host7"), ("host0", "host8"), ("host0", "host66")];
+    assert_eq!(counts(dragonfly, &pairs), [1, 1, 1, 2]);
 }

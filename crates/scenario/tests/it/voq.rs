@@ -167,7 +167,7 @@ fn pauses_credits_and_their_overrides() {
 #[test]
 fn disciplines_and_marks_at_dequeue_beside_it() {
     let ecn = "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2\n";
-    for kind in ["codel", "fq_codel", "pie", "pi2", "phantom"] {
+    for kind in ["codel", "fq_codel", "pie", "pi2", "ecn_sharp", "phantom"] {
         let aqm = format!("sharing = \"voq\"\naqm = {{ kind = \"{kind}\" }}\n");
         let scenario =
             parse(&VALID.replacen("buffer = \"9MB\"\nalpha = 1.0\n", &aqm, 1).replacen(ecn, "", 1))

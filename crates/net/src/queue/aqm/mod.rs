@@ -4,6 +4,7 @@
 //! which drops and serves frames by urgency, and NDP's queue, which trims frames.
 
 mod codel;
+mod ecn_sharp;
 pub(super) mod fq_codel;
 pub(super) mod pfabric;
 mod phantom;
@@ -41,6 +42,9 @@ macro_rules! disciplines {
             /// PI²: a linear controller whose output is squared for classic traffic (De Schepper et
             /// al., CoNEXT 2016; RFC 9332, appendix A).
             pi2 Pi2(Pi2Config);
+            /// ECN#: marks frames that have waited for long, and a few frames of a queue that never
+            /// becomes short (Zhang et al., CoNEXT 2019).
+            ecn_sharp EcnSharp(EcnSharpConfig);
             /// HULL's phantom queue: a counter of departed bytes, drained more slowly than the link
             /// sends, decides which frames are marked.
             phantom Phantom(PhantomConfig);

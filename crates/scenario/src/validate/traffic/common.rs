@@ -2,12 +2,13 @@
 //! scenario file.
 
 use super::context::TrafficContext;
-use crate::document::{Common, Deadline, Traffic};
+use crate::workload::Deadline;
+use crate::workload::keys::{Block, BlockKeys, LATEST};
+use afflux_config::Duration;
 use afflux_config::keys::{fill, meaningless};
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Duration, Or};
 use afflux_net::spec::{EngineKind, RunConfig};
-use afflux_traffic::{Classes, Deadlines, Draws, Template, TrafficError, names};
+use afflux_traffic::{Classes, Deadlines, Draws, Template, TrafficError};
 use afflux_units::{Span, Time};
 
 /// Values of a block's common keys.
@@ -15,13 +16,16 @@ pub struct Shared {
     pub template: Template,
     pub draws: Draws,
     pub start: Time,
+    /// True if the scenario gives a class other than the default, or a priority or DSCP.
+    pub own_class: bool,
+    pub own_priority: bool,
+    pub block: Block,
 }
 
-/// Latest start. A later start is taken for a mistake.
-const LATEST: Span = Span::from_s(100 * 86_400);
-
+/// Checks the keys of every block and fills in their defaults. `transport`: the key of the
+/// transport, if the block may name one.
 pub fn shared(
-    common: Common,
+    keys: &mut BlockKeys,
     transport: Option<&mut Option<String>>,
     index: usize,
     key: &Key,
@@ -29,49 +33,29 @@ pub fn shared(
     context: &mut TrafficContext,
 ) -> Result<Shared, Wrong> {
     let at = |name: &str| key.clone().name(name);
-    let name = fill(common.name, format!("traffic{index}"));
-    named(&name, &at("name"))?;
-    let class = fill(common.class, "default".into());
-    named(&class, &at("class"))?;
-    let class = classes.index(&class).ok_or_else(|| {
+    let own_class = keys.class.as_ref().is_some_and(|class| class != "default");
+    let own_priority = keys.priority.is_some() || keys.dscp.is_some();
+    if keys.dscp.is_some() && keys.priority.is_some() {
+        return Err(meaningless(
+            at("priority"),
+            "dscp, from which [host] dscp_to_priority derives the priority",
+        ));
+    }
+    let block = keys.resolve(key, index)?;
+    let class = classes.index(&block.class).ok_or_else(|| {
         Wrong::at(
             at("class"),
             "at most 65,536 different classes are possible: use a class that exists",
         )
     })?;
-    let priority = match *common.dscp {
-        None => fill(common.priority, 0),
-        Some(_) if common.priority.is_some() => {
-            return Err(meaningless(
-                at("priority"),
-                "dscp, from which [host] dscp_to_priority derives the priority",
-            ));
-        }
-        Some(dscp) => match context.priority_of_dscp.get(usize::from(dscp)) {
-            Some(priority) => *priority,
-            None => {
-                return Err(Wrong::at(
-                    at("dscp"),
-                    format!("found {dscp}: write a DSCP from 0 to 63"),
-                ));
-            }
-        },
+    let priority = match block.dscp {
+        None => block.priority.unwrap_or(0),
+        Some(dscp) => context.priority_of_dscp[usize::from(dscp)],
     };
-    if priority > 7 {
-        return Err(Wrong::at(
-            at("priority"),
-            format!("found {priority}: write a priority from 0 (lowest) to 7"),
-        ));
-    }
-    let start = fill(common.start, Duration(Span::ZERO)).0;
-    if start > LATEST {
-        return Err(Wrong::at(at("start"), format!("\"{start}\": write a start up to 2400h")));
-    }
-    let deadline = match fill(common.deadline, Or::NONE).0 {
-        None => None,
+    let deadline = match block.deadline {
         Some(Deadline::Fixed(Duration(span))) => Some(deadline_within(span, at("deadline"))?),
         // Drawn deadlines are assigned once the block's flows are known.
-        Some(Deadline::Drawn(_)) => None,
+        None | Some(Deadline::Drawn(_)) => None,
     };
     let named = match transport {
         Some(slot) => {
@@ -81,29 +65,16 @@ pub fn shared(
     };
     context.uses.named = named.map(|index| (index, priority));
     let transport = named.unwrap_or(0);
-    let seed = fill(common.seed, 0);
-    if seed > i64::MAX as u64 {
+    if block.seed > i64::MAX as u64 {
         return Err(Wrong::at(
             at("seed"),
-            format!("found {seed}: write a whole number up to {}", i64::MAX),
+            format!("found {}: write a whole number up to {}", block.seed, i64::MAX),
         ));
     }
-    let draws = draws(context.seed, common.seed, &name);
-    Ok(Shared {
-        template: Template { class, transport, priority, deadline },
-        draws,
-        start: Time(start.0),
-    })
-}
-
-/// Refuses names that tables and terminals cannot show.
-pub fn named(name: &str, key: &Key) -> Result<(), Wrong> {
-    match names::wrong(name) {
-        Some(expected) => {
-            Err(Wrong::at(key.clone(), format!("{}: write {expected}", names::shown(name))))
-        }
-        None => Ok(()),
-    }
+    let draws = draws(context.seed, block.seed, &block.name);
+    let start = Time(block.start.0);
+    let template = Template { class, transport, priority, deadline };
+    Ok(Shared { template, draws, start, own_class, own_priority, block })
 }
 
 fn deadline_within(span: Span, key: Key) -> Result<Span, Wrong> {
@@ -119,15 +90,14 @@ fn deadline_within(span: Span, key: Key) -> Result<Span, Wrong> {
 /// Returns the distribution of the block's deadlines and its random draws; `None` if deadlines are
 /// not drawn.
 pub fn deadlines(
-    block: &mut Traffic,
-    index: usize,
+    keys: &mut BlockKeys,
+    block: &Block,
     key: &Key,
     seed: u64,
 ) -> Result<Option<(Deadlines, Draws)>, Wrong> {
-    let common = keys(block);
     let key = key.clone().name("deadline");
     let Some(Deadline::Drawn(table)) =
-        common.deadline.as_mut().and_then(|deadline| deadline.0.as_mut())
+        keys.deadline.as_mut().and_then(|deadline| deadline.0.as_mut())
     else {
         return Ok(None);
     };
@@ -139,47 +109,26 @@ pub fn deadlines(
             format!("\"{least}\" is above mean = \"{mean}\""),
         ));
     }
-    let draws = draws(seed, common.seed, &fill(common.name, format!("traffic{index}")));
-    Ok(Some((Deadlines { mean, least }, draws)))
+    Ok(Some((Deadlines { mean, least }, draws(seed, block.seed, &block.name))))
 }
 
-fn draws(seed: u64, own: &Option<u64>, name: &str) -> Draws {
-    Draws::new(seed.wrapping_add(own.unwrap_or(0)), name)
+fn draws(seed: u64, own: u64, name: &str) -> Draws {
+    Draws::new(seed.wrapping_add(own), name)
 }
 
-/// Returns a block's name, or the name that follows from its position.
-pub fn name_of(name: &Option<String>, index: usize) -> String {
-    name.clone().unwrap_or_else(|| format!("traffic{index}"))
-}
-
-/// Returns the block's name, once its common keys have been read.
-pub fn name(block: &mut Traffic, index: usize) -> String {
-    fill(keys(block).name, format!("traffic{index}"))
-}
-
-/// Returns the block's name if the scenario gives one. The name that follows from the block's
-/// position does not count, because a resolved scenario may contain it.
-pub fn own_name(block: &mut Traffic, index: usize) -> Option<String> {
-    keys(block).name.clone().filter(|name| *name != name_of(&None, index))
-}
-
-/// Returns the start of the block, once its common keys have been read.
-pub fn start(block: &mut Traffic) -> Time {
-    Time(fill(keys(block).start, Duration(Span::ZERO)).0.0)
-}
-
-/// Returns the time at which the block's senders end, if the block has one.
-pub fn stop(block: &mut Traffic, key: &Key, run: &RunConfig) -> Result<Option<Time>, Wrong> {
-    let applies =
-        !matches!(block, Traffic::Hadoop(_) | Traffic::HadoopTrace(_) | Traffic::Background(_));
-    let common = keys(block);
-    let Some(Duration(stop)) = *common.stop else { return Ok(None) };
-    let key = key.clone().name("stop");
-    let start = fill(common.start, Duration(Span::ZERO)).0;
-    if !applies {
+/// Checks the time at which the block's senders end. `with_jobs`: jobs decide when they end.
+pub fn stop(
+    block: &Block,
+    with_jobs: bool,
+    key: &Key,
+    run: &RunConfig,
+) -> Result<Option<Time>, Wrong> {
+    let Some(stop) = block.stop else { return Ok(None) };
+    let (key, start) = (key.clone().name("stop"), block.start);
+    if with_jobs {
         return Err(Wrong::at(key, "jobs decide when their senders end: remove it"));
     }
-    if fill(common.persistent, false) {
+    if block.persistent {
         return Err(meaningless(key, "persistent = true"));
     }
     if run.engine == EngineKind::Ideal {
@@ -192,44 +141,6 @@ pub fn stop(block: &mut Traffic, key: &Key, run: &RunConfig) -> Result<Option<Ti
         ));
     }
     Ok(Some(Time(stop.0)))
-}
-
-/// True if the block's flows between two hosts share a connection.
-pub fn persistent(block: &mut Traffic) -> bool {
-    fill(keys(block).persistent, false)
-}
-
-/// Returns the block's `kind`.
-pub fn kind(block: &Traffic) -> &'static str {
-    match block {
-        Traffic::Flows(_) => "flows",
-        Traffic::Random(_) => "random",
-        Traffic::Incast(_) => "incast",
-        Traffic::PartitionAggregate(_) => "partition_aggregate",
-        Traffic::Permutation(_) => "permutation",
-        Traffic::Pairs(_) => "pairs",
-        Traffic::AllToAll(_) => "all_to_all",
-        Traffic::DatagramSource(_) => "datagram",
-        Traffic::Hadoop(_) => "hadoop",
-        Traffic::HadoopTrace(_) => "hadoop_trace",
-        Traffic::Background(_) => "background",
-    }
-}
-
-fn keys(block: &mut Traffic) -> Common<'_> {
-    match block {
-        Traffic::Flows(block) => block.common(),
-        Traffic::Random(block) => block.common(),
-        Traffic::Incast(block) => block.common(),
-        Traffic::PartitionAggregate(block) => block.common(),
-        Traffic::Permutation(block) => block.common(),
-        Traffic::Pairs(block) => block.common(),
-        Traffic::AllToAll(block) => block.common(),
-        Traffic::DatagramSource(block) => block.common(),
-        Traffic::Hadoop(block) => block.common(),
-        Traffic::HadoopTrace(block) => block.common(),
-        Traffic::Background(block) => block.common(),
-    }
 }
 
 /// Converts an error of the traffic crate into one about a file that the block names, or about one

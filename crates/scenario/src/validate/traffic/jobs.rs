@@ -1,7 +1,7 @@
 //! Names of jobs: the name of the block, then the job's own name.
 
-use super::common;
-use crate::document::Traffic;
+use crate::workload::Traffic;
+use crate::workload::keys::name_at;
 use afflux_config::tree::{Key, Wrong};
 use afflux_traffic::{Generated, JOB_SEPARATOR};
 
@@ -9,23 +9,27 @@ use afflux_traffic::{Generated, JOB_SEPARATOR};
 /// name is named after its kind, further ones after their position. The block's random draws always
 /// depend on the written name or the position, so that they are those of earlier versions.
 pub fn blocks(blocks: &mut [Traffic]) -> Vec<String> {
-    let written: Vec<Option<String>> = blocks
-        .iter_mut()
-        .enumerate()
-        .map(|(index, block)| common::own_name(block, index))
-        .collect();
+    let written: Vec<Option<String>> =
+        blocks.iter_mut().enumerate().map(|(index, block)| own_name(block, index)).collect();
     let mut names: Vec<String> = Vec::new();
     for (index, own) in written.iter().enumerate() {
-        let kind = common::kind(&blocks[index]);
+        let kind = blocks[index].kind();
         let taken = names.iter().any(|name| name == kind)
             || written.iter().flatten().any(|name| name == kind);
         names.push(match own {
             Some(name) => name.clone(),
-            None if taken => common::name_of(&None, index),
+            None if taken => name_at(index),
             None => kind.to_string(),
         });
     }
     names
+}
+
+/// Returns the block's name if the scenario gives one. The name that follows from the block's
+/// position does not count, because a resolved scenario may contain it.
+fn own_name(block: &mut Traffic, index: usize) -> Option<String> {
+    let (keys, _) = block.common();
+    keys.name.clone().filter(|name| *name != name_at(index))
 }
 
 /// Refuses a block whose jobs would seem to belong to another block.

@@ -1,31 +1,27 @@
 //! `[[traffic]]`: turns blocks into flows.
 
-mod background;
 mod by_host;
-mod common;
+pub mod common;
 pub mod context;
-mod files;
-mod hadoop;
 mod jobs;
-mod load;
-mod mtu;
-mod offered;
-mod partition_aggregate;
-mod patterns;
-mod random;
-mod segments;
-mod select;
-mod sizes;
+pub mod mtu;
+pub mod offered;
+pub mod segments;
+pub mod select;
+pub mod sizes;
+pub mod timing;
 
-use crate::document::Traffic;
 use crate::topology::Reach;
 use crate::validate::memory::MemoryBudget;
 use crate::validate::transport::Transports;
+use crate::workload::Traffic;
+use crate::workload::block::Place;
 use afflux_config::tree::{Key, Wrong};
 use afflux_net::app::Program;
 use afflux_net::spec::{Applications, Flow, TransportConfig, Undrawn};
 use afflux_traffic::hadoop::Hadoop;
 use afflux_traffic::{Classes, Generated, Job};
+use afflux_units::Time;
 use context::{HadoopCluster, TrafficContext, TransportUsage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -61,7 +57,13 @@ pub fn generate(
     let reach = Reach::of(facts.topology, &facts.ports);
     for (index, block) in blocks.iter_mut().enumerate() {
         let key = Key::from("traffic").index(index);
-        let mut part = self::block(block, index, &key, &mut classes, &mut context)?;
+        let (keys, transport) = block.common();
+        let shared = common::shared(keys, transport, index, &key, &mut classes, &mut context)?;
+        let deadlines = common::deadlines(keys, &shared.block, &key, context.seed)?;
+        let common = shared.block.clone();
+        let block = block.workload();
+        let place = Place { index, key: &key, classes: &mut classes };
+        let mut part = block.generate(shared, place, &mut context)?;
         reach.check(part.flows.iter().map(|flow| (flow.src, flow.dst)), &key)?;
         if let Some(cluster) = context.clusters.last().filter(|cluster| cluster.block == index) {
             let hosts = cluster.settings.hosts();
@@ -70,7 +72,7 @@ pub fn generate(
                 &key,
             )?;
         }
-        let name = common::name(block, index);
+        let name = &common.name;
         if let Some(other) = names.insert(name.clone(), index) {
             return Err(Wrong::at(
                 key.name("name"),
@@ -79,7 +81,7 @@ pub fn generate(
                 ),
             ));
         }
-        if !matches!(block, Traffic::DatagramSource(_)) {
+        if !block.has_own_transport() {
             by_host::assign(
                 &mut part.flows,
                 &context.of_hosts,
@@ -89,21 +91,19 @@ pub fn generate(
         }
         mtu::fit(&mut part.flows, &mut context)?;
         segments::fit(&part.flows, block, &key, &context.transports.configs)?;
-        if let Some((deadlines, draws)) = common::deadlines(block, index, &key, context.seed)? {
+        if let Some((deadlines, draws)) = deadlines {
             deadlines.assign(&mut part, &draws);
-            if matches!(block, Traffic::PartitionAggregate(_)) {
-                // Only queries have the block's deadline; its messages and background flows have
-                // none.
+            if block.dates_jobs_only() {
                 part.flows
                     .iter_mut()
                     .filter(|flow| flow.job == Flow::NO_JOB)
                     .for_each(|flow| flow.deadline = None);
             }
         }
-        if let Some(stop) = common::stop(block, &key, context.run)? {
+        if let Some(stop) = common::stop(&common, block.ends_with_jobs(), &key, context.run)? {
             part.flows.iter_mut().for_each(|flow| flow.stop = stop);
         }
-        if common::persistent(block) {
+        if common.persistent {
             let other = part.flows.iter().any(|f| {
                 !matches!(context.transports.configs[f.transport as usize], TransportConfig::Tcp(_))
             });
@@ -123,7 +123,7 @@ pub fn generate(
         }
         part.name_jobs(&names_of_jobs[index], index as u32);
         context.uses.note(&part.flows, &context.transports);
-        context.uses.starts.push(common::start(block));
+        context.uses.starts.push(Time(common.start.0));
         for note in &mut part.notes {
             *note = format!("traffic[{index}]: {}", note.replace('`', "\""));
         }
@@ -196,32 +196,4 @@ fn applications(clusters: Vec<HadoopCluster>, parts: &[Generated]) -> Option<App
         Arc::new(Hadoop(Arc::new(settings))) as Arc<dyn Program>
     };
     Some(Applications { home, latency, programs: clusters.into_iter().map(program).collect() })
-}
-
-fn block(
-    block: &mut Traffic,
-    index: usize,
-    key: &Key,
-    classes: &mut Classes,
-    context: &mut TrafficContext,
-) -> Result<Generated, Wrong> {
-    match block {
-        Traffic::Flows(flows) => files::generate(flows, index, key, classes, context),
-        Traffic::Random(random) => random::generate(random, index, key, classes, context),
-        Traffic::Incast(incast) => patterns::incast(incast, index, key, classes, context),
-        Traffic::PartitionAggregate(service) => {
-            partition_aggregate::generate(service, index, key, classes, context)
-        }
-        Traffic::Permutation(permutation) => {
-            patterns::permutation(permutation, index, key, classes, context)
-        }
-        Traffic::Pairs(pairs) => patterns::pairs(pairs, index, key, classes, context),
-        Traffic::AllToAll(all) => patterns::all_to_all(all, index, key, classes, context),
-        Traffic::DatagramSource(source) => patterns::datagram(source, index, key, classes, context),
-        Traffic::Hadoop(job) => hadoop::job(job, index, key, classes, context),
-        Traffic::HadoopTrace(trace) => hadoop::trace(trace, index, key, classes, context),
-        Traffic::Background(background) => {
-            background::generate(background, index, key, classes, context)
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! Refuses flows and connections with more segments than a transport can number.
 
-use crate::document::Traffic;
+use crate::workload::block::Workload;
 use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{Flow, TransportConfig};
 use afflux_traffic::hadoop::Settings;
@@ -11,14 +11,14 @@ use std::path::Path;
 /// Checks all flows of a block. `key` is the key of the block.
 pub fn fit(
     flows: &[Flow],
-    block: &Traffic,
+    block: &dyn Workload,
     key: &Key,
     transports: &[TransportConfig],
 ) -> Result<(), Wrong> {
     let most = |flow: &Flow| transports[usize::from(flow.transport)].most_bytes();
     let Some(flow) = flows.iter().find(|flow| flow.bytes > most(flow)) else { return Ok(()) };
-    let file = if let Traffic::Flows(list) = block { Some(Path::new(&list.file)) } else { None };
-    Err(too_large(key.clone().name(size_key(block)), file, "a flow", flow.bytes, most(flow)))
+    let key = key.clone().name(block.size_key());
+    Err(too_large(key, block.flow_list(), "a flow", flow.bytes, most(flow)))
 }
 
 /// Checks connections that carry one flow after the other. Each key of `connections` begins with
@@ -91,16 +91,5 @@ fn too_large(key: Key, file: Option<&Path>, what: &str, bytes: u64, most: u64) -
     match file {
         Some(file) => Wrong::input(key, file, None, message),
         None => Wrong::at(key, message),
-    }
-}
-
-fn size_key(block: &Traffic) -> &'static str {
-    match block {
-        Traffic::Flows(_) => "file",
-        Traffic::Incast(incast) if incast.total.is_some() => "total",
-        Traffic::Incast(incast) if incast.bytes.is_some() => "bytes",
-        Traffic::DatagramSource(source) if source.bytes.is_some() => "bytes",
-        Traffic::DatagramSource(_) | Traffic::PartitionAggregate(_) => "duration",
-        _ => "sizes",
     }
 }

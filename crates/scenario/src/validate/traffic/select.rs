@@ -1,7 +1,8 @@
 //! Finds the hosts that a block names.
 
-use crate::document::{HostItem, Hosts};
+use super::context::TrafficContext;
 use crate::topology::Facts;
+use crate::workload::hosts::{HostItem, Hosts};
 use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::NodeKind;
 use std::collections::BTreeSet;
@@ -28,6 +29,11 @@ pub fn hosts(hosts: &Hosts, key: &Key, facts: &Facts) -> Result<Vec<u32>, Wrong>
         ));
     }
     Ok(found.into_iter().collect())
+}
+
+/// Returns the check of a key that names hosts.
+pub fn of(context: &TrafficContext) -> impl Fn(Hosts, Key) -> Result<Vec<u32>, Wrong> {
+    |names, key| hosts(&names, &key, context.facts)
 }
 
 /// Returns pairs of two different hosts: each source of an entry with each of its destinations.

@@ -2,8 +2,8 @@
 
 use super::common;
 use super::context::TrafficContext;
-use crate::document::{SizeTable, Sizes};
 use crate::inputs::Inputs;
+use crate::workload::hosts::{SizeTable, Sizes};
 use afflux_config::Size;
 use afflux_config::keys::{fill, meaningless};
 use afflux_config::tree::{Key, Wrong};
@@ -11,7 +11,16 @@ use afflux_traffic::{FileOptions, SizeDistribution};
 use afflux_units::Bytes;
 use std::path::Path;
 
-pub fn distribution(
+/// Resolves the sizes of a key that is required or has been filled in.
+pub fn required(
+    slot: &mut Option<Sizes>,
+    key: &Key,
+    context: &mut TrafficContext,
+) -> Result<SizeDistribution, Wrong> {
+    distribution(slot.as_mut().expect("required"), key, context)
+}
+
+fn distribution(
     sizes: &mut Sizes,
     key: &Key,
     context: &mut TrafficContext,

@@ -1,6 +1,6 @@
 //! Types of the keys that name hosts and flow sizes in `[[traffic]]`.
 
-use afflux_config::{Size, form, table};
+use afflux_config::{Size, as_written, form, table};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, MapAccess, SeqAccess, Unexpected};
@@ -147,6 +147,8 @@ form! {
     }
 }
 
+as_written!(Hosts, Receivers, Receiver, Senders, Sizes);
+
 /// Flow sizes: a word or a table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
@@ -154,6 +156,22 @@ pub enum Sizes {
     /// A built-in distribution, a size, or the path of a distribution file.
     Text(String),
     Table(SizeTable),
+}
+
+impl Hosts {
+    pub fn all() -> Hosts {
+        Hosts(vec![HostItem::Text("all".into())])
+    }
+}
+
+impl Sizes {
+    /// Returns the path of the distribution file, if there is one.
+    pub fn paths(slot: &mut Option<Sizes>) -> Vec<&mut String> {
+        match slot {
+            Some(Sizes::Table(table)) => table.file.as_mut().into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 table! {

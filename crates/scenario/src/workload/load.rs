@@ -1,21 +1,47 @@
 //! `load` and `load_basis`: converts a load of this fabric into flows per second.
 
-use super::context::TrafficContext;
-use crate::document::{self, Random};
+use crate::validate::traffic::common;
+use crate::validate::traffic::context::TrafficContext;
 use afflux_config::tree::{Key, Wrong};
-use afflux_traffic::{Capacity, Channel, Destinations, Framing, LoadBasis};
+use afflux_config::words;
+use afflux_traffic::LoadBasis as Basis;
+use afflux_traffic::{Capacity, Channel, Destinations, Framing};
+
+/// Keys of the rate, as written.
+pub struct Written {
+    pub load: Option<f64>,
+    pub load_basis: Option<LoadBasis>,
+    pub flows_per_second: Option<f64>,
+}
+
+words! {
+    /// Capacity that a load is a fraction of. C is the rate of a host's link, S the mean size of a
+    /// flow, λ the flows per second of a host.
+    pub enum LoadBasis {
+        /// The host's link, payload only: λ = load·C/(8·S). The HPCC generator.
+        HostPayload,
+        /// The host's link with all headers: λ = load·C/(8·S·w), w the ratio of wire bytes to payload. The pFabric family.
+        HostWire,
+        /// The racks' uplinks as if all traffic left the rack: λ = load·C/(oversubscription·8·S). ConWeave's network load; ABM, Reverie.
+        FabricOversub,
+        /// The bisection bandwidth, as if all traffic crossed the bisection.
+        Bisection,
+        /// The most loaded link under even spreading over all shortest paths, payload only. Parsimon.
+        MaxLink,
+    }
+}
 
 /// Returns the flows per second of one source, and a note for the user.
 pub fn flows_per_second(
-    random: &Random,
+    written: Written,
     pattern: &afflux_traffic::Random,
     transport: u16,
     key: &Key,
     context: &mut TrafficContext,
 ) -> Result<(f64, Option<String>), Wrong> {
     let at = |name: &str| key.clone().name(name);
-    let names = LoadBasis::ALL.map(LoadBasis::name);
-    match (random.load, random.load_basis, random.flows_per_second) {
+    let names = Basis::ALL.map(Basis::name);
+    match (written.load, written.load_basis, written.flows_per_second) {
         (None, None, Some(rate)) if rate > 0.0 && rate.is_finite() => Ok((rate, None)),
         (None, None, Some(rate)) => {
             Err(Wrong::at(at("flows_per_second"), format!("found {rate}: write a number above 0")))
@@ -51,7 +77,7 @@ pub fn flows_per_second(
             })?;
             let rate = basis
                 .flows_per_second(load, &capacity, &pattern.sizes)
-                .map_err(|error| super::common::wrong(error, key))?;
+                .map_err(|error| common::wrong(error, key))?;
             let offered = rate * 8.0 * pattern.sizes.mean_drawn() / capacity.host_rate.0 as f64;
             if load > 1.0 {
                 let text = format!(
@@ -70,18 +96,18 @@ pub fn flows_per_second(
     }
 }
 
-fn of(basis: document::LoadBasis) -> LoadBasis {
+fn of(basis: LoadBasis) -> Basis {
     match basis {
-        document::LoadBasis::HostPayload => LoadBasis::HostPayload,
-        document::LoadBasis::HostWire => LoadBasis::HostWire,
-        document::LoadBasis::FabricOversub => LoadBasis::FabricOversub,
-        document::LoadBasis::Bisection => LoadBasis::Bisection,
-        document::LoadBasis::MaxLink => LoadBasis::MaxLink,
+        LoadBasis::HostPayload => Basis::HostPayload,
+        LoadBasis::HostWire => Basis::HostWire,
+        LoadBasis::FabricOversub => Basis::FabricOversub,
+        LoadBasis::Bisection => Basis::Bisection,
+        LoadBasis::MaxLink => Basis::MaxLink,
     }
 }
 
 fn capacity(
-    basis: LoadBasis,
+    basis: Basis,
     pattern: &afflux_traffic::Random,
     transport: u16,
     context: &TrafficContext,
@@ -90,8 +116,8 @@ fn capacity(
     let mut capacity =
         Capacity::new(pattern.sources.len() as u32, facts.host_rate(&pattern.sources)?);
     match basis {
-        LoadBasis::HostPayload => {}
-        LoadBasis::HostWire => {
+        Basis::HostPayload => {}
+        Basis::HostWire => {
             let payload = context.transports.configs[transport as usize].payload();
             let wire = context.keys.wire;
             capacity.framing = Some(Framing {
@@ -101,12 +127,12 @@ fn capacity(
                 gap: wire.gap.into(),
             });
         }
-        LoadBasis::FabricOversub => capacity.oversubscription = facts.oversubscription()?,
-        LoadBasis::Bisection => {
+        Basis::FabricOversub => capacity.oversubscription = facts.oversubscription()?,
+        Basis::Bisection => {
             let unknown = "is defined for stars, dumbbells, leaf-spine fabrics and fat-trees, not for this fabric: write another basis";
             capacity.bisection = Some(facts.bisection().ok_or(unknown)?);
         }
-        LoadBasis::MaxLink => capacity.busiest = busiest(pattern, context)?,
+        Basis::MaxLink => capacity.busiest = busiest(pattern, context)?,
     }
     Ok(capacity)
 }

@@ -1,23 +1,54 @@
 //! Reads topology files of HPCC and ConWeave: `nodes switches links`; the switches' numbers; then
 //! `a b rate delay error` per link.
 
-use super::builder::{Builder, check_delay, check_size, wrong_rate};
-use super::connected;
-use crate::document::Hpcc;
-use crate::inputs::{Inputs, text_of};
+use super::kind::{Fabric, Site, fabric};
+use crate::inputs::text_of;
+use crate::topology::builder::{Builder, check_delay, check_size, wrong_rate};
+use crate::topology::connected;
+use crate::topology::written::{ChangeKeys, NameKeys};
+use afflux_config::keys;
 use afflux_config::tree::{Key, Wrong};
+use afflux_net::Model;
 use afflux_net::spec::{NodeId, Topology};
 use afflux_units::{Probability, Rate, Span};
 use std::fmt::Display;
 use std::str::{FromStr, SplitWhitespace};
 
-pub fn build(fabric: &mut Hpcc, key: &Key, inputs: &mut Inputs) -> Result<Topology, Wrong> {
-    let key = key.clone().name("file");
-    let (path, bytes) = inputs.read(&mut fabric.file, &mut fabric.sha256, &key)?;
-    let text = text_of(bytes)
-        .map_err(|(line, message)| Wrong::input(key.clone(), &path, Some(line), message))?;
-    read(&text).map_err(|(line, message)| Wrong::input(key, &path, line, message))
+keys! {
+    /// A file of HPCC's and ConWeave's simulators: `nodes switches links`; the switches' numbers; then `a b rate delay error` per link.
+    /// Nodes that are not switches are hosts, in the order of their numbers; switches become `switch0` …, also in the order of their numbers.
+    pub struct Keys as "Hpcc" => Hpcc {
+        /// The file; a relative path is relative to the scenario file.
+        file: String = required;
+        /// SHA-256 of the file, hexadecimal: another content is refused. Default: the digest of the file that is found.
+        sha256: String = none;
+        ..names: NameKeys;
+        ..changes: ChangeKeys;
+    }
 }
+
+impl Fabric for Keys {
+    fn build(&mut self, key: &Key, site: &Site) -> Result<Topology, Wrong> {
+        let at = key.clone().name("file");
+        let file = self.file.as_mut().expect("required");
+        let (path, bytes) = site.inputs.read(file, &mut self.sha256, &at)?;
+        let text = text_of(bytes)
+            .map_err(|(line, message)| Wrong::input(at.clone(), &path, Some(line), message))?;
+        let topology =
+            read(&text).map_err(|(line, message)| Wrong::input(at, &path, line, message))?;
+        Builder::from(topology).named_by(&self.names, key)
+    }
+    fn file(&mut self) -> Option<&mut String> {
+        self.file.as_mut()
+    }
+}
+
+pub const MODEL: Model = fabric(
+    "hpcc",
+    "topology files of HPCC and ConWeave",
+    "hosts, switches, rates, delays and error rates of links",
+    "error rates lose frames in both directions",
+);
 
 /// An error in the file: its line (from 1, if known) and a message.
 type At = (Option<usize>, String);

@@ -1,6 +1,6 @@
 //! `deadline` of a `[[traffic]]` block: deadlines of its flows.
 
-use afflux_config::{Duration, form, table};
+use afflux_config::{Duration, as_written, form, table};
 use schemars::json_schema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, IntoDeserializer, MapAccess};
@@ -13,6 +13,8 @@ pub enum Deadline {
     Fixed(Duration),
     Drawn(DeadlineTable),
 }
+
+as_written!(Deadline);
 
 table! {
     /// Deadlines drawn from an exponential distribution, independently for each source.

@@ -1,0 +1,43 @@
+//! Rounds of flows between fixed pairs of hosts: the common part of permutations and pairs.
+
+use super::block::Place;
+use super::hosts::Sizes;
+use crate::validate::traffic::common::{self, Shared};
+use crate::validate::traffic::context::TrafficContext;
+use crate::validate::traffic::sizes;
+use crate::validate::traffic::timing::{at_least_one, period};
+use afflux_config::tree::Wrong;
+use afflux_config::{Duration, keys};
+use afflux_traffic::{Bulk, Generated};
+
+keys! {
+    /// Flows of each pair.
+    pub struct RoundKeys as "Rounds" => Rounds {
+        /// Flows per pair.
+        rounds: u32 = 1, check at_least_one;
+        /// Time between the starts of rounds. Default: required with several rounds.
+        period: Duration = none;
+        /// Each flow is delayed by a uniform time up to this.
+        jitter: Duration = "0s";
+    }
+}
+
+impl RoundKeys {
+    pub fn generate(
+        &mut self,
+        pairs: Vec<(u32, u32)>,
+        sizes: &mut Option<Sizes>,
+        shared: &Shared,
+        place: &Place,
+        context: &mut TrafficContext,
+    ) -> Result<Generated, Wrong> {
+        let sizes = sizes::required(sizes, &place.at("sizes"), context)?;
+        let Rounds { rounds, period: written, jitter } = self.resolve(place.key)?;
+        let period = period(written, rounds, place.key, "")?;
+        let pattern = Bulk { pairs, sizes, start: shared.start, jitter, rounds, period };
+        context.budget.reserve(pattern.expected_flows(), || place.at("rounds"))?;
+        pattern
+            .generate(&shared.template, &shared.draws)
+            .map_err(|error| common::wrong(error, place.key))
+    }
+}
