@@ -90,7 +90,8 @@ macro_rules! keys {
                 [$(<$of_first>::names(),)* Self::KEYS.to_vec(), $(<$of_last>::names(),)*].concat()
             }
             fn read_key<'de, A: $crate::serde::de::MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error> {
-                Ok($(self.$first.read_key(name, map)? ||)* self.read(name, map)? $(|| self.$last.read_key(name, map)?)*)
+                let read = $(self.$first.read_key(name, map)? ||)* self.read(name, map)? $(|| self.$last.read_key(name, map)?)*;
+                Ok(read)
             }
             fn missing(&self) -> Option<&'static str> {
                 $(if let Some(name) = self.$first.missing() {
