@@ -28,7 +28,7 @@ HASHES = ("scenario_hash", "result_hash", "ports_hash", "counters_hash")
 #: Number of packet-hops at which a case is cut off.
 ENOUGH = 100_000
 #: Number of quick points above which only the first seed of each design of a study is a case.
-MANY = 100
+MANY = 110
 #: Number of random scenarios by seed (from seed 1000 on with all features), and the most expected
 #: packet-hops of a scenario.
 RANDOM, LARGEST = {22: 200, 1022: 150}, 200_000

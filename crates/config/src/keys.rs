@@ -665,7 +665,6 @@ mod tests {
 
     keys! {
         /// Ends of a whole.
-        #[allow(dead_code)]
         pub struct EndKeys as "End" => End {
             /// Changes.
             changes "override": Vec<u32> = none;
@@ -689,7 +688,8 @@ mod tests {
         assert_eq!(toml::to_string(&whole).unwrap(), text);
         assert_eq!(whole.resolve(&Key::from("a")).unwrap(), Whole { parts: 2 });
         assert_eq!(whole.other.resolve(&Key::from("a")).unwrap(), Other { weight: 0.5, limit: 3 });
-        assert_eq!(whole.end.changes, Some(vec![1, 2]));
+        let end = whole.end.resolve(&Key::from("a")).unwrap();
+        assert_eq!(end.changes, Some(vec![1, 2]));
         let over = read("parts = 4").unwrap().or(whole);
         assert_eq!((over.parts, over.other.limit), (Some(4), Some(3)));
         for (text, message) in [
