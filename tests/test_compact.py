@@ -24,7 +24,7 @@ def collected(ref: Path) -> list[tuple[Any, ...]]:
         if run.reader(case.reference.partition(".")[0]) is not None:
             place = json.dumps(str(ref))[1:-1]
             keys = [
-                hashlib.sha256(setup.key.replace(place, "REF").encode()).hexdigest()
+                hashlib.sha256(setup.text().replace(place, "REF").encode()).hexdigest()
                 for setup in case.setups
             ]
             found.append(

@@ -1,5 +1,6 @@
 """Fabrics with a failed switch: all traffic arrives over other switches."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -41,10 +42,6 @@ FABRICS = {
         "agg1",
     ),
     "bcube": ('kind = "bcube"\nports = 4\n', "level1_0"),
-    "dragonfly": (
-        'kind = "dragonfly"\nrouters = 3\nhosts_per_router = 2\nglobal_links = 2\n',
-        "router5",
-    ),
     "bcube, three levels": ('kind = "bcube"\nports = 3\nlevels = 3\n', "level0_4"),
 }
 
@@ -64,6 +61,28 @@ def test_a_failed_switch_is_avoided(tmp_path: Path, topology: str, failed: str, 
     paths = [path.split(">") for path in result.paths.column("path")]
     assert paths
     assert all(failed not in path for path in paths)
+
+
+def test_a_failed_link_between_groups_of_a_dragonfly_is_avoided(tmp_path: Path) -> None:
+    topology = 'kind = "dragonfly"\nrouters = 3\nhosts_per_router = 2\nglobal_links = 2\n'
+    whole = FABRIC.format(topology=topology, failed="none", mptcp="")
+    fault = whole[whole.index("[[topology.fault]]") : whole.index("[host.transport]")]
+
+    def links(text: str) -> set[tuple[str, str]]:
+        (tmp_path / "fabric.toml").write_text(text)
+        result = afflux.load(tmp_path / "fabric.toml").run()
+        assert set(result.flows.column("status")) == {"finished"}
+        paths = [path.split(">") for path in result.paths.column("path")]
+        return {tuple(sorted(pair)) for path in paths for pair in itertools.pairwise(path)}
+
+    def group(router: str) -> int:
+        return int(router.removeprefix("router")) // 3
+
+    used = links(whole.replace(fault, ""))
+    one, other = min((a, b) for a, b in used if a.startswith("router") and group(a) != group(b))
+    left = links(whole.replace("none-*", f"{one}-{other}"))
+    assert (one, other) not in left
+    assert len(left) > 30
 
 
 def test_paths_of_bcube_pass_hosts(tmp_path: Path) -> None:

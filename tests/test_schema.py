@@ -51,6 +51,7 @@ WRITTEN = {
     "switch.queue.bandwidth",
     "host.nic_queue.bandwidth",
     "switch.ecn.k",
+    "traffic.ring_all_reduce.straggler_delay",
 }
 
 

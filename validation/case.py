@@ -42,16 +42,19 @@ class Setup:
     #: Keys that a version of afflux may lack. Rows made without them say so.
     optional: tuple[str, ...] = ()
 
-    @cached_property
-    def key(self) -> str:
-        """Identifies the work: equal simulations have equal keys. A digest, because the lists of
-        flows have megabytes."""
-        text = json.dumps(
+    def text(self) -> str:
+        """Returns all that determines the work."""
+        return json.dumps(
             [self.scenario, self.measure.__qualname__, self.parameters, self.flows, self.seed],
             sort_keys=True,
             default=str,
         )
-        return hashlib.sha256(text.encode()).hexdigest()
+
+    @cached_property
+    def key(self) -> str:
+        """Identifies the work: equal simulations have equal keys. A digest, because the lists of
+        flows have megabytes."""
+        return hashlib.sha256(self.text().encode()).hexdigest()
 
 
 @dataclass

@@ -54,6 +54,7 @@ COFLOW = {"traffic": [{"kind": "flows", "format": "coflow", "file": "coflows.txt
 CONTEXT: dict[str, dict[str, Any]] = {
     "cost.override.": {"cost.override.match": "switch0"},
     "host.nic_ecn.": {"host.nic_ecn.k": "100kB"},
+    "host.kernel.": {"host.kernel.match": "host0", "run.until": "1s", "traffic": []},
     "host.override.": {"host.override.match": "host0"},
     "host.quantum": {"host.scheduling": "dwrr", "host.nic_queue": [{"weight": 1}, {"weight": 2}]},
     "host.storm.from": {"host.storm.until": "1ms"},

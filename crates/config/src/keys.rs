@@ -468,11 +468,16 @@ pub fn describe(schema: &mut Schema, keys: &[Described]) {
         schema.insert("additionalProperties".into(), false.into());
     }
     let own = keys.iter().filter(|key| key.required).map(|key| key.name.into());
+    // A key with a schema of its own counts as required until here.
+    let optional = |name: &serde_json::Value| {
+        keys.iter().any(|key| !key.required && name.as_str() == Some(key.name))
+    };
     let required: Vec<serde_json::Value> = schema
-        .get("required")
+        .remove("required")
         .and_then(|required| required.as_array().cloned())
         .into_iter()
         .flatten()
+        .filter(|name| !optional(name))
         .chain(own)
         .collect();
     if !required.is_empty() {

@@ -23,10 +23,10 @@ table! {
         /// SHA-256 of each of `files` that is not a directory, by absolute path: other content is
         /// refused. Default: the digests of the files that are found.
         sha256: BTreeMap<String, String>,
-        /// Shell commands that start with the guest, each on its own. Default: none.
+        /// Shell commands that start with the guest, each on its own. Default: none: no command starts.
         run: Names,
         /// Shell commands by the simulated time at which they start, as in
-        /// `{ "1s" = "ping -c 3 host1" }`. Default: none.
+        /// `{ "1s" = "ping -c 3 host1" }`. Default: none: no command starts.
         at: BTreeMap<String, String>,
         /// Kernel parameters, set before any command, as in
         /// `{ "net.ipv4.tcp_congestion_control" = "dctcp" }`. Default: the kernel's own values.
