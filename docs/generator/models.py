@@ -143,7 +143,7 @@ CHOICE: dict[str, str] = {
 #: Pages that describe the use of a model.
 SEE = {
     "live/real hosts": "live.md",
-    "kernel/linux kernels": "kernels.md",
+    "kernel/Linux kernels": "kernels.md",
     "congestion control/python": "python.md",
 }
 
