@@ -157,10 +157,11 @@ impl Flows {
         }
     }
 
-    /// Returns the flows as CSV, in order of their first packets.
+    /// Returns the flows as CSV, in order of their first packets. Flows whose sender is no kernel
+    /// come last.
     pub fn csv(&self) -> String {
         let mut rows: Vec<(&Tuple, &Flow)> = self.0.iter().collect();
-        rows.sort_by_key(|(tuple, flow)| (flow.first_sent, **tuple));
+        rows.sort_by_key(|(tuple, flow)| (flow.first_sent.unwrap_or(u64::MAX), **tuple));
         let mut text = String::from(
             "protocol,src,src_port,dst,dst_port,start_ns,last_sent_ns,last_received_ns,\
              sent_packets,sent_bytes,received_packets,received_bytes,retransmitted_bytes,marked,\
