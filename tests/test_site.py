@@ -426,6 +426,8 @@ def test_pages_have_the_version_and_a_link_to_their_source(site):
     }
 
 
+# A browser opens pages of the whole site, which it first has to read from the disk.
+@pytest.mark.slow
 def test_the_site_works_from_a_disk(site, browser):
     """Pages open without a message or a request to a host, a narrow screen cuts off nothing, and
     the search finds a key."""
