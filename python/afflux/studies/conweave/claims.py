@@ -1,6 +1,5 @@
 """Compares the paper's claims with the simulated results."""
 
-import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,7 +10,7 @@ from ...results.designs import Design, Designs
 from ...results.statistics import CONFIDENCE, interval, mean
 from ...words import join, say
 from ...words.text import digits, ratio
-from .. import Check, Row, files
+from .. import Check, Row, files, lines
 from .cases import BASELINES, BDP, CONWEAVE, LONG, Case, long_name
 from .series import Reordering, imbalance, reordering
 
@@ -50,25 +49,23 @@ def _bound(case: Case) -> str:
 
 @cache
 def claims() -> tuple[Claim, ...]:
-    with (files("conweave") / "published.csv").open(encoding="utf-8") as lines:
-        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-        return tuple(
-            Claim(
-                Case(r["fabric"], "alistorage", int(r["load"]), r["mode"]),
-                r["flows"],
-                r["statistic"],
-                float(r["gain_percent"]) / 100,
-            )
-            for r in rows
+    rows = lines.read(files("conweave") / "published.csv")
+    return tuple(
+        Claim(
+            Case(r["fabric"], "alistorage", int(r["load"]), r["mode"]),
+            r["flows"],
+            r["statistic"],
+            float(r["gain_percent"]) / 100,
         )
+        for r in rows
+    )
 
 
 @cache
 def reference() -> Mapping[Claim, Mapping[str, float]]:
     """Returns the gains over each baseline in the authors' simulator, for the claims whose case was
     run there."""
-    with (files("conweave") / "reference.csv").open(encoding="utf-8") as lines:
-        rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    rows = lines.read(files("conweave") / "reference.csv")
     values = {(int(row["load"]), row["mode"], row["scheme"]): row for row in rows}
     found = {}
     for claim in claims():

@@ -1,7 +1,6 @@
 """Simulated slowdowns for the claims table, one run per line in results/runs.csv. `sensitivity`
 lists the runs."""
 
-import csv
 import tempfile
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, fields
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...scenario import Scenario
-from .. import files
+from .. import files, lines
 from .cases import BDP, Case
 
 FILE = files("conweave") / "results" / "runs.csv"
@@ -96,10 +95,7 @@ def parsed(text: str) -> Setting:
 def read(file: Path = FILE) -> Runs:
     if not file.exists():
         return {}
-    with file.open(encoding="utf-8", newline="") as lines:
-        return dict(
-            _line(row) for row in csv.DictReader(line for line in lines if not line.startswith("#"))
-        )
+    return dict(_line(row) for row in lines.read(file))
 
 
 def _line(row: Mapping[str, str]) -> tuple[Run, Measured]:
@@ -114,27 +110,23 @@ def _line(row: Mapping[str, str]) -> tuple[Run, Measured]:
 
 def write(run: Run, measured: Measured, file: Path = FILE) -> None:
     """Appends the line of a run."""
-    file.parent.mkdir(exist_ok=True)
-    fresh = not file.exists()
-    with file.open("a", encoding="utf-8", newline="") as out:
-        lines = csv.writer(out, lineterminator="\n")
-        if fresh:
-            out.write(
-                "# Slowdowns, means and 99th percentiles, of simulated runs: afflux study conweave PART\n"
-            )
-            lines.writerow(COLUMNS)
-        case = run.case
-        head = [
-            case.fabric,
-            case.sizes,
-            case.load,
-            case.mode,
-            run.scheme,
-            shown(run.setting),
-            run.window,
-            run.seed,
-        ]
-        lines.writerow([*head, *("" if value is None else value for value in astuple(measured))])
+    case = run.case
+    head = [
+        case.fabric,
+        case.sizes,
+        case.load,
+        case.mode,
+        run.scheme,
+        shown(run.setting),
+        run.window,
+        run.seed,
+    ]
+    lines.append(
+        file,
+        "Slowdowns, means and 99th percentiles, of simulated runs: afflux study conweave PART",
+        COLUMNS,
+        [*head, *("" if value is None else value for value in astuple(measured))],
+    )
 
 
 def scenario(run: Run) -> Scenario:

@@ -1,11 +1,10 @@
 """The measured cases, and the scenario keys for each."""
 
-import csv
 import tomllib
 from functools import cache
 from typing import Any, NamedTuple
 
-from .. import files
+from .. import files, lines
 
 _LEAF = "switch.override[0]"
 #: ECN thresholds. The source shows them only in a picture; these are SONiC's defaults
@@ -200,14 +199,13 @@ def calibration() -> dict[str, Any]:
 @cache
 def published() -> dict[Case, float]:
     """Returns the published job times in seconds."""
-    with (files("hadoop") / "published.csv").open(encoding="utf-8") as lines:
-        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-        return {
-            Case(r["design"], r["framework"], int(r["size_gb"]), r["traffic"] == "yes"): float(
-                r["job_s"]
-            )
-            for r in rows
-        }
+    rows = lines.read(files("hadoop") / "published.csv")
+    return {
+        Case(r["design"], r["framework"], int(r["size_gb"]), r["traffic"] == "yes"): float(
+            r["job_s"]
+        )
+        for r in rows
+    }
 
 
 def keys(case: Case, constants: Constants) -> dict[str, Any]:

@@ -7,12 +7,11 @@ queue of 30 ms takes 30 ms more. So nothing is lost or sent more slowly, and wha
 is calls alone.
 """
 
-import csv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .. import files
+from .. import files, lines
 from .cases import BASE, FRAMEWORKS, SIZES, Case, keys
 from .runs import LIMIT, SEEDS, job_seconds, summary
 from .sensitivity import Difference, measured_difference, signed
@@ -60,25 +59,20 @@ def wanted(seeds: int = SEEDS) -> Iterator[Run]:
 def read(file: Path = FILE) -> dict[Run, float]:
     if not file.exists():
         return {}
-    with file.open(encoding="utf-8", newline="") as lines:
-        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-        return {
-            Run(tuple(row["causes"].split()), int(row["seed"])): float(row["job_s"]) for row in rows
-        }
+    rows = lines.read(file)
+    return {
+        Run(tuple(row["causes"].split()), int(row["seed"])): float(row["job_s"]) for row in rows
+    }
 
 
 def write(run: Run, seconds: float, file: Path = FILE) -> None:
     """Appends the line of a run."""
-    file.parent.mkdir(exist_ok=True)
-    fresh = not file.exists()
-    with file.open("a", encoding="utf-8", newline="") as out:
-        lines = csv.writer(out, lineterminator="\n")
-        if fresh:
-            out.write(
-                "# Sorts of 10 GB by MapReduce without traffic, with Hadoop's defaults: afflux study hadoop constant\n"
-            )
-            lines.writerow(COLUMNS)
-        lines.writerow([" ".join(run.causes), run.seed, round(seconds, 4)])
+    lines.append(
+        file,
+        "Sorts of 10 GB by MapReduce without traffic, with Hadoop's defaults: afflux study hadoop constant",
+        COLUMNS,
+        [" ".join(run.causes), run.seed, round(seconds, 4)],
+    )
 
 
 def changed(run: Run) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Simulated job times of the study, one line each in results/runs.csv: the series of `afflux study
 hadoop`. `crossvalidation` computes from them."""
 
-import csv
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 from ..._core import Progress
 from ...metrics import JOB_TIME
 from ...scenario import Scenario
-from .. import Series, files
+from .. import Series, files, lines
 from ..part import NOT_MEASURED
 from .cases import BASE, DESIGNS, FRAMEWORKS, OTHERS, OTHERWISE, SIZES, Case, Constants, keys
 
@@ -56,9 +55,8 @@ def read(file: Path = FILE) -> dict[Run, float]:
     processors."""
     if not file.exists():
         return {}
-    with file.open(encoding="utf-8", newline="") as lines:
-        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-        return {_run(row): float(row["job_s"]) for row in rows}
+    rows = lines.read(file)
+    return {_run(row): float(row["job_s"]) for row in rows}
 
 
 def _run(row: Mapping[str, str]) -> Run:
@@ -68,28 +66,22 @@ def _run(row: Mapping[str, str]) -> Run:
 
 def write(run: Run, seconds: float, file: Path = FILE) -> None:
     """Appends the line of a run."""
-    file.parent.mkdir(exist_ok=True)
-    fresh = not file.exists()
-    with file.open("a", encoding="utf-8", newline="") as out:
-        lines = csv.writer(out, lineterminator="\n")
-        if fresh:
-            out.write(
-                "# Simulated job times, seconds, with a start of 0 s and a share of 1: afflux study hadoop PART\n"
-            )
-            lines.writerow(COLUMNS)
-        case = run.case
-        lines.writerow(
-            [
-                case.design,
-                case.framework,
-                case.size,
-                "yes" if case.traffic else "no",
-                run.seed,
-                run.cpu,
-                run.disk,
-                round(seconds, 4),
-            ]
-        )
+    case = run.case
+    lines.append(
+        file,
+        "Simulated job times, seconds, with a start of 0 s and a share of 1: afflux study hadoop PART",
+        COLUMNS,
+        [
+            case.design,
+            case.framework,
+            case.size,
+            "yes" if case.traffic else "no",
+            run.seed,
+            run.cpu,
+            run.disk,
+            round(seconds, 4),
+        ],
+    )
 
 
 def grid(seeds: int) -> Iterator[Run]:

@@ -7,14 +7,13 @@ job times of the source: a difference between two designs is the median over the
 have, next to its mean and the number of seeds that agree with the median's sign.
 """
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from statistics import mean, median
 from typing import Any, NamedTuple
 
-from .. import Assumption, files
+from .. import Assumption, files, lines
 from ..assumption import Assumed, of_tables
 from . import runs as series
 from .cases import BASE, FRAMEWORKS, SIZES, Case, calibration, keys, published
@@ -157,29 +156,24 @@ def wanted(seeds: int = SEEDS) -> Iterator[Run]:
 def read(file: Path = FILE) -> dict[Run, Measured]:
     if not file.exists():
         return {}
-    with file.open(encoding="utf-8", newline="") as lines:
-        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-        return {
-            Run(tuple(row["assumed"].split()), row["design"], int(row["seed"])): Measured(
-                float(row["job_s"]), *(int(row[name]) if row[name] else None for name in COUNTERS)
-            )
-            for row in rows
-        }
+    rows = lines.read(file)
+    return {
+        Run(tuple(row["assumed"].split()), row["design"], int(row["seed"])): Measured(
+            float(row["job_s"]), *(int(row[name]) if row[name] else None for name in COUNTERS)
+        )
+        for row in rows
+    }
 
 
 def write(run: Run, measured: Measured, file: Path = FILE) -> None:
     """Appends the line of a run."""
-    file.parent.mkdir(exist_ok=True)
-    fresh = not file.exists()
-    with file.open("a", encoding="utf-8", newline="") as out:
-        lines = csv.writer(out, lineterminator="\n")
-        if fresh:
-            out.write(
-                "# Sorts of 10 GB by MapReduce under traffic, with Hadoop's defaults: afflux study hadoop assumptions\n"
-            )
-            lines.writerow(COLUMNS)
-        values = ["" if value is None else value for value in measured]
-        lines.writerow([" ".join(run.assumed), run.design, run.seed, *values])
+    values = ["" if value is None else value for value in measured]
+    lines.append(
+        file,
+        "Sorts of 10 GB by MapReduce under traffic, with Hadoop's defaults: afflux study hadoop assumptions",
+        COLUMNS,
+        [" ".join(run.assumed), run.design, run.seed, *values],
+    )
 
 
 def changed(run: Run) -> dict[str, Any]:

@@ -5,7 +5,6 @@ A part of `afflux study mptcp`; results/dual-homed.csv is shipped with afflux. B
 hosts, the same aggregation and core switches, and four times as many hosts as their core carries.
 """
 
-import csv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import fmean
@@ -16,7 +15,7 @@ from ...comparison.paired import Difference, of_pairs
 from ...metrics import Metric
 from ...results.result import Result
 from ...results.statistics import interval, mean, quantile
-from .. import Series, files
+from .. import Series, files, lines
 from .four import slowest
 
 FILE = files("mptcp") / "results" / "dual-homed.csv"
@@ -92,27 +91,23 @@ def measured(result: Result) -> dict[str, float]:
 def read(file: Path = FILE) -> dict[Run, dict[str, float]]:
     if not file.exists():
         return {}
-    with file.open(encoding="utf-8", newline="") as lines:
-        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-        return {
-            Run(row["fabric"], row["background"], int(row["seed"])): {
-                name: float(row[name]) for name in FIGURES
-            }
-            for row in rows
+    rows = lines.read(file)
+    return {
+        Run(row["fabric"], row["background"], int(row["seed"])): {
+            name: float(row[name]) for name in FIGURES
         }
+        for row in rows
+    }
 
 
 def write(run: Run, values: Mapping[str, float], file: Path) -> None:
     """Appends the line of a run."""
-    fresh = not file.exists()
-    with file.open("a", encoding="utf-8", newline="") as out:
-        lines = csv.writer(out, lineterminator="\n")
-        if fresh:
-            out.write(
-                "# Short flows of 70 kB next to long ones, with hosts of one and of two edge switches: afflux study mptcp dual-homed\n"
-            )
-            lines.writerow((*Run._fields, *FIGURES))
-        lines.writerow([*run, *(values[name] for name in FIGURES)])
+    lines.append(
+        file,
+        "Short flows of 70 kB next to long ones, with hosts of one and of two edge switches: afflux study mptcp dual-homed",
+        (*Run._fields, *FIGURES),
+        [*run, *(values[name] for name in FIGURES)],
+    )
 
 
 def simulate(run: Run, file: Path) -> str:

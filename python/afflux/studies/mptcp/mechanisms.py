@@ -14,7 +14,7 @@ from typing import Any
 from ...batch import Point
 from ...results.result import Result
 from ...results.statistics import quantile
-from .. import Series, files
+from .. import Series, files, lines
 from .four import CASES, LIA, TENTH, short
 
 FILE = files("mptcp") / "results" / "mechanisms.csv"
@@ -116,15 +116,12 @@ def simulate(name: str, file: Path) -> str:
     result = Result.of_run(point(name, MECHANISMS[name]).load().run(None))
     shown = [round(value, 2) for value in distribution(result).values()]
     line = [name, len(short(result)), *shown, result.summary["drops"], result.summary["timeouts"]]
-    fresh = not file.exists()
-    with file.open("a", encoding="utf-8", newline="") as out:
-        lines = csv.writer(out, lineterminator="\n")
-        if fresh:
-            out.write(
-                "# Completion times of 70 kB without background, seed 1: afflux study mptcp mechanisms\n"
-            )
-            lines.writerow(COLUMNS)
-        lines.writerow(line)
+    lines.append(
+        file,
+        "Completion times of 70 kB without background, seed 1: afflux study mptcp mechanisms",
+        COLUMNS,
+        line,
+    )
     return f"{name}: mean {shown[0]} ms"
 
 

@@ -8,7 +8,6 @@ acknowledgements has expired: MPTCP closes the connection first and its subflow 
 waits for a delayed acknowledgement.
 """
 
-import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +16,7 @@ from typing import Any
 
 from ...batch import Point
 from ...results.result import Result
-from .. import files
+from .. import files, lines
 
 CAPTURED, SPACED, DENSE, PRINTED, PRINTED_DENSE = (
     "path, captured flows",
@@ -141,8 +140,4 @@ def busy(result: Result) -> float:
 @cache
 def published() -> dict[str, float]:
     """Returns the source's numbers in ms."""
-    with (files("mptcp") / "published.csv").open(encoding="utf-8") as lines:
-        return {
-            row["name"]: float(row["ms"])
-            for row in csv.DictReader(line for line in lines if not line.startswith("#"))
-        }
+    return {row["name"]: float(row["ms"]) for row in lines.read(files("mptcp") / "published.csv")}

@@ -4,7 +4,6 @@ idle fabric.
 studies/pfabric/README.md says what the source did, what is assumed and what the results are.
 """
 
-import csv
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -14,7 +13,7 @@ from ...report import Lines
 from ...results.designs import Designs
 from ...results.statistics import interval, mean
 from ...words import say
-from .. import Check, Row, Slice, Study, figure, files, named
+from .. import Check, Row, Slice, Study, figure, files, lines, named
 from . import runs, schemes
 from .measure import FIGURES, Measured, measure
 from .schemes import QUEUES, SCHEMES, WEB_ONLY, WORKLOADS, name
@@ -40,9 +39,8 @@ _COLOURS = dict(zip(SCHEMES, (*figure.COLOURS, "#f0b400", "#999999"), strict=Tru
 def ideal() -> dict[tuple[str, float], float]:
     """Returns the overall average from another implementation of the Ideal, by workload and
     load."""
-    with (files("pfabric") / "ideal.csv").open(encoding="utf-8") as lines:
-        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-        return {(row["workload"], float(row["load"])): float(row["average"]) for row in rows}
+    rows = lines.read(files("pfabric") / "ideal.csv")
+    return {(row["workload"], float(row["load"])): float(row["average"]) for row in rows}
 
 
 def _at_60(run: runs.Run) -> bool:

@@ -1,7 +1,6 @@
 """Single points, one line each in results/runs.csv, and the tables of README.md: the series of
 `afflux study pfabric`."""
 
-import csv
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from ...comparison.paired import Difference, of_pairs
 from ...metrics import Metric
 from ...results.result import Result
 from ...results.statistics import interval, mean
-from .. import Series, files
+from .. import Series, files, lines
 from . import schemes
 from .measure import ELEPHANTS, FIGURES, MICE, measure
 
@@ -33,8 +32,7 @@ def read(file: Path = FILE) -> dict[Run, dict[str, float | None]]:
     """Returns the measurements by point."""
     if not file.exists():
         return {}
-    with file.open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    rows = lines.read(file)
     return {
         _run(row): {name: float(row[name]) if row[name] else None for name in FIGURES}
         for row in rows
@@ -56,22 +54,16 @@ def simulate(run: Run, place: Path) -> tuple[dict[str, float | None], int]:
 
 def write(run: Run, found: dict[str, float | None], unfinished: int, file: Path = FILE) -> None:
     """Appends the line of a point."""
-    file.parent.mkdir(exist_ok=True)
-    fresh = not file.exists()
-    with file.open("a", encoding="utf-8", newline="") as out:
-        lines = csv.writer(out, lineterminator="\n")
-        if fresh:
-            out.write(
-                "# Completion times over those of the idle fabric, 20,000 flows each: afflux study pfabric PART\n"
-            )
-            lines.writerow(COLUMNS)
-        lines.writerow(
-            [
-                *run,
-                *("" if found[name] is None else round(found[name] or 0.0, 4) for name in FIGURES),
-                unfinished,
-            ]
-        )
+    lines.append(
+        file,
+        "Completion times over those of the idle fabric, 20,000 flows each: afflux study pfabric PART",
+        COLUMNS,
+        [
+            *run,
+            *("" if found[name] is None else round(found[name] or 0.0, 4) for name in FIGURES),
+            unfinished,
+        ],
+    )
 
 
 def series(

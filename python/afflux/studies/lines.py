@@ -1,0 +1,24 @@
+"""Files with a line for each simulation of a study. A comment precedes the header. A line is
+written when its simulation ends, so that an interrupted part continues."""
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def read(file: Path) -> list[dict[str, str]]:
+    """Returns the lines by column."""
+    with file.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+
+
+def append(file: Path, comment: str, columns: Sequence[str], line: Sequence[object]) -> None:
+    """Appends a line, and before the first one the comment and the header."""
+    file.parent.mkdir(exist_ok=True)
+    fresh = not file.exists()
+    with file.open("a", encoding="utf-8", newline="") as out:
+        lines = csv.writer(out, lineterminator="\n")
+        if fresh:
+            out.write(f"# {comment}\n")
+            lines.writerow(columns)
+        lines.writerow(line)
