@@ -159,6 +159,7 @@ def test_a_transfer_takes_the_link_and_its_files_are_there(command, tmp_path):
     assert sent[0] == pytest.approx(int(payload[1]) / 1448, abs=5)
     assert sent == received[::-1]
     assert "Completion time" not in done.stdout
+    assert not re.search(r"^(senders|goodput)", done.stdout, re.M)
     rate = re.search(r"received \d+ bytes .*: ([\d.]+) Mbit/s", (out / "host1.console").read_text())
     # 1448 of 1538 bytes are payload.
     assert rate

@@ -64,19 +64,19 @@ def _counts(s: dict[str, Any]) -> RenderableType:
     drops += f", {plural(s['in_discards'], 'ingress discard')}" if s["in_discards"] else ""
     drops += f", {plural(s['pause_frames'], 'pause frame')}" if s["pause_frames"] else ""
     grid.add_row("switches", drops)
-    grid.add_row(
-        "senders",
-        f"{plural(s['retransmits'], 'retransmission')}, {plural(s['timeouts'], 'time-out')}",
-    )
-    active = (
-        f" while flows were active ({text.time(s['busy_ns'])} of {text.time(s['simulated_ns'])})"
-    )
-    each = (
-        ""
-        if s["goodput_flow_mean_bps"] is None
-        else f", {text.rate(s['goodput_flow_mean_bps'])} mean per flow"
-    )
-    grid.add_row("goodput", f"{text.rate(s['goodput_bps'])}{active}{each}")
+    # Without simulated flows these rows would be zeros, also where real kernels send.
+    if flows["started"]:
+        grid.add_row(
+            "senders",
+            f"{plural(s['retransmits'], 'retransmission')}, {plural(s['timeouts'], 'time-out')}",
+        )
+        active = f" while flows were active ({text.time(s['busy_ns'])} of {text.time(s['simulated_ns'])})"
+        each = (
+            ""
+            if s["goodput_flow_mean_bps"] is None
+            else f", {text.rate(s['goodput_flow_mean_bps'])} mean per flow"
+        )
+        grid.add_row("goodput", f"{text.rate(s['goodput_bps'])}{active}{each}")
     for name, line in _classes(s):
         grid.add_row(name, line)
     if s.get("deadlines"):
