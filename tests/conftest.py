@@ -1,7 +1,8 @@
 """Shared fixtures: small scenarios, and the `afflux` command as users run it.
 
-Two kinds of tests carry a mark. A `slow` test may take more than `LIMIT` seconds. A `realtime` test
-compares with the wall clock and runs alone, after all other tests.
+Three kinds of tests carry a mark. A `slow` test may take more than `LIMIT` seconds. A `realtime` test
+compares with the wall clock and runs alone, after all other tests. A `validation` test is part of
+`make validate` instead of `make test`.
 """
 
 import contextlib
@@ -29,7 +30,7 @@ from afflux import cli
 REPO = Path(__file__).resolve().parents[1]
 SHARED = REPO.parent / "shared"
 
-#: Longest time in seconds of a test without the mark `slow`, including its fixtures.
+#: Longest time in seconds of a test without the mark `slow` or `validation`, including its fixtures.
 LIMIT = 20.0
 #: Factor on the limit of `--fast` above which a test leaves out its module, if the tests of the
 #: module share fixtures.
@@ -338,10 +339,11 @@ class Stopwatch:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """Lets a test without the mark `slow` fail if it takes longer than `LIMIT`."""
+    """Lets a test without the mark `slow` or `validation` fail if it takes longer than `LIMIT`."""
     report = yield
     watch: Stopwatch = item.stash.setdefault(_WATCH, Stopwatch())
-    if call.when == "teardown" and report.passed and not item.get_closest_marker("slow"):
+    free = item.get_closest_marker("slow") or item.get_closest_marker("validation")
+    if call.when == "teardown" and report.passed and not free:
         seconds = watch.seconds()
         if seconds > LIMIT * DRAWS:
             report.outcome = "failed"

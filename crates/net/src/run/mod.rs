@@ -59,6 +59,8 @@ pub fn run_with(
     if plan.run.engine == EngineKind::Ideal {
         return crate::ideal::run(plan, progress);
     }
+    #[cfg(test)]
+    let _alone = alone(plan);
     let wall = Instant::now();
     let classical = plan.run.engine == EngineKind::Classical;
     let workers = if classical { 1 } else { plan.run.threads.max(1) as usize };
@@ -129,4 +131,17 @@ pub fn run_with(
         crate::checks::failed_checks(plan, &output)
     );
     Ok(output)
+}
+
+/// Lets runs with several threads run alone, because their threads wait for each other at every
+/// window. If several tests shared the cores with them, most of the processor time would be waiting.
+#[cfg(test)]
+fn alone(plan: &Plan) -> impl Sized {
+    use std::sync::{PoisonError, RwLock};
+    static RUNNING: RwLock<()> = RwLock::new(());
+    if plan.run.threads > 1 && plan.run.engine == EngineKind::WindowLog {
+        (Some(RUNNING.write().unwrap_or_else(PoisonError::into_inner)), None)
+    } else {
+        (None, Some(RUNNING.read().unwrap_or_else(PoisonError::into_inner)))
+    }
 }
