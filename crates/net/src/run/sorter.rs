@@ -76,7 +76,9 @@ impl Sorter {
         }
     }
 
-    /// Takes all entries from the log of the current window.
+    /// Takes all entries from the log of the current window. Out of line: inlined, it costs 5 % more
+    /// instructions.
+    #[inline(never)]
     pub fn collect(&mut self, log: &mut WindowLog<Frame>) {
         self.taken = log.pieces().map(|(_, piece)| piece.len()).sum();
         if self.taken <= FEW {
@@ -140,6 +142,7 @@ impl Sorter {
     }
 
     /// Takes at most [`FEW`] entries from the log of the current window.
+    #[inline(never)]
     fn collect_few(&mut self, log: &mut WindowLog<Frame>) {
         for &node in &self.active {
             self.count[node as usize] = 0;
@@ -185,6 +188,7 @@ impl Sorter {
     }
 
     /// Sorts the entries of `node` by time, and entries of the same time by rank.
+    #[inline(always)]
     pub fn sort(&mut self, node: u32, shard: &Shard) {
         let range = self.range(node);
         let entries = &mut self.entries[range];
