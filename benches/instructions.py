@@ -31,6 +31,7 @@ PORTS = (
     "forward",
     "held",
     "hop",
+    "judge",
     "lane",
     "managed",
     "offers",

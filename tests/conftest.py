@@ -301,7 +301,7 @@ class Stopwatch:
     On a busy machine a test waits for a processor. Some kernels count this wait for the test's own
     process. On other kernels, and for ended child processes, the estimate is the time in which any
     process of the machine waited. This estimate is limited to the processor time of the test plus
-    four times that of its children.
+    that of its children, times the processes that wait for each processor, at least four.
     """
 
     def __init__(self) -> None:
@@ -309,14 +309,22 @@ class Stopwatch:
 
     def seconds(self) -> float:
         return self.alone(
-            *(now - before for now, before in zip(self._now(), self.start, strict=True))
+            *(now - before for now, before in zip(self._now(), self.start, strict=True)),
+            crowd=max(4.0, os.getloadavg()[0] / (os.cpu_count() or 1)),
         )
 
     @staticmethod
-    def alone(wall: float, waited: float, own: float, children: float, stalled: float) -> float:
+    def alone(
+        wall: float,
+        waited: float,
+        own: float,
+        children: float,
+        stalled: float,
+        crowd: float = 4.0,
+    ) -> float:
         """Returns `wall` without the waits for a processor, in seconds. `waited` is 0 if the kernel
-        does not count them."""
-        return wall - waited - min(stalled, 4 * children + (0.0 if waited else own))
+        does not count them. `crowd`: processes that wait for each processor."""
+        return wall - waited - min(stalled, crowd * children + (0.0 if waited else own))
 
     @staticmethod
     def _now() -> tuple[float, float, float, float, float]:

@@ -376,7 +376,14 @@ pub fn pfabric() -> Pfabric {
         initial_rto: rto,
         ..tcp()
     };
-    Pfabric { tcp, fixed_timeout: true, probe_after: Some(5), ranked: true, pooled: false }
+    Pfabric {
+        tcp,
+        fixed_timeout: true,
+        probe_after: Some(5),
+        constant_window: false,
+        ranked: true,
+        pooled: false,
+    }
 }
 
 /// TCP that the pFabric study compares with: a window of up to 149 segments, estimated time-outs of
@@ -396,7 +403,14 @@ pub fn ns2_tcp(congestion: CongestionControl) -> Pfabric {
         initial_rto: rto,
         ..pfabric().tcp
     };
-    Pfabric { tcp, fixed_timeout: false, probe_after: None, ranked: false, pooled: false }
+    Pfabric {
+        tcp,
+        fixed_timeout: false,
+        probe_after: None,
+        constant_window: false,
+        ranked: false,
+        pooled: false,
+    }
 }
 
 pub fn flow(id: i64, src: u32, dst: u32, bytes: u64, start: Time) -> Flow {

@@ -24,7 +24,7 @@ const SCENARIO: u64 = 0x7363_656e_6172_696f;
 /// queues, AQM disciplines on memory management units, changes of one direction of a link, MTU and
 /// convergence of links, traffic that stops, connections that give up, D3 that ends, `rocev2`,
 /// `run.stall`, Hadoop's committers, time-outs of fetches and speculative execution, dragonflies,
-/// rings of training steps, and ECN#.
+/// rings of training steps, ECN#, and pFabric without rate control.
 pub const NEWER: u64 = 1_000;
 
 /// Returns scenario number `number` of `seed` as TOML. The scenario refers to files in `data`.

@@ -380,7 +380,9 @@ fn pfabric(c: &mut Choices, keys: &mut Keys) {
     let estimated = c.chance(35);
     if estimated {
         keys.put("rto", "estimated");
-        keys.may(c, 60, "congestion", |c| c.of(&words("PfabricCongestion")));
+        let congestions: Vec<String> =
+            words("PfabricCongestion").into_iter().filter(|word| c.1 || word != "none").collect();
+        keys.may(c, 60, "congestion", |c| c.of(&congestions));
         if keys.0.get("congestion").is_some_and(|kind| kind.as_str() == Some("dctcp")) {
             keys.may(c, 40, "dctcp", |c| {
                 let mut dctcp = Keys::default();

@@ -10,21 +10,20 @@
 //!
 //! A frame beyond a bound is judged by exact counters: first by those of its own queue, then by
 //! those of the whole node. If only the memory management unit can judge the frame, the node enters
-//! exact mode (`shard::exact`). `shard::offers` contains the operations of a node on its ports, and
-//! `shard::held` handles ports that the peer has paused. `shard::open` opens and closes nodes. The
-//! ports of a closed node are automata (`shard::forward`).
+//! exact mode (`shard::exact`). `shard::judge` contains these judgements, `shard::offers` the
+//! operations of a node on its ports, and `shard::held` handles ports that the peer has paused.
+//! `shard::open` opens and closes nodes. The ports of a closed node are automata
+//! (`shard::forward`).
 
-use super::count::{mark_at_arrival, mark_at_start};
 use super::forward::rank;
-use super::lane::{Lane, Length, Limits, Lost, RANKED, SHARED, Sent, Store};
+use super::lane::{Lane, Limits, RANKED, SHARED, Sent, Store};
 use super::send::send;
 use super::{Node, Outlet, Slab};
 use crate::frame::{Change, Extra, Frame};
 use crate::port::Port;
-use crate::queue::{QueueView, Verdict};
 
 /// Result of judging a frame beyond a bound.
-enum Closer {
+pub(super) enum Judgement {
     /// The frame is admitted, with these flags.
     Goes(u16),
     Dropped,
@@ -116,9 +115,9 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
             || used.is_some()
         {
             match self.judge_closer(p, lane, port, queue, now, frame, used) {
-                Closer::Goes(marked) => flags = marked,
-                Closer::Dropped => return true,
-                Closer::Unknown => return false,
+                Judgement::Goes(marked) => flags = marked,
+                Judgement::Dropped => return true,
+                Judgement::Unknown => return false,
             }
         }
         if p.free_at <= now && !lane.held {
@@ -207,7 +206,7 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
     /// True if this frame would make the memory in use, or that of its priority group, exceed its
     /// bound.
     #[inline(always)]
-    fn exceeds(&self, limits: &Limits, frame: &Frame) -> bool {
+    pub(super) fn exceeds(&self, limits: &Limits, frame: &Frame) -> bool {
         let cost = frame.size as u32 + self.state.memory.overhead;
         KIND == SHARED
             && (self.state.memory.used + cost as u64 > limits.used
@@ -231,84 +230,6 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
             let group = self.state.group_of(frame);
             self.state.memory.used -= cost as u64;
             self.state.memory.groups[group] -= cost;
-        }
-    }
-
-    /// Judges a frame beyond a bound by the exact length of its queue. The port has been advanced
-    /// to `now`.
-    #[cold]
-    #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
-    fn judge_closer(
-        &mut self,
-        p: &mut Port,
-        lane: &Lane,
-        port: u32,
-        queue: usize,
-        now: u64,
-        frame: &Frame,
-        used: Option<u64>,
-    ) -> Closer {
-        let limits = self.state.memory.limits_of(frame.priority());
-        let waits = lane.queues[queue].waits.bytes();
-        if used.is_none()
-            && (self.exceeds(limits, frame) || waits + frame.size as u32 > limits.memory)
-            || waits > Limits::MOST
-        {
-            return Closer::Unknown;
-        }
-        if lane.fills_ring(p, frame, now) {
-            return Closer::Unknown;
-        }
-        let sending =
-            if self.state.until_start { 0 } else { lane.in_transmission(p, Some(queue), now) };
-        let length = lane.length(queue, sending);
-        let mut verdict = self
-            .state
-            .buffer
-            .admit(length, frame.size as u64, used.unwrap_or(0), true)
-            .expect("exact figures settle it");
-        if matches!(verdict, Verdict::Admit) {
-            verdict = mark_at_arrival(self.state.marking.as_ref(), now, length, p, queue, frame);
-        }
-        let mut flags = frame.flags;
-        match verdict {
-            Verdict::Admit => {}
-            Verdict::Mark => flags |= self.store.mark(),
-            Verdict::Trim(_) => unreachable!("ports without a discipline do not trim"),
-            Verdict::Drop(reason) => {
-                self.store.lose(Lost { port, queue: queue as u8, frame: *frame, reason });
-                return Closer::Dropped;
-            }
-        }
-        Closer::Goes(flags)
-    }
-
-    /// Applies marking at the start of a transmission that leaves `behind` in the queue. Returns
-    /// the flags of the frame, or `None` if it is dropped.
-    #[cold]
-    #[inline(never)]
-    fn judge_start(
-        &mut self,
-        p: &mut Port,
-        port: u32,
-        queue: usize,
-        behind: Length,
-        frame: &Frame,
-    ) -> Option<u16> {
-        let red =
-            self.state.marking.as_ref().expect("where there is no marking everything is quiet");
-        let a = p.automaton.as_deref_mut().expect("not plain");
-        let behind =
-            red.length(QueueView { bytes: behind.bytes() as u64, frames: behind.frames() });
-        match mark_at_start(red, &mut a.queues[queue], &mut p.stream, behind, frame.has(Frame::ECT))
-        {
-            Verdict::Mark => Some(frame.flags | self.store.mark()),
-            Verdict::Drop(reason) => {
-                self.store.lose(Lost { port, queue: queue as u8, frame: *frame, reason });
-                None
-            }
-            Verdict::Admit | Verdict::Trim(_) => Some(frame.flags),
         }
     }
 }

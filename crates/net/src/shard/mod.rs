@@ -15,6 +15,7 @@ pub mod forward;
 mod held;
 mod hop;
 pub mod host;
+mod judge;
 mod lane;
 mod look;
 mod managed;

@@ -223,6 +223,36 @@ fn all_records() -> Plan {
     p
 }
 
+/// Without rate control the windows of colliding flows stay at their initial size, so more frames
+/// are dropped than with it, and the flows still end.
+#[test]
+fn without_rate_control_the_window_never_changes() {
+    let mut with = busy(pfabric());
+    with.record.senders = Some(Span::from_us(13));
+    let mut without = with.clone();
+    without.transports =
+        vec![TransportConfig::Pfabric(Pfabric { constant_window: true, ..pfabric() })];
+    let name = "without rate control";
+    let controlled = run(&with, &Progress::default()).unwrap();
+    let output = same_everywhere(name, &without);
+    adds_up(&output);
+    all_finished(name, &output);
+    let windows = |output: &Output| -> Vec<u64> {
+        let mut found: Vec<u64> = output.senders.iter().map(|record| record.window).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    };
+    assert_eq!(windows(&output), [12 * 1_460]);
+    assert!(windows(&controlled).len() > 10, "{:?}", windows(&controlled));
+    assert!(
+        output.counters.dropped_packets > 2 * controlled.counters.dropped_packets,
+        "{} and {}",
+        output.counters.dropped_packets,
+        controlled.counters.dropped_packets
+    );
+}
+
 /// If paths are recorded, the remaining size travels in the frame metadata. Nothing else changes.
 #[test]
 fn recorded_paths_change_nothing() {

@@ -16,12 +16,9 @@ from ...words import say
 from .. import Check, Row, Slice, Study, figure, files, lines, named
 from . import runs, schemes
 from .measure import FIGURES, Measured, measure
+from .runs import LOADS, ORDER
 from .schemes import QUEUES, SCHEMES, WEB_ONLY, WORKLOADS, name
 
-#: Schemes from best to worst, as in the slides' legend. HULL and schemes with a few queues are not
-#: on the slides.
-ORDER = ("Ideal", "pFabric", "PDQ", "DCTCP", "TCP-DropTail")
-LOADS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 QUICK_LOADS = (0.3, 0.6)
 SEEDS = (1, 2, 3, 4, 5)
 #: Load from which on this order is expected.
@@ -77,6 +74,15 @@ class Pfabric(Study):
             "about 15 min",
             runs.at_60,
             _at_60,
+        ),
+        runs.series(
+            "loads",
+            "How do the slides' schemes compare at every load, and pFabric without rate control?",
+            "about 1 h",
+            runs.at_every_load,
+            lambda run: True,
+            runs.LOADS_FILE,
+            runs.by_load,
         ),
         runs.series(
             "opening",

@@ -17,7 +17,12 @@ from .measure import ELEPHANTS, FIGURES, MICE, measure
 FILE = files("pfabric") / "results" / "runs.csv"
 #: Points simulated again with fair ties, which order frames that arrive at one instant by a hash.
 AGAIN = FILE.with_name("again.csv")
+#: Points of the slides' schemes at every load, and of pFabric without rate control.
+LOADS_FILE = FILE.with_name("loads.csv")
 SEEDS = 5
+#: Loads of the slides, and their schemes from best to worst in the slides' legend.
+LOADS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+ORDER = ("Ideal", "pFabric", "PDQ", "DCTCP", "TCP-DropTail")
 COLUMNS = ("workload", "load", "scheme", "seed", *FIGURES, "unfinished")
 
 
@@ -72,9 +77,11 @@ def series(
     duration: str,
     runs: Callable[[int], Iterator[Run]],
     shown: Callable[[Run], bool],
+    shipped: Path = FILE,
+    of: Callable[[dict[Run, dict[str, float | None]]], Iterator[str]] | None = None,
 ) -> Series:
     """Returns a part of the study: the runs for a number of seeds, and the tables of those that are
-    shown."""
+    shown. `of`: function that makes the tables."""
 
     def simulated(run: Run, file: Path) -> str:
         with tempfile.TemporaryDirectory() as place:
@@ -84,14 +91,14 @@ def series(
 
     def tables(file: Path) -> str:
         return "\n".join(
-            table({run: values for run, values in read(file).items() if shown(run)})
+            (of or table)({run: values for run, values in read(file).items() if shown(run)})
         ).strip()
 
     return Series(
         name,
         question,
         duration,
-        FILE,
+        shipped,
         lambda file, quick: runs(1 if quick else SEEDS),
         read,
         simulated,
@@ -108,9 +115,20 @@ def at_60(seeds: int) -> Iterator[Run]:
     )
 
 
+def at_every_load(seeds: int) -> Iterator[Run]:
+    """Yields the runs of the slides' schemes and of pFabric without rate control, seed by seed."""
+    return (
+        Run("websearch", load, scheme, seed)
+        for seed in range(1, seeds + 1)
+        for load in LOADS
+        for scheme in (*ORDER, schemes.CONSTANT)
+    )
+
+
 def opening(seeds: int) -> Iterator[Run]:
     """Yields the runs that isolate a cause, for which one seed is enough."""
-    return (Run("datamining", 0.3, scheme, 1) for scheme in ("PDQ", "DCTCP", *schemes.TESTS))
+    tests = (scheme for scheme in schemes.TESTS if scheme != schemes.CONSTANT)
+    return (Run("datamining", 0.3, scheme, 1) for scheme in ("PDQ", "DCTCP", *tests))
 
 
 def differences(
@@ -167,6 +185,23 @@ def table(found: dict[Run, dict[str, float | None]]) -> Iterator[str]:
         yield from compared(found, workload, load)
         yield ""
         yield from by_size(found, workload, load)
+        yield ""
+
+
+def by_load(found: dict[Run, dict[str, float | None]]) -> Iterator[str]:
+    """Yields a table for the average and one for the 99th percentile of mice: a row per load."""
+    columns = (*ORDER, schemes.CONSTANT)
+    for name in ("average", "mice_p99"):
+        yield f"| load | {FIGURES[name][0]}: {' | '.join(columns)} |"
+        yield "|" + "---|" * (1 + len(columns))
+        for load in sorted({run.load for run in found}):
+            of = {
+                scheme: [
+                    values[name] for run, values in found.items() if run[1:3] == (load, scheme)
+                ]
+                for scheme in columns
+            }
+            yield f"| {load} | " + " | ".join(_cell(of[scheme]) for scheme in columns) + " |"
         yield ""
 
 

@@ -71,7 +71,9 @@ SCHEMES: dict[str, dict[str, Any]] = {
     "4 queues": _queues(4),
     "PDQ, 10 us": _PDQ | {"host.transport": {"kind": "pdq", "dampening": "10us"}},
 }
-#: Tests of single causes, only for `runs`: DCTCP on afflux's general TCP, with connections that are
+#: pFabric without rate control: the window stays at 12 segments, one round trip at line rate.
+CONSTANT = "pFabric, constant window"
+#: Tests of single causes, only for `runs`: pFabric without rate control, and DCTCP on afflux's general TCP, with connections that are
 #: open from the start, or opened as those of PDQ.
 _OPEN: dict[str, Any] = {
     "kind": "tcp",
@@ -81,6 +83,7 @@ _OPEN: dict[str, Any] = {
 }
 _OPEN |= {"initial_window": 12, "max_window": 149, "min_rto": "200us", "dupack_threshold": "off"}
 TESTS: dict[str, dict[str, Any]] = {
+    CONSTANT: {"host.transport.congestion": "none"},
     "DCTCP, open": _FIFO | _MARKED | {"host.transport": _OPEN},
     "DCTCP, handshake": _FIFO | _MARKED | {"host.transport": _OPEN | {"handshake": True}},
 }

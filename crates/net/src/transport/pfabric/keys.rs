@@ -17,6 +17,8 @@ words! {
         /// Like `"newreno"`, but marks also reduce the window, by half of the estimated share of
         /// marked segments.
         Dctcp,
+        /// No reaction: the window stays at `initial_window`. This is pFabric without rate control.
+        None,
     }
     /// Retransmission time-out.
     pub enum Timeout {
@@ -91,6 +93,8 @@ pub struct Config {
     /// Number of consecutive time-outs without an answer after which the sender only sends probes,
     /// until an answer arrives.
     pub probe_after: Option<u32>,
+    /// True if the window never changes.
+    pub constant_window: bool,
     /// True if data frames carry the remaining size of their flow.
     pub ranked: bool,
     /// True if each pair of hosts has one open connection for its consecutive flows. A flow that
@@ -107,7 +111,10 @@ impl Keys {
             PfabricCongestion::Newreno if self.dctcp.is_some() => {
                 return Err(meaningless(at(), "congestion = \"newreno\""));
             }
-            PfabricCongestion::Newreno => (
+            PfabricCongestion::None if self.dctcp.is_some() => {
+                return Err(meaningless(at(), "congestion = \"none\""));
+            }
+            PfabricCongestion::Newreno | PfabricCongestion::None => (
                 CongestionControl::Newreno(NewrenoConfig { flavour: RenoFlavour::Linux }),
                 EcnMode::Off,
             ),
@@ -141,6 +148,7 @@ impl Keys {
             tcp,
             fixed_timeout: keys.rto == Timeout::Fixed,
             probe_after: keys.probe_after,
+            constant_window: keys.congestion == PfabricCongestion::None,
             ranked: keys.rank == Rank::Remaining,
             pooled: keys.connections == Connections::Pooled,
         })

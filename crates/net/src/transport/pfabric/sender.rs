@@ -106,6 +106,8 @@ pub struct Sender {
     /// `windowOption_` 0).
     counted: u32,
     limit: f64,
+    /// True if the window never changes.
+    constant: bool,
     /// Estimate of the marked share; DCTCP only.
     alpha: Option<Alpha>,
     board: Scoreboard,
@@ -155,6 +157,7 @@ impl Sender {
             ssthresh,
             counted,
             limit,
+            constant: config.constant_window,
             alpha,
             board: Scoreboard::default(),
             rtt,
@@ -297,6 +300,9 @@ impl Sender {
 
     /// Opens the window: by one segment in slow start, otherwise by one segment per window.
     fn open(&mut self) {
+        if self.constant {
+            return;
+        }
         if self.cwnd >= self.ssthresh {
             self.counted += 1;
             if (self.counted as f64) < self.cwnd {
@@ -317,14 +323,9 @@ impl Sender {
             self.waited(now);
             return Expired::Syn;
         }
-        // ns-2: after a reduction for a mark the threshold stays.
-        if self.last_cut == Some(Decrease::Mark) {
-            self.reduced_to = self.most;
-        } else {
-            self.ssthresh = (self.cwnd / 2.0).floor().max(2.0);
-            self.last_cut = Some(Decrease::Timeout);
+        if !self.constant {
+            self.reduce_after_timeout();
         }
-        (self.cwnd, self.counted) = (1.0, 0);
         (self.next, self.hole, self.recover) = (self.una, self.una, self.most);
         self.timed = None;
         self.silent += 1;
@@ -337,6 +338,17 @@ impl Sender {
         } else {
             Expired::TimedOut
         }
+    }
+
+    fn reduce_after_timeout(&mut self) {
+        // ns-2: after a reduction for a mark the threshold stays.
+        if self.last_cut == Some(Decrease::Mark) {
+            self.reduced_to = self.most;
+        } else {
+            self.ssthresh = (self.cwnd / 2.0).floor().max(2.0);
+            self.last_cut = Some(Decrease::Timeout);
+        }
+        (self.cwnd, self.counted) = (1.0, 0);
     }
 
     /// Attributes the time until now to waiting for a time-out.
