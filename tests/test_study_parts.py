@@ -2,7 +2,10 @@
 and results under an assumption are stored separately."""
 
 import json
+import os
 import re
+import signal
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +13,9 @@ import pytest
 from conftest import INCAST
 from tiny_study import Tiny
 
+import afflux
 from afflux import studies
-from afflux.studies import Series, Slice, assumption, named
+from afflux.studies import Series, Slice, assumption, lines, named
 from afflux.studies import part as parts
 from afflux.studies.assumption import Assumed, Assumption
 from afflux.studies.study import _under, here, place
@@ -165,6 +169,7 @@ def test_durations_are_divided_by_cores() -> None:
         ),
         (["hadoop", "cross-validation", "--assume", "connections=4"], "has no --assume"),
         (["conweave", "tables", "--watch"], "has no --watch"),
+        (["conweave", "tables", "--address", "tcp://head:8786"], "has no --address"),
         (["conweave", "fat-tree", "--quick"], "no point of fat-tree is in the quick part"),
         (["--assume", "connections=4"], "--assume needs the name of a study"),
     ],
@@ -262,6 +267,52 @@ def test_a_series_continues_from_what_comes_with_afflux(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "tables.md").read_text() == "[1, 2, 3, 4]\n"
     assert parts.run(series, tmp_path / "out", tell=told.append).simulated == 0
     assert parts.run(series, tmp_path / "out", fresh=True, tell=told.append).simulated == 4
+
+
+def test_a_series_on_several_processes_writes_the_same_lines(tmp_path: Path) -> None:
+    def read(file: Path) -> list[int]:
+        return [int(row["run"]) for row in lines.read(file)] if file.exists() else []
+
+    def simulate(run: int, file: Path) -> str:
+        # Later runs end earlier.
+        time.sleep(0.05 * (6 - run))
+        lines.append(file, "of the test", ("run", "process"), (run, os.getpid() != parent))
+        return f"run {run}"
+
+    parent = os.getpid()
+    series = Series(
+        "few", "How many?", wanted=lambda file, quick: range(6), there=read, simulate=simulate
+    )
+    told: list[str] = []
+    ended = parts.run(series, tmp_path / "several", jobs=3, tell=told.append)
+    assert (ended.simulated, ended.runs) == (6, 6)
+    assert sorted(line.partition(": ")[2] for line in told) == [f"run {run}" for run in range(6)]
+    text = ended.file.read_text()
+    assert text == "# of the test\nrun,process\n" + "".join(f"{run},True\n" for run in range(6))
+    one = parts.run(series, tmp_path / "one", tell=told.append).file.read_text()
+    assert one == text.replace("True", "False")
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_series_whose_process_dies_ends_and_continues(tmp_path: Path, how: int) -> None:
+    def read(file: Path) -> list[int]:
+        return [int(row["run"]) for row in lines.read(file)] if file.exists() else []
+
+    def simulate(run: int, file: Path) -> str:
+        if run == 1 and not killed.exists():
+            killed.touch()
+            os.kill(os.getpid(), how)
+        lines.append(file, "of the test", ("run",), (run,))
+        return f"run {run}"
+
+    killed = tmp_path / "killed"
+    series = Series(
+        "few", "How many?", wanted=lambda file, quick: range(4), there=read, simulate=simulate
+    )
+    with pytest.raises(afflux.Error, match="the same command continues"):
+        parts.run(series, tmp_path / "out", jobs=2, tell=lambda line: None)
+    ended = parts.run(series, tmp_path / "out", jobs=2, tell=lambda line: None)
+    assert sorted(read(ended.file)) == [0, 1, 2, 3]
 
 
 def test_a_series_of_a_study_prints_its_tables(invoke, tmp_path: Path) -> None:

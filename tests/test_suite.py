@@ -42,7 +42,9 @@ def test_a_wait_for_a_processor_is_not_the_tests():
     # times as long.
     assert Stopwatch.alone(wall=30, waited=5, own=9, children=2, stalled=25) == 30 - 5 - 8
     # With ten processes for each processor, children wait up to ten times their processor time.
-    assert Stopwatch.alone(wall=40, waited=5, own=9, children=2, stalled=25, crowd=10) == 40 - 5 - 20
+    assert (
+        Stopwatch.alone(wall=40, waited=5, own=9, children=2, stalled=25, crowd=10) == 40 - 5 - 20
+    )
     # On a kernel that does not count the wait, it may have been as long as the 9 s of own processor
     # time.
     assert Stopwatch.alone(wall=30, waited=0, own=9, children=0, stalled=25) == 30 - 9

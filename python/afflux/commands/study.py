@@ -149,6 +149,7 @@ def study(
     """List the built-in studies. With NAME, run a study or a part of it and compare its results
     with the published numbers. A study that was stopped continues."""
     from .. import studies
+    from ..executors.local import cores
     from ..terminal import studies as screens
 
     own = {"--assume": assume, "--baseline": baseline, "--scenario": scenario, "--goals": goals}
@@ -175,7 +176,8 @@ def study(
         if isinstance(piece, studies.Series):
             _refuse(piece.name, own, execution)
             place = out or Path("out") / f"{chosen.folder}-{piece.name}"
-            _run_series(chosen.name, piece, place, quick, fresh, as_json)
+            jobs = execution.jobs or cores()
+            _run_series(chosen.name, piece, place, quick, fresh, jobs, as_json)
         else:
             assert piece is None or isinstance(piece, studies.Slice)
             _simulate(chosen, piece, quick, baseline, execution, fresh, out, as_json)
@@ -184,10 +186,10 @@ def study(
 def _refuse(part: str, own: dict[str, Any], execution: Execution) -> None:
     """Refuses options that a series of runs does not have."""
     options = own | {
-        "--storage": execution.storage,
-        "--jobs": execution.jobs,
-        "--watch": execution.watched,
         "--executor": execution.executor != "local",
+        "--address": execution.address,
+        "--storage": execution.storage,
+        "--watch": execution.watched,
     }
     for option in (option for option, value in options.items() if value):
         raise ValueError(
@@ -196,12 +198,18 @@ def _refuse(part: str, own: dict[str, Any], execution: Execution) -> None:
 
 
 def _run_series(
-    study: str, series: "Series", out: Path, quick: bool, fresh: bool, as_json: bool
+    study: str,
+    series: "Series",
+    out: Path,
+    quick: bool,
+    fresh: bool,
+    jobs: int,
+    as_json: bool,
 ) -> None:
     from ..studies import part
     from ..terminal import studies as screens
 
-    ended = part.run(series, out, quick=quick, fresh=fresh, tell=note)
+    ended = part.run(series, out, quick=quick, fresh=fresh, jobs=jobs, tell=note)
     if as_json:
         print_json({"study": study} | ended.to_dict())
         return

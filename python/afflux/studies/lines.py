@@ -2,6 +2,7 @@
 written when its simulation ends, so that an interrupted part continues."""
 
 import csv
+import fcntl
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,12 +14,13 @@ def read(file: Path) -> list[dict[str, str]]:
 
 
 def append(file: Path, comment: str, columns: Sequence[str], line: Sequence[object]) -> None:
-    """Appends a line, and before the first one the comment and the header."""
+    """Appends a line, and before the first one the comment and the header. Several processes may
+    append to a file."""
     file.parent.mkdir(exist_ok=True)
-    fresh = not file.exists()
     with file.open("a", encoding="utf-8", newline="") as out:
+        fcntl.flock(out, fcntl.LOCK_EX)
         lines = csv.writer(out, lineterminator="\n")
-        if fresh:
+        if out.seek(0, 2) == 0:
             out.write(f"# {comment}\n")
             lines.writerow(columns)
         lines.writerow(line)

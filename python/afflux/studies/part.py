@@ -1,13 +1,18 @@
 """Parts of a study, each of which `afflux study NAME PART` runs alone: some of its points, or a
 series of separate runs."""
 
+import multiprocessing
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from .. import _core
 from ..files import durable
 
 #: Duration of a part that was not measured as a whole.
@@ -18,8 +23,7 @@ NOT_MEASURED = "not measured"
 class Part:
     name: str
     question: str
-    #: Duration on two cores. A series runs one simulation at a time, so its duration is on one
-    #: core.
+    #: Duration of a slice on two cores, and of a series on one.
     duration: str = NOT_MEASURED
 
 
@@ -100,10 +104,11 @@ def run(
     *,
     quick: bool = False,
     fresh: bool = False,
+    jobs: int = 1,
     tell: Callable[[str], None] = print,
 ) -> Ended:
-    """Simulates the runs without a line in `out/runs.csv`, one at a time. Starts with the shipped
-    lines, or with an empty file if `fresh`."""
+    """Simulates the runs without a line in `out/runs.csv`, `jobs` at a time. Starts with the shipped
+    lines, or with an empty file if `fresh`. The lines do not depend on `jobs`."""
     file = out / (series.shipped.name if series.shipped else "runs.csv")
     if out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file: name a directory")
@@ -116,14 +121,68 @@ def run(
         shutil.copyfile(series.shipped, file)
     simulated = 0
     while todo := series.missing(file, quick):
-        for place, one in enumerate(todo, 1):
-            tell(f"{place} of {len(todo)}: {series.simulate(one, file)}")
+        before = len(list(series.there(file)))
+        for place, said in enumerate(_simulated(series, todo, file, jobs), 1):
+            tell(f"{place} of {len(todo)}: {said}")
             simulated += 1
+        _arrange(series, file, before, todo)
     runs = len(dict.fromkeys(series.wanted(file, quick)))
     tables = series.tables(file)
     if tables:
         durable.write_text(out / "tables.md", f"{tables}\n")
     return Ended(series.name, file, simulated, runs, tables)
+
+
+#: Series of the processes that `_simulated` forks. A series has functions that cannot be sent to
+#: another process.
+_forked: Series | None = None
+
+
+def _simulated(series: Series, todo: Sequence[Any], file: Path, jobs: int) -> Iterator[str]:
+    """Simulates the runs and yields their outcomes, with several processes in the order in which
+    they end."""
+    global _forked
+    jobs = min(jobs, len(todo))
+    if jobs == 1:
+        yield from (series.simulate(one, file) for one in todo)
+        return
+    _forked = series
+    # A Ctrl-C of the terminal ends the processes, too, without a traceback.
+    with ProcessPoolExecutor(
+        jobs, multiprocessing.get_context("fork"), signal.signal, (signal.SIGINT, signal.SIG_DFL)
+    ) as pool:
+        try:
+            for ended in as_completed([pool.submit(_simulate, one, file) for one in todo]):
+                yield ended.result()
+        except BaseException as error:
+            for process in multiprocessing.active_children():
+                process.terminate()
+            if isinstance(error, BrokenProcessPool):
+                raise _core.Error(
+                    "a process of the series was killed, as for lack of memory: the same command continues, and --jobs 1 needs least"
+                ) from None
+            raise
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            _forked = None
+
+
+def _simulate(one: Any, file: Path) -> str:
+    assert _forked is not None
+    return _forked.simulate(one, file)
+
+
+def _arrange(series: Series, file: Path, before: int, todo: Sequence[Any]) -> None:
+    """Brings the lines after the first `before` into the order of `todo`, which is that of one
+    process."""
+    places = {run: place for place, run in enumerate(todo)}
+    runs = list(series.there(file))[before:]
+    if runs == sorted(runs, key=places.__getitem__):
+        return
+    text = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    kept, new = text[: -len(runs)], text[-len(runs) :]
+    ordered = sorted(zip(runs, new, strict=True), key=lambda each: places[each[0]])
+    durable.write_text(file, "".join([*kept, *(line for _, line in ordered)]))
 
 
 def find(parts: Sequence[Part], name: str) -> Part | None:

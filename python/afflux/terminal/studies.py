@@ -115,7 +115,7 @@ def study(of: Study) -> Iterator[RenderableType]:
     if any("kept" in one for one in found["parts"]):
         yield Text()
         yield Text(
-            "are there: come with afflux and are not simulated again. Such a part simulates one after the other, on one core.",
+            "are there: come with afflux and are not simulated again. Their duration is that on one core; --jobs says how many run at a time.",
             style="dim",
         )
     yield Text()
