@@ -174,7 +174,7 @@ fn frame(plan: &Plan) -> u64 {
     // Ports have their longest queues at different times, and keep records of up to twice the
     // frames that wait, in lists that double (measured).
     let waits = if plan.record.waits.is_empty() { 0 } else { 16 * size_of::<Sent>() as u64 };
-    let more = plan.transports.iter().any(|transport| transport.parameters().carries_more());
+    let more = plan.transports.iter().any(|transport| transport.parameters().frames().carry_more);
     // If `aux` is the number of the path, the timestamp that data echo to a receiver with an
     // auto-tuned buffer is stored in the metadata of the frame.
     let echoes = |transport: &spec::TransportConfig| {
@@ -263,7 +263,7 @@ fn records(plan: &Plan, expected: &Expected) -> Vec<Records> {
         let options = plan
             .transports
             .iter()
-            .map(|transport| transport.parameters().with_options())
+            .map(|transport| transport.parameters().frames().with_options)
             .max()
             .unwrap_or(0);
         found.push(made(CAPTURE, expected.captured, Kept::CAPTURE + options * Kept::OPTIONS / 2));

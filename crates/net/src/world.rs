@@ -9,6 +9,7 @@ use crate::queue::flowcontrol::Party;
 use crate::routing::{PortInfo, Ports, Routes};
 use crate::spec::*;
 use crate::transport::frames::Frames;
+use crate::transport::requirements::Hash;
 use afflux_engine::random::mix;
 use afflux_units::Rate;
 use rustc_hash::FxHashMap;
@@ -368,7 +369,7 @@ impl<'a> World<'a> {
     /// Returns the number and the sizes of the frames of a flow.
     pub fn shape(&self, flow: &Flow) -> Shape {
         let wire = &self.plan.wire;
-        let Frames { payload, data, answer } =
+        let Frames { payload, data, answer, .. } =
             self.plan.transports[flow.transport as usize].parameters().frames();
         let count = flow.bytes.div_ceil(payload as u64);
         let last_payload = (flow.bytes - (count - 1) * payload as u64) as u16;
@@ -486,12 +487,13 @@ impl<'a> World<'a> {
     fn bits_of_routes(&self) -> Option<u32> {
         let plan = self.plan;
         let keyed = |aqm: &Option<Aqm>| aqm.as_ref().is_some_and(|aqm| aqm.about().hashes);
-        let decides = plan
-            .switches
-            .iter()
-            .all(|switch| switch.hashes_plainly() && !keyed(&switch.aqm))
-            && plan.hosts.iter().all(|host| !keyed(&host.aqm))
-            && plan.transports.iter().all(|transport| transport.parameters().hashes_for_paths());
+        let decides =
+            plan.switches.iter().all(|switch| switch.hashes_plainly() && !keyed(&switch.aqm))
+                && plan.hosts.iter().all(|host| !keyed(&host.aqm))
+                && plan
+                    .transports
+                    .iter()
+                    .all(|transport| transport.parameters().requirements().hash == Hash::Path);
         let most = self.routes(0).most_switches().filter(|_| decides && self.epochs.len() == 1)?;
         let ports = plan
             .topology

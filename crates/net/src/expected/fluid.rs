@@ -15,7 +15,7 @@ use crate::congestion::{Decrease, IncreaseRule};
 use crate::idle::Route;
 use crate::routing::NextHops;
 use crate::spec::*;
-use crate::transport::door::HostTiming;
+use crate::transport::requirements::{Hash, HostTiming};
 use crate::world::World;
 use afflux_units::Time;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -380,13 +380,14 @@ impl<'w, 'p> Fluid<'w, 'p> {
             world.delay(node, &world.ports.of(node)[port as usize])
                 + world.first_bits(node, port, full)
         };
-        let hosts = if world.plan.transports[flow.transport as usize].parameters().timing()
-            == HostTiming::Nic
-        {
-            0
-        } else {
-            self.hosts(flow, &path)
-        };
+        let hosts =
+            if world.plan.transports[flow.transport as usize].parameters().requirements().timing
+                == HostTiming::Nic
+            {
+                0
+            } else {
+                self.hosts(flow, &path)
+            };
         ((path.iter().map(time).sum::<u64>() + hosts) as f64 * PS, path)
     }
 
@@ -566,7 +567,8 @@ impl<'w, 'p> Fluid<'w, 'p> {
     fn links_of(&mut self, flow: &Flow, path: &[(NodeId, u16)]) {
         let (world, plan) = (self.world, self.world.plan);
         let directed = 2 * plan.topology.links.len();
-        let recycles = plan.transports[flow.transport as usize].parameters().spreads();
+        let hash = plan.transports[flow.transport as usize].parameters().requirements().hash;
+        let recycles = matches!(hash, Hash::PerFrame(_));
         let spreads = |node: NodeId| {
             let spec = &plan.topology.nodes[node as usize];
             spec.kind == NodeKind::Switch

@@ -13,6 +13,7 @@ pub mod pfabric;
 pub mod rated;
 pub mod rdma;
 mod registry;
+pub mod requirements;
 pub mod sending;
 pub mod tcp;
 
@@ -44,7 +45,7 @@ impl Halves {
 /// Key tables that other modules embed, and the context in which tables are resolved.
 pub mod keys {
     pub use crate::transport::datagram::keys::Keys as Datagram;
-    pub use crate::transport::door::HostTiming;
     pub use crate::transport::key_context::KeyContext;
+    pub use crate::transport::requirements::{Hash, HostTiming, Setting};
     pub use crate::transport::tcp::keys::Keys as Tcp;
 }

@@ -142,7 +142,9 @@ pub fn real(
     said: &[Said],
     used: &BTreeSet<u16>,
 ) -> Result<(), Wrong> {
-    let met = || used.iter().map(|index| plan.transports[*index as usize].parameters().timing());
+    let met = || {
+        used.iter().map(|index| plan.transports[*index as usize].parameters().requirements().timing)
+    };
     let real = plan.run.compat.is_none()
         && plan.run.engine != EngineKind::Ideal
         && met().all(|timing| timing != HostTiming::Exact)

@@ -5,6 +5,7 @@ use afflux_config::spelling;
 use afflux_config::tree::{Key, Wrong};
 use afflux_net::congestion::rate::RdmaCongestion;
 use afflux_net::spec::{Balance, NodeKind, Plan, RouteHash};
+use afflux_net::transports::Hash;
 
 /// Refuses links of two rates next to nodes that send PAUSE. PAUSE is counted in bit times, and
 /// headroom in the bytes that arrive meanwhile, so both need links of one rate.
@@ -43,16 +44,16 @@ pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
         return Err(Wrong::at(Key::from("host.transport").name("congestion"), found));
     }
     for (index, key) in transports.named() {
-        let parameters = plan.transports[usize::from(index)].parameters();
+        let requirements = plan.transports[usize::from(index)].parameters().requirements();
         let of_it =
             || plan.flows.iter().filter(|flow| flow.transport == index && flow.src != flow.dst);
         if of_it().next().is_none() {
             continue;
         }
-        if let Some((name, word)) = parameters.requires_hashes() {
-            hashes(plan, key.clone().name(name), word)?;
+        if let Hash::PerFrame(setting) = requirements.hash {
+            hashes(plan, key.clone().name(setting.key), setting.text)?;
         }
-        let Some(pauses) = parameters.pauses() else { continue };
+        let Some(pauses) = requirements.pauses else { continue };
         let refused = |text: String| Err(Wrong::at(key.clone().name(pauses.key), text));
         let paused =
             || plan.switches.iter().map(|switch| switch.pfc.as_ref().map(|pfc| pfc.priorities));

@@ -11,7 +11,7 @@ pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
     let mut variants = None;
     for (index, key) in transports.named() {
         let (transport, at) = (&plan.transports[usize::from(index)], || key.clone().name("kind"));
-        let (word, needs) = (transport.name(), transport.parameters().paths());
+        let (word, needs) = (transport.name(), transport.parameters().requirements().paths);
         if !needs.one
             || plan.run.engine == EngineKind::Ideal
             || plan.flows.iter().all(|flow| flow.transport != index)

@@ -157,7 +157,11 @@ fn refused() {
         ),
         (
             with("congestion = \"cubic\""),
-            "fabric.toml:24: key host.transport.congestion: \"cubic\" is not known: write \"newreno\" or \"dctcp\"",
+            "fabric.toml:24: key host.transport.congestion: \"cubic\" is not known: write \"newreno\", \"dctcp\" or \"none\"",
+        ),
+        (
+            with("congestion = \"none\"\ndctcp = { gain = 0.1 }"),
+            "fabric.toml:25: key host.transport.dctcp: has no effect with congestion = \"none\": remove it",
         ),
         (
             with("rto = \"fix\""),

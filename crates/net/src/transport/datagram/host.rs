@@ -10,12 +10,19 @@ use crate::shard::capture::Content;
 use crate::shard::host::Carried;
 use crate::shard::{NOT_YET, Outlet, ReceivedRecord, SentRecord, Shard};
 use crate::spec::{Flow, FlowId, TransportConfig};
-use crate::transport::door::{Frames, HostTiming, Opening, Parameters, Transport};
+use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::transport::requirements::{Capable, Ecn, Hash, HostTiming, Requirements};
 use crate::world::World;
 
 impl Parameters for Config {
-    fn is_capable(&self, _: bool) -> bool {
-        self.ecn_capable
+    fn requirements(&self) -> Requirements {
+        let capable = if self.ecn_capable { Capable::All } else { Capable::None };
+        Requirements {
+            ecn: Ecn { capable, reacts: true, ..Ecn::default() },
+            hash: Hash::Path,
+            timing: HostTiming::Any,
+            ..Requirements::default()
+        }
     }
     fn is_limited(&self) -> bool {
         self.rate.is_some()
@@ -24,13 +31,7 @@ impl Parameters for Config {
         false
     }
     fn frames(&self) -> Frames {
-        Frames { payload: self.payload, data: 0, answer: None }
-    }
-    fn hashes_for_paths(&self) -> bool {
-        true
-    }
-    fn timing(&self) -> HostTiming {
-        HostTiming::Any
+        Frames { answer: None, ..Frames::plain(self.payload) }
     }
     fn fluid_model(&self, world: &World) -> FluidModel {
         FluidModel {

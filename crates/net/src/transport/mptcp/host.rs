@@ -15,7 +15,8 @@ use crate::spec::{
     EcnMode, FctEnd, Flow, FlowId, MptcpConfig, PathManager, PathScheduler, Receive, TcpConfig,
     TransportConfig,
 };
-use crate::transport::door::{Frames, HostTiming, Opening, Parameters, Transport};
+use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::transport::requirements::{Ecn, Paths, Requirements, Setting};
 use crate::transport::tcp::{
     AckIn, AckNow, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup, Tcp,
     data_flags, first_edge, stamp,
@@ -91,30 +92,29 @@ impl Parameters for MptcpConfig {
     fn segments(&self) -> Option<(&TcpConfig, Receive)> {
         Some((&self.tcp, self.receive))
     }
-    fn requires_paths(&self) -> Option<(&'static str, &'static str, &'static str)> {
-        let several = matches!(self.manager, PathManager::DiffPorts(2..));
-        several.then_some(("mptcp.subflows", "the subflows share one path", "mptcp.subflows = 1"))
-    }
-    fn carries_more(&self) -> bool {
-        true
-    }
-    fn with_options(&self) -> u64 {
-        2
-    }
-    fn is_capable(&self, agreed: bool) -> bool {
-        self.tcp.is_capable(agreed)
-    }
-    fn requires_marks(&self) -> Option<(&'static str, String)> {
-        self.tcp.requires_marks()
+    fn requirements(&self) -> Requirements {
+        let tcp = self.tcp.requirements();
+        let useless = Setting { key: "mptcp.subflows", text: "the subflows share one path" };
+        let several = matches!(self.manager, PathManager::DiffPorts(2..))
+            .then_some((useless, "mptcp.subflows = 1"));
+        Requirements {
+            ecn: Ecn { reacts: true, paced: false, ..tcp.ecn },
+            paths: Paths { several, ..Paths::default() },
+            timing: tcp.timing,
+            ..Requirements::default()
+        }
     }
     fn routes(&self, world: &World, flow: &Flow) -> Vec<Route> {
         routes(world, 0, flow, self)
     }
     fn frames(&self) -> Frames {
-        Frames { payload: self.tcp.mss, data: Self::DATA_OPTION, answer: Some(Self::ACK_OPTION) }
-    }
-    fn timing(&self) -> HostTiming {
-        self.tcp.timing()
+        Frames {
+            payload: self.tcp.mss,
+            data: Self::DATA_OPTION,
+            answer: Some(Self::ACK_OPTION),
+            carry_more: true,
+            with_options: 2,
+        }
     }
     fn fluid_model(&self, world: &World) -> FluidModel {
         let subflows = match self.manager {

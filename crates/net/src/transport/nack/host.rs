@@ -9,6 +9,7 @@ use crate::shard::host::{Carried, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{self, Flow, FlowId, TransportConfig};
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::transport::requirements::Requirements;
 use crate::transport::sending::Sending;
 use crate::world::World;
 
@@ -16,8 +17,11 @@ impl Parameters for spec::Nack {
     fn is_limited(&self) -> bool {
         self.rate.is_some()
     }
+    fn requirements(&self) -> Requirements {
+        Requirements::default()
+    }
     fn frames(&self) -> Frames {
-        Frames { payload: self.payload, data: 0, answer: Some(0) }
+        Frames::plain(self.payload)
     }
     fn fluid_model(&self, world: &World) -> FluidModel {
         FluidModel {

@@ -10,17 +10,18 @@ use crate::shard::host::{Carried, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{Flow, FlowId, TransportConfig};
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::transport::requirements::Requirements;
 use crate::transport::sending::Sending;
 use crate::world::World;
 use afflux_engine::random::mix;
 
 impl Parameters for NdpConfig {
     fn frames(&self) -> Frames {
-        Frames { payload: self.payload, data: 0, answer: Some(0) }
+        Frames::plain(self.payload)
     }
-    fn queue_tag(&self) -> Option<(QueueTag, &'static str)> {
+    fn requirements(&self) -> Requirements {
         let text = "waits for headers of data that found no room, and no switch sends any: full queues drop, and what they drop is missed only after `rto`; write trimming = {} in [switch]";
-        Some((QueueTag::Trimmable, text))
+        Requirements { queue_tag: Some((QueueTag::Trimmable, text)), ..Requirements::default() }
     }
     fn fluid_model(&self, world: &World) -> FluidModel {
         let window = f64::from(self.initial_window) * f64::from(self.payload);

@@ -10,26 +10,22 @@ use crate::shard::host::arm;
 use crate::shard::{Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{self, EcnMode, Flow, FlowId, TransportConfig};
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::transport::requirements::{Ecn, Requirements};
 use crate::transport::sending::Sending;
 use crate::transport::tcp::{AckIn, Cause, Receiver, Tcp};
 use crate::world::World;
 
 impl Parameters for spec::Pfabric {
-    fn queue_tag(&self) -> Option<(QueueTag, &'static str)> {
+    fn requirements(&self) -> Requirements {
         let text = "\"pfabric\" sends with the bytes left of each flow, and no switch looks at them: write scheduling = \"pfabric\" in [switch] and [host], or rank = \"none\"";
-        self.ranked.then_some((QueueTag::Remaining, text))
-    }
-    fn is_paced(&self) -> bool {
-        true
-    }
-    fn is_capable(&self, agreed: bool) -> bool {
-        self.tcp.is_capable(agreed)
-    }
-    fn requires_marks(&self) -> Option<(&'static str, String)> {
-        self.tcp.requires_marks()
+        Requirements {
+            ecn: Ecn { reacts: true, ..self.tcp.requirements().ecn },
+            queue_tag: self.ranked.then_some((QueueTag::Remaining, text)),
+            ..Requirements::default()
+        }
     }
     fn frames(&self) -> Frames {
-        Frames { payload: self.tcp.mss, data: 0, answer: Some(0) }
+        Frames::plain(self.tcp.mss)
     }
     fn fluid_model(&self, world: &World) -> FluidModel {
         FluidModel {

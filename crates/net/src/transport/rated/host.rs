@@ -9,9 +9,10 @@ use crate::shard::capture::Content;
 use crate::shard::host::arm;
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{self, Flow, FlowId, Plan, TransportConfig};
-use crate::transport::door::{Frames, Opening, Parameters, Paths, Transport};
+use crate::transport::door::{Frames, Opening, Parameters, Transport};
 use crate::transport::rated::allocation::d3::HOPS;
 use crate::transport::rated::allocation::{Header, Link, Seen, What};
+use crate::transport::requirements::{Paths, Requirements, Setting};
 use crate::transport::sending::Sending;
 use crate::world::World;
 
@@ -26,7 +27,15 @@ impl Plan {
 
 impl Parameters for super::keys::Rated {
     fn frames(&self) -> Frames {
-        Frames { payload: self.payload, data: self.header, answer: Some(self.header) }
+        Frames {
+            data: self.header,
+            answer: Some(self.header),
+            carry_more: true,
+            ..Frames::plain(self.payload)
+        }
+    }
+    fn requirements(&self) -> Requirements {
+        Requirements::default()
     }
     fn fluid_model(&self, world: &World) -> FluidModel {
         let halves = size_of::<Sender>() + size_of::<Receiver>();
@@ -41,11 +50,9 @@ impl Parameters for super::keys::Rated {
 }
 
 impl Parameters for spec::Pdq {
-    fn paths(&self) -> Paths {
-        Paths { one: true, symmetric: true, links: None }
-    }
-    fn carries_more(&self) -> bool {
-        true
+    fn requirements(&self) -> Requirements {
+        let paths = Paths { one: true, symmetric: true, ..Paths::default() };
+        Requirements { paths, ..Requirements::default() }
     }
     fn frames(&self) -> Frames {
         self.rated().frames()
@@ -56,20 +63,18 @@ impl Parameters for spec::Pdq {
 }
 
 impl Parameters for spec::D3 {
-    fn paths(&self) -> Paths {
-        Paths { one: true, symmetric: false, links: Some(HOPS as u32) }
-    }
-    fn carries_more(&self) -> bool {
-        true
+    fn requirements(&self) -> Requirements {
+        Requirements {
+            paths: Paths { one: true, links: Some(HOPS as u32), ..Paths::default() },
+            deadlines: Some(Setting { key: "kind", text: "D3 shares links equally here" }),
+            ..Requirements::default()
+        }
     }
     fn frames(&self) -> Frames {
         self.rated().frames()
     }
     fn fluid_model(&self, world: &World) -> FluidModel {
         self.rated().fluid_model(world)
-    }
-    fn requires_deadlines(&self) -> Option<(&'static str, &'static str)> {
-        Some(("kind", "D3 shares links equally here"))
     }
     fn repairs(&self) -> bool {
         self.forget.is_some()

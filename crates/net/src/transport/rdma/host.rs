@@ -12,11 +12,10 @@ use crate::record::{CaptureKind, SenderRecord};
 use crate::shard::capture::Content;
 use crate::shard::host::{Carried, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
-use crate::spec::{
-    Cnp, Entropy, Flow, FlowId, Pauses, Plan, RdmaConfig, RdmaRecovery, TransportConfig,
-};
+use crate::spec::{Cnp, Entropy, Flow, FlowId, Plan, RdmaConfig, RdmaRecovery, TransportConfig};
 use crate::telemetry::Telemetry;
-use crate::transport::door::{Frames, HostTiming, Opening, Parameters, Transport};
+use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::transport::requirements::{Capable, Ecn, Hash, HostTiming, Requirements, Setting};
 use crate::world::World;
 use crate::world::cut_off;
 use afflux_engine::random::Stream;
@@ -43,20 +42,28 @@ impl Parameters for RdmaConfig {
     fn reports_host_queueing(&self) -> bool {
         true
     }
-    fn carries_more(&self) -> bool {
-        self.overhead() > 0
-    }
-    fn is_capable(&self, _: bool) -> bool {
-        true
-    }
-    fn reacts_to_marks(&self, _: bool) -> bool {
-        self.control.is_notified() || self.spreads()
-    }
-    fn requires_marks(&self) -> Option<(&'static str, String)> {
+    fn requirements(&self) -> Requirements {
+        let spreads = matches!(self.entropy, Entropy::Reps(_));
         // With the key `cnp_out_of_order`, frames out of order count as marked, so that the control
         // works without marks.
-        (self.control.is_notified() && !self.cnp_out_of_order)
-            .then(|| ("congestion", self.control.kind().name().to_uppercase()))
+        let marks = (self.control.is_notified() && !self.cnp_out_of_order)
+            .then(|| Setting { key: "congestion", text: self.control.kind().name() });
+        Requirements {
+            ecn: Ecn {
+                capable: Capable::All,
+                reacts: self.control.is_notified() || spreads,
+                marks,
+                paced: false,
+            },
+            hash: if spreads {
+                Hash::PerFrame(Setting { key: "entropy", text: "reps" })
+            } else {
+                Hash::Path
+            },
+            pauses: Some(self.pauses),
+            timing: HostTiming::Nic,
+            ..Requirements::default()
+        }
     }
     fn repairs(&self) -> bool {
         !matches!(&self.recovery, RdmaRecovery::Irn(irn) if !irn.timeouts)
@@ -64,23 +71,14 @@ impl Parameters for RdmaConfig {
     fn pace(&self, line: f64) -> Option<Box<dyn Pace + '_>> {
         Paced::of(self, line).map(|paced| Box::new(paced) as Box<dyn Pace>)
     }
-    fn hashes_for_paths(&self) -> bool {
-        !self.spreads()
-    }
-    fn pauses(&self) -> Option<Pauses> {
-        Some(self.pauses)
-    }
-    fn requires_hashes(&self) -> Option<(&'static str, &'static str)> {
-        self.spreads().then_some(("entropy", "reps"))
-    }
-    fn spreads(&self) -> bool {
-        matches!(self.entropy, Entropy::Reps(_))
-    }
     fn frames(&self) -> Frames {
-        Frames { payload: self.payload, data: self.overhead(), answer: Some(self.overhead()) }
-    }
-    fn timing(&self) -> HostTiming {
-        HostTiming::Nic
+        let overhead = self.overhead();
+        Frames {
+            data: overhead,
+            answer: Some(overhead),
+            carry_more: overhead > 0,
+            ..Frames::plain(self.payload)
+        }
     }
     fn fluid_model(&self, world: &World) -> FluidModel {
         let common = FluidModel {

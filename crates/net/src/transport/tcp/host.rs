@@ -15,7 +15,8 @@ use crate::shard::finish::round_trips;
 use crate::shard::host::{Carried, arm};
 use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
 use crate::spec::{EcnMode, Flow, FlowId, Metrics, Reader, Receive, Recovery, TcpConfig};
-use crate::transport::door::{Frames, HostTiming, Opening, Parameters, Transport};
+use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::transport::requirements::{Capable, Ecn, Hash, HostTiming, Requirements, Setting};
 use crate::world::World;
 use afflux_engine::random::Stream;
 
@@ -26,43 +27,34 @@ impl Parameters for TcpConfig {
     fn segments(&self) -> Option<(&TcpConfig, Receive)> {
         Some((self, self.receive))
     }
-    fn timing(&self) -> HostTiming {
-        if self.kernel { HostTiming::Kernel } else { HostTiming::Exact }
-    }
     fn reports_host_queueing(&self) -> bool {
         self.small_queues
     }
-    fn is_paced(&self) -> bool {
-        true
-    }
-    fn with_options(&self) -> u64 {
-        // Acknowledgements announce the window, which captures keep as an option.
-        u64::from(self.receive != Receive::Unlimited)
-    }
-    fn is_capable(&self, agreed: bool) -> bool {
-        agreed && self.ecn != EcnMode::Off
-    }
-    fn reacts_to_marks(&self, agreed: bool) -> bool {
-        self.is_capable(agreed) && self.congestion.parameters().about().ignores_marks.is_none()
-    }
-    fn requires_marks(&self) -> Option<(&'static str, String)> {
+    fn requirements(&self) -> Requirements {
         let about = self.congestion.parameters().about();
-        (self.ecn != EcnMode::Off).then(|| {
-            if about.echo == crate::congestion::Echo::Exact {
-                ("congestion", about.model.name.to_uppercase())
-            } else {
-                ("ecn", "ECN".into())
-            }
-        })
-    }
-    fn requires_deadlines(&self) -> Option<(&'static str, &'static str)> {
-        self.congestion.parameters().about().missing_deadline.map(|text| ("congestion", text))
+        let marks = if about.echo == crate::congestion::Echo::Exact {
+            Setting { key: "congestion", text: about.model.name }
+        } else {
+            Setting { key: "ecn", text: "ecn" }
+        };
+        let asks = self.ecn != EcnMode::Off;
+        Requirements {
+            ecn: Ecn {
+                capable: if asks { Capable::IfAgreed } else { Capable::None },
+                reacts: about.ignores_marks.is_none(),
+                marks: asks.then_some(marks),
+                paced: true,
+            },
+            deadlines: about.missing_deadline.map(|text| Setting { key: "congestion", text }),
+            hash: Hash::Path,
+            timing: if self.kernel { HostTiming::Kernel } else { HostTiming::Exact },
+            ..Requirements::default()
+        }
     }
     fn frames(&self) -> Frames {
-        Frames { payload: self.mss, data: 0, answer: Some(0) }
-    }
-    fn hashes_for_paths(&self) -> bool {
-        true
+        // Acknowledgements announce the window, which captures keep as an option.
+        let with_options = u64::from(self.receive != Receive::Unlimited);
+        Frames { with_options, ..Frames::plain(self.mss) }
     }
     fn fluid_model(&self, world: &World) -> FluidModel {
         self.fluid_model_with(

@@ -5,13 +5,15 @@ use super::input::{UsedTransport, WarningInput};
 use crate::document::QueueSize;
 use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{Buffer, EcnMode, Limit, Marking, Rules, SwitchConfig, TransportConfig};
+use afflux_net::transports::Setting;
 
 pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     let used = input.used();
     let agreed = input.hosts().any(|host| host.ecn);
     for transport in &used {
-        if let Some((name, what)) = transport.config.parameters().requires_marks() {
-            unmarked(input, transport, name, &what, agreed, found);
+        if let Some(Setting { key, text }) = transport.config.parameters().requirements().ecn.marks
+        {
+            unmarked(input, transport, key, &text.to_uppercase(), agreed, found);
         }
         if let TransportConfig::Tcp(tcp) = transport.config
             && let Some(advice) = tcp.congestion.parameters().about().ignores_marks
@@ -52,7 +54,7 @@ fn unmarked(
     found: &mut Vec<Wrong>,
 ) {
     let key = transport.key.clone().name(name);
-    let asks = !transport.config.parameters().is_capable(false);
+    let asks = !transport.config.parameters().requirements().is_capable(false);
     if asks && !agreed {
         let then =
             if what == "ECN" { "it is never used" } else { "it works like NewReno, without ECN" };
@@ -182,10 +184,12 @@ fn useless_marking(
                 .any(|way| test(&input.plan.transports[usize::from(way.0)], agreed))
     };
     let where_marked = |test| (0..8).any(|priority| any(priority, test) && marks(input, priority));
-    if input.idle() || where_marked(|one, agreed| one.parameters().reacts_to_marks(agreed)) {
+    if input.idle()
+        || where_marked(|one, agreed| one.parameters().requirements().reacts_to_marks(agreed))
+    {
         return !input.idle();
     }
-    let ignored = where_marked(|one, agreed| one.parameters().is_capable(agreed));
+    let ignored = where_marked(|one, agreed| one.parameters().requirements().is_capable(agreed));
     let cure = "write host.transport.ecn = \"classic\", or a congestion control that uses ECN, as in congestion = \"dctcp\"";
     let cause = match (ignored, agreed) {
         (true, _) => "the congestion control of all traffic ignores marks",
@@ -318,7 +322,7 @@ fn drops_next_to_marks(
                 .map(|way| &input.plan.transports[usize::from(way.0)])
         };
         let every: Vec<&TransportConfig> = named().map(|one| one.config).chain(unnamed()).collect();
-        let capable = |one: &TransportConfig| one.parameters().is_capable(agreed);
+        let capable = |one: &TransportConfig| one.parameters().requirements().is_capable(agreed);
         if !every.iter().any(|one| capable(one)) {
             // If no traffic of the fabric reacts to marks, `useless_marking` has warned.
             if !every.is_empty() && heeded {
@@ -375,7 +379,8 @@ fn useless_pacer(
     found: &mut Vec<Wrong>,
 ) {
     let paced = |one: &UsedTransport| {
-        one.config.parameters().is_paced() && one.config.parameters().is_capable(agreed)
+        let requirements = one.config.parameters().requirements();
+        requirements.ecn.paced && requirements.is_capable(agreed)
     };
     if input.hosts().any(|host| host.pacer.is_some()) && !used.iter().any(paced) {
         found.push(Wrong::at(

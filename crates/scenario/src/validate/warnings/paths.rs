@@ -3,6 +3,7 @@
 use super::input::WarningInput;
 use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{Balance, Buffer, QueueTag, SchedulingKind, Served};
+use afflux_net::transports::Setting;
 
 pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     one_path(input, found);
@@ -22,9 +23,10 @@ fn one_path(input: &WarningInput, found: &mut Vec<Wrong>) {
         found.push(Wrong::at(key, "has no effect: this fabric has one path between any two hosts; remove it, or write another [topology]"));
     }
     for transport in input.used() {
-        if let Some((key, what, cure)) = transport.config.parameters().requires_paths() {
+        let several = transport.config.parameters().requirements().paths.several;
+        if let Some((Setting { key, text }, cure)) = several {
             let text = format!(
-                "{what}: this fabric has only one path between any two hosts; write {cure}, or another [topology]"
+                "{text}: this fabric has only one path between any two hosts; write {cure}, or another [topology]"
             );
             found.push(Wrong::at(key.split('.').fold(transport.key, Key::name), text));
         }
@@ -68,7 +70,8 @@ fn hints(input: &WarningInput, found: &mut Vec<Wrong>) {
         let reported = used.iter().find_map(|one| {
             one.config
                 .parameters()
-                .queue_tag()
+                .requirements()
+                .queue_tag
                 .filter(|reported| reported.0 == queue_tag)
                 .map(|(_, text)| (one, text))
         });
@@ -85,9 +88,10 @@ fn hints(input: &WarningInput, found: &mut Vec<Wrong>) {
 /// Warns of transports that use deadlines if none of their flows has one.
 fn missing_deadline(input: &WarningInput, found: &mut Vec<Wrong>) {
     for one in input.used().into_iter().filter(|one| !one.dated) {
-        let Some((name, text)) = one.config.parameters().requires_deadlines() else { continue };
+        let deadlines = one.config.parameters().requirements().deadlines;
+        let Some(Setting { key, text }) = deadlines else { continue };
         found.push(Wrong::at(
-            one.key.name(name),
+            one.key.name(key),
             format!("{text}: no flow has a deadline; write deadline = \"10ms\" in [[traffic]]"),
         ));
     }

@@ -207,7 +207,8 @@ fn unused_keys(input: &WarningInput, any: bool, found: &mut Vec<Wrong>) {
 /// Warns of `honours_pause` if nothing sends PAUSE frames.
 fn unused_obedience(input: &WarningInput, any: bool, found: &mut Vec<Wrong>) {
     // The mode of a transport may require switches that obey, even if nothing pauses them.
-    let asked = input.used().iter().any(|one| one.config.parameters().pauses().is_some());
+    let asked =
+        input.used().iter().any(|one| one.config.parameters().requirements().pauses.is_some());
     if any || asked || input.hosts().any(|host| host.storm.is_some()) {
         return;
     }

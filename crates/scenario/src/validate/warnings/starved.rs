@@ -143,7 +143,7 @@ fn opened_later(input: &WarningInput, (receiver, priority): (u32, u8), since: Ti
                 Start::At(start) => start > since,
                 Start::After { .. } => true,
             };
-            !parameters.is_capable(true)
+            !parameters.requirements().is_capable(true)
                 || (later
                     && parameters
                         .segments()
