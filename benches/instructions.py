@@ -39,6 +39,7 @@ PORTS = (
     "pass",
     "rank_queue",
     "ranked",
+    "trimmed",
     "voq",
 )
 # Parts of the engine, with their source files.
@@ -79,6 +80,7 @@ CONWEAVE = (
 CASES = {
     "fat-tree-k8-websearch": (("benches/fat-tree-k8-websearch.toml",), "400us"),
     "fat-tree-k8-permutation": (("benches/fat-tree-k8-permutation.toml",), "100us"),
+    "fat-tree-k8-ndp": (("benches/fat-tree-k8-ndp.toml",), "100us"),
     "fat-tree-k8-lossless": (("benches/fat-tree-k8-lossless.toml",), "100us"),
     "fat-tree-k16-lossless": (("benches/fat-tree-k16-lossless.toml",), "40us"),
     "leaf-spine-rdma": (("benches/leaf-spine-rdma.toml",), "200us"),

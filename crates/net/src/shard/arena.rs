@@ -85,6 +85,11 @@ impl Arena {
         (frame, empty)
     }
 
+    /// Replaces the last frame of a chain that is not empty, and returns it.
+    pub fn replace_last(&mut self, chain: &Chain, frame: Frame) -> Frame {
+        std::mem::replace(&mut self.frames[chain.last as usize], frame)
+    }
+
     /// Returns the first frame of a chain that is not empty.
     pub fn first(&self, chain: &Chain) -> &Frame {
         &self.frames[chain.first as usize]

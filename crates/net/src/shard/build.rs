@@ -1,6 +1,6 @@
 //! Builds a shard from the plan.
 
-use super::lane::{Lane, Limits, NodeMemory, RANKED, Store};
+use super::lane::{Lane, Limits, NodeMemory, RANKED, Store, TRIMMED};
 use super::policy::Policy;
 use super::rank_queue::RankQueue;
 use super::switch::{Balanced, Managed};
@@ -227,8 +227,11 @@ impl<'a> Shard<'a> {
         // the classical engine pFabric is a discipline like any other.
         let ordered =
             aqm.map(|aqm| aqm.about()).filter(|about| about.pfabric_order).map(|about| about.limit);
-        let ranked = !classical
-            && ordered.is_some()
+        let trimming = match aqm {
+            Some(Aqm::Trim(config)) => Some(config),
+            _ => None,
+        };
+        let unusual = !classical
             && alone
             && !recorded
             && world.tick() == 1
@@ -241,6 +244,9 @@ impl<'a> Shard<'a> {
             && matches!(buffer, Buffer::Unlimited)
             && balanced.as_ref().is_none_or(|balanced| balanced.sprays)
             && !world.ports.of(id).iter().any(|info| captured(info) || paused(info));
+        let ranked = unusual && ordered.is_some();
+        let bound = |bytes: u64| bytes < Limits::MOST as u64;
+        let trims = unusual && trimming.is_some_and(|trim| bound(trim.data) && bound(trim.headers));
         let switch = (spec.kind == NodeKind::Switch).then(|| &plan.switches[spec.config as usize]);
         let largest = if aqm.is_some() || qdisc.is_some() { plan.largest_frame() } else { 0 };
         // True if every port may be open (see `shard::hop`): it records nothing but uplink bytes,
@@ -310,18 +316,19 @@ impl<'a> Shard<'a> {
             let automaton = (!plain).then(|| {
                 let site =
                     Site { line: world.rate(info).0, frame: largest, least: plan.wire.min_frame };
-                let discipline = (aqm.is_some() && !ranked || memory > 0).then(|| Discipline {
-                    aqm: aqm
-                        .iter()
-                        .flat_map(|config| {
-                            (0..queues)
-                                .map(|_| policy(config, site, &mut stream))
-                                .collect::<Vec<_>>()
-                        })
-                        .collect(),
-                    device: VecDeque::new(),
-                    capacity: memory as usize,
-                });
+                let discipline =
+                    (aqm.is_some() && !ranked && !trims || memory > 0).then(|| Discipline {
+                        aqm: aqm
+                            .iter()
+                            .flat_map(|config| {
+                                (0..queues)
+                                    .map(|_| policy(config, site, &mut stream))
+                                    .collect::<Vec<_>>()
+                            })
+                            .collect(),
+                        device: VecDeque::new(),
+                        capacity: memory as usize,
+                    });
                 let mut automaton = Automaton::new(
                     queues,
                     scheduling.of_priority(),
@@ -405,13 +412,13 @@ impl<'a> Shard<'a> {
             .map(|qdisc| qdisc.limit() - 1)
             .min()
             .unwrap_or(u64::MAX);
-        let loops = uniform && (ranked || opens);
+        let loops = uniform && (ranked || trims || opens);
         // In the classical engine a node that may be open starts open and in exact mode.
         let exact = opens && classical;
-        if exact || ranked {
+        if exact || ranked || trims {
             self.ports[first_port as usize..].iter_mut().for_each(|p| p.open = true);
         }
-        if opens || ranked {
+        if opens || ranked || trims {
             self.lanes.resize(self.ports.len(), Lane::new(scheduling.of_priority()));
         }
         let mut memory = NodeMemory {
@@ -423,6 +430,12 @@ impl<'a> Shard<'a> {
             memory.kind = RANKED;
             memory.limits[0].used = queue.bound(plan.wire.least());
             self.store.rank_queues.resize(self.ports.len(), queue);
+        }
+        if let Some(trim) = trimming.filter(|_| trims) {
+            memory.kind = TRIMMED;
+            memory.header = trim.header.max(plan.wire.min_frame);
+            memory.limits = [trim.data, trim.headers]
+                .map(|limit| Limits { queue: limit as u32, ..Limits::NEVER });
         }
         let marks_from = marking.as_ref().map_or(u32::MAX, Red::marks_from);
         let fast_path = marking
@@ -458,7 +471,7 @@ impl<'a> Shard<'a> {
             loops,
             opens: opens && !classical,
             ring,
-            open: exact || ranked,
+            open: exact || ranked || trims,
             memory,
             marks_from,
             holds,

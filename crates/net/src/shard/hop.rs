@@ -16,7 +16,7 @@
 //! (`shard::forward`).
 
 use super::forward::rank;
-use super::lane::{Lane, Limits, RANKED, SHARED, Sent, Store};
+use super::lane::{Lane, Limits, RANKED, SHARED, Sent, Store, TRIMMED};
 use super::send::send;
 use super::{Node, Outlet, Slab};
 use crate::frame::{Change, Extra, Frame};
@@ -105,6 +105,9 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
         self.advance(p, lane, port, now);
         if KIND == RANKED {
             return self.offer_ranked(p, lane, port, now, frame, hash);
+        }
+        if KIND == TRIMMED {
+            return self.offer_trimmed(p, lane, port, now, frame, hash);
         }
         let class = frame.priority();
         let queue = lane.queue_of(frame);

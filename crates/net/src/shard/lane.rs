@@ -90,10 +90,17 @@ pub const SHARED: u8 = 1;
 /// Kind of queues: one queue at each port, which sends and drops by rank (pFabric).
 pub const RANKED: u8 = 2;
 
+/// Kind of queues: one queue of data and one of headers at each port, which cuts data frames to
+/// headers (NDP).
+pub const TRIMMED: u8 = 3;
+
 /// Memory account of an open node.
 pub struct NodeMemory {
-    /// Bounds for lossy classes, and for lossless ones.
+    /// Bounds for lossy classes, and for lossless ones. Kind `TRIMMED`: `queue` is the limit of the
+    /// data, and of the headers.
     pub limits: [Limits; 2],
+    /// Kind `TRIMMED`: size in bytes to which data frames are cut.
+    pub header: u16,
     /// Bit set of lossless classes.
     pub lossless: u8,
     /// Kind of queues, a constant of `Hop`.
@@ -227,7 +234,9 @@ pub struct Store {
     pub rank_queues: Vec<RankQueue>,
     pub lost: Vec<Lost>,
     pub marks: u64,
-    /// True if there are drops or marks to count.
+    /// Bytes that were cut off.
+    pub trimmed: u64,
+    /// True if there are drops, marks or cuts to count.
     pub news: bool,
 }
 
@@ -247,6 +256,11 @@ impl Store {
     pub fn mark(&mut self) -> u16 {
         (self.marks, self.news) = (self.marks + 1, true);
         Frame::CE
+    }
+
+    /// Counts bytes that were cut off.
+    pub fn trim(&mut self, bytes: u16) {
+        (self.trimmed, self.news) = (self.trimmed + bytes as u64, true);
     }
 
     pub fn lose(&mut self, lost: Lost) {

@@ -37,6 +37,7 @@ mod sample;
 mod send;
 mod slab;
 mod switch;
+mod trimmed;
 mod voq;
 mod watch;
 mod watchdog;

@@ -2,7 +2,7 @@
 //! instant, and starting the due transmissions at the end of a window.
 
 use super::hop::Hop;
-use super::lane::{Lane, Lost, OWN, RANKED, SHARED, next_start};
+use super::lane::{Lane, Lost, OWN, RANKED, SHARED, TRIMMED, next_start};
 use super::ranked::due;
 use super::{Outlet, Shard};
 use crate::frame::Frame;
@@ -39,6 +39,7 @@ impl<'a> Shard<'a> {
         match self.kind(node) {
             SHARED => self.offer_kind::<O, SHARED>(out, now, node, port, frame, hash),
             RANKED => self.offer_kind::<O, RANKED>(out, now, node, port, frame, hash),
+            TRIMMED => self.offer_kind::<O, TRIMMED>(out, now, node, port, frame, hash),
             _ => self.offer_kind::<O, OWN>(out, now, node, port, frame, hash),
         }
     }
@@ -266,6 +267,7 @@ impl<'a> Shard<'a> {
     fn count_news(&mut self) {
         self.store.news = false;
         self.counters.ecn_marks += std::mem::take(&mut self.store.marks);
+        self.counters.dropped_bytes += std::mem::take(&mut self.store.trimmed);
         for Lost { port, queue, frame, reason } in std::mem::take(&mut self.store.lost) {
             self.drop_at(port, queue as usize, frame, reason);
         }

@@ -3,7 +3,7 @@
 //! held by a balancer stays charged to the memory management unit, and counts in the bounds as
 //! well.
 
-use super::lane::{Length, Limits, NodeMemory, OWN, RANKED, SHARED, Sent};
+use super::lane::{Length, Limits, NodeMemory, OWN, RANKED, SHARED, Sent, TRIMMED};
 use super::switch::Managed;
 use super::{Node, Outlet, Shard};
 use crate::frame::Frame;
@@ -21,6 +21,7 @@ impl NodeMemory {
         let groups = vec![0; if counts { ports * CLASSES } else { 0 }].into();
         NodeMemory {
             limits: [Limits::NEVER; 2],
+            header: 0,
             lossless,
             kind: if counts { SHARED } else { OWN },
             overhead,
@@ -262,14 +263,15 @@ impl<'a> Shard<'a> {
                 if !exact {
                     state.charge(port, lane.sent);
                 }
-                let q = &mut a.queues[queue as usize];
+                let q = &mut a.queues[own_queue(&state.memory, queue as usize)];
                 q.bytes += size as u64;
                 q.count += 1;
                 p.queued += size as u64;
             }
-            for queue in 0..a.queues.len() {
-                let lane_queue = &mut lane.queues[queue];
-                let mut left = lane.occupied >> queue & 1 != 0;
+            for number in 0..lane.queues.len() {
+                let lane_queue = &mut lane.queues[number];
+                let queue = own_queue(&state.memory, number);
+                let mut left = lane.occupied >> number & 1 != 0;
                 while left {
                     let noted = lane.clocked.then(|| store.arena.note(lane_queue.chain.first()));
                     let (mut frame, empty) = match state.memory.kind {
@@ -377,6 +379,12 @@ impl Node {
             managed.mmu.give_back(&charge(&managed.mmu, first, port, sent));
         }
     }
+}
+
+/// Returns the queue of the automaton for a queue of the lane. An automaton that trims has one
+/// queue, because the discipline has the headers.
+fn own_queue(memory: &NodeMemory, queue: usize) -> usize {
+    if memory.kind == TRIMMED { 0 } else { queue }
 }
 
 fn charge(mmu: &Mmu, first: u32, port: u32, Sent { input, size, queue, class }: Sent) -> Charge {

@@ -1,7 +1,7 @@
 //! Forwards the frames of a window in one loop, at switches that allow this.
 
 use super::balance::hashed_port;
-use super::lane::{OWN, RANKED, SHARED};
+use super::lane::{OWN, RANKED, SHARED, TRIMMED};
 use super::{Node, Outlet, Shard};
 use crate::frame::Frame;
 use crate::routing::{NextHops, Row};
@@ -91,6 +91,7 @@ impl<'a> Shard<'a> {
             (SHARED, true) => self.pass_hops::<O, SHARED, true>(out, start, node, frames),
             (SHARED, false) => self.pass_hops::<O, SHARED, false>(out, start, node, frames),
             (RANKED, _) => self.pass_hops::<O, RANKED, false>(out, start, node, frames),
+            (TRIMMED, _) => self.pass_hops::<O, TRIMMED, false>(out, start, node, frames),
             (_, true) => self.pass_hops::<O, OWN, true>(out, start, node, frames),
             (_, false) => self.pass_hops::<O, OWN, false>(out, start, node, frames),
         };

@@ -136,6 +136,50 @@ fn with_losses() {
     }
 }
 
+/// An incast overflows the queues of headers as well. Both engines agree: with limits below one
+/// frame, with sprayed paths, next to TCP, whose data cannot be trimmed, and if the run ends in the
+/// middle.
+#[test]
+fn engines_agree_on_full_queues() {
+    let flows = |transport: u16| -> Vec<Flow> {
+        (0..30)
+            .map(|id| Flow {
+                transport: if id % 3 == 2 { transport } else { 0 },
+                ..flow(id, 1 + id as u32 % 15, 0, 100_000, Time::from_ns(700 * (id as u64 / 8)))
+            })
+            .collect()
+    };
+    let base = |data: u64, headers: u64, other: u16| {
+        let mut plan = plan(fat_tree(4, 1), flows(other));
+        (plan.switches[0].buffer, plan.switches[0].aqm) =
+            (Buffer::Unlimited, Some(Aqm::Trim(TrimConfig { data, headers, header: 64 })));
+        plan.transports = vec![
+            TransportConfig::Ndp(NdpConfig { initial_window: 40, ..ndp() }),
+            TransportConfig::Tcp(tcp()),
+        ];
+        plan
+    };
+    let mut sprayed = base(12_000, 640, 0);
+    sprayed.switches[0].balance = Balance::Spray(SprayConfig {});
+    let mut ended = base(12_000, 640, 1);
+    ended.run.until = Some(Time::from_ns(123_456));
+    // Every data frame is cut, so that no flow ends.
+    let mut cut = base(1_000, 64_000, 0);
+    cut.run.until = Some(Time::from_ns(600_000));
+    for (name, plan) in [
+        ("headers overflow", base(12_000, 640, 0)),
+        ("next to TCP", base(6_000, 64_000, 1)),
+        ("no data frame fits", cut),
+        ("sprayed", sprayed),
+        ("ended in the middle", ended),
+    ] {
+        let output = same_everywhere(name, &plan);
+        let c = &output.counters;
+        assert!(c.dropped_bytes > 100_000, "{name}: {c:?}");
+        assert_eq!(c.drops_buffer > 0, !name.starts_with("no data"), "{name}: {c:?}");
+    }
+}
+
 fn plan_of(mut plan: Plan) -> Plan {
     plan.transports = vec![TransportConfig::Ndp(ndp())];
     plan

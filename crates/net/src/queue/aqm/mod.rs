@@ -14,7 +14,7 @@ mod policy;
 #[cfg(test)]
 #[allow(dead_code, reason = "compiled so that copies of it compile")]
 mod template;
-mod trim;
+pub mod trim;
 
 pub use policy::{About, Policy, QueueTag, Site, take_class};
 pub use trim::Keys as TrimKeys;

@@ -87,10 +87,9 @@ impl Policy for Trim {
         let place = data.len() - if data.len() > 1 && stream.next_u64() & 1 == 0 { 2 } else { 1 };
         let victim = data.remove(place).expect("just counted").frame;
         self.bytes[1] -= u64::from(victim.size);
-        let trims = victim.kind() == Frame::DATAGRAM && victim.has(Frame::TRIMMABLE);
         vec![(
             victim,
-            if trims {
+            if is_trimmable(&victim) {
                 Verdict::Trim(victim.size.min(self.config.header))
             } else {
                 Verdict::Drop(Reason::Buffer)
@@ -118,8 +117,15 @@ impl Policy for Trim {
     }
 }
 
-fn is_data(frame: &Frame) -> bool {
+/// True if the frame belongs to the queue of data.
+#[inline(always)]
+pub fn is_data(frame: &Frame) -> bool {
     frame.is_data() && !(frame.kind() == Frame::DATAGRAM && frame.has(Frame::TRIMMED))
+}
+
+/// True if the data frame can be cut to a header.
+pub fn is_trimmable(frame: &Frame) -> bool {
+    frame.kind() == Frame::DATAGRAM && frame.has(Frame::TRIMMABLE)
 }
 
 pub const MODEL: Model = Model {
