@@ -72,6 +72,20 @@ def test_fair_ties_change_less_than_seeds():
     assert runs.again(found, later) in page
 
 
+def test_the_page_says_what_pfabric_costs_without_rate_control():
+    found = runs.read(runs.LOADS_FILE)
+    text = (files("pfabric") / "README.md").read_text(encoding="utf-8")
+    assert "\n".join(runs.by_load(found)).strip() in text
+    page = " ".join(text.split())
+    for load in (0.6, 0.8):
+        assert {run.seed for run in found if run[1:3] == (load, schemes.CONSTANT)} == set(
+            range(1, 6)
+        )
+        assert runs.without_control(found, load) in page
+    wanted = list(runs.at_every_load(runs.SEEDS))
+    assert f"{len(found)} of {len(wanted)} points" in page
+
+
 def test_points_of_a_few_queues_read_prepared_flows(tmp_path):
     STUDY.place = tmp_path
     try:

@@ -201,8 +201,29 @@ def by_load(found: dict[Run, dict[str, float | None]]) -> Iterator[str]:
                 ]
                 for scheme in columns
             }
-            yield f"| {load} | " + " | ".join(_cell(of[scheme]) for scheme in columns) + " |"
+            cells = (_cell(of[scheme]) if of[scheme] else "–" for scheme in columns)
+            yield f"| {load} | " + " | ".join(cells) + " |"
         yield ""
+
+
+def without_control(found: dict[Run, dict[str, float | None]], load: float) -> str:
+    """Returns what pFabric costs without rate control at this load, as the page says it."""
+    said = []
+    for name, of in (("average", "average"), ("mice_p99", "99th percentile of mice")):
+        pairs = [
+            (old, new)
+            for run, values in sorted(found.items())
+            if run[1:3] == (load, schemes.CONSTANT)
+            and (old := found.get(run._replace(scheme="pFabric"), {}).get(name))
+            and (new := values[name])
+        ]
+        change = of_pairs(Metric(name, "", (), str), schemes.CONSTANT, pairs)
+        percent, low, high = (
+            100 * ((ratio or 1.0) - 1)
+            for ratio in (change.ratio, change.ratio_low, change.ratio_high)
+        )
+        said.append(f"{of} {percent:+.1f} % ({low:+.1f} to {high:+.1f} %, {len(pairs)} seeds)")
+    return f"at {100 * load:g} % load {said[0]}, {said[1]}"
 
 
 def means(found: dict[Run, dict[str, float | None]], workload: str, load: float) -> Iterator[str]:
