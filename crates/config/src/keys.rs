@@ -49,6 +49,8 @@ use std::marker::PhantomData;
 /// - `in LEAST to MOST` refuses numbers outside this range; `as` replaces the description of the
 ///   range in the error message. `check` receives the value and its key, and returns the resolved
 ///   value or an error.
+/// - `table` is for a key whose value is a table, the word for its absence, or an array of tables.
+///   It receives the table, with its key, and returns the resolved table, which becomes an option.
 /// - After the table, `plus` adds fields that are not keys, and `check` validates all keys
 ///   together.
 #[macro_export]
@@ -62,7 +64,8 @@ macro_rules! keys {
                 $(#[schemars $form:tt])?
                 $key:ident $($word:literal)?: $ty:ty $(as $kind:ty)? = $default:tt $($prose:literal)? $(from $source:literal)?
                     $(, in $least:literal to $most:literal $(as $words:literal)?)?
-                    $(, check $check:expr)?;
+                    $(, check $check:expr)?
+                    $(, table $table:expr)?;
             )*
             $(..$last:ident: $of_last:ty;)*
         }
@@ -121,13 +124,8 @@ macro_rules! keys {
             $($($(#[doc = $note])* pub $extra: $of_extra,)+)?
         }
 
-        /// A nested table is resolved together with the table that contains it.
-        impl $crate::keys::Quantity for $name {
-            type Parsed = $name;
-            fn parsed(self) -> $name {
-                self
-            }
-        }
+        $crate::as_written!($name);
+        $crate::nested!($name);
 
         impl $name {
             pub const KEYS: &[&str] = &[$($crate::keys!(@name $key $($word)?)),*];
@@ -156,7 +154,8 @@ macro_rules! keys {
                 $(let $written = self.clone();)?
                 $(
                     let $key = $crate::keys!(@fill self.$key; $ty; $default);
-                    let $key = $crate::keys!(@parse $key, key.clone().name($crate::keys!(@name $key $($word)?)); $default; [$($least, $most $(, $words)?)?] [$($check)?]);
+                    let $key = $crate::keys!(@value $key, key.clone().name($crate::keys!(@name $key $($word)?)); $default;
+                        [$($least, $most $(, $words)?)?] [$($check)?] [$(&mut self.$key, $table)?]);
                 )*
                 let _ = key;
                 let parsed = $parsed { $($key,)* $($($extra: $value,)+)? };
@@ -210,6 +209,11 @@ macro_rules! keys {
     (@fill $slot:expr; $ty:ty; required) => { $slot.clone().expect("a table without it is refused") };
     (@fill $slot:expr; $ty:ty; $literal:literal) => { $slot.clone().expect("filled in") };
 
+    (@value $given:expr, $at:expr; $default:tt; [] [] [$slot:expr, $table:expr]) => {{
+        let _ = $given;
+        $crate::keys::nested($slot, $at, $table)?
+    }};
+    (@value $given:expr, $at:expr; $default:tt; $range:tt $check:tt []) => { $crate::keys!(@parse $given, $at; $default; $range $check) };
     (@parse $given:expr, $at:expr; none; $range:tt $check:tt) => { $crate::keys!(@optional $given, $at; $range $check) };
     (@parse $given:expr, $at:expr; {$($some:tt)*}; $range:tt $check:tt) => { $crate::keys!(@optional $given, $at; $range $check) };
     (@parse $given:expr, $at:expr; $default:tt; $range:tt $check:tt) => { $crate::keys!(@one $given, $at; $range $check) };
@@ -373,6 +377,47 @@ pub fn within<T: PartialOrd + Display>(
     }
     let words = words.map_or_else(|| format!("a number from {least} to {most}"), str::to_string);
     Err(Wrong::at(key, format!("found {value}: write {words}")))
+}
+
+/// A value that is a table, or may hold one.
+pub trait Nested {
+    type Table;
+    /// Returns the table, unless the value is a word for its absence.
+    fn table(&mut self) -> Option<&mut Self::Table>;
+}
+
+/// Declares types that are tables.
+#[macro_export]
+macro_rules! nested {
+    ($($name:ty),+) => {$(
+        impl $crate::keys::Nested for $name {
+            type Table = $name;
+            fn table(&mut self) -> Option<&mut $name> {
+                Some(self)
+            }
+        }
+    )+};
+}
+impl<W, T> Nested for Or<W, T> {
+    type Table = T;
+    fn table(&mut self) -> Option<&mut T> {
+        self.0.as_mut()
+    }
+}
+impl<T> Nested for Vec<T> {
+    type Table = Vec<T>;
+    fn table(&mut self) -> Option<&mut Vec<T>> {
+        Some(self)
+    }
+}
+
+/// Resolves the table of a key, in place.
+pub fn nested<S: Nested, T>(
+    slot: &mut Option<S>,
+    key: Key,
+    resolve: impl FnOnce(&mut S::Table, &Key) -> Result<T, Wrong>,
+) -> Result<Option<T>, Wrong> {
+    slot.as_mut().and_then(S::table).map(|table| resolve(table, &key)).transpose()
 }
 
 /// Applies `check` to a value.

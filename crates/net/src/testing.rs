@@ -145,6 +145,12 @@ pub fn qdisc(kind: &str, ring: Option<u64>, rings: u8) -> Qdisc {
     Qdisc { kind, ring, rings }
 }
 
+/// PFC with generous headroom: more than 3 round trips at 100 Gbps.
+pub fn pfc(priorities: u8) -> Pfc {
+    let pfc = PfcKeys::default().resolve(&"switch.pfc".into(), Formula::Sonic, 0);
+    Pfc { priorities, deadlock_after: None, ..pfc.expect("defaults are right") }
+}
+
 pub fn switch() -> SwitchConfig {
     SwitchConfig {
         buffer: Buffer::Static { per_queue: Limit::Bytes(225_000), drop_when: Compare::Above },

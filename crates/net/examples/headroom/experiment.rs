@@ -152,6 +152,7 @@ impl Case {
             from: Time::ZERO,
             until: Some(Time(1)),
             period: Span::from_s(1),
+            pause_time: None,
             pause: PauseTime::Quanta(u16::MAX),
         };
         let charge = self.charge();
@@ -170,6 +171,7 @@ impl Case {
         // With alpha 1, used > pool - used holds from half of the pool on. The blocker's frames are
         // not counted.
         let pool = 2 * BEFORE_XOFF * charge;
+        let pfc = PfcKeys::default().resolve(&"switch.pfc".into(), Formula::Sonic, 0);
         let settings = SwitchConfig {
             buffer: Buffer::Mmu(Mmu {
                 total: pool + headroom,
@@ -191,11 +193,8 @@ impl Case {
             pfc: Some(Pfc {
                 priorities: 1 << 3,
                 headroom: Headroom::Bytes(headroom),
-                pause: PauseTime::Quanta(u16::MAX),
-                refresh: Refresh::AtHalf,
-                response: None,
-                watchdog: None,
                 deadlock_after: None,
+                ..pfc.expect("defaults are right")
             }),
             honours_pause: true,
         };

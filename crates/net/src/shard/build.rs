@@ -549,7 +549,7 @@ impl<'a> Shard<'a> {
     /// Returns the periodic checks of a switch's flow control, with their intervals in ps.
     fn looks(&self, node: u32) -> Vec<(Event, u64)> {
         let Some(pfc) = self.pfc(node) else { return Vec::new() };
-        let watchdog = pfc.watchdog.map(|watchdog| (Event::Watchdog, watchdog.poll.0));
+        let watchdog = pfc.watchdog.as_ref().map(|watchdog| (Event::Watchdog, watchdog.poll.0));
         watchdog
             .into_iter()
             .chain(pfc.deadlock_after.map(|after| (Event::Deadlock, after.0)))
@@ -586,7 +586,11 @@ fn managed(world: &World, id: NodeId) -> Option<Box<Managed>> {
             .iter()
             .map(|info| {
                 pfc.map_or(0, |pfc| {
-                    headroom(&pfc.headroom, PortFacts::of(plan, world.link(info), switch, pfc))
+                    headroom(
+                        pfc.headroom,
+                        pfc.cable,
+                        PortFacts::of(plan, world.link(info), switch, pfc),
+                    )
                 })
             })
             .collect()

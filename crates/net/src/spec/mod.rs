@@ -6,7 +6,6 @@ mod flow;
 mod host;
 mod mmu;
 mod mptcp;
-mod pfc;
 mod processor;
 mod queue;
 mod rdma;
@@ -25,6 +24,10 @@ pub use crate::pacer::{Config as Pacer, Keys as PacerKeys};
 pub use crate::queue::aqm::configs::*;
 pub use crate::queue::aqm::{AqmKeys, Config as Aqm, QueueTag, TrimKeys};
 pub use crate::queue::buffer::{VoqConfig as Voq, VoqIngress, VoqKeys};
+pub use crate::queue::flowcontrol::keys::{
+    Formula, Headroom, PauseTime, Pauses, Pfc, PfcKeys, Refresh, Storm, StormAction, StormKeys,
+    Watchdog, WatchdogKeys, mask,
+};
 pub use crate::queue::qdisc::configs::*;
 pub use crate::queue::qdisc::{Config as Qdisc, Kind as QdiscKind, QdiscKeys};
 pub use crate::queue::scheduling::Kind as SchedulingKind;
@@ -45,9 +48,6 @@ pub use mmu::{
     ConweaveRules, GroupShare, HpccRules, Mmu, OwnShares, QueueShare, Rules, SonicRules,
 };
 pub use mptcp::{MptcpConfig, PathManager, PathScheduler};
-pub use pfc::{
-    Cable, Formula, Headroom, PauseTime, Pauses, Pfc, Refresh, Storm, StormAction, Watchdog,
-};
 pub use processor::{Processor, Stall};
 pub use queue::{Compare, Idle, Limit, MarkAt, Marking, Spacing};
 pub use rdma::{Entropy, Irn, RdmaConfig, RdmaRecovery, RdmaWindow, Reps};

@@ -98,7 +98,7 @@ fn settings() -> Vec<(&'static str, Plan)> {
     });
     add("lossless", &|p| {
         p.switches[0].buffer = Buffer::Mmu(super::lossless::conweave(700_000));
-        p.switches[0].pfc = Some(super::lossless::pfc(0b111));
+        p.switches[0].pfc = Some(pfc(0b111));
         p.switches[0].honours_pause = true;
     });
     plans

@@ -169,7 +169,7 @@ fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
     for (name, datagrams) in [("lossless", false), ("lossless, datagrams", true)] {
         add(name, datagrams, &|p| {
             p.switches[0].buffer = Buffer::Mmu(super::lossless::conweave(700_000));
-            p.switches[0].pfc = Some(super::lossless::pfc(0b111));
+            p.switches[0].pfc = Some(pfc(0b111));
             p.switches[0].honours_pause = true;
             p.switches[0].scheduling = Scheduling::Priorities { queues: 8 };
         });
@@ -190,7 +190,7 @@ fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
     });
     add("lossless, sonic", true, &|p| {
         p.switches[0].buffer = Buffer::Mmu(super::lossless::sonic(4_000_000));
-        p.switches[0].pfc = Some(super::lossless::pfc(0b111));
+        p.switches[0].pfc = Some(pfc(0b111));
         p.switches[0].honours_pause = true;
     });
     let mut add = |name, transport: RdmaConfig, lossless: bool, change: &dyn Fn(&mut Plan)| {
@@ -207,7 +207,7 @@ fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
         p.switches[0].buffer =
             Buffer::Mmu(super::lossless::conweave(if lossless { 700_000 } else { 300_000 }));
         if lossless {
-            p.switches[0].pfc = Some(super::lossless::pfc(0b111));
+            p.switches[0].pfc = Some(pfc(0b111));
             p.switches[0].honours_pause = true;
         }
         change(&mut p);

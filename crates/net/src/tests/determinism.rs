@@ -210,7 +210,7 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
     });
     add("timing of real hosts, lossless, all records", &|p| {
         p.switches[0].buffer = Buffer::Mmu(super::lossless::conweave(700_000));
-        p.switches[0].pfc = Some(super::lossless::pfc(0b111));
+        p.switches[0].pfc = Some(pfc(0b111));
         p.switches[0].honours_pause = true;
         p.hosts[0].timing = timing();
         p.record.paths = true;
@@ -248,7 +248,7 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
     }
     add("fq_codel at exact hosts that are paused", &|p| {
         p.switches[0].buffer = Buffer::Mmu(super::lossless::conweave(700_000));
-        p.switches[0].pfc = Some(super::lossless::pfc(0b111));
+        p.switches[0].pfc = Some(pfc(0b111));
         p.switches[0].honours_pause = true;
         p.hosts[0].qdisc = Some(qdisc("fq_codel", None, 1));
         p.flows.iter_mut().for_each(|f| f.priority = (f.id % 3) as u8);

@@ -727,8 +727,8 @@ fn set_memory(
         pause: PauseTime::Quanta(quanta),
         refresh: if at_half { Refresh::AtHalf } else { Refresh::OnArrival },
         response: (quanta % 2 == 0).then_some(Span::from_ns(quanta as u64)),
-        watchdog: None,
         deadlock_after: Some(Span::from_us(40)),
+        ..pfc(priorities)
     });
     switch.honours_pause = switch.pfc.is_some();
     plan.hosts[0].honours_pause = honours;
@@ -754,13 +754,11 @@ fn deep_pauses(plan: &mut Plan, seed: u64) {
         PauseTime::Quanta(u16::MAX)
     };
     plan.switches[0].pfc = Some(Pfc {
-        priorities,
         headroom: Headroom::Bytes(seed / 5 % 200_000),
         pause,
         refresh: if (seed / 7).is_multiple_of(2) { Refresh::AtHalf } else { Refresh::OnArrival },
-        response: None,
-        watchdog: None,
         deadlock_after: Some(Span::from_us(40)),
+        ..pfc(priorities)
     });
     plan.switches[0].honours_pause = !(seed / 11).is_multiple_of(4);
     plan.hosts[0].honours_pause = !(seed / 13).is_multiple_of(4);

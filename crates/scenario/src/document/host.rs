@@ -1,8 +1,10 @@
 //! `[host]`: NICs, frame sizes and transports.
 
-use super::{Ecn, Kernel, NicQueue, Processor, Python, QueueSize, Storm};
+use super::{Ecn, Kernel, NicQueue, Processor, Python, QueueSize};
 use afflux_config::{Duration, Names, Off, Or, Size, Unlimited, Word, form, table};
-use afflux_net::spec::{PacerKeys, QdiscKeys, SchedulingKind, TimingKeys, TransportKeys};
+use afflux_net::spec::{
+    PacerKeys, QdiscKeys, SchedulingKind, StormKeys, TimingKeys, TransportKeys,
+};
 use schemars::{Schema, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess};
@@ -64,7 +66,7 @@ table! {
         honours_pause: bool,
         /// Fault for tests: the NIC repeatedly sends PAUSE frames to its switch. Default: none: no
         /// storm.
-        storm: Storm,
+        storm: StormKeys,
         /// Processor that handles arriving frames, or `"off"`: handling takes no time. Default
         /// `"off"`.
         processor: Or<Off, Processor>,
@@ -125,7 +127,7 @@ table! {
         honours_pause: bool,
         /// Fault for tests: the NIC repeatedly sends PAUSE frames to its switch. Default: that of
         /// `[host]`.
-        storm: Storm,
+        storm: StormKeys,
         /// Processor that handles arriving frames, or `"off"`; the whole value is replaced.
         /// Default: that of `[host]`.
         processor: Or<Off, Processor>,

@@ -20,7 +20,7 @@ pub use cost::Cost;
 pub use ecn::{Ecn, Incapable};
 pub use host::{Host, HostOverride, Wire, WireTable};
 pub use kernel::Kernel;
-pub use pfc::{Headroom, Mmu, MmuGroup, Pfc, Storm, Watchdog};
+pub use pfc::{Mmu, MmuGroup};
 pub use preset::Preset;
 pub use processor::Processor;
 pub use python::{Parameter, Python};

@@ -1,10 +1,10 @@
 //! `[switch]`: buffers, marking, scheduling, forwarding and path selection.
 
-use super::{Ecn, Mmu, Pfc, Preset, Processor, Queue, QueueSize};
+use super::{Ecn, Mmu, Preset, Processor, Queue, QueueSize};
 use afflux_config::{Duration, Names, Off, Or, Size, table, words};
 use afflux_net::balance::BalanceKeys;
 use afflux_net::spec::{
-    AqmKeys, Compare, QueueLength, RouteHash, SchedulingKind, TrimKeys, VoqKeys,
+    AqmKeys, Compare, PfcKeys, QueueLength, RouteHash, SchedulingKind, TrimKeys, VoqKeys,
 };
 use schemars::Schema;
 
@@ -41,7 +41,7 @@ macro_rules! switch {
                 mmu: Mmu,
                 /// Priority flow control, or `"off"`. It needs `sharing = "sonic"`, `"conweave"`,
                 /// `"hpcc"` or `"voq"`. Default `"off"`.
-                pfc: Or<Off, Pfc>,
+                pfc: Or<Off, PfcKeys>,
                 /// Whether the switch obeys PAUSE frames of its peers. Default: true with `pfc`, false without.
                 honours_pause: bool,
                 /// With `sharing = "voq"`: the virtual output queues of a deep-buffer switch.

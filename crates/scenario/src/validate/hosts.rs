@@ -5,11 +5,12 @@ use super::switch::matching;
 use super::transport::Transports;
 use crate::document::{Host, HostOverride, NicQueue, QueueSize, Wire, WireTable};
 use crate::wire::{Frames, Profile};
-use afflux_config::keys::{fill, meaningless};
+use afflux_config::keys::{fill, meaningless, nested};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Or, Size, spelling};
 use afflux_net::spec::{
-    self, EngineKind, HostConfig, NodeKind, Plan, QdiscKeys, TimingKeys, Topology,
+    self, EngineKind, HostConfig, NodeKind, PacerKeys, Plan, QdiscKeys, StormKeys, TimingKeys,
+    Topology,
 };
 use afflux_net::transports::HostTiming;
 use afflux_units::{Bytes, Rate, Span};
@@ -326,18 +327,9 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
             Some(marking)
         }
     };
-    let pacer = keys
-        .pacer
-        .get_or_insert(Or::NONE)
-        .0
-        .as_mut()
-        .map(|pacer| pacer.resolve(&key.clone().name("pacer")))
-        .transpose()?;
-    let storm = keys
-        .storm
-        .as_mut()
-        .map(|storm| super::pfc::storm(storm, &key.clone().name("storm")))
-        .transpose()?;
+    fill(&mut keys.pacer, Or::NONE);
+    let pacer = nested(&mut keys.pacer, key.clone().name("pacer"), PacerKeys::resolve)?;
+    let storm = nested(&mut keys.storm, key.clone().name("storm"), StormKeys::resolve)?;
     // A discipline that is not written follows from the traffic: see `real`.
     let qdisc = discipline(keys, key)?;
     let config = HostConfig {
@@ -355,12 +347,7 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
             &mut keys.processor,
             &key.clone().name("processor"),
         )?,
-        timing: keys
-            .timing
-            .as_mut()
-            .and_then(|timing| timing.0.as_mut())
-            .map(|timing| timing.resolve(&key.clone().name("timing")))
-            .transpose()?,
+        timing: nested(&mut keys.timing, key.clone().name("timing"), TimingKeys::resolve)?,
     };
     if config.qdisc.is_some() && !allows_qdisc(&config) {
         let why = "host.queue, scheduling, nic_queue, nic_ecn or pacer, which say themselves what waits in the NIC: write qdisc = \"off\", or remove them";

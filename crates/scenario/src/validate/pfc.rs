@@ -1,16 +1,16 @@
-//! `[switch.mmu]`, `[switch.pfc]` and `[host.storm]`: resolves them, and checks them against the
-//! whole plan.
+//! `[switch.mmu]`, and flow control: resolves the memory, and checks PAUSE frames against the whole
+//! plan.
 
 use super::buffer::{checked_alpha, checked_reserve, sharing_word};
-use crate::document::{Document, Headroom, Mmu, MmuGroup, Pfc, Sharing, Storm, Switch, Watchdog};
+use crate::document::{Document, Mmu, MmuGroup, Sharing, Switch};
 use afflux_config::keys::{fill, meaningless};
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Duration, Off, Or, Size, Speed};
+use afflux_config::{Off, Or, Size, Speed};
 use afflux_net::spec::{
-    self, ConweaveRules, GroupShare, HpccRules, Limit, NodeId, NodeKind, OwnShares, PauseTime,
-    Plan, Refresh, Rules, SchedulingKind, SonicRules, StormAction, Topology,
+    self, ConweaveRules, Formula, GroupShare, Headroom, HpccRules, Limit, NodeId, NodeKind,
+    OwnShares, PfcKeys, Plan, Rules, SchedulingKind, SonicRules, Topology, mask,
 };
-use afflux_units::{Bytes, Rate, Span, Time};
+use afflux_units::{Bytes, Rate};
 
 /// Returns the lowest rate of a host's link.
 pub fn nic_rate(topology: &Topology) -> Rate {
@@ -36,9 +36,9 @@ pub fn overlay_mmu(base: Option<Mmu>, change: Option<Mmu>) -> Option<Mmu> {
 }
 
 pub fn overlay_pfc(
-    base: Option<Or<Off, Pfc>>,
-    change: Option<Or<Off, Pfc>>,
-) -> Option<Or<Off, Pfc>> {
+    base: Option<Or<Off, PfcKeys>>,
+    change: Option<Or<Off, PfcKeys>>,
+) -> Option<Or<Off, PfcKeys>> {
     match (base.and_then(|base| base.0), change) {
         (Some(mut base), Some(change)) => Some(match change.0 {
             None => Or::NONE,
@@ -46,7 +46,7 @@ pub fn overlay_pfc(
                 if change.quanta.is_some() || change.pause_time.is_some() {
                     (base.quanta, base.pause_time) = (None, None);
                 }
-                if matches!(change.headroom, Some(Headroom::Size(_))) {
+                if matches!(change.headroom, Some(Headroom::Bytes(_))) {
                     base.cable = None;
                 }
                 Or::some(change.or(base))
@@ -258,155 +258,13 @@ fn own_groups(
     Ok(groups)
 }
 
-fn mask(priorities: &[u8], key: Key) -> Result<u8, Wrong> {
-    let mut mask = 0u8;
-    for &priority in priorities {
-        if priority > 7 {
-            return Err(Wrong::at(key, format!("found {priority}: write priorities from 0 to 7")));
-        }
-        mask |= 1 << priority;
+/// Returns the headroom formula of a kind of memory.
+pub fn formula(sharing: Sharing) -> Formula {
+    match sharing {
+        Sharing::Conweave => Formula::Conweave,
+        Sharing::Hpcc => Formula::Hpcc,
+        _ => Formula::Sonic,
     }
-    Ok(mask)
-}
-
-pub fn pfc(table: &mut Pfc, sharing: Sharing, bypass: u8, key: &Key) -> Result<spec::Pfc, Wrong> {
-    let at = |name: &str| key.clone().name(name);
-    let priorities = mask(&fill(&mut table.priorities, vec![3, 4]), at("priorities"))?;
-    if priorities == 0 {
-        return Err(Wrong::at(
-            at("priorities"),
-            "found none: write the lossless priorities, as in [3, 4], or pfc = \"off\"",
-        ));
-    }
-    if priorities & bypass != 0 {
-        return Err(Wrong::at(
-            at("priorities"),
-            format!(
-                "priority {} is in mmu.bypass, so its frames are not counted and cannot be paused: remove it from one of the two",
-                (priorities & bypass).trailing_zeros()
-            ),
-        ));
-    }
-    let conweave = sharing == Sharing::Conweave;
-    let own = match sharing {
-        Sharing::Conweave => spec::Formula::Conweave,
-        Sharing::Hpcc => spec::Formula::Hpcc,
-        _ => spec::Formula::Sonic,
-    };
-    let headroom = match fill(&mut table.headroom, Headroom::Formula(own)) {
-        Headroom::Size(_) if table.cable.is_some() => {
-            return Err(meaningless(at("cable"), "a headroom in bytes"));
-        }
-        Headroom::Size(bytes) if bytes.0 < 1 << 40 => spec::Headroom::Bytes(bytes.0),
-        Headroom::Size(bytes) => {
-            return Err(Wrong::at(at("headroom"), format!("\"{bytes}\": write a size up to 1TB")));
-        }
-        Headroom::Formula(formula) => spec::Headroom::Formula {
-            formula,
-            cable: table
-                .cable
-                .map_or(spec::Cable::FromDelay, |length| spec::Cable::Metres(length.0)),
-        },
-    };
-    if table.quanta.is_some() && table.pause_time.is_some() {
-        return Err(meaningless(at("quanta"), "pause_time"));
-    }
-    if conweave && table.quanta.is_none() {
-        fill(&mut table.pause_time, Duration(Span::from_us(5)));
-    }
-    let pause = match table.pause_time {
-        Some(time) => pause_time(time, at("pause_time"))?,
-        None => match fill(&mut table.quanta, u16::MAX) {
-            0 => return Err(Wrong::at(at("quanta"), "found 0: write a number from 1 to 65535")),
-            quanta => PauseTime::Quanta(quanta),
-        },
-    };
-    Ok(spec::Pfc {
-        priorities,
-        headroom,
-        pause,
-        refresh: fill(
-            &mut table.refresh,
-            if conweave { Refresh::OnArrival } else { Refresh::AtHalf },
-        ),
-        response: match fill(&mut table.response, Or::NONE).0 {
-            Some(Duration(time)) if time > Span::from_s(1) => {
-                return Err(Wrong::at(
-                    at("response"),
-                    format!("\"{time}\": write a time up to 1s, or \"standard\""),
-                ));
-            }
-            given => given.map(|Duration(time)| time),
-        },
-        watchdog: match fill(&mut table.watchdog, Or::NONE).0 {
-            None => None,
-            Some(mut keys) => {
-                let watchdog = watchdog(&mut keys, priorities, &at("watchdog"))?;
-                table.watchdog = Some(Or::some(keys));
-                Some(watchdog)
-            }
-        },
-        deadlock_after: match fill(&mut table.deadlock_after, Or::some(Duration(Span::from_ms(1))))
-            .0
-        {
-            None => None,
-            Some(time) => Some(positive(time, at("deadlock_after"))?),
-        },
-    })
-}
-
-fn positive(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
-    if time.0 == 0 || time > Span::from_s(1000) {
-        Err(Wrong::at(key, format!("\"{time}\": write a time above 0, up to 1000s")))
-    } else {
-        Ok(time)
-    }
-}
-
-fn pause_time(time: Duration, key: Key) -> Result<PauseTime, Wrong> {
-    positive(time, key).map(PauseTime::Time)
-}
-
-fn watchdog(keys: &mut Watchdog, lossless: u8, key: &Key) -> Result<spec::Watchdog, Wrong> {
-    let at = |name: &str| key.clone().name(name);
-    let all = (0..8).filter(|priority| lossless >> priority & 1 != 0).collect();
-    let priorities = mask(&fill(&mut keys.priorities, all), at("priorities"))?;
-    if priorities == 0 || priorities & !lossless != 0 {
-        return Err(Wrong::at(
-            at("priorities"),
-            "write one or more of the lossless priorities, pfc.priorities",
-        ));
-    }
-    let detection =
-        positive(fill(&mut keys.detection, Duration(Span::from_ms(200))), at("detection"))?;
-    Ok(spec::Watchdog {
-        detection,
-        restoration: positive(
-            fill(&mut keys.restoration, Duration(Span(2 * detection.0))),
-            at("restoration"),
-        )?,
-        poll: positive(fill(&mut keys.poll, Duration(Span::from_ms(200))), at("poll"))?,
-        action: fill(&mut keys.action, StormAction::Drop),
-        priorities,
-    })
-}
-
-pub fn storm(keys: &mut Storm, key: &Key) -> Result<spec::Storm, Wrong> {
-    let at = |name: &str| key.clone().name(name);
-    mask(&[keys.priority], at("priority"))?;
-    let from = fill(&mut keys.from, Duration(Span::ZERO)).0;
-    if let Some(Duration(until)) = keys.until.filter(|until| until.0 <= from) {
-        return Err(Wrong::at(at("until"), format!("\"{until}\" is not after from = \"{from}\"")));
-    }
-    Ok(spec::Storm {
-        priority: keys.priority,
-        from: Time(from.0),
-        until: keys.until.map(|Duration(until)| Time(until.0)),
-        period: positive(keys.period, at("period"))?,
-        pause: keys
-            .pause_time
-            .map_or(Ok(PauseTime::Quanta(u16::MAX)), |time| pause_time(time, at("pause_time")))?,
-    })
 }
 
 /// Checks that need the whole plan: the memory of every switch exceeds its headroom and reserves,

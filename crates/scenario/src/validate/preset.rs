@@ -1,8 +1,8 @@
 //! Values of the `[switch]` keys that each preset sets.
 
-use crate::document::{Headroom, Mmu, Pfc, Preset, QueueSize, Sharing, Switch};
+use crate::document::{Mmu, Preset, QueueSize, Sharing, Switch};
 use afflux_config::{Duration, Or, Size};
-use afflux_net::spec::{Limit, VoqKeys};
+use afflux_net::spec::{Headroom, Limit, PfcKeys, VoqKeys};
 use afflux_units::{Bytes, Span};
 
 /// Returns the keys that a preset sets. All other keys have their usual defaults.
@@ -31,10 +31,10 @@ pub fn keys(preset: Preset) -> Switch {
                 xon_offset: Some(Size(Bytes(4_608))),
                 ..Mmu::default()
             }),
-            pfc: Some(Or::some(Pfc {
+            pfc: Some(Or::some(PfcKeys {
                 priorities: Some(vec![3, 4]),
-                headroom: Some(Headroom::Size(Bytes(160_000))),
-                ..Pfc::default()
+                headroom: Some(Headroom::Bytes(160_000)),
+                ..PfcKeys::default()
             })),
             latency: Some(Duration(Span::from_ns(800))),
             ..Switch::default()

@@ -5,7 +5,7 @@ use super::queue::{Order, scheduling};
 use super::{pfc, preset, voq};
 use crate::document::{Ecn, Forwarding, Incapable, Queue, QueueSize, Sharing, Switch};
 use crate::topology::Names;
-use afflux_config::keys::{fill, meaningless};
+use afflux_config::keys::{fill, meaningless, nested};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Chance, Duration, Or, Size};
 use afflux_net::spec::{
@@ -368,18 +368,14 @@ fn flow_control(
             ));
         }
     }
-    match (fill(&mut keys.pfc, Or::NONE).0, bypass) {
-        (None, _) => Ok(None),
-        (Some(_), None) => {
+    fill(&mut keys.pfc, Or::NONE);
+    nested(&mut keys.pfc, at("pfc"), |pfc, key| match bypass {
+        Some(bypass) => pfc.resolve(key, pfc::formula(sharing), bypass),
+        None => {
             let what = "PFC needs per-port ingress accounting: write sharing = \"sonic\", \"conweave\", \"hpcc\" or \"voq\"";
-            Err(Wrong::at(at("pfc"), what))
+            Err(Wrong::at(key.clone(), what))
         }
-        (Some(mut table), Some(bypass)) => {
-            let pfc = pfc::pfc(&mut table, sharing, bypass, &at("pfc"))?;
-            keys.pfc = Some(Or::some(table));
-            Ok(Some(pfc))
-        }
-    }
+    })
 }
 
 fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong> {

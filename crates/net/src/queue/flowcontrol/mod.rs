@@ -3,6 +3,7 @@
 
 pub mod deadlock;
 pub mod headroom;
+pub mod keys;
 
 use crate::Model;
 use crate::queue::buffer::mmu::CLASSES;

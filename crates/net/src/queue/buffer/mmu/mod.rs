@@ -329,10 +329,9 @@ pub fn reserved_memory(plan: &Plan, node: NodeId) -> ReservedMemory {
     let (mut ports, mut headroom) = (0, 0);
     for link in links {
         ports += 1;
-        headroom += switch
-            .pfc
-            .as_ref()
-            .map_or(0, |pfc| port_headroom(&pfc.headroom, PortFacts::of(plan, link, switch, pfc)));
+        headroom += switch.pfc.as_ref().map_or(0, |pfc| {
+            port_headroom(pfc.headroom, pfc.cable, PortFacts::of(plan, link, switch, pfc))
+        });
     }
     let classes = switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities.count_ones()) as u64;
     match &mmu.rules {
