@@ -7,7 +7,6 @@ mod host;
 mod mmu;
 mod mptcp;
 mod processor;
-mod queue;
 mod rdma;
 mod run;
 mod switch;
@@ -28,6 +27,8 @@ pub use crate::queue::flowcontrol::keys::{
     Formula, Headroom, PauseTime, Pauses, Pfc, PfcKeys, Refresh, Storm, StormAction, StormKeys,
     Watchdog, WatchdogKeys, mask,
 };
+pub use crate::queue::limit::{Compare, Limit, QueueSize};
+pub use crate::queue::marking::keys::{EcnKeys, Idle, Incapable, MarkAt, Marking, Spacing};
 pub use crate::queue::qdisc::configs::*;
 pub use crate::queue::qdisc::{Config as Qdisc, Kind as QdiscKind, QdiscKeys};
 pub use crate::queue::scheduling::Kind as SchedulingKind;
@@ -49,7 +50,6 @@ pub use mmu::{
 };
 pub use mptcp::{MptcpConfig, PathManager, PathScheduler};
 pub use processor::{Processor, Stall};
-pub use queue::{Compare, Idle, Limit, MarkAt, Marking, Spacing};
 pub use rdma::{Entropy, Irn, RdmaConfig, RdmaRecovery, RdmaWindow, Reps};
 pub(crate) use run::models;
 pub use run::{

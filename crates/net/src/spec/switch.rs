@@ -1,7 +1,6 @@
 //! Specifies switches: buffers, marking, scheduling, forwarding and the choice of path.
 
-use super::queue::{Compare, Limit, Marking};
-use super::{Aqm, Balance, RouteHash, Scheduling};
+use super::{Aqm, Balance, Compare, Limit, Marking, RouteHash, Scheduling};
 use afflux_config::words;
 use afflux_units::Span;
 

@@ -36,7 +36,7 @@ fn base(topology: Topology, datagrams: bool, ns3: bool) -> Plan {
     let hosts = topology.hosts;
     let mut p = plan(topology, traffic(hosts, 150, 100, 200_000, 1));
     p.switches[0].buffer = Buffer::Unlimited;
-    p.switches[0].marking = Some(Marking { drop_incapable: false, ..step(Limit::Bytes(10_000)) });
+    p.switches[0].marking = Some(Marking { incapable: Incapable::Pass, ..step(Limit::Bytes(10_000)) });
     p.transports = vec![match datagrams {
         true => TransportConfig::Datagram(Datagram {
             rate: Some(Rate::from_gbps(40)),
@@ -199,7 +199,7 @@ fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
         p.switches[0].marking = Some(Marking {
             kmax: Limit::Bytes(80_000),
             at: MarkAt::Dequeue,
-            drop_incapable: false,
+            incapable: Incapable::Pass,
             ..step(Limit::Bytes(20_000))
         });
         p.switches[0].queue_length = QueueLength::BeforeTransmission;

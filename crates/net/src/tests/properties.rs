@@ -170,12 +170,12 @@ fn marking() -> impl Strategy<Value = Option<Marking>> {
             at,
             compare,
             average_weight,
-            idle: match (gentle, drop_incapable) {
+            idle_frame: Some(match (gentle, drop_incapable) {
                 (true, _) => Idle::Frame(Span::from_us(3)),
                 (false, true) => Idle::Unseen,
                 (false, false) => Idle::PortFrame,
-            },
-            drop_incapable,
+            }),
+            incapable: if drop_incapable { Incapable::Drop } else { Incapable::Pass },
             gentle,
             spacing,
             hard_drop,

@@ -240,7 +240,7 @@ fn compare(schemes: &[&str], flows: &[Flow], topology: &Topology, k: u32) -> Vec
         plan.transports = vec![scheme(name)];
         plan.switches[0].buffer = Buffer::Unlimited;
         plan.switches[0].marking =
-            Some(Marking { drop_incapable: false, ..step(Limit::Packets(k)) });
+            Some(Marking { incapable: Incapable::Pass, ..step(Limit::Packets(k)) });
         plan.record.explain = false;
         let output = run(&plan, &Progress::default()).unwrap();
         assert_eq!(output.counters.dropped_packets, 0);

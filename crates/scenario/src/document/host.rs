@@ -1,9 +1,9 @@
 //! `[host]`: NICs, frame sizes and transports.
 
-use super::{Ecn, Kernel, NicQueue, Processor, Python, QueueSize};
+use super::{Kernel, NicQueue, Processor, Python};
 use afflux_config::{Duration, Names, Off, Or, Size, Unlimited, Word, form, table};
 use afflux_net::spec::{
-    PacerKeys, QdiscKeys, SchedulingKind, StormKeys, TimingKeys, TransportKeys,
+    EcnKeys, PacerKeys, QdiscKeys, QueueSize, SchedulingKind, StormKeys, TimingKeys, TransportKeys,
 };
 use schemars::{Schema, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -42,7 +42,7 @@ table! {
         ecn: bool,
         /// ECN marking in the NIC's queues, as on switches, or `"off"`. Default `"off"`; the
         /// pFabric authors' ns-2 also marks at NICs.
-        nic_ecn: Or<Off, Ecn>,
+        nic_ecn: Or<Off, EcnKeys>,
         /// Queueing discipline of the kernel, which holds frames back while the NIC has enough: a
         /// name, or a table with `kind` and parameters. Default: `"fq_codel"` if the default of
         /// `timing` is not `"exact"`, some traffic is TCP, and no host has `queue`, `scheduling`,
@@ -113,7 +113,7 @@ table! {
         /// Whether the host uses explicit congestion notification. Default: that of `[host]`.
         ecn: bool,
         /// ECN marking of the NIC's queues, or `"off"`. Default: that of `[host]`.
-        nic_ecn: Or<Off, Ecn>,
+        nic_ecn: Or<Off, EcnKeys>,
         /// Queueing discipline of the kernel; the whole value is replaced. Default: that of `[host]`.
         #[serde(default)]
         #[schemars(schema_with = "afflux_config::name_or_table::<QdiscKeys>")]

@@ -2,14 +2,12 @@
 //! (`crate::validate`) writes its default into it.
 
 mod cost;
-mod ecn;
 mod host;
 mod kernel;
 mod pfc;
 mod preset;
 mod processor;
 mod python;
-mod quantity;
 mod queue;
 mod record;
 mod run;
@@ -17,14 +15,12 @@ mod sonic;
 mod switch;
 
 pub use cost::Cost;
-pub use ecn::{Ecn, Incapable};
 pub use host::{Host, HostOverride, Wire, WireTable};
 pub use kernel::Kernel;
 pub use pfc::{Mmu, MmuGroup};
 pub use preset::Preset;
 pub use processor::Processor;
 pub use python::{Parameter, Python};
-pub use quantity::QueueSize;
 pub use queue::{NicQueue, Queue, QueueRules};
 pub use record::Record;
 pub use run::{Run, Until};

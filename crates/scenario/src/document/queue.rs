@@ -1,8 +1,8 @@
 //! `[[switch.queue]]` and `[[host.nic_queue]]`: the queues of a port, their priorities and their
 //! service rules.
 
-use super::{Ecn, QueueSize};
 use afflux_config::{Off, Or, Size, form, table};
+use afflux_net::spec::{EcnKeys, QueueSize};
 use schemars::json_schema;
 use serde::de;
 use serde::{Serialize, Serializer};
@@ -56,7 +56,7 @@ queue! {
     pub struct Queue {
         /// ECN marking of this queue, or `"off"`. Default: that of `[switch]`. SONiC marks queues 3 and 4 only, between 1 MiB and 2 MiB with up
         /// to 5 %.
-        ecn: Or<Off, Ecn>,
+        ecn: Or<Off, EcnKeys>,
         /// With `sharing = "dynamic"` and `"sonic"`: `alpha` of `[switch]` for this queue (SONiC's
         /// `dynamic_th` n is 2^n). Default: that of `[switch]`.
         alpha: f64,

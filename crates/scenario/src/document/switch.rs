@@ -1,10 +1,10 @@
 //! `[switch]`: buffers, marking, scheduling, forwarding and path selection.
 
-use super::{Ecn, Mmu, Preset, Processor, Queue, QueueSize};
+use super::{Mmu, Preset, Processor, Queue};
 use afflux_config::{Duration, Names, Off, Or, Size, table, words};
 use afflux_net::balance::BalanceKeys;
 use afflux_net::spec::{
-    AqmKeys, Compare, PfcKeys, QueueLength, RouteHash, SchedulingKind, TrimKeys, VoqKeys,
+    AqmKeys, Compare, EcnKeys, PfcKeys, QueueLength, QueueSize, RouteHash, SchedulingKind, TrimKeys, VoqKeys,
 };
 use schemars::Schema;
 
@@ -59,7 +59,7 @@ macro_rules! switch {
                 /// (`"at_or_above"`, ns-2's convention). Default `"above"`.
                 drop_when: Compare,
                 /// ECN marking in each queue, or `"off"`. Default `"off"`.
-                ecn: Or<Off, Ecn>,
+                ecn: Or<Off, EcnKeys>,
                 /// Queue discipline that controls delay, instead of `ecn`, or `"off"`. Default
                 /// `"off"`.
                 aqm: Or<Off, AqmKeys>,

@@ -3,13 +3,13 @@
 use super::queue::{Order, scheduling};
 use super::switch::matching;
 use super::transport::Transports;
-use crate::document::{Host, HostOverride, NicQueue, QueueSize, Wire, WireTable};
+use crate::document::{Host, HostOverride, NicQueue, Wire, WireTable};
 use crate::wire::{Frames, Profile};
 use afflux_config::keys::{fill, meaningless, nested};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Or, Size, spelling};
 use afflux_net::spec::{
-    self, EngineKind, HostConfig, NodeKind, PacerKeys, Plan, QdiscKeys, StormKeys, TimingKeys,
+    self, EngineKind, HostConfig, NodeKind, PacerKeys, Plan, QdiscKeys, QueueSize, StormKeys, TimingKeys,
     Topology,
 };
 use afflux_net::transports::HostTiming;
@@ -316,17 +316,11 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
     let scheduling = scheduling(order, key)?;
     let kind = keys.scheduling.expect("filled in");
     let aqm = kind.discipline(queue);
-    let marking = match fill(&mut keys.nic_ecn, Or::NONE).0 {
-        None => None,
-        Some(_) if aqm.is_some() => {
-            return Err(meaningless(key.clone().name("nic_ecn"), &kind.word()));
-        }
-        Some(mut ecn) => {
-            let marking = super::switch::marking(&mut ecn, &key.clone().name("nic_ecn"))?;
-            keys.nic_ecn = Some(Or::some(ecn));
-            Some(marking)
-        }
-    };
+    fill(&mut keys.nic_ecn, Or::NONE);
+    let marking = nested(&mut keys.nic_ecn, key.clone().name("nic_ecn"), |ecn, key| match aqm {
+        Some(_) => Err(meaningless(key.clone(), &kind.word())),
+        None => ecn.marking(key),
+    })?;
     fill(&mut keys.pacer, Or::NONE);
     let pacer = nested(&mut keys.pacer, key.clone().name("pacer"), PacerKeys::resolve)?;
     let storm = nested(&mut keys.storm, key.clone().name("storm"), StormKeys::resolve)?;

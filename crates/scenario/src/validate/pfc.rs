@@ -8,7 +8,7 @@ use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Off, Or, Size, Speed};
 use afflux_net::spec::{
     self, ConweaveRules, Formula, GroupShare, Headroom, HpccRules, Limit, NodeId, NodeKind,
-    OwnShares, PfcKeys, Plan, Rules, SchedulingKind, SonicRules, Topology, mask,
+    OwnShares, PfcKeys, Plan, QueueSize, Rules, SchedulingKind, SonicRules, Topology, mask,
 };
 use afflux_units::{Bytes, Rate};
 
@@ -73,7 +73,7 @@ pub fn mmu(
         _ => 32 << 20,
     };
     let total =
-        match fill(&mut keys.buffer, crate::document::QueueSize(Limit::Bytes(default_total))).0 {
+        match fill(&mut keys.buffer, QueueSize(Limit::Bytes(default_total))).0 {
             Limit::Bytes(total) if total > 0 && total < 1 << 40 => total,
             Limit::Bytes(total) => {
                 return Err(Wrong::at(

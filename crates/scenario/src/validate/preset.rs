@@ -1,8 +1,8 @@
 //! Values of the `[switch]` keys that each preset sets.
 
-use crate::document::{Mmu, Preset, QueueSize, Sharing, Switch};
+use crate::document::{Mmu, Preset, Sharing, Switch};
 use afflux_config::{Duration, Or, Size};
-use afflux_net::spec::{Headroom, Limit, PfcKeys, VoqKeys};
+use afflux_net::spec::{Headroom, Limit, PfcKeys, QueueSize, VoqKeys};
 use afflux_units::{Bytes, Span};
 
 /// Returns the keys that a preset sets. All other keys have their usual defaults.

@@ -3,16 +3,16 @@
 use super::buffer::{checked_alpha, checked_reserve, sharing_word};
 use super::queue::{Order, scheduling};
 use super::{pfc, preset, voq};
-use crate::document::{Ecn, Forwarding, Incapable, Queue, QueueSize, Sharing, Switch};
+use crate::document::{Forwarding, Queue, Sharing, Switch};
 use crate::topology::Names;
 use afflux_config::keys::{fill, meaningless, nested};
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Chance, Duration, Or, Size};
+use afflux_config::{Duration, Or, Size};
 use afflux_net::spec::{
-    self, Buffer, Compare, Limit, MarkAt, Marking, NodeId, NodeKind, QueueConfig, QueueLength,
-    RouteHash, SchedulingKind, Served, Spacing, SwitchConfig, Topology,
+    self, Buffer, Compare, EcnKeys, Limit, Marking, NodeId, NodeKind, QueueConfig, QueueLength,
+    QueueSize, RouteHash, SchedulingKind, Served, SwitchConfig, Topology,
 };
-use afflux_units::{Bytes, Probability, Rate, Span};
+use afflux_units::{Bytes, Rate, Span};
 
 /// Sets the number of the settings of every switch in `topology`. Returns the distinct settings,
 /// and for each the keys that it follows from, every default filled in.
@@ -245,14 +245,8 @@ fn build(keys: &mut Switch, context: &PathContext, key: &Key) -> Result<SwitchCo
     }
     let pfc = flow_control(keys, &buffer, device_queue, key)?;
     let honours_pause = fill(&mut keys.honours_pause, pfc.is_some());
-    let marking = match fill(&mut keys.ecn, Or::NONE).0 {
-        None => None,
-        Some(mut ecn) => {
-            let marking = marking(&mut ecn, &at("ecn"))?;
-            keys.ecn = Some(Or::some(ecn));
-            Some(marking)
-        }
-    };
+    fill(&mut keys.ecn, Or::NONE);
+    let marking = nested(&mut keys.ecn, at("ecn"), EcnKeys::marking)?;
     let processor = super::processor::processor(&mut keys.processor, &at("processor"))?;
     if processor.is_some() && keys.forwarding == Some(Forwarding::CutThrough) {
         return Err(meaningless(at("processor"), "forwarding = \"cut_through\""));
@@ -563,98 +557,18 @@ fn own_queues(
                 _ => config.limit = Some(limit),
             }
         }
-        if let Some(ecn) = &mut queue.ecn {
+        if let Some(ecn) = &queue.ecn {
             if ecn.0.is_some() && keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) {
                 return Err(Wrong::at(
                     at("ecn"),
                     "ecn and aqm both decide on marks and drops: write aqm = \"off\", or remove ecn",
                 ));
             }
-            config.marking = ecn.0.as_mut().map(|ecn| marking(ecn, &at("ecn"))).transpose()?;
+            config.marking = nested(&mut queue.ecn, at("ecn"), EcnKeys::marking)?;
         }
     }
     let differs = own
         .iter()
         .any(|q| q.limit.is_some() || q.buffer != *of_all || q.marking != *marking_of_all);
     Ok(if differs { own } else { Vec::new() })
-}
-
-pub fn marking(ecn: &mut Ecn, key: &Key) -> Result<Marking, Wrong> {
-    let at = |name: &str| key.clone().name(name);
-    if let Some(k) = ecn.k.take() {
-        for (name, given) in [
-            ("kmin", ecn.kmin.is_some()),
-            ("kmax", ecn.kmax.is_some()),
-            ("pmax", ecn.pmax.is_some()),
-        ] {
-            if given {
-                return Err(meaningless(at(name), "k (a step)"));
-            }
-        }
-        (ecn.kmin, ecn.kmax) = (Some(k), Some(k));
-    }
-    let (Some(QueueSize(kmin)), Some(QueueSize(kmax))) = (ecn.kmin, ecn.kmax) else {
-        return Err(Wrong::at(key.clone(), "write k (a step, as for DCTCP), or kmin and kmax"));
-    };
-    let pmax = fill(&mut ecn.pmax, Chance(Probability::ONE)).0;
-    match (kmin, kmax) {
-        (Limit::Bytes(low), Limit::Bytes(high)) if low > high => {
-            return Err(above(kmin, kmax, at("kmin")));
-        }
-        (Limit::Packets(low), Limit::Packets(high)) if low > high => {
-            return Err(above(kmin, kmax, at("kmin")));
-        }
-        (Limit::Bytes(_), Limit::Packets(_)) | (Limit::Packets(_), Limit::Bytes(_)) => {
-            return Err(Wrong::at(
-                at("kmax"),
-                format!(
-                    "\"{}\" and kmin = \"{}\": write both in bytes or both in packets",
-                    QueueSize(kmax),
-                    QueueSize(kmin)
-                ),
-            ));
-        }
-        _ if kmin == kmax && pmax != Probability::ONE => {
-            return Err(Wrong::at(
-                at("pmax"),
-                "with kmin = kmax the marking is a step, so pmax must be 1: remove it",
-            ));
-        }
-        _ => {}
-    }
-    let average_weight = fill(&mut ecn.average_weight, Or::NONE).0;
-    if let Some(weight) = average_weight.filter(|weight| !(*weight > 0.0 && *weight <= 1.0)) {
-        return Err(Wrong::at(
-            at("average_weight"),
-            format!("found {weight}: write a number above 0, up to 1, or \"off\""),
-        ));
-    }
-    let idle = match ecn.idle_frame.as_ref().map(|given| given.0) {
-        Some(_) if average_weight.is_none() => {
-            return Err(meaningless(at("idle_frame"), "average_weight = \"off\""));
-        }
-        Some(Some(Duration(Span(0)))) => {
-            return Err(Wrong::at(at("idle_frame"), "\"0ps\": write a time above 0, or \"off\""));
-        }
-        Some(Some(Duration(time))) => spec::Idle::Frame(time),
-        Some(None) => spec::Idle::Unseen,
-        None => spec::Idle::PortFrame,
-    };
-    Ok(Marking {
-        kmin,
-        kmax,
-        pmax,
-        at: fill(&mut ecn.at, MarkAt::Enqueue),
-        compare: fill(&mut ecn.compare, Compare::Above),
-        average_weight,
-        idle,
-        drop_incapable: fill(&mut ecn.incapable, Incapable::Drop) == Incapable::Drop,
-        gentle: fill(&mut ecn.gentle, false),
-        spacing: fill(&mut ecn.spacing, Spacing::Independent),
-        hard_drop: fill(&mut ecn.hard_drop, false),
-    })
-}
-
-fn above(kmin: Limit, kmax: Limit, key: Key) -> Wrong {
-    Wrong::at(key, format!("\"{}\" is above kmax = \"{}\"", QueueSize(kmin), QueueSize(kmax)))
 }

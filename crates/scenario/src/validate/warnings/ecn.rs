@@ -2,9 +2,10 @@
 //! without marks, thresholds out of reach.
 
 use super::input::{UsedTransport, WarningInput};
-use crate::document::QueueSize;
 use afflux_config::tree::{Key, Wrong};
-use afflux_net::spec::{Buffer, EcnMode, Limit, Marking, Rules, SwitchConfig, TransportConfig};
+use afflux_net::spec::{
+    Buffer, EcnMode, Limit, Marking, QueueSize, Rules, SwitchConfig, TransportConfig,
+};
 use afflux_net::transports::Setting;
 
 pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
@@ -223,7 +224,7 @@ fn useless_marking(
         if let Some(marking) = &switch.marking
             && (switch.own.is_empty()
                 || switch.own.iter().any(|own| own.marking.as_ref() == Some(marking)))
-            && let Some((key, text)) = curve(input.switch_key("ecn"), marking.drop_incapable)
+            && let Some((key, text)) = curve(input.switch_key("ecn"), marking.drops_incapable())
         {
             tell(key, text);
         }
@@ -252,7 +253,7 @@ fn useless_marking(
     }
     for host in input.hosts() {
         if let Some(marking) = &host.marking
-            && let Some((key, text)) = curve(input.host_key("nic_ecn"), marking.drop_incapable)
+            && let Some((key, text)) = curve(input.host_key("nic_ecn"), marking.drops_incapable())
         {
             tell(key, text);
         }
@@ -303,7 +304,7 @@ fn drops_next_to_marks(
 ) {
     let mut reported: Vec<Key> = Vec::new();
     for (key, marking, judged) in markings(input) {
-        if !marking.drop_incapable
+        if !marking.drops_incapable()
             || input.tree.has(&key.clone().name("incapable"))
             || reported.contains(&key)
         {
