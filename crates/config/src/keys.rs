@@ -42,8 +42,8 @@ use std::marker::PhantomData;
 ///   `none`; or `required`: a table without the key is refused. Keys with the third or fourth form
 ///   become options.
 /// - A literal after a key's name is its name in scenarios, for names that Rust reserves.
-/// - `@NAME: TABLE;` before the keys, or `..NAME: TABLE;` after them, embeds another table of keys:
-///   its keys stand in this table too, and its owner resolves the field `NAME`.
+/// - `@NAME: TABLE;` embeds another table of keys: its keys stand in this table too, at this place,
+///   and its owner resolves the field `NAME`.
 /// - `of NAME` before the table names the table as written, with literal defaults filled in, for
 ///   defaults and checks that use later keys.
 /// - `in LEAST to MOST` refuses numbers outside this range; `as` replaces the description of the
@@ -58,16 +58,17 @@ macro_rules! keys {
     (
         $(#[$meta:meta])*
         $vis:vis struct $name:ident as $schema:tt => $parsed:ident $(($($around:ident: $of:ty),+))? $(of $written:ident)? {
-            $(@$first:ident: $of_first:ty;)*
             $(
-                $(#[doc = $doc:expr])*
-                $(#[schemars $form:tt])?
-                $key:ident $($word:literal)?: $ty:ty $(as $kind:ty)? = $default:tt $($prose:literal)? $(from $source:literal)?
-                    $(, in $least:literal to $most:literal $(as $words:literal)?)?
-                    $(, check $check:expr)?
-                    $(, table $table:expr)?;
+                $(@$part:ident: $of_part:ident)?
+                $(
+                    $(#[doc = $doc:expr])*
+                    $(#[schemars $form:tt])?
+                    $key:ident $($word:literal)?: $ty:ty $(as $kind:ty)? = $default:tt $($prose:literal)? $(from $source:literal)?
+                        $(, in $least:literal to $most:literal $(as $words:literal)?)?
+                        $(, check $check:expr)?
+                        $(, table $table:expr)?
+                )?;
             )*
-            $(..$last:ident: $of_last:ty;)*
         }
         $(plus { $($(#[doc = $note:literal])* $extra:ident: $of_extra:ty = $value:expr;)+ })?
         $(check $rule:expr;)?
@@ -77,33 +78,32 @@ macro_rules! keys {
         #[serde(crate = "afflux_config::serde")]
         #[schemars(crate = "afflux_config::schemars", deny_unknown_fields, rename = $schema, transform = $name::describe)]
         $vis struct $name {
-            $(#[serde(flatten)] pub $first: $of_first,)*
             $(
-                $(#[doc = $doc])*
-                $(#[schemars $form])?
-                $(#[serde(rename = $word)])?
-                #[serde(skip_serializing_if = "Option::is_none")]
-                pub $key: Option<$ty>,
+                $(#[serde(flatten)] pub $part: $of_part,)?
+                $(
+                    $(#[doc = $doc])*
+                    $(#[schemars $form])?
+                    $(#[serde(rename = $word)])?
+                    #[serde(skip_serializing_if = "Option::is_none")]
+                    pub $key: Option<$ty>,
+                )?
             )*
-            $(#[serde(flatten)] pub $last: $of_last,)*
         }
 
         impl $crate::keys::Written for $name {
             fn names() -> Vec<&'static str> {
-                [$(<$of_first>::names(),)* Self::KEYS.to_vec(), $(<$of_last>::names(),)*].concat()
+                [Vec::new(), $($($of_part::names(),)? $(vec![$crate::keys!(@name $key $($word)?)],)?)*].concat()
             }
             fn read_key<'de, A: $crate::serde::de::MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error> {
-                let read = $(self.$first.read_key(name, map)? ||)* self.read(name, map)? $(|| self.$last.read_key(name, map)?)*;
-                Ok(read)
+                Ok($($(self.$part.read_key(name, map)? ||)?)* self.read(name, map)?)
             }
             fn missing(&self) -> Option<&'static str> {
-                $(if let Some(name) = self.$first.missing() {
-                    return Some(name);
-                })*
-                $($crate::keys!(@missing self.$key; $crate::keys!(@name $key $($word)?); $default);)*
-                $(if let Some(name) = self.$last.missing() {
-                    return Some(name);
-                })*
+                $(
+                    $(if let Some(name) = self.$part.missing() {
+                        return Some(name);
+                    })?
+                    $($crate::keys!(@missing self.$key; $crate::keys!(@name $key $($word)?); $default);)?
+                )*
                 None
             }
         }
@@ -117,10 +117,10 @@ macro_rules! keys {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
         $vis struct $parsed {
-            $(
+            $($(
                 $(#[doc = $doc])*
                 pub $key: $crate::keys!(@kind $ty; $default; $($kind)?),
-            )*
+            )?)*
             $($($(#[doc = $note])* pub $extra: $of_extra,)+)?
         }
 
@@ -128,12 +128,12 @@ macro_rules! keys {
         $crate::nested!($name);
 
         impl $name {
-            pub const KEYS: &[&str] = &[$($crate::keys!(@name $key $($word)?)),*];
+            pub const KEYS: &[&str] = &[$($($crate::keys!(@name $key $($word)?),)?)*];
 
             /// Reads the value of the key `name`. Returns `false` if the table has no such key.
             pub fn read<'de, A: $crate::serde::de::MapAccess<'de>>(&mut self, name: &str, _map: &mut A) -> Result<bool, A::Error> {
                 match name {
-                    $($crate::keys!(@name $key $($word)?) => _map.next_value().map(|value| self.$key = Some(value)).map(|()| true),)*
+                    $($($crate::keys!(@name $key $($word)?) => _map.next_value().map(|value| self.$key = Some(value)).map(|()| true),)?)*
                     _ => Ok(false),
                 }
             }
@@ -141,30 +141,28 @@ macro_rules! keys {
             /// Returns this table, with missing keys taken from `other`.
             pub fn or(self, _other: $name) -> $name {
                 $name {
-                    $($first: self.$first.or(_other.$first),)*
-                    $($key: self.$key.or(_other.$key),)*
-                    $($last: self.$last.or(_other.$last),)*
+                    $($($part: self.$part.or(_other.$part),)? $($key: self.$key.or(_other.$key),)?)*
                 }
             }
 
             /// Checks the written keys and fills in the defaults of the others. `key` is the path
             /// of the table.
             pub fn resolve(&mut self, key: &$crate::tree::Key $($(, $around: $of)+)?) -> Result<$parsed, $crate::tree::Wrong> {
-                $($crate::keys!(@early self.$key; $ty; $default);)*
+                $($($crate::keys!(@early self.$key; $ty; $default);)?)*
                 $(let $written = self.clone();)?
-                $(
+                $($(
                     let $key = $crate::keys!(@fill self.$key; $ty; $default);
                     let $key = $crate::keys!(@value $key, key.clone().name($crate::keys!(@name $key $($word)?)); $default;
                         [$($least, $most $(, $words)?)?] [$($check)?] [$(&mut self.$key, $table)?]);
-                )*
+                )?)*
                 let _ = key;
-                let parsed = $parsed { $($key,)* $($($extra: $value,)+)? };
+                let parsed = $parsed { $($($key,)?)* $($($extra: $value,)+)? };
                 $($crate::keys::together(&parsed, key, $rule)?;)?
                 Ok(parsed)
             }
 
             fn describe(schema: &mut $crate::schemars::Schema) {
-                $crate::keys::describe(schema, &[$(
+                $crate::keys::describe(schema, &[$($(
                     $crate::keys::Described {
                         name: $crate::keys!(@name $key $($word)?),
                         required: $crate::keys!(@required $default),
@@ -173,7 +171,7 @@ macro_rules! keys {
                         source: None $(.or(Some($source)))?,
                         range: None $(.or(Some(($least.into(), $most.into()))))?,
                     },
-                )*]);
+                )?)*]);
             }
         }
     };
@@ -726,7 +724,7 @@ mod tests {
             @other: OtherKeys;
             /// A number of parts.
             parts: u32 = required, in 1 to 9;
-            ..end: EndKeys;
+            @end: EndKeys;
         }
     }
 
