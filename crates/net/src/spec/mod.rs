@@ -49,7 +49,7 @@ pub use mmu::{
     ConweaveRules, GroupShare, HpccRules, Mmu, OwnShares, QueueShare, Rules, SonicRules,
 };
 pub use mptcp::{MptcpConfig, PathManager, PathScheduler};
-pub use processor::{Processor, Stall};
+pub use processor::{Processor, ProcessorKeys, Stall};
 pub use rdma::{Entropy, Irn, RdmaConfig, RdmaRecovery, RdmaWindow, Reps};
 pub(crate) use run::models;
 pub use run::{

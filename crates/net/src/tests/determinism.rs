@@ -747,8 +747,8 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
     add("processors", &|p| {
         let processor = |packet, queue| {
             Some(Processor {
-                packet: Span::from_ns(packet),
-                interrupt: Span::from_ns(packet / 3),
+                packet_time: Span::from_ns(packet),
+                interrupt_time: Span::from_ns(packet / 3),
                 queue,
                 stall: None,
             })

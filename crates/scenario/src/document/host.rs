@@ -1,9 +1,9 @@
 //! `[host]`: NICs, frame sizes and transports.
 
-use super::{Kernel, NicQueue, Processor, Python};
+use super::{Kernel, NicQueue, Python};
 use afflux_config::{Duration, Names, Off, Or, Size, Unlimited, Word, form, table};
 use afflux_net::spec::{
-    EcnKeys, PacerKeys, QdiscKeys, QueueSize, SchedulingKind, StormKeys, TimingKeys, TransportKeys,
+    EcnKeys, PacerKeys, ProcessorKeys, QdiscKeys, QueueSize, SchedulingKind, StormKeys, TimingKeys, TransportKeys,
 };
 use schemars::{Schema, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -69,7 +69,7 @@ table! {
         storm: StormKeys,
         /// Processor that handles arriving frames, or `"off"`: handling takes no time. Default
         /// `"off"`.
-        processor: Or<Off, Processor>,
+        processor: Or<Off, ProcessorKeys>,
         /// Timing of real hosts (interrupts, hand-over to the NIC, gaps between frames, clocks), or
         /// `"exact"` for none of it. With `"exact"`, simultaneous senders stay in phase, and at a
         /// full queue one of them can take every free place. Default: `{}` if all traffic but
@@ -130,7 +130,7 @@ table! {
         storm: StormKeys,
         /// Processor that handles arriving frames, or `"off"`; the whole value is replaced.
         /// Default: that of `[host]`.
-        processor: Or<Off, Processor>,
+        processor: Or<Off, ProcessorKeys>,
         /// Timing of real hosts, or `"exact"`; the whole value is replaced. Default: that of `[host]`.
         timing: Or<Exact, TimingKeys>,
         /// With `scheduling = "dwrr"` or `"ets"`: bytes per turn. Default: that of `[host]`.

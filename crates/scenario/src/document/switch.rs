@@ -1,10 +1,10 @@
 //! `[switch]`: buffers, marking, scheduling, forwarding and path selection.
 
-use super::{Mmu, Preset, Processor, Queue};
+use super::{Mmu, Preset, Queue};
 use afflux_config::{Duration, Names, Off, Or, Size, table, words};
 use afflux_net::balance::BalanceKeys;
 use afflux_net::spec::{
-    AqmKeys, Compare, EcnKeys, PfcKeys, QueueLength, QueueSize, RouteHash, SchedulingKind, TrimKeys, VoqKeys,
+    AqmKeys, Compare, EcnKeys, PfcKeys, ProcessorKeys, QueueLength, QueueSize, RouteHash, SchedulingKind, TrimKeys, VoqKeys,
 };
 use schemars::Schema;
 
@@ -87,7 +87,7 @@ macro_rules! switch {
                 latency: Duration,
                 /// Processor that handles arriving frames, or `"off"`: handling takes no time.
                 /// Default `"off"`. In an override the whole value is replaced.
-                processor: Or<Off, Processor>,
+                processor: Or<Off, ProcessorKeys>,
                 /// Choice among equal-cost next hops. Default `"ecmp"`. In an override the whole value is replaced.
                 #[serde(default)]
                 #[schemars(schema_with = "afflux_config::name_or_table::<BalanceKeys>")]

@@ -9,7 +9,7 @@ use afflux_config::keys::{fill, meaningless, nested};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Or, Size, spelling};
 use afflux_net::spec::{
-    self, EngineKind, HostConfig, NodeKind, PacerKeys, Plan, QdiscKeys, QueueSize, StormKeys, TimingKeys,
+    self, EngineKind, HostConfig, NodeKind, PacerKeys, Plan, ProcessorKeys, QdiscKeys, QueueSize, StormKeys, TimingKeys,
     Topology,
 };
 use afflux_net::transports::HostTiming;
@@ -324,6 +324,7 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
     fill(&mut keys.pacer, Or::NONE);
     let pacer = nested(&mut keys.pacer, key.clone().name("pacer"), PacerKeys::resolve)?;
     let storm = nested(&mut keys.storm, key.clone().name("storm"), StormKeys::resolve)?;
+    fill(&mut keys.processor, Or::NONE);
     // A discipline that is not written follows from the traffic: see `real`.
     let qdisc = discipline(keys, key)?;
     let config = HostConfig {
@@ -337,9 +338,10 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
         ecn: fill(&mut keys.ecn, true),
         honours_pause: fill(&mut keys.honours_pause, true),
         storm,
-        processor: super::processor::processor(
+        processor: nested(
             &mut keys.processor,
-            &key.clone().name("processor"),
+            key.clone().name("processor"),
+            ProcessorKeys::processor,
         )?,
         timing: nested(&mut keys.timing, key.clone().name("timing"), TimingKeys::resolve)?,
     };

@@ -12,7 +12,6 @@ mod needs;
 mod path_choice;
 mod pfc;
 mod preset;
-mod processor;
 mod python;
 mod queue;
 mod record;

@@ -9,7 +9,7 @@ use afflux_config::keys::{fill, meaningless, nested};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Or, Size};
 use afflux_net::spec::{
-    self, Buffer, Compare, EcnKeys, Limit, Marking, NodeId, NodeKind, QueueConfig, QueueLength,
+    self, Buffer, Compare, EcnKeys, Limit, Marking, NodeId, NodeKind, ProcessorKeys, QueueConfig, QueueLength,
     QueueSize, RouteHash, SchedulingKind, Served, SwitchConfig, Topology,
 };
 use afflux_units::{Bytes, Rate, Span};
@@ -247,7 +247,8 @@ fn build(keys: &mut Switch, context: &PathContext, key: &Key) -> Result<SwitchCo
     let honours_pause = fill(&mut keys.honours_pause, pfc.is_some());
     fill(&mut keys.ecn, Or::NONE);
     let marking = nested(&mut keys.ecn, at("ecn"), EcnKeys::marking)?;
-    let processor = super::processor::processor(&mut keys.processor, &at("processor"))?;
+    fill(&mut keys.processor, Or::NONE);
+    let processor = nested(&mut keys.processor, at("processor"), ProcessorKeys::processor)?;
     if processor.is_some() && keys.forwarding == Some(Forwarding::CutThrough) {
         return Err(meaningless(at("processor"), "forwarding = \"cut_through\""));
     }
