@@ -138,6 +138,14 @@ macro_rules! keys {
                 }
             }
 
+            /// Returns the first key that is written.
+            pub fn given(&self) -> Option<&'static str> {
+                let all: &[Option<&'static str>] = &[
+                    $($(self.$part.given(),)? $(self.$key.as_ref().map(|_| $crate::keys!(@name $key $($word)?)),)?)*
+                ];
+                all.iter().copied().flatten().next()
+            }
+
             /// Returns this table, with missing keys taken from `other`.
             pub fn or(self, _other: $name) -> $name {
                 $name {

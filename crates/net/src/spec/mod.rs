@@ -4,7 +4,6 @@
 mod fabric;
 mod flow;
 mod host;
-mod mmu;
 mod mptcp;
 mod processor;
 mod rdma;
@@ -22,6 +21,13 @@ pub use crate::congestion::{CongestionControl, Coupling, EcnMode};
 pub use crate::pacer::{Config as Pacer, Keys as PacerKeys};
 pub use crate::queue::aqm::configs::*;
 pub use crate::queue::aqm::{AqmKeys, Config as Aqm, QueueTag, TrimKeys};
+pub use crate::queue::buffer::mmu::conweave::ConweaveRules;
+pub use crate::queue::buffer::mmu::hpcc::HpccRules;
+pub use crate::queue::buffer::mmu::keys::{Mmu, MmuKeys, OffsetKeys, Rules, SharedMemory};
+pub use crate::queue::buffer::mmu::sonic::{
+    GroupShare, OwnShares, QueueShare, SonicKeys, SonicRules,
+};
+pub use crate::queue::buffer::sharing::{Sharing, checked_alpha, checked_reserve};
 pub use crate::queue::buffer::{VoqConfig as Voq, VoqIngress, VoqKeys};
 pub use crate::queue::flowcontrol::keys::{
     Formula, Headroom, PauseTime, Pauses, Pfc, PfcKeys, Refresh, Storm, StormAction, StormKeys,
@@ -45,9 +51,6 @@ pub use host::{
     ReceiveBuffer, Recovery, Retries, SackCompression, SendBuffer,
 };
 pub use host::{TcpConfig, Wire};
-pub use mmu::{
-    ConweaveRules, GroupShare, HpccRules, Mmu, OwnShares, QueueShare, Rules, SonicRules,
-};
 pub use mptcp::{MptcpConfig, PathManager, PathScheduler};
 pub use processor::{Processor, ProcessorKeys, Stall};
 pub use rdma::{Entropy, Irn, RdmaConfig, RdmaRecovery, RdmaWindow, Reps};

@@ -4,7 +4,6 @@
 mod cost;
 mod host;
 mod kernel;
-mod pfc;
 mod preset;
 mod python;
 mod queue;
@@ -16,14 +15,13 @@ mod switch;
 pub use cost::Cost;
 pub use host::{Host, HostOverride, Wire, WireTable};
 pub use kernel::Kernel;
-pub use pfc::{Mmu, MmuGroup};
 pub use preset::Preset;
 pub use python::{Parameter, Python};
 pub use queue::{NicQueue, Queue, QueueRules};
 pub use record::Record;
 pub use run::{Run, Until};
 pub use sonic::Sonic;
-pub use switch::{Forwarding, Sharing, Switch};
+pub use switch::{Forwarding, Switch};
 
 use crate::topology::fabric::Topology;
 use crate::workload::Traffic;

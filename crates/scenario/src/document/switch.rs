@@ -1,10 +1,10 @@
 //! `[switch]`: buffers, marking, scheduling, forwarding and path selection.
 
-use super::{Mmu, Preset, Queue};
+use super::{Preset, Queue};
 use afflux_config::{Duration, Names, Off, Or, Size, table, words};
 use afflux_net::balance::BalanceKeys;
 use afflux_net::spec::{
-    AqmKeys, Compare, EcnKeys, PfcKeys, ProcessorKeys, QueueLength, QueueSize, RouteHash, SchedulingKind, TrimKeys, VoqKeys,
+    AqmKeys, Compare, EcnKeys, MmuKeys, PfcKeys, ProcessorKeys, QueueLength, QueueSize, RouteHash, SchedulingKind, Sharing, TrimKeys, VoqKeys,
 };
 use schemars::Schema;
 
@@ -38,7 +38,7 @@ macro_rules! switch {
                 reserved: Size,
                 /// Accounting and limits of the memory management unit, with `sharing = "sonic"`,
                 /// `"conweave"` or `"hpcc"`. Default: every key has its own default.
-                mmu: Mmu,
+                mmu: MmuKeys,
                 /// Priority flow control, or `"off"`. It needs `sharing = "sonic"`, `"conweave"`,
                 /// `"hpcc"` or `"voq"`. Default `"off"`.
                 pfc: Or<Off, PfcKeys>,
@@ -161,24 +161,6 @@ impl SwitchOverride {
 }
 
 words! {
-    /// Rules by which queues share the buffer.
-    pub enum Sharing {
-        /// Every queue has its own limit.
-        Static,
-        /// One memory with a dynamic threshold.
-        Dynamic,
-        /// Virtual output queues in on-chip memory and DRAM: a deep-buffer switch, see `voq`.
-        Voq,
-        /// A queue has no limit, so no frame is dropped for lack of memory.
-        Unlimited,
-        /// One memory with ingress and egress accounting, as in real switches, configured in
-        /// SONiC's terms: see `mmu` and `pfc`.
-        Sonic,
-        /// One memory with ingress and egress accounting as in ConWeave's ns-3.
-        Conweave,
-        /// One memory with ingress accounting as in HPCC's ns-3.
-        Hpcc,
-    }
     /// Point at which a frame may leave:
     pub enum Forwarding {
         /// after its last bit has arrived.

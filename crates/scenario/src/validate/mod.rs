@@ -2,7 +2,6 @@
 //! document, which thereby becomes the resolved scenario.
 
 mod balance;
-mod buffer;
 mod cost;
 mod hosts;
 mod ideal;

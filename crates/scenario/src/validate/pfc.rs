@@ -1,14 +1,13 @@
 //! `[switch.mmu]`, and flow control: resolves the memory, and checks PAUSE frames against the whole
 //! plan.
 
-use super::buffer::{checked_alpha, checked_reserve, sharing_word};
-use crate::document::{Document, Mmu, MmuGroup, Sharing, Switch};
+use crate::document::{Document, Switch};
 use afflux_config::keys::{fill, meaningless};
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Off, Or, Size, Speed};
+use afflux_config::{Off, Or, Size};
 use afflux_net::spec::{
-    self, ConweaveRules, Formula, GroupShare, Headroom, HpccRules, Limit, NodeId, NodeKind,
-    OwnShares, PfcKeys, Plan, QueueSize, Rules, SchedulingKind, SonicRules, Topology, mask,
+    self, Formula, Headroom, Limit, MmuKeys, NodeId, NodeKind, PfcKeys, Plan, QueueSize,
+    SchedulingKind, SharedMemory, Sharing, Topology, checked_alpha, checked_reserve,
 };
 use afflux_units::{Bytes, Rate};
 
@@ -28,7 +27,7 @@ pub fn nic_rate(topology: &Topology) -> Rate {
 }
 
 /// Returns the keys of `change`, and those of `base` for all that `change` does not have.
-pub fn overlay_mmu(base: Option<Mmu>, change: Option<Mmu>) -> Option<Mmu> {
+pub fn overlay_mmu(base: Option<MmuKeys>, change: Option<MmuKeys>) -> Option<MmuKeys> {
     match (base, change) {
         (Some(base), Some(change)) => Some(change.or(base)),
         (base, change) => change.or(base),
@@ -63,199 +62,43 @@ pub fn mmu(
     nic_rate: Rate,
     key: &Key,
 ) -> Result<spec::Mmu, Wrong> {
-    let at = |name: &str| key.clone().name("mmu").name(name);
-    let (sonic, conweave, hpcc) =
-        (sharing == Sharing::Sonic, sharing == Sharing::Conweave, sharing == Sharing::Hpcc);
-    let word = sharing_word(sharing);
-    let default_total = match sharing {
-        Sharing::Sonic => 32_000_000,
-        Sharing::Conweave => 9 << 20,
-        _ => 32 << 20,
+    let at = |name: &str| key.clone().name(name);
+    let (total, alpha, reserved) = match sharing {
+        Sharing::Sonic => (32_000_000, Some(8.0), Some(1_792)),
+        Sharing::Conweave => (9 << 20, Some(1.0), None),
+        _ => (32 << 20, None, Some(4_096)),
     };
-    let total =
-        match fill(&mut keys.buffer, QueueSize(Limit::Bytes(default_total))).0 {
-            Limit::Bytes(total) if total > 0 && total < 1 << 40 => total,
-            Limit::Bytes(total) => {
-                return Err(Wrong::at(
-                    key.clone().name("buffer"),
-                    format!("\"{}\": write a size from 1B to 1TB", Bytes(total)),
-                ));
-            }
-            Limit::Packets(_) => {
-                return Err(Wrong::at(
-                    key.clone().name("buffer"),
-                    "only sharing = \"static\" counts packets: write a size as in \"32MB\"",
-                ));
-            }
-        };
-    let mut table = keys.mmu.take().unwrap_or_default();
-    for (name, given, needs) in [
-        ("lossless_alpha", table.lossless_alpha.is_some(), sonic),
-        ("lossless_reserved", table.lossless_reserved.is_some(), sonic),
-        ("lossy_ingress_alpha", table.lossy_ingress_alpha.is_some(), sonic),
-        ("lossy_pool", table.lossy_pool.is_some(), sonic),
-        ("headroom_pool", table.headroom_pool.is_some(), sonic),
-        ("xon", table.xon.is_some(), sonic),
-        ("xon_offset", table.xon_offset.is_some(), sonic || hpcc),
-        ("ingress_alpha", table.ingress_alpha.is_some(), conweave),
-        ("mtu", table.mtu.is_some(), conweave),
-        ("shift", table.shift.is_some(), hpcc),
-        ("nic_rate", table.nic_rate.is_some(), hpcc),
-        ("group", table.group.is_some(), sonic),
-    ] {
-        if given && !needs {
-            return Err(meaningless(at(name), word));
-        }
-    }
-    if hpcc && keys.alpha.is_some() {
-        return Err(meaningless(key.clone().name("alpha"), word));
-    }
-    if conweave && keys.reserved.is_some() {
-        return Err(meaningless(key.clone().name("reserved"), word));
-    }
-    let alpha =
-        |slot: &mut Option<f64>, default: f64, key: Key| checked_alpha(fill(slot, default), key);
-    let size = |slot: &mut Option<Size>, default: u64, key: Key| {
-        checked_reserve(fill(slot, Size(Bytes(default))).0.0, total, key)
-    };
-    let cell = match fill(&mut table.cell, Or::NONE).0 {
-        None => None,
-        Some(Size(Bytes(bytes @ 65..=4096))) => Some(bytes as u16),
-        Some(Size(bytes)) => {
+    let total = match fill(&mut keys.buffer, QueueSize(Limit::Bytes(total))).0 {
+        Limit::Bytes(total) if total > 0 && total < 1 << 40 => total,
+        Limit::Bytes(total) => {
             return Err(Wrong::at(
-                at("cell"),
-                format!(
-                    "\"{bytes}\": write a size from 65B to 4096B (the first cell holds 64 B of metadata), or \"off\""
-                ),
+                at("buffer"),
+                format!("\"{}\": write a size from 1B to 1TB", Bytes(total)),
+            ));
+        }
+        Limit::Packets(_) => {
+            return Err(Wrong::at(
+                at("buffer"),
+                "only sharing = \"static\" counts packets: write a size as in \"32MB\"",
             ));
         }
     };
-    let bypass = mask(&fill(&mut table.bypass, Vec::new()), at("bypass"))?;
-    let rules = match sharing {
-        Sharing::Sonic => Rules::Sonic(SonicRules {
-            alpha: alpha(&mut table.lossless_alpha, 1.0, at("lossless_alpha"))?,
-            reserved: size(&mut table.lossless_reserved, 4_608, at("lossless_reserved"))?,
-            lossy_ingress_alpha: match fill(&mut table.lossy_ingress_alpha, Or::NONE).0 {
-                None => None,
-                some => Some(alpha(&mut some.clone(), 1.0, at("lossy_ingress_alpha"))?),
-            },
-            lossy_alpha: alpha(&mut keys.alpha, 8.0, key.clone().name("alpha"))?,
-            queue_reserved: size(&mut keys.reserved, 1_792, key.clone().name("reserved"))?,
-            lossy_pool: table
-                .lossy_pool
-                .map(|_| size(&mut table.lossy_pool, 0, at("lossy_pool")))
-                .transpose()?,
-            headroom_pool: table
-                .headroom_pool
-                .map(|_| size(&mut table.headroom_pool, 0, at("headroom_pool")))
-                .transpose()?,
-            xon: size(&mut table.xon, 4_608, at("xon"))?,
-            xon_offset: size(&mut table.xon_offset, 4_608, at("xon_offset"))?,
-            own: Box::new(OwnShares {
-                groups: own_groups(
-                    table.group.as_deref().unwrap_or_default(),
-                    total,
-                    bypass,
-                    &at("group"),
-                )?,
-                ..OwnShares::default()
-            }),
-        }),
-        Sharing::Conweave => Rules::Conweave(ConweaveRules {
-            ingress_alpha: alpha(&mut table.ingress_alpha, 1.0 / 16.0, at("ingress_alpha"))?,
-            egress_alpha: alpha(&mut keys.alpha, 1.0, key.clone().name("alpha"))?,
-            mtu: size(&mut table.mtu, 1_048, at("mtu"))?,
-        }),
-        _ => Rules::Hpcc(HpccRules {
-            shift: match fill(&mut table.shift, 3) {
-                shift @ 0..=20 => shift,
-                found => {
-                    return Err(Wrong::at(
-                        at("shift"),
-                        format!("found {found}: write a number from 0 to 20"),
-                    ));
-                }
-            },
-            nic_rate: match fill(&mut table.nic_rate, Speed(nic_rate)).0 {
-                Rate(0) => return Err(Wrong::at(at("nic_rate"), "\"0bps\": write a rate above 0")),
-                rate => rate,
-            },
-            reserved: size(&mut keys.reserved, 4_096, key.clone().name("reserved"))?,
-            resume_offset: size(&mut table.xon_offset, 3_072, at("xon_offset"))?,
-        }),
+    let alpha = match alpha {
+        Some(usual) => checked_alpha(fill(&mut keys.alpha, usual), at("alpha"))?,
+        None if keys.alpha.is_some() => return Err(meaningless(at("alpha"), sharing.word())),
+        None => 0.0,
     };
-    keys.mmu = Some(table);
-    Ok(spec::Mmu { total, cell, bypass, rules })
-}
-
-/// Resolves `[[switch.mmu.group]]` into one entry per priority.
-fn own_groups(
-    blocks: &[MmuGroup],
-    total: u64,
-    bypass: u8,
-    key: &Key,
-) -> Result<[GroupShare; 8], Wrong> {
-    let mut groups = [GroupShare::default(); 8];
-    let mut known = 0u8;
-    for (block, group) in blocks.iter().enumerate() {
-        let at = |name: &str| key.clone().index(block).name(name);
-        let priorities = mask(&group.priorities, at("priorities"))?;
-        let share = GroupShare {
-            alpha: group.alpha.map(|alpha| checked_alpha(alpha, at("alpha"))).transpose()?,
-            limit: group.limit.map(|Size(limit)| limit.0),
-            reserved: group
-                .reserved
-                .map(|Size(reserved)| checked_reserve(reserved.0, total, at("reserved")))
-                .transpose()?,
-        };
-        if priorities == 0 {
-            return Err(Wrong::at(
-                at("priorities"),
-                "found none: write the priorities of these groups, as in [3, 4]",
-            ));
+    let reserved = match reserved {
+        Some(usual) => {
+            checked_reserve(fill(&mut keys.reserved, Size(Bytes(usual))), total, at("reserved"))?
         }
-        if let Some(twice) = (0..8).find(|priority| priorities & known & 1 << priority != 0) {
-            return Err(Wrong::at(
-                at("priorities"),
-                format!(
-                    "another block has priority {twice} already: remove it from one of the two"
-                ),
-            ));
+        None if keys.reserved.is_some() => {
+            return Err(meaningless(at("reserved"), sharing.word()));
         }
-        if let Some(uncounted) = (0..8).find(|priority| priorities & bypass & 1 << priority != 0) {
-            let what = format!(
-                "priority {uncounted} is in mmu.bypass, so its frames are not counted: remove it from one of the two"
-            );
-            return Err(Wrong::at(at("priorities"), what));
-        }
-        if share == GroupShare::default() {
-            return Err(Wrong::at(
-                key.clone().index(block),
-                "these groups are as the others: write alpha, limit or reserved",
-            ));
-        }
-        match share.limit {
-            Some(_) if share.alpha.is_some() => {
-                return Err(Wrong::at(
-                    at("alpha"),
-                    "has no effect with limit, a fixed threshold: write one of the two",
-                ));
-            }
-            Some(0) => return Err(Wrong::at(at("limit"), "\"0B\": write a size above 0")),
-            Some(limit) if limit >= 1 << 40 => {
-                return Err(Wrong::at(
-                    at("limit"),
-                    format!("\"{}\": write a size below 1TB", Bytes(limit)),
-                ));
-            }
-            _ => {}
-        }
-        known |= priorities;
-        (0..8)
-            .filter(|priority| priorities >> priority & 1 != 0)
-            .for_each(|priority| groups[priority] = share);
-    }
-    Ok(groups)
+        None => 0,
+    };
+    let memory = SharedMemory { sharing, total, alpha, reserved, nic_rate };
+    keys.mmu.get_or_insert_default().mmu(&memory, &at("mmu"))
 }
 
 /// Returns the headroom formula of a kind of memory.

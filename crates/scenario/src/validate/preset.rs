@@ -1,8 +1,8 @@
 //! Values of the `[switch]` keys that each preset sets.
 
-use crate::document::{Mmu, Preset, Sharing, Switch};
+use crate::document::{Preset, Switch};
 use afflux_config::{Duration, Or, Size};
-use afflux_net::spec::{Headroom, Limit, PfcKeys, QueueSize, VoqKeys};
+use afflux_net::spec::{Headroom, Limit, PfcKeys, QueueSize, VoqKeys, MmuKeys, OffsetKeys, Sharing, SonicKeys};
 use afflux_units::{Bytes, Span};
 
 /// Returns the keys that a preset sets. All other keys have their usual defaults.
@@ -21,15 +21,18 @@ pub fn keys(preset: Preset) -> Switch {
             buffer: Some(QueueSize(Limit::Bytes(32_689_152))),
             alpha: Some(8.0),
             reserved: Some(Size(Bytes(1_792))),
-            mmu: Some(Mmu {
+            mmu: Some(MmuKeys {
                 cell: Some(Or::some(Size(Bytes(256)))),
-                lossless_alpha: Some(1.0),
-                lossless_reserved: Some(Size(Bytes(4_608))),
-                lossy_pool: Some(Size(Bytes(24_192_256))),
-                headroom_pool: Some(Size(Bytes(2_058_240))),
-                xon: Some(Size(Bytes(4_608))),
-                xon_offset: Some(Size(Bytes(4_608))),
-                ..Mmu::default()
+                sonic: SonicKeys {
+                    alpha: Some(1.0),
+                    reserved: Some(Size(Bytes(4_608))),
+                    lossy_pool: Some(Size(Bytes(24_192_256))),
+                    headroom_pool: Some(Size(Bytes(2_058_240))),
+                    xon: Some(Size(Bytes(4_608))),
+                    ..SonicKeys::default()
+                },
+                offset: OffsetKeys { xon_offset: Some(Size(Bytes(4_608))) },
+                ..MmuKeys::default()
             }),
             pfc: Some(Or::some(PfcKeys {
                 priorities: Some(vec![3, 4]),

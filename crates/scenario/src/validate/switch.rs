@@ -1,16 +1,15 @@
 //! `[switch]`: resolves presets, overrides and all keys of switches.
 
-use super::buffer::{checked_alpha, checked_reserve, sharing_word};
 use super::queue::{Order, scheduling};
 use super::{pfc, preset, voq};
-use crate::document::{Forwarding, Queue, Sharing, Switch};
+use crate::document::{Forwarding, Queue, Switch};
 use crate::topology::Names;
 use afflux_config::keys::{fill, meaningless, nested};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Or, Size};
 use afflux_net::spec::{
     self, Buffer, Compare, EcnKeys, Limit, Marking, NodeId, NodeKind, ProcessorKeys, QueueConfig, QueueLength,
-    QueueSize, RouteHash, SchedulingKind, Served, SwitchConfig, Topology,
+    QueueSize, RouteHash, SchedulingKind, Served, Sharing, SwitchConfig, Topology, checked_alpha, checked_reserve,
 };
 use afflux_units::{Bytes, Rate, Span};
 
@@ -390,7 +389,7 @@ fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong>
         }
         return pfc::mmu(keys, sharing, nic_rate, key).map(Buffer::Mmu);
     }
-    let word = sharing_word(sharing);
+    let word = sharing.word();
     for (name, given, needs) in [
         ("buffer", keys.buffer.is_some(), matches!(sharing, Sharing::Static | Sharing::Dynamic)),
         ("alpha", keys.alpha.is_some(), sharing == Sharing::Dynamic),
@@ -447,11 +446,8 @@ fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong>
                 }
             };
             let alpha = checked_alpha(fill(&mut keys.alpha, 1.0), at("alpha"))?;
-            let reserved_per_queue = checked_reserve(
-                fill(&mut keys.reserved, Size(Bytes(0))).0.0,
-                total,
-                at("reserved"),
-            )?;
+            let reserved = fill(&mut keys.reserved, Size(Bytes(0)));
+            let reserved_per_queue = checked_reserve(reserved, total, at("reserved"))?;
             Ok(Buffer::Shared { total, alpha, reserved_per_queue })
         }
     }
@@ -482,7 +478,7 @@ fn own_shares(
             let sharing = keys.sharing.expect("filled in");
             let what = format!(
                 "{} has one value for all queues: remove it, or write sharing = \"sonic\"",
-                sharing_word(sharing)
+                sharing.word()
             );
             return Err(Wrong::at(at(name), what));
         };
@@ -496,7 +492,7 @@ fn own_shares(
         share.alpha = queue.alpha.map(|alpha| checked_alpha(alpha, at("alpha"))).transpose()?;
         share.reserved = queue
             .reserved
-            .map(|Size(reserved)| checked_reserve(reserved.0, total, at("reserved")))
+            .map(|reserved| checked_reserve(reserved, total, at("reserved")))
             .transpose()?;
     }
     Ok(())
@@ -535,11 +531,8 @@ fn own_queues(
         match (&mut config.buffer, of_all) {
             (Buffer::Shared { alpha, reserved_per_queue, .. }, Buffer::Shared { total, .. }) => {
                 *alpha = checked_alpha(queue.alpha.unwrap_or(*alpha), at("alpha"))?;
-                *reserved_per_queue = checked_reserve(
-                    queue.reserved.map_or(*reserved_per_queue, |Size(reserved)| reserved.0),
-                    *total,
-                    at("reserved"),
-                )?;
+                let reserved = queue.reserved.unwrap_or(Size(Bytes(*reserved_per_queue)));
+                *reserved_per_queue = checked_reserve(reserved, *total, at("reserved"))?;
             }
             (Buffer::Mmu(_), _) => {}
             _ if queue.alpha.is_some() => return Err(meaningless(at("alpha"), word)),

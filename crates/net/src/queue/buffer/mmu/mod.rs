@@ -9,9 +9,10 @@
 
 pub mod cells;
 mod charge;
-mod conweave;
-mod hpcc;
-mod sonic;
+pub mod conweave;
+pub mod hpcc;
+pub mod keys;
+pub mod sonic;
 #[cfg(test)]
 mod tests;
 mod thresholds;
