@@ -44,6 +44,8 @@ use std::marker::PhantomData;
 /// - A literal after a key's name is its name in scenarios, for names that Rust reserves.
 /// - `@NAME: TABLE;` embeds another table of keys: its keys stand in this table too, at this place,
 ///   and its owner resolves the field `NAME`.
+/// - `@{ … };` has keys that their owner resolves, because they depend on each other: a name and a
+///   type. Their documentation says their defaults.
 /// - `of NAME` before the table names the table as written, with literal defaults filled in, for
 ///   defaults and checks that use later keys.
 /// - `in LEAST to MOST` refuses numbers outside this range; `as` replaces the description of the
@@ -60,6 +62,11 @@ macro_rules! keys {
         $vis:vis struct $name:ident as $schema:tt => $parsed:ident $(($($around:ident: $of:ty),+))? $(of $written:ident)? {
             $(
                 $(@$part:ident: $of_part:ident)?
+                $(@{$(
+                    $(#[doc = $doc_apart:expr])*
+                    $(#[schemars $form_apart:tt])?
+                    $apart:ident $($word_apart:literal)?: $of_apart:ty;
+                )*})?
                 $(
                     $(#[doc = $doc:expr])*
                     $(#[schemars $form:tt])?
@@ -80,6 +87,13 @@ macro_rules! keys {
         $vis struct $name {
             $(
                 $(#[serde(flatten)] pub $part: $of_part,)?
+                $($(
+                    $(#[doc = $doc_apart])*
+                    $(#[schemars $form_apart])?
+                    $(#[serde(rename = $word_apart)])?
+                    #[serde(skip_serializing_if = "Option::is_none")]
+                    pub $apart: Option<$of_apart>,
+                )*)?
                 $(
                     $(#[doc = $doc])*
                     $(#[schemars $form])?
@@ -92,7 +106,14 @@ macro_rules! keys {
 
         impl $crate::keys::Written for $name {
             fn names() -> Vec<&'static str> {
-                [Vec::new(), $($($of_part::names(),)? $(vec![$crate::keys!(@name $key $($word)?)],)?)*].concat()
+                [
+                    Vec::new(),
+                    $(
+                        $($of_part::names(),)?
+                        $(vec![$($crate::keys!(@name $apart $($word_apart)?)),*],)?
+                        $(vec![$crate::keys!(@name $key $($word)?)],)?
+                    )*
+                ].concat()
             }
             fn read_key<'de, A: $crate::serde::de::MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error> {
                 Ok($($(self.$part.read_key(name, map)? ||)?)* self.read(name, map)?)
@@ -127,13 +148,20 @@ macro_rules! keys {
         $crate::as_written!($name);
         $crate::nested!($name);
 
+        #[allow(dead_code)]
         impl $name {
-            pub const KEYS: &[&str] = &[$($($crate::keys!(@name $key $($word)?),)?)*];
+            pub const KEYS: &[&str] = &[$(
+                $($($crate::keys!(@name $apart $($word_apart)?),)*)?
+                $($crate::keys!(@name $key $($word)?),)?
+            )*];
 
             /// Reads the value of the key `name`. Returns `false` if the table has no such key.
             pub fn read<'de, A: $crate::serde::de::MapAccess<'de>>(&mut self, name: &str, _map: &mut A) -> Result<bool, A::Error> {
                 match name {
-                    $($($crate::keys!(@name $key $($word)?) => _map.next_value().map(|value| self.$key = Some(value)).map(|()| true),)?)*
+                    $(
+                        $($($crate::keys!(@name $apart $($word_apart)?) => _map.next_value().map(|value| self.$apart = Some(value)).map(|()| true),)*)?
+                        $($crate::keys!(@name $key $($word)?) => _map.next_value().map(|value| self.$key = Some(value)).map(|()| true),)?
+                    )*
                     _ => Ok(false),
                 }
             }
@@ -141,7 +169,7 @@ macro_rules! keys {
             /// Returns the first key that is written.
             pub fn given(&self) -> Option<&'static str> {
                 let all: &[Option<&'static str>] = &[
-                    $($(self.$part.given(),)? $(self.$key.as_ref().map(|_| $crate::keys!(@name $key $($word)?)),)?)*
+                    $($(self.$part.given(),)? $($(self.$apart.as_ref().map(|_| $crate::keys!(@name $apart $($word_apart)?)),)*)? $(self.$key.as_ref().map(|_| $crate::keys!(@name $key $($word)?)),)?)*
                 ];
                 all.iter().copied().flatten().next()
             }
@@ -149,7 +177,11 @@ macro_rules! keys {
             /// Returns this table, with missing keys taken from `other`.
             pub fn or(self, _other: $name) -> $name {
                 $name {
-                    $($($part: self.$part.or(_other.$part),)? $($key: self.$key.or(_other.$key),)?)*
+                    $(
+                        $($part: self.$part.or(_other.$part),)?
+                        $($($apart: self.$apart.or(_other.$apart),)*)?
+                        $($key: self.$key.or(_other.$key),)?
+                    )*
                 }
             }
 
@@ -170,16 +202,17 @@ macro_rules! keys {
             }
 
             fn describe(schema: &mut $crate::schemars::Schema) {
-                $crate::keys::describe(schema, &[$($(
-                    $crate::keys::Described {
+                $crate::keys::describe(schema, &[$(
+                    $($($crate::keys::Described::apart($crate::keys!(@name $apart $($word_apart)?)),)*)?
+                    $($crate::keys::Described {
                         name: $crate::keys!(@name $key $($word)?),
                         required: $crate::keys!(@required $default),
                         default: $crate::keys!(@literal $default),
                         prose: None $(.or(Some($prose)))?,
                         source: None $(.or(Some($source)))?,
                         range: None $(.or(Some(($least.into(), $most.into()))))?,
-                    },
-                )?)*]);
+                    },)?
+                )*]);
             }
         }
     };
@@ -486,6 +519,11 @@ pub struct Described {
 }
 
 impl Described {
+    /// Describes a key that its owner resolves. Its documentation says everything.
+    pub fn apart(name: &'static str) -> Described {
+        Described { name, required: false, default: None, prose: None, source: None, range: None }
+    }
+
     /// Returns the sentence about the default that follows the key's documentation.
     fn sentence(&self) -> Option<String> {
         let source = self.source.map_or(String::new(), |source| format!(" ({source})"));

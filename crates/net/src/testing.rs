@@ -152,22 +152,16 @@ pub fn pfc(priorities: u8) -> Pfc {
 }
 
 pub fn switch() -> SwitchConfig {
-    SwitchConfig {
+    let parts = SwitchParts {
         buffer: Buffer::Static { per_queue: Limit::Bytes(225_000), drop_when: Compare::Above },
+        pfc: None,
         marking: None,
         aqm: None,
         scheduling: Scheduling::One,
         own: Vec::new(),
-        forwarding: Forwarding::StoreAndForward,
-        latency: Span::ZERO,
         balance: Balance::default(),
-        hash: RouteHash::OwnSeed,
-        queue_length: QueueLength::ThroughTransmission,
-        device_queue: 0,
-        pfc: None,
-        honours_pause: false,
-        processor: None,
-    }
+    };
+    SwitchKeys::default().resolve(&"switch".into(), parts).expect("defaults are right")
 }
 
 pub fn fq_codel(codel: CodelConfig, quantum: u32, flows: u32, limit: u32, drop_batch: u32) -> Aqm {

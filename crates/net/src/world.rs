@@ -351,10 +351,7 @@ impl<'a> World<'a> {
     pub fn header(&self, port: &PortInfo) -> Option<u16> {
         let peer = &self.plan.topology.nodes[port.peer as usize];
         match peer.kind {
-            NodeKind::Switch => match self.plan.switches[peer.config as usize].forwarding {
-                Forwarding::CutThrough { header } => Some(header),
-                Forwarding::StoreAndForward => None,
-            },
+            NodeKind::Switch => self.plan.switches[peer.config as usize].cut_through,
             NodeKind::Host => None,
         }
     }

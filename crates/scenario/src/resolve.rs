@@ -4,10 +4,10 @@
 //! from other keys must keep following them when somebody changes those keys. Defaults are
 //! therefore comments, except the few that name a design or never depend on anything.
 
-use crate::document::{Document, Run, Switch};
+use crate::document::{Document, Run};
 use crate::inputs::hash_of;
 use afflux_config::tree::{self, Tree};
-use afflux_net::spec::EngineKind;
+use afflux_net::spec::{EngineKind, SwitchKeys};
 use std::fmt::Write;
 use toml::{Table, Value};
 
@@ -25,7 +25,7 @@ pub fn text(document: &Document, tree: &Tree, default_transport: bool) -> Result
 }
 
 /// Returns the keys of a switch as TOML, every default filled in.
-pub fn of_switch(switch: &Switch) -> Result<String, String> {
+pub fn of_switch(switch: &SwitchKeys) -> Result<String, String> {
     toml::to_string(switch).map_err(|error| error.to_string())
 }
 

@@ -13,7 +13,19 @@ pub fn schema() -> String {
     {
         required.retain(|key| key != "kind");
     }
+    defaults_of_switch(&mut schema);
     serde_json::to_string_pretty(&schema).unwrap_or_default()
+}
+
+/// Sets the description of each default in an override: the keys of `[switch]` default to their
+/// values in `[switch]` there.
+fn defaults_of_switch(schema: &mut Value) {
+    let keys = schema.pointer_mut("/$defs/SwitchOverride/properties").and_then(Value::as_object_mut);
+    for (name, key) in keys.into_iter().flatten().filter(|(name, _)| *name != "match") {
+        let about = key["description"].as_str().unwrap_or_default();
+        key["description"] =
+            format!("{about} In an override the default is that of `[switch] {name}`.").into();
+    }
 }
 
 /// Removes null from the schema. TOML has no null; an optional key is left out instead.

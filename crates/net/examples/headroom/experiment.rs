@@ -172,32 +172,27 @@ impl Case {
         // not counted.
         let pool = 2 * BEFORE_XOFF * charge;
         let pfc = PfcKeys::default().resolve(&"switch.pfc".into(), Formula::Sonic, 0);
-        let settings = SwitchConfig {
+        let parts = SwitchParts {
             buffer: Buffer::Mmu(Mmu {
                 total: pool + headroom,
                 cell: self.cell,
                 bypass: 1,
                 rules: Rules::Sonic(rules),
             }),
-            marking: None,
-            aqm: None,
-            scheduling: Scheduling::Priorities { queues: 8 },
-            own: Vec::new(),
-            forwarding: Forwarding::StoreAndForward,
-            latency: Span::ZERO,
-            balance: Balance::default(),
-            hash: RouteHash::OwnSeed,
-            queue_length: QueueLength::ThroughTransmission,
-            device_queue: 0,
-            processor: None,
             pfc: Some(Pfc {
                 priorities: 1 << 3,
                 headroom: Headroom::Bytes(headroom),
                 deadlock_after: None,
                 ..pfc.expect("defaults are right")
             }),
-            honours_pause: true,
+            marking: None,
+            aqm: None,
+            scheduling: Scheduling::Priorities { queues: 8 },
+            own: Vec::new(),
+            balance: Balance::default(),
         };
+        let settings =
+            SwitchKeys::default().resolve(&"switch".into(), parts).expect("defaults are right");
         let datagram = |frame: u16| {
             TransportConfig::Datagram(Datagram {
                 rate: None,

@@ -142,17 +142,13 @@ impl<'a> Shard<'a> {
             }
             NodeKind::Switch => {
                 let switch = &plan.switches[spec.config as usize];
-                let header = match switch.forwarding {
-                    Forwarding::StoreAndForward => None,
-                    Forwarding::CutThrough { header } => Some(header),
-                };
                 let marking = switch.marking.as_ref().map(Red::new);
                 let until_start = switch.queue_length != QueueLength::ThroughTransmission
                     || switch.device_queue > 0;
                 let rates: Vec<Rate> =
                     world.ports.of(id).iter().map(|info| world.rate(info)).collect();
                 let buffer = Buffer::new(&switch.buffer, &rates, switch.queues(rates.len()));
-                (buffer, marking, &switch.scheduling, until_start, header)
+                (buffer, marking, &switch.scheduling, until_start, switch.cut_through)
             }
         };
         let arrivals_first = spec.kind == NodeKind::Switch

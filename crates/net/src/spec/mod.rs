@@ -5,6 +5,7 @@ mod fabric;
 mod flow;
 mod host;
 mod mptcp;
+mod preset;
 mod processor;
 mod rdma;
 mod run;
@@ -38,6 +39,7 @@ pub use crate::queue::marking::keys::{EcnKeys, Idle, Incapable, MarkAt, Marking,
 pub use crate::queue::qdisc::configs::*;
 pub use crate::queue::qdisc::{Config as Qdisc, Kind as QdiscKind, QdiscKeys};
 pub use crate::queue::scheduling::Kind as SchedulingKind;
+pub use crate::queue::scheduling::blocks::{NicQueueKeys, QueueKeys, QueueRules};
 pub use crate::queue::scheduling::about::{Classes, Scheduling, Served, Service, Share};
 pub use crate::timing::{Config as Timing, Keys as TimingKeys};
 pub use crate::transport::datagram::keys::Config as Datagram;
@@ -58,7 +60,10 @@ pub(crate) use run::models;
 pub use run::{
     Bound, Capture, Compat, EngineKind, FctEnd, MaxMemory, PortSeries, Record, RunConfig,
 };
-pub use switch::{Buffer, Forwarding, QueueConfig, QueueLength, SwitchConfig};
+pub use preset::Preset;
+pub use switch::{
+    Buffer, Forwarding, QueueConfig, QueueLength, SwitchConfig, SwitchKeys, SwitchParts,
+};
 pub use transport::{TransportConfig, TransportKeys};
 
 /// A complete, validated simulation.

@@ -339,7 +339,7 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
     });
     add("fq-codel, few buckets, marks, cut-through", &|p| {
         p.switches[0].aqm = Some(fq_codel(codel(true), 300, 3, 1_000, 64));
-        p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        p.switches[0].cut_through = Some(64);
         p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: EcnMode::Classic, ..tcp() })];
     });
     for (name, ecn, derandomize) in
@@ -605,7 +605,7 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
         p.switches[0].scheduling = dwrr.clone();
         p.switches[0].aqm = Some(Aqm::Codel(codel(true)));
         p.switches[0].device_queue = 1;
-        p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        p.switches[0].cut_through = Some(64);
         p.record.waits = (0..p.topology.nodes.len() as u32).collect();
         p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: EcnMode::Classic, ..tcp() })];
     });
@@ -621,9 +621,9 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
     add("occupancy through start of transmission", &|p| {
         p.switches[0].queue_length = QueueLength::ThroughStart
     });
-    add("cut-through", &|p| p.switches[0].forwarding = Forwarding::CutThrough { header: 64 });
+    add("cut-through", &|p| p.switches[0].cut_through = Some(64));
     add("cut-through, shared buffer, priorities", &|p| {
-        p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        p.switches[0].cut_through = Some(64);
         p.switches[0].buffer = shared(150_000, 0.5);
         p.switches[0].scheduling = Scheduling::Priorities { queues: 2 };
     });

@@ -392,7 +392,7 @@ fn engines_agree() {
         p.topology.nodes[5].config = 1;
     });
     add("sonic, cut-through, spray, red", fabric(), &|p| {
-        p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        p.switches[0].cut_through = Some(64);
         p.switches[0].balance = Balance::Spray(SprayConfig {});
         p.switches[0].marking = Some(Marking {
             kmax: Limit::Bytes(500_000),

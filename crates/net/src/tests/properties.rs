@@ -142,7 +142,7 @@ fn voq() -> impl Strategy<Value = Voq> {
 fn with_voq(switch: SwitchConfig) -> SwitchConfig {
     SwitchConfig {
         device_queue: 0,
-        forwarding: Forwarding::StoreAndForward,
+        cut_through: None,
         queue_length: QueueLength::ThroughTransmission,
         ..switch
     }
@@ -246,7 +246,7 @@ fn own_queues() -> impl Strategy<Value = Option<Vec<(Option<Limit>, Option<Marki
 }
 
 fn switch_config() -> impl Strategy<Value = SwitchConfig> {
-    let forwarding = prop_oneof![2 => Just(Forwarding::StoreAndForward), 1 => (14..200u16).prop_map(|header| Forwarding::CutThrough { header })];
+    let cut_through = prop_oneof![2 => Just(None), 1 => (14..200u16).prop_map(Some)];
     let balance = prop_oneof![
         2 => Just(Balance::default()),
         1 => Just(Balance::Spray(SprayConfig {})),
@@ -262,7 +262,7 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
         marking(),
         aqm(),
         scheduling(),
-        forwarding,
+        cut_through,
         (balance, hash),
         length,
         (latency, device_queue, own_queues()),
@@ -273,7 +273,7 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
                 marking,
                 aqm,
                 scheduling,
-                forwarding,
+                cut_through,
                 (balance, hash),
                 queue_length,
                 (latency, device_queue, own),
@@ -304,14 +304,12 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
                     scheduling,
                     aqm,
                     device_queue,
-                    forwarding,
+                    cut_through,
                     latency,
                     balance,
                     hash,
                     queue_length,
-                    pfc: None,
-                    honours_pause: false,
-                    processor: None,
+                    ..switch()
                 };
                 if matches!(switch.buffer, Buffer::Voq(_)) { with_voq(switch) } else { switch }
             },

@@ -119,7 +119,7 @@ fn engines_and_threads() {
         plan.transports.push(TransportConfig::Tcp(tcp()));
         plan.flows.iter_mut().filter(|f| f.id % 4 == 0).for_each(|f| f.transport = 1);
         plan.switches[0].scheduling = Scheduling::Priorities { queues: 2 };
-        plan.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        plan.switches[0].cut_through = Some(64);
         same_everywhere(name, &plan);
     }
 }

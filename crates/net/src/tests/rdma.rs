@@ -223,7 +223,7 @@ fn engines_agree() {
     add("mixed rates and delays, cut-through", rdma(), &|p| {
         small(p);
         p.switches[0].queue_length = QueueLength::ThroughTransmission;
-        p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        p.switches[0].cut_through = Some(64);
         for (i, link) in p.topology.links.iter_mut().enumerate() {
             link.rate = [
                 Rate::from_gbps(100),

@@ -1,9 +1,9 @@
 //! `[host]`: NICs, frame sizes and transports.
 
-use super::{Kernel, NicQueue, Python};
+use super::{Kernel, Python};
 use afflux_config::{Duration, Names, Off, Or, Size, Unlimited, Word, form, table};
 use afflux_net::spec::{
-    EcnKeys, PacerKeys, ProcessorKeys, QdiscKeys, QueueSize, SchedulingKind, StormKeys, TimingKeys, TransportKeys,
+    EcnKeys, NicQueueKeys, PacerKeys, ProcessorKeys, QdiscKeys, QueueSize, SchedulingKind, StormKeys, TimingKeys, TransportKeys,
 };
 use schemars::{Schema, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -29,7 +29,7 @@ table! {
         quantum: Size,
         /// Queues of each NIC, by class, 2 to 8 of them. Default: none: one queue, or with `scheduling = "strict_priority"` as many as `priorities`
         /// says.
-        nic_queue: Vec<NicQueue>,
+        nic_queue: Vec<NicQueueKeys>,
         /// Priority of each DSCP, for blocks of traffic with `dscp`, as in `{ 26 = 3 }`. Default:
         /// each missing DSCP has its priority in SONiC: 3 → 3, 4 → 4, 5 → 2, 8 → 0, 46 → 5, 48 → 6,
         /// all others → 1.
@@ -136,7 +136,7 @@ table! {
         /// With `scheduling = "dwrr"` or `"ets"`: bytes per turn. Default: that of `[host]`.
         quantum: Size,
         /// Queues of the NIC, by class; all queues are replaced. Default: that of `[host]`.
-        nic_queue: Vec<NicQueue>,
+        nic_queue: Vec<NicQueueKeys>,
         /// Name in `[host.transports]`: transport of these hosts in blocks of traffic that name
         /// none. Default: `[host.transport]`. A DCTCP sender does not use explicit congestion
         /// notification, as Reno, to hosts whose own transport is not DCTCP: Linux refuses ECN to a

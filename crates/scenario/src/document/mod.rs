@@ -4,9 +4,7 @@
 mod cost;
 mod host;
 mod kernel;
-mod preset;
 mod python;
-mod queue;
 mod record;
 mod run;
 mod sonic;
@@ -15,13 +13,11 @@ mod switch;
 pub use cost::Cost;
 pub use host::{Host, HostOverride, Wire, WireTable};
 pub use kernel::Kernel;
-pub use preset::Preset;
 pub use python::{Parameter, Python};
-pub use queue::{NicQueue, Queue, QueueRules};
 pub use record::Record;
 pub use run::{Run, Until};
 pub use sonic::Sonic;
-pub use switch::{Forwarding, Switch};
+pub use switch::Switch;
 
 use crate::topology::fabric::Topology;
 use crate::workload::Traffic;

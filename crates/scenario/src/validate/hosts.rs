@@ -3,13 +3,13 @@
 use super::queue::{Order, scheduling};
 use super::switch::matching;
 use super::transport::Transports;
-use crate::document::{Host, HostOverride, NicQueue, Wire, WireTable};
+use crate::document::{Host, HostOverride, Wire, WireTable};
 use crate::wire::{Frames, Profile};
 use afflux_config::keys::{fill, meaningless, nested};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Or, Size, spelling};
 use afflux_net::spec::{
-    self, EngineKind, HostConfig, NodeKind, PacerKeys, Plan, ProcessorKeys, QdiscKeys, QueueSize, StormKeys, TimingKeys,
+    self, EngineKind, HostConfig, NicQueueKeys, NodeKind, PacerKeys, Plan, ProcessorKeys, QdiscKeys, QueueSize, StormKeys, TimingKeys,
     Topology,
 };
 use afflux_net::transports::HostTiming;
@@ -309,7 +309,7 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
         scheduling: &mut keys.scheduling,
         priorities: &mut keys.priorities,
         quantum: &mut keys.quantum,
-        queues: keys.nic_queue.iter_mut().flatten().map(NicQueue::rules).collect(),
+        queues: keys.nic_queue.iter_mut().flatten().map(NicQueueKeys::rules).collect(),
         blocks: "host.nic_queue",
         frame,
     };

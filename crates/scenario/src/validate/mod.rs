@@ -23,12 +23,12 @@ mod warnings;
 
 pub use python::OwnCongestion;
 
-use crate::document::{Document, Switch};
+use crate::document::Document;
 use crate::inputs::Inputs;
 use crate::scenario::{FabricCost, KernelHost, Packets, Reader};
 use crate::topology::{self, Facts};
 use afflux_config::tree::{Tree, Wrong};
-use afflux_net::spec::{Compat, NodeKind, Plan, RouteHash};
+use afflux_net::spec::{Compat, NodeKind, Plan, RouteHash, SwitchKeys};
 use afflux_net::transports;
 use afflux_traffic::Job;
 use afflux_units::Span;
@@ -47,7 +47,7 @@ pub struct Checked {
     pub notes: Vec<String>,
     pub packets: Packets,
     /// Keys of each of the plan's switch settings, every default filled in.
-    pub switch_keys: Vec<Switch>,
+    pub switch_keys: Vec<SwitchKeys>,
     pub own_congestion: Option<OwnCongestion>,
     pub kernels: Vec<KernelHost>,
     pub warnings: Vec<Wrong>,

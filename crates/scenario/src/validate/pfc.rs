@@ -1,13 +1,13 @@
 //! `[switch.mmu]`, and flow control: resolves the memory, and checks PAUSE frames against the whole
 //! plan.
 
-use crate::document::{Document, Switch};
+use crate::document::Document;
 use afflux_config::keys::{fill, meaningless};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Off, Or, Size};
 use afflux_net::spec::{
     self, Formula, Headroom, Limit, MmuKeys, NodeId, NodeKind, PfcKeys, Plan, QueueSize,
-    SchedulingKind, SharedMemory, Sharing, Topology, checked_alpha, checked_reserve,
+    SchedulingKind, SharedMemory, Sharing, SwitchKeys, Topology, checked_alpha, checked_reserve,
 };
 use afflux_units::{Bytes, Rate};
 
@@ -57,7 +57,7 @@ pub fn overlay_pfc(
 
 /// Resolves the memory of a switch with `sharing = "sonic"`, `"conweave"` or `"hpcc"`.
 pub fn mmu(
-    keys: &mut Switch,
+    keys: &mut SwitchKeys,
     sharing: Sharing,
     nic_rate: Rate,
     key: &Key,
@@ -223,7 +223,7 @@ fn unpausable(plan: &Plan, document: &Document) -> Result<(), Wrong> {
             continue;
         }
         let (host, switch) = (&document.host, &document.switch);
-        let asks = |keys: &Switch| match name {
+        let asks = |keys: &SwitchKeys| match name {
             "scheduling" => pfabric_order(keys.scheduling),
             "trimming" => keys.trimming.is_some(),
             _ => keys.device_queue.is_some_and(|packets| packets > 0),
@@ -232,8 +232,8 @@ fn unpausable(plan: &Plan, document: &Document) -> Result<(), Wrong> {
             "host" if !pfabric_order(host.scheduling) => {
                 host.overrides.iter().position(|change| pfabric_order(change.scheduling))
             }
-            "switch" if !asks(switch) => {
-                switch.overrides.iter().position(|change| asks(&change.keys()))
+            "switch" if !asks(&switch.keys) => {
+                switch.overrides().iter().position(|change| asks(&change.keys))
             }
             _ => None,
         };

@@ -1,22 +1,21 @@
 //! Values of the `[switch]` keys that each preset sets.
 
-use crate::document::{Preset, Switch};
 use afflux_config::{Duration, Or, Size};
-use afflux_net::spec::{Headroom, Limit, PfcKeys, QueueSize, VoqKeys, MmuKeys, OffsetKeys, Sharing, SonicKeys};
+use afflux_net::spec::{Headroom, Limit, PfcKeys, QueueSize, VoqKeys, MmuKeys, OffsetKeys, Preset, Sharing, SonicKeys, SwitchKeys};
 use afflux_units::{Bytes, Span};
 
 /// Returns the keys that a preset sets. All other keys have their usual defaults.
-pub fn keys(preset: Preset) -> Switch {
+pub fn keys(preset: Preset) -> SwitchKeys {
     match preset {
-        Preset::Trident3 => Switch {
+        Preset::Trident3 => SwitchKeys {
             sharing: Some(Sharing::Dynamic),
             buffer: Some(QueueSize(Limit::Bytes(24_192_256))),
             alpha: Some(8.0),
             reserved: Some(Size(Bytes(1_792))),
             latency: Some(Duration(Span::from_ns(800))),
-            ..Switch::default()
+            ..SwitchKeys::default()
         },
-        Preset::Trident3Lossless => Switch {
+        Preset::Trident3Lossless => SwitchKeys {
             sharing: Some(Sharing::Sonic),
             buffer: Some(QueueSize(Limit::Bytes(32_689_152))),
             alpha: Some(8.0),
@@ -40,9 +39,9 @@ pub fn keys(preset: Preset) -> Switch {
                 ..PfcKeys::default()
             })),
             latency: Some(Duration(Span::from_ns(800))),
-            ..Switch::default()
+            ..SwitchKeys::default()
         },
-        Preset::JerichoPlus => Switch {
+        Preset::JerichoPlus => SwitchKeys {
             sharing: Some(Sharing::Voq),
             voq: Some(VoqKeys {
                 grant_latency: Some(Duration(Span::from_ns(1_500))),
@@ -52,7 +51,7 @@ pub fn keys(preset: Preset) -> Switch {
                 ..VoqKeys::default()
             }),
             latency: Some(Duration(Span::from_ns(2_300))),
-            ..Switch::default()
+            ..SwitchKeys::default()
         },
     }
 }

@@ -1,10 +1,9 @@
 //! Scheduling and the queues of a port: `[[switch.queue]]`, `[[host.nic_queue]]`.
 
-use crate::document::QueueRules;
 use afflux_config::Size;
 use afflux_config::keys::{fill, meaningless};
 use afflux_config::tree::{Key, Wrong};
-use afflux_net::spec::{self, Classes, SchedulingKind, Served, Service, Share};
+use afflux_net::spec::{self, Classes, QueueRules, SchedulingKind, Served, Service, Share};
 use afflux_units::Bytes;
 
 /// Keys of `[switch]`, `[host]` or an override that set the order in which a port sends.

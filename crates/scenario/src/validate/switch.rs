@@ -2,16 +2,17 @@
 
 use super::queue::{Order, scheduling};
 use super::{pfc, preset, voq};
-use crate::document::{Forwarding, Queue, Switch};
+use crate::document::Switch;
 use crate::topology::Names;
 use afflux_config::keys::{fill, meaningless, nested};
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Duration, Or, Size};
+use afflux_config::{Or, Size};
 use afflux_net::spec::{
-    self, Buffer, Compare, EcnKeys, Limit, Marking, NodeId, NodeKind, ProcessorKeys, QueueConfig, QueueLength,
-    QueueSize, RouteHash, SchedulingKind, Served, Sharing, SwitchConfig, Topology, checked_alpha, checked_reserve,
+    self, Buffer, Compare, EcnKeys, Forwarding, Limit, Marking, NodeId, NodeKind, QueueConfig,
+    QueueKeys, QueueLength, QueueSize, SchedulingKind, Served, Sharing, SwitchConfig, SwitchKeys,
+    SwitchParts, Topology, checked_alpha, checked_reserve,
 };
-use afflux_units::{Bytes, Rate, Span};
+use afflux_units::{Bytes, Rate};
 
 /// Sets the number of the settings of every switch in `topology`. Returns the distinct settings,
 /// and for each the keys that it follows from, every default filled in.
@@ -20,30 +21,28 @@ pub fn assign(
     topology: &mut Topology,
     frame: u16,
     ns3: bool,
-) -> Result<(Vec<SwitchConfig>, Vec<Switch>), Wrong> {
+) -> Result<(Vec<SwitchConfig>, Vec<SwitchKeys>), Wrong> {
     let key = Key::from("switch");
-    let mut overrides = std::mem::take(&mut switch.overrides);
-    *switch = with_preset(std::mem::take(switch));
-    for change in &mut overrides {
-        change.set_keys(with_preset(change.keys()));
+    let mut overrides = switch.overrides.take();
+    switch.keys = with_preset(std::mem::take(&mut switch.keys));
+    for change in overrides.iter_mut().flatten() {
+        change.keys = with_preset(std::mem::take(&mut change.keys));
     }
     let context =
         PathContext { fabric: topology.clone(), nic_rate: pfc::nic_rate(topology), frame, ns3 };
-    let base = build(switch, &context, &key)?;
+    let base = build(&mut switch.keys, &context, &key)?;
     // For each node, the indices of the overrides that match it.
     let mut meant: Vec<Vec<usize>> = vec![Vec::new(); topology.nodes.len()];
-    for (index, change) in overrides.iter().enumerate() {
-        for node in matching(
-            topology,
-            &change.matching.0,
-            NodeKind::Switch,
-            key.clone().name("override").index(index),
-        )? {
+    for (index, change) in overrides.iter_mut().flatten().enumerate() {
+        let key = key.clone().name("override").index(index);
+        let names = change.resolve(&key)?.matching;
+        for node in matching(topology, &names.0, NodeKind::Switch, key)? {
             meant[node as usize].push(index);
         }
     }
+    let change = |index: usize| overrides.as_ref().map(|all| all[index].keys.clone());
     let mut configs = vec![base];
-    let mut filled = vec![switch.clone()];
+    let mut filled = vec![switch.keys.clone()];
     let mut known: Vec<(Vec<usize>, u32)> = vec![(Vec::new(), 0)];
     for (node, changes) in
         topology.nodes.iter_mut().zip(meant).filter(|(node, _)| node.kind == NodeKind::Switch)
@@ -52,9 +51,9 @@ pub fn assign(
             node.config = *config;
             continue;
         }
-        let mut keys = switch.clone();
-        for &index in &changes {
-            keys = overlay(&keys, overrides[index].keys());
+        let mut keys = switch.keys.clone();
+        for change in changes.iter().filter_map(|index| change(*index)) {
+            keys = overlay(&keys, change);
         }
         let last = changes.last().copied().unwrap_or(0);
         node.config = configs.len() as u32;
@@ -88,7 +87,7 @@ pub fn matching(
 }
 
 /// Returns the written keys, completed by the keys of the preset that they name.
-fn with_preset(written: Switch) -> Switch {
+fn with_preset(written: SwitchKeys) -> SwitchKeys {
     match written.preset {
         None => written,
         Some(preset) => overlay(&preset::keys(preset), written),
@@ -97,7 +96,7 @@ fn with_preset(written: Switch) -> Switch {
 
 /// Returns the keys of `change`, and those of `base` for all that `change` does not have. If a
 /// changed key makes other keys of `base` meaningless, those are removed.
-fn overlay(base: &Switch, mut change: Switch) -> Switch {
+fn overlay(base: &SwitchKeys, mut change: SwitchKeys) -> SwitchKeys {
     let mut keys = base.clone();
     if change.sharing.is_some_and(|sharing| base.sharing != Some(sharing)) {
         (keys.buffer, keys.alpha, keys.reserved, keys.drop_when, keys.voq) =
@@ -114,7 +113,7 @@ fn overlay(base: &Switch, mut change: Switch) -> Switch {
         (keys.scheduling, keys.priorities, keys.quantum, keys.queue) = (None, None, None, None);
     }
     if change.forwarding.is_some_and(|forwarding| base.forwarding != Some(forwarding)) {
-        keys.cut_through_header = None;
+        keys.cut_through = None;
     }
     // A switch has either marking or a queue discipline.
     if change.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) {
@@ -137,7 +136,7 @@ fn overlay(base: &Switch, mut change: Switch) -> Switch {
 }
 
 /// Checks the keys of a switch whose queues serve and drop by urgency, and fills in their defaults.
-fn check_pfabric(keys: &mut Switch, word: &str, key: &Key) -> Result<(), Wrong> {
+fn check_pfabric(keys: &mut SwitchKeys, word: &str, key: &Key) -> Result<(), Wrong> {
     let at = |name: &str| key.clone().name(name);
     if keys.sharing.is_none() && keys.voq.is_none() {
         keys.sharing = Some(Sharing::Static);
@@ -177,27 +176,8 @@ struct PathContext {
     ns3: bool,
 }
 
-fn build(keys: &mut Switch, context: &PathContext, key: &Key) -> Result<SwitchConfig, Wrong> {
+fn build(keys: &mut SwitchKeys, context: &PathContext, key: &Key) -> Result<SwitchConfig, Wrong> {
     let at = |name: &str| key.clone().name(name);
-    let latency = fill(&mut keys.latency, Duration(Span::ZERO)).0;
-    if latency > Span::from_s(1) {
-        return Err(Wrong::at(at("latency"), format!("\"{latency}\": write a time up to 1s")));
-    }
-    let device_queue = fill(&mut keys.device_queue, 0);
-    if device_queue > 10_000 {
-        return Err(Wrong::at(
-            at("device_queue"),
-            format!("found {device_queue}: write a number of packets from 0 to 10000"),
-        ));
-    }
-    if device_queue > 0 && keys.queue_length == Some(QueueLength::ThroughTransmission) {
-        return Err(Wrong::at(
-            at("queue_length"),
-            format!(
-                "\"through_transmission\" with device_queue = {device_queue}: frames in the device queue no longer count in the queue length; write \"before_transmission\""
-            ),
-        ));
-    }
     if keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some())
         && keys.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some())
     {
@@ -210,7 +190,7 @@ fn build(keys: &mut Switch, context: &PathContext, key: &Key) -> Result<SwitchCo
         scheduling: &mut keys.scheduling,
         priorities: &mut keys.priorities,
         quantum: &mut keys.quantum,
-        queues: keys.queue.iter_mut().flatten().map(Queue::rules).collect(),
+        queues: keys.queue.iter_mut().flatten().map(QueueKeys::rules).collect(),
         blocks: "switch.queue",
         frame: context.frame,
     };
@@ -242,98 +222,51 @@ fn build(keys: &mut Switch, context: &PathContext, key: &Key) -> Result<SwitchCo
     if pfabric_order.is_some() {
         buffer = Buffer::Unlimited;
     }
-    let pfc = flow_control(keys, &buffer, device_queue, key)?;
-    let honours_pause = fill(&mut keys.honours_pause, pfc.is_some());
+    let pfc = flow_control(keys, &buffer, key)?;
     fill(&mut keys.ecn, Or::NONE);
     let marking = nested(&mut keys.ecn, at("ecn"), EcnKeys::marking)?;
-    fill(&mut keys.processor, Or::NONE);
-    let processor = nested(&mut keys.processor, at("processor"), ProcessorKeys::processor)?;
-    if processor.is_some() && keys.forwarding == Some(Forwarding::CutThrough) {
-        return Err(meaningless(at("processor"), "forwarding = \"cut_through\""));
-    }
-    if processor.is_some() && matches!(buffer, Buffer::Mmu(_)) {
-        return Err(meaningless(at("processor"), "a memory management unit"));
-    }
-    if processor.is_some() && pfc.is_some() {
-        return Err(meaningless(at("processor"), "PFC, which counts frames at ingress"));
-    }
-    Ok(SwitchConfig {
-        processor,
-        own: own_queues(
-            keys,
-            &mut buffer,
-            pfc.as_ref().map_or(0, |pfc| pfc.priorities),
-            &scheduling,
-            &marking,
-            key,
-        )?,
-        buffer,
-        pfc,
-        honours_pause,
-        marking,
-        aqm: match fill(&mut keys.aqm, Or::NONE).0 {
-            None => pfabric_order.or(trims),
-            Some(mut table) => {
-                let aqm = table.resolve(&at("aqm"))?;
-                let about = aqm.about();
-                if about.alone && kind.about().served != Served::One {
-                    let (name, one) = (about.model.name, SchedulingKind::named(Served::One));
-                    let what = format!(
-                        "\"{name}\" has its own scheduling: write scheduling = \"{one}\", or another kind"
-                    );
-                    return Err(Wrong::at(at("aqm").name("kind"), what));
-                }
-                keys.aqm = Some(Or::some(table));
-                Some(aqm)
+    let aqm = match fill(&mut keys.aqm, Or::NONE).0 {
+        None => pfabric_order.or(trims),
+        Some(_) => nested(&mut keys.aqm, at("aqm"), |table, key| {
+            let aqm = table.resolve(key)?;
+            let about = aqm.about();
+            if about.alone && kind.about().served != Served::One {
+                let (name, one) = (about.model.name, SchedulingKind::named(Served::One));
+                let what = format!(
+                    "\"{name}\" has its own scheduling: write scheduling = \"{one}\", or another kind"
+                );
+                return Err(Wrong::at(key.clone().name("kind"), what));
             }
-        },
-        device_queue,
-        scheduling,
-        forwarding: match fill(&mut keys.forwarding, Forwarding::StoreAndForward) {
-            Forwarding::StoreAndForward if keys.cut_through_header.is_some() => {
-                return Err(meaningless(
-                    at("cut_through_header"),
-                    "forwarding = \"store_and_forward\"",
-                ));
-            }
-            Forwarding::StoreAndForward => spec::Forwarding::StoreAndForward,
-            Forwarding::CutThrough => {
-                let header = fill(&mut keys.cut_through_header, Size(Bytes(128))).0;
-                match u16::try_from(header.0) {
-                    Ok(bytes) if bytes > 0 => spec::Forwarding::CutThrough { header: bytes },
-                    _ => {
-                        return Err(Wrong::at(
-                            at("cut_through_header"),
-                            format!("\"{header}\": write a size from 1B to 65535B"),
-                        ));
-                    }
-                }
-            }
-        },
-        latency,
-        balance: super::balance::balance(
-            keys.balance.get_or_insert_default(),
-            &context.fabric,
-            context.ns3,
-            &at("balance"),
-        )?,
-        hash: fill(&mut keys.hash, RouteHash::OwnSeed),
-        queue_length: fill(
-            &mut keys.queue_length,
-            if device_queue > 0 {
-                QueueLength::BeforeTransmission
-            } else {
-                QueueLength::ThroughTransmission
-            },
-        ),
-    })
+            Ok(aqm)
+        })?,
+    };
+    fill(&mut keys.forwarding, Forwarding::StoreAndForward);
+    let lossless = pfc.as_ref().map_or(0, |pfc| pfc.priorities);
+    let own = own_queues(keys, &mut buffer, lossless, &scheduling, &marking, key)?;
+    let balance = super::balance::balance(
+        keys.balance.get_or_insert_default(),
+        &context.fabric,
+        context.ns3,
+        &at("balance"),
+    )?;
+    let parts = SwitchParts { buffer, pfc, marking, aqm, scheduling, own, balance };
+    let config = keys.resolve(key, parts)?;
+    for (excluded, why) in [
+        (config.cut_through.is_some(), "forwarding = \"cut_through\""),
+        (matches!(config.buffer, Buffer::Mmu(_)), "a memory management unit"),
+        (config.pfc.is_some(), "PFC, which counts frames at ingress"),
+    ] {
+        if excluded && config.processor.is_some() {
+            return Err(meaningless(at("processor"), why));
+        }
+    }
+    Ok(config)
 }
 
 /// Resolves `pfc`, and refuses keys that PFC or ingress accounting exclude.
 fn flow_control(
-    keys: &mut Switch,
+    keys: &mut SwitchKeys,
     buffer: &Buffer,
-    device_queue: u32,
     key: &Key,
 ) -> Result<Option<spec::Pfc>, Wrong> {
     let at = |name: &str| key.clone().name(name);
@@ -350,7 +283,7 @@ fn flow_control(
     let managed = matches!(buffer, Buffer::Mmu(_));
     if managed || honours {
         let why = if managed { "a memory management unit" } else { "honours_pause = true" };
-        if device_queue > 0 {
+        if keys.device_queue > Some(0) {
             return Err(meaningless(at("device_queue"), why));
         }
         if keys.queue_length == Some(QueueLength::ThroughStart) {
@@ -372,7 +305,7 @@ fn flow_control(
     })
 }
 
-fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong> {
+fn buffer(keys: &mut SwitchKeys, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let packets = keys.buffer.is_some_and(|QueueSize(limit)| matches!(limit, Limit::Packets(_)));
     let sharing = fill(
@@ -456,7 +389,7 @@ fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong>
 /// Writes `alpha` and `reserved` of single queues into a memory management unit, which keeps them
 /// itself.
 fn own_shares(
-    keys: &Switch,
+    keys: &SwitchKeys,
     mmu: &mut spec::Mmu,
     lossless: u8,
     scheduling: &spec::Scheduling,
@@ -501,7 +434,7 @@ fn own_shares(
 /// Returns the settings of each queue, by number. The result is empty if all queues have the
 /// settings of the switch.
 fn own_queues(
-    keys: &mut Switch,
+    keys: &mut SwitchKeys,
     of_all: &mut Buffer,
     lossless: u8,
     scheduling: &spec::Scheduling,

@@ -117,7 +117,7 @@ fn unreachable_thresholds(input: &WarningInput, found: &mut Vec<Wrong>) {
     let mut reported: Vec<Key> = Vec::new();
     for switch in input.switches() {
         let queues = switch.own.iter().enumerate().filter_map(|(queue, own)| {
-            let blocks = input.document.switch.queue.iter().flatten();
+            let blocks = input.document.switch.keys.queue.iter().flatten();
             let block = blocks
                 .enumerate()
                 .find(|(_, block)| block.index == Some(queue as u8))
@@ -242,7 +242,7 @@ fn useless_marking(
             None => {}
         }
     }
-    for (block, queue) in input.document.switch.queue.iter().flatten().enumerate() {
+    for (block, queue) in input.document.switch.keys.queue.iter().flatten().enumerate() {
         let key = Key::from("switch.queue").index(block).name("ecn");
         if input.tree.has(&key)
             && queue.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some())
@@ -276,7 +276,7 @@ pub fn markings<'a>(input: &'a WarningInput) -> Vec<(Key, &'a Marking, u8)> {
         for priority in 0..8 {
             let Some(marking) = marking_of(switch, priority) else { continue };
             let queue = switch.scheduling.of_priority()[usize::from(priority)];
-            let blocks = input.document.switch.queue.iter().flatten();
+            let blocks = input.document.switch.keys.queue.iter().flatten();
             let block = blocks
                 .enumerate()
                 .find(|(_, block)| block.index == Some(queue))

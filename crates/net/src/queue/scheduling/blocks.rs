@@ -1,11 +1,12 @@
 //! `[[switch.queue]]` and `[[host.nic_queue]]`: the queues of a port, their priorities and their
 //! service rules.
 
+use crate::queue::limit::QueueSize;
+use crate::queue::marking::keys::EcnKeys;
+use afflux_config::schemars::json_schema;
+use afflux_config::serde::de::Error;
+use afflux_config::serde::{Serialize, Serializer};
 use afflux_config::{Off, Or, Size, form, table};
-use afflux_net::spec::{EcnKeys, QueueSize};
-use schemars::json_schema;
-use serde::de;
-use serde::{Serialize, Serializer};
 
 /// Defines a block type with the keys that queues of switches and of NICs share.
 macro_rules! queue {
@@ -53,7 +54,8 @@ macro_rules! queue {
 
 queue! {
     /// A queue of every port of a switch. Its service rule is `strict = true`, `weight` or `bandwidth`.
-    pub struct Queue {
+    #[schemars(rename = "Queue")]
+    pub struct QueueKeys {
         /// ECN marking of this queue, or `"off"`. Default: that of `[switch]`. SONiC marks queues 3 and 4 only, between 1 MiB and 2 MiB with up
         /// to 5 %.
         ecn: Or<Off, EcnKeys>,
@@ -74,7 +76,8 @@ queue! {
 
 queue! {
     /// A queue of every NIC. Its service rule is `strict = true`, `weight` or `bandwidth`.
-    pub struct NicQueue {}
+    #[schemars(rename = "NicQueue")]
+    pub struct NicQueueKeys {}
 }
 
 /// Keys of one queue that decide which priorities it takes and how it is served.
@@ -100,7 +103,7 @@ pub struct Percent(pub u8);
 
 form! {
     Percent<'de>, deserialize_str, "a whole percentage in quotes from \"1%\" to \"100%\"" {
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<Percent, E> {
+        fn visit_str<E: Error>(self, text: &str) -> Result<Percent, E> {
             let number = text.trim().strip_suffix('%').and_then(|number| number.trim().parse().ok());
             let number = number.filter(|number| (1..=100).contains(number));
             number.map(Percent).ok_or_else(|| E::custom(format!("\"{text}\": write a whole percentage from \"1%\" to \"100%\"")))
