@@ -19,8 +19,8 @@ keys! {
         /// Largest number of waiting frames, including the one in processing.
         queue: u32 = 300 from "Linux 2.2 and 2.4: `netdev_max_backlog`", in 1 to 1_000_000 as "a number of frames from 1 to 1000000";
         /// Times at which the processor stops, such as those of a receiver whose kernel writes to
-        /// its disk (the KEK talk of 2001).
-        stall: StallKeys as Option<Stall> = none "none: the processor never stops", table StallKeys::resolve;
+        /// its disk (the KEK talk of 2001). Default: none: the processor never stops.
+        stall: StallKeys as Option<Stall> = none, table StallKeys::resolve;
     }
 }
 

@@ -51,16 +51,17 @@ keys! {
             /// `"hpcc"` or `"voq"`. Default `"off"`.
             pfc: Or<Off, PfcKeys>;
         };
-        /// Whether the switch obeys PAUSE frames of its peers.
-        honours_pause: bool = (parts.pfc.is_some()) "true with `pfc`, false without";
+        /// Whether the switch obeys PAUSE frames of its peers. Default: true with `pfc`, false
+        /// without.
+        honours_pause: bool = (parts.pfc.is_some());
         @{
             /// With `sharing = "voq"`: the virtual output queues of a deep-buffer switch.
             /// Default: every key has its own default.
             voq: VoqKeys;
         };
-        /// Frames that count in a queue's length.
-        queue_length: QueueLength = (if written.device_queue > Some(0) { QueueLength::BeforeTransmission } else { QueueLength::ThroughTransmission })
-            "`\"through_transmission\"`, or `\"before_transmission\"` with a device queue",
+        /// Frames that count in a queue's length. Default: `"through_transmission"`, or
+        /// `"before_transmission"` with a device queue.
+        queue_length: QueueLength = (if written.device_queue > Some(0) { QueueLength::BeforeTransmission } else { QueueLength::ThroughTransmission }),
             check |counts, key| match written.device_queue {
                 Some(packets @ 1..) if counts == QueueLength::ThroughTransmission => {
                     let what = "frames in the device queue no longer count in the queue length; write \"before_transmission\"";
@@ -99,9 +100,8 @@ keys! {
             forwarding: Forwarding;
         };
         /// With `forwarding = "cut_through"`: number of bytes that must have arrived before a frame
-        /// may leave.
-        cut_through "cut_through_header": Size as Option<u16> = {(written.forwarding == Some(Forwarding::CutThrough)).then_some(Size(Bytes(128)))}
-            "`\"128B\"`",
+        /// may leave. Default: `"128B"`.
+        cut_through "cut_through_header": Size as Option<u16> = {(written.forwarding == Some(Forwarding::CutThrough)).then_some(Size(Bytes(128)))},
             check |Size(header), key| match u16::try_from(header.0) {
                 _ if written.forwarding != Some(Forwarding::CutThrough) => Err(meaningless(key, "forwarding = \"store_and_forward\"")),
                 Ok(bytes @ 1..) => Ok(bytes),

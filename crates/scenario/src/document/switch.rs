@@ -7,8 +7,9 @@ keys! {
     /// Settings of all switches.
     pub struct Switch as "Switch" => Switches {
         @keys: SwitchKeys;
-        /// Switches with other settings. Later overrides win.
-        overrides "override": Vec<SwitchOverride> = none "none: all switches are alike";
+        /// Switches with other settings. Later overrides win. Default: none: all switches are
+        /// alike.
+        overrides "override": Vec<SwitchOverride> = none;
     }
 }
 

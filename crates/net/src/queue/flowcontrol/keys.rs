@@ -12,36 +12,37 @@ keys! {
     /// Priority flow control (IEEE 802.1Qbb): lossless priorities, which are paused before their
     /// memory runs out. With `sharing = "sonic"`, `"conweave"`, `"hpcc"` or `"voq"`.
     pub struct PfcKeys as "Pfc" => Pfc(own: Formula, bypass: u8) of written {
-        /// Lossless priorities.
-        priorities: Vec<u8> as u8 = (vec![3, 4]) "`[3, 4]`" from "SONiC's `pfc_enable`",
+        /// Lossless priorities. Default: `[3, 4]` (SONiC's `pfc_enable`).
+        priorities: Vec<u8> as u8 = (vec![3, 4]),
             check |given, key| lossless(&given, bypass, key);
         /// Memory of each port and lossless priority for frames that still arrive after XOFF: a
-        /// size, or a formula's name.
-        headroom: Headroom = (Headroom::Formula(own))
-            "`\"sonic\"`, `\"conweave\"` or `\"hpcc\"`, as `sharing` (`\"sonic\"` with `\"voq\"`); SONiC has `\"160000B\"` on Trident 3 at every rate",
+        /// size, or a formula's name. Default: `"sonic"`, `"conweave"` or `"hpcc"`, as `sharing`
+        /// (`"sonic"` with `"voq"`); SONiC has `"160000B"` on Trident 3 at every rate.
+        headroom: Headroom = (Headroom::Formula(own)),
             check |given, key| match given {
                 Headroom::Bytes(bytes) if bytes >= 1 << 40 => Err(Wrong::at(key, format!("\"{}\": write a size up to 1TB", Bytes(bytes)))),
                 given => Ok(given),
             };
-        /// With a formula: length of the cables.
-        cable: Length as Option<f64> = none
-            "from each link's delay, at 1.98e8 m/s; SONiC has `\"5m\"` to servers, `\"40m\"` and `\"300m\"` between switches",
+        /// With a formula: length of the cables. Default: from each link's delay, at 1.98e8 m/s;
+        /// SONiC has `"5m"` to servers, `"40m"` and `"300m"` between switches.
+        cable: Length as Option<f64> = none,
             check |Length(metres), key| match headroom {
                 Headroom::Bytes(_) => Err(meaningless(key, "a headroom in bytes")),
                 Headroom::Formula(_) => Ok(metres),
             };
-        /// Duration of a PAUSE frame, in quanta of 512 bit times.
-        quanta: u16 = {(written.pause_time.is_none() && own != Formula::Conweave).then_some(u16::MAX)} "65535, 335.5 us at 100 Gbps",
+        /// Duration of a PAUSE frame, in quanta of 512 bit times. Default: 65535, 335.5 us at 100
+        /// Gbps.
+        quanta: u16 = {(written.pause_time.is_none() && own != Formula::Conweave).then_some(u16::MAX)},
             in 1 to 65535, check |quanta, key| match written.pause_time {
                 Some(_) => Err(meaningless(key, "pause_time")),
                 None => Ok(quanta),
             };
         /// Duration of a PAUSE frame, as a time instead of `quanta`, rounded up to whole quanta.
-        pause_time: Duration = {(own == Formula::Conweave && quanta.is_none()).then_some(Duration(Span::from_us(5)))}
-            "with `sharing = \"conweave\"` `\"5us\"`", check positive;
-        /// Time at which a PAUSE frame is repeated.
-        refresh: Refresh = (if own == Formula::Conweave { Refresh::OnArrival } else { Refresh::AtHalf })
-            "`\"half\"`, with `sharing = \"conweave\"` `\"arrival\"`";
+        /// Default: with `sharing = "conweave"` `"5us"`.
+        pause_time: Duration = {(own == Formula::Conweave && quanta.is_none()).then_some(Duration(Span::from_us(5)))}, check positive;
+        /// Time at which a PAUSE frame is repeated. Default: `"half"`, with `sharing = "conweave"`
+        /// `"arrival"`.
+        refresh: Refresh = (if own == Formula::Conweave { Refresh::OnArrival } else { Refresh::AtHalf });
         /// Time from the arrival of a PAUSE frame at the peer to its effect there, or `"standard"`:
         /// the time that IEEE 802.3 annex 31B allows at the link's rate (67 quanta at 10 Gbps to
         /// 905 at 400 Gbps).
@@ -68,14 +69,15 @@ keys! {
     pub struct WatchdogKeys as "Watchdog" => Watchdog(lossless: u8) {
         /// A queue is in a storm if it held frames and was paused for the whole of this time.
         detection: Duration = "200ms", check positive;
-        /// The storm ends when no PAUSE frame for the queue has arrived for this time.
-        restoration: Duration = (Duration(Span(2 * detection.0))) "twice `detection`, as with `pfcwd start`", check positive;
+        /// The storm ends when no PAUSE frame for the queue has arrived for this time. Default:
+        /// twice `detection`, as with `pfcwd start`.
+        restoration: Duration = (Duration(Span(2 * detection.0))), check positive;
         /// Time between two checks of the queues.
         poll: Duration = "200ms", check positive;
         /// Action of the watchdog in a storm.
         action: StormAction = "drop";
-        /// Lossless priorities that the watchdog watches.
-        priorities: Vec<u8> as u8 = ((0..8).filter(|priority| lossless >> priority & 1 != 0).collect()) "all of them",
+        /// Lossless priorities that the watchdog watches. Default: all of them.
+        priorities: Vec<u8> as u8 = ((0..8).filter(|priority| lossless >> priority & 1 != 0).collect()),
             check |given, key| match mask(&given, key.clone())? {
                 watched if watched != 0 && watched & !lossless == 0 => Ok(watched),
                 _ => Err(Wrong::at(key, "write one or more of the lossless priorities, pfc.priorities")),
@@ -93,14 +95,15 @@ keys! {
         period: Duration = required, check positive;
         /// Simulated time at which the storm begins.
         from: Duration as Time = "0ns", check |Duration(from), _| Ok(Time(from.0));
-        /// Simulated time at which the storm ends.
-        until: Duration as Option<Time> = none "never; the scenario then needs `run.until`", check |Duration(until), key| if until.0 > from.0 {
+        /// Simulated time at which the storm ends. Default: never; the scenario then needs
+        /// `run.until`.
+        until: Duration as Option<Time> = none, check |Duration(until), key| if until.0 > from.0 {
             Ok(Time(until.0))
         } else {
             Err(Wrong::at(key, format!("\"{until}\" is not after from = \"{}\"", Span(from.0))))
         };
-        /// Duration of each PAUSE frame.
-        pause_time: Duration = none "65535 quanta of 512 bit times", check positive;
+        /// Duration of each PAUSE frame. Default: 65535 quanta of 512 bit times.
+        pause_time: Duration = none, check positive;
     }
     plus {
         /// Duration of each PAUSE frame.

@@ -10,8 +10,8 @@ keys! {
     /// Threshold of a step.
     pub struct StepKeys as "EcnStep" => Step {
         /// Threshold of a step: `kmin = kmax = k`, `pmax = 1`. The DCTCP paper has 65 packets at 10
-        /// Gbps.
-        k: QueueSize = none "required, or `kmin` and `kmax`";
+        /// Gbps. Default: required, or `kmin` and `kmax`.
+        k: QueueSize = none;
     }
 }
 
@@ -21,10 +21,12 @@ keys! {
     /// and `kmax`.
     pub struct EcnKeys as "Ecn" => Marking of written {
         @step: StepKeys;
-        /// Queue length below which no frame is marked. ConWeave: `"100kB"` at 100 Gbps; SONiC: `"1MiB"`.
-        kmin: QueueSize = (written.step.k.expect("k or kmin is written")) "`k`";
-        /// Queue length above which every frame is marked, in the unit of `kmin`. ConWeave: `"400kB"`; SONiC: `"2MiB"`.
-        kmax: QueueSize = (written.step.k.expect("k or kmax is written")) "`k`";
+        /// Queue length below which no frame is marked. ConWeave: `"100kB"` at 100 Gbps; SONiC:
+        /// `"1MiB"`. Default: `k`.
+        kmin: QueueSize = (written.step.k.expect("k or kmin is written"));
+        /// Queue length above which every frame is marked, in the unit of `kmin`. ConWeave:
+        /// `"400kB"`; SONiC: `"2MiB"`. Default: `k`.
+        kmax: QueueSize = (written.step.k.expect("k or kmax is written"));
         /// Marking probability at `kmax`. ConWeave and HPCC have 0.2, SONiC 0.05.
         pmax: Chance = 1;
         /// Time of the marking decision. The ns-3 RDMA simulators have `"dequeue"`.

@@ -13,8 +13,9 @@ keys! {
         /// With `"hpcc"`: at ports of `nic_rate` a priority group may hold 2^−`shift` of the free
         /// memory, and twice that for every doubling of the rate.
         shift: u8 = 3, in 0 to 20;
-        /// With `"hpcc"`: rate of the ports to which `shift` applies as it is.
-        nic_rate: Speed = (Speed(nic_rate)) "the lowest rate of a host's link", check above_zero;
+        /// With `"hpcc"`: rate of the ports to which `shift` applies as it is. Default: the lowest
+        /// rate of a host's link.
+        nic_rate: Speed = (Speed(nic_rate)), check above_zero;
     }
     plus {
         reserved: u64 = reserved;

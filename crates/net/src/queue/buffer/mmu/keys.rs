@@ -25,8 +25,9 @@ keys! {
                 Err(Wrong::at(key, format!("\"{bytes}\": write a size from 65B to 4096B (the first cell holds 64 B of metadata), or \"off\"")))
             }
         };
-        /// Priorities that are neither counted nor limited.
-        bypass: Vec<u8> as u8 = (Vec::new()) "`[]`; ConWeave's ns-3 has `[0]`, for RDMA's acknowledgements", check |given, key| mask(&given, key);
+        /// Priorities that are neither counted nor limited. Default: `[]`; ConWeave's ns-3 has
+        /// `[0]`, for RDMA's acknowledgements.
+        bypass: Vec<u8> as u8 = (Vec::new()), check |given, key| mask(&given, key);
         @sonic: SonicKeys;
         @offset: OffsetKeys;
         @conweave: ConweaveKeys;
@@ -39,8 +40,8 @@ keys! {
     /// A key of two kinds of memory.
     pub struct OffsetKeys as "XonOffset" => Offset(total: u64, usual: u64) {
         /// With `"sonic"` and `"hpcc"`: a paused group that has fallen this far below its threshold
-        /// is resumed.
-        xon_offset: Size as u64 = (Size(Bytes(usual))) "`\"4608B\"` (SONiC on Trident 3), with `\"hpcc\"` `\"3KiB\"`",
+        /// is resumed. Default: `"4608B"` (SONiC on Trident 3), with `"hpcc"` `"3KiB"`.
+        xon_offset: Size as u64 = (Size(Bytes(usual))),
             check |size, key| checked_reserve(size, total, key);
     }
 }
@@ -49,8 +50,8 @@ keys! {
     /// Priority groups with keys of their own.
     pub struct OwnKeys as "MmuGroups" => Own(total: u64, bypass: u8) {
         /// With `"sonic"`: priority groups that differ from the others. In an override all of them
-        /// are replaced.
-        group: Vec<GroupKeys> as Option<[GroupShare; 8]> = none "none: all groups are alike",
+        /// are replaced. Default: none: all groups are alike.
+        group: Vec<GroupKeys> as Option<[GroupShare; 8]> = none,
             table |groups, key| own_groups(groups, total, bypass, key);
     }
 }
@@ -64,15 +65,18 @@ keys! {
             priorities => Ok(priorities),
         };
         /// A group may hold `alpha` times the free ingress pool (SONiC's `dynamic_th` n is 2^n).
-        alpha: f64 = none "`lossless_alpha`, or `lossy_ingress_alpha` for lossy priorities", check checked_alpha;
-        /// Fixed threshold instead of `alpha` (SONiC's `static_th`).
-        limit: Size as Option<u64> = none "none: `alpha` decides", check |Size(limit), key| match limit.0 {
+        /// Default: `lossless_alpha`, or `lossy_ingress_alpha` for lossy priorities.
+        alpha: f64 = none, check checked_alpha;
+        /// Fixed threshold instead of `alpha` (SONiC's `static_th`). Default: none: `alpha`
+        /// decides.
+        limit: Size as Option<u64> = none, check |Size(limit), key| match limit.0 {
             0 => Err(Wrong::at(key, "\"0B\": write a size above 0")),
             1.. if limit.0 < 1 << 40 => Ok(limit.0),
             _ => Err(Wrong::at(key, format!("\"{limit}\": write a size below 1TB"))),
         };
-        /// Memory reserved for each group.
-        reserved: Size as Option<u64> = none "`lossless_reserved`, or `\"0B\"` for lossy priorities",
+        /// Memory reserved for each group. Default: `lossless_reserved`, or `"0B"` for lossy
+        /// priorities.
+        reserved: Size as Option<u64> = none,
             check |size, key| checked_reserve(size, total, key);
     }
     check |group, at| if group.limit.is_some() && group.alpha.is_some() {

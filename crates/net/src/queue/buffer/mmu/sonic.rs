@@ -20,11 +20,14 @@ keys! {
         /// or `"off"` for no limit at ingress.
         lossy_ingress_alpha: Or<Off, f64> as Option<f64> = "off" from "SONiC on Trident 3",
             check |given, key| given.0.map(|alpha| checked_alpha(alpha, key)).transpose();
-        /// With `"sonic"`: memory for lossy queues.
-        lossy_pool: Size as Option<u64> = none "80 % of the memory without the headroom (TU Berlin's ns-3); SONiC has `\"24192256B\"` on Trident 3",
+        /// With `"sonic"`: memory for lossy queues. Default: 80 % of the memory without the
+        /// headroom (TU Berlin's ns-3); SONiC has `"24192256B"` on Trident 3.
+        lossy_pool: Size as Option<u64> = none,
             check |size, key| checked_reserve(size, total, key);
-        /// With `"sonic"`: memory for the headroom of all priority groups together.
-        headroom_pool: Size as Option<u64> = none "the sum of their headrooms; SONiC has `\"2058240B\"` on Trident 3, enough for 13 groups at once",
+        /// With `"sonic"`: memory for the headroom of all priority groups together. Default: the
+        /// sum of their headrooms; SONiC has `"2058240B"` on Trident 3, enough for 13 groups at
+        /// once.
+        headroom_pool: Size as Option<u64> = none,
             check |size, key| checked_reserve(size, total, key);
         /// With `"sonic"`: a paused group that holds less than this is resumed.
         xon: Size as u64 = "4608B" from "SONiC on Trident 3", check |size, key| checked_reserve(size, total, key);
