@@ -42,7 +42,8 @@ impl Processor {
     }
 
     pub fn take(&mut self, now: u64, frame: Frame) -> Taken {
-        let spec::Processor { packet_time: packet, interrupt_time: interrupt, queue, .. } = self.config;
+        let spec::Processor { packet_time: packet, interrupt_time: interrupt, queue, .. } =
+            self.config;
         if self.queue.is_empty() {
             let due = self.done(now, interrupt.0 + packet.0);
             if due == now {

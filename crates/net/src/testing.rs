@@ -442,18 +442,18 @@ pub fn plan(topology: Topology, flows: Vec<Flow>) -> Plan {
         undrawn: Vec::new(),
         applications: None,
         run: RunConfig {
-            seed: 1,
-            until: None,
-            until_done: false,
-            fct_end: FctEnd::LastAck,
-            engine: EngineKind::WindowLog,
-            threads: 1,
-            compat: None,
             stall: None,
-            max_memory: None,
+            ..RunKeys::default().resolve(&"run".into()).expect("defaults are right")
         },
-        record: Record { explain: true, ..Record::default() },
+        record: record(),
     }
+}
+
+/// Records by default: the completion times of flows are split by cause.
+pub fn record() -> Record {
+    let no_nodes = |_, _| Ok(Vec::new());
+    let record = RecordKeys::default().resolve(&"record".into(), &no_nodes, vec![], vec![]);
+    record.expect("defaults are right")
 }
 
 /// PDQ with settings for round trips of some microseconds.

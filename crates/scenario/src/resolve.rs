@@ -4,10 +4,10 @@
 //! from other keys must keep following them when somebody changes those keys. Defaults are
 //! therefore comments, except the few that name a design or never depend on anything.
 
-use crate::document::{Document, Run};
+use crate::document::Document;
 use crate::inputs::hash_of;
 use afflux_config::tree::{self, Tree};
-use afflux_net::spec::{EngineKind, SwitchKeys};
+use afflux_net::spec::{EngineKind, RunKeys, SwitchKeys};
 use std::fmt::Write;
 use toml::{Table, Value};
 
@@ -266,7 +266,7 @@ pub fn hash(document: &Document) -> Result<String, String> {
     document.cost = None;
     // The packet engines give the same results; the flow-level engine is another model.
     let engine = document.run.engine.filter(|engine| *engine == EngineKind::Ideal);
-    document.run = Run { threads: None, engine, max_memory: None, ..document.run };
+    document.run = RunKeys { threads: None, engine, memory: None, ..document.run };
     if let Some(file) = document.topology.fabric().file() {
         file.clear();
     }

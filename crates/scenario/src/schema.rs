@@ -20,7 +20,8 @@ pub fn schema() -> String {
 /// Sets the description of each default in an override: the keys of `[switch]` default to their
 /// values in `[switch]` there.
 fn defaults_of_switch(schema: &mut Value) {
-    let keys = schema.pointer_mut("/$defs/SwitchOverride/properties").and_then(Value::as_object_mut);
+    let keys =
+        schema.pointer_mut("/$defs/SwitchOverride/properties").and_then(Value::as_object_mut);
     for (name, key) in keys.into_iter().flatten().filter(|(name, _)| *name != "match") {
         let about = key["description"].as_str().unwrap_or_default();
         key["description"] =

@@ -8,6 +8,7 @@ mod mptcp;
 mod preset;
 mod processor;
 mod rdma;
+mod record;
 mod run;
 mod switch;
 mod transport;
@@ -39,8 +40,8 @@ pub use crate::queue::marking::keys::{EcnKeys, Idle, Incapable, MarkAt, Marking,
 pub use crate::queue::qdisc::configs::*;
 pub use crate::queue::qdisc::{Config as Qdisc, Kind as QdiscKind, QdiscKeys};
 pub use crate::queue::scheduling::Kind as SchedulingKind;
-pub use crate::queue::scheduling::blocks::{NicQueueKeys, QueueKeys, QueueRules};
 pub use crate::queue::scheduling::about::{Classes, Scheduling, Served, Service, Share};
+pub use crate::queue::scheduling::blocks::{NicQueueKeys, QueueKeys, QueueRules};
 pub use crate::timing::{Config as Timing, Keys as TimingKeys};
 pub use crate::transport::datagram::keys::Config as Datagram;
 pub use crate::transport::nack::Config as Nack;
@@ -54,13 +55,12 @@ pub use host::{
 };
 pub use host::{TcpConfig, Wire};
 pub use mptcp::{MptcpConfig, PathManager, PathScheduler};
+pub use preset::Preset;
 pub use processor::{Processor, ProcessorKeys, Stall};
 pub use rdma::{Entropy, Irn, RdmaConfig, RdmaRecovery, RdmaWindow, Reps};
+pub use record::{Capture, PortSeries, Record, RecordKeys};
 pub(crate) use run::models;
-pub use run::{
-    Bound, Capture, Compat, EngineKind, FctEnd, MaxMemory, PortSeries, Record, RunConfig,
-};
-pub use preset::Preset;
+pub use run::{Bound, Compat, EngineKind, FctEnd, MaxMemory, RunConfig, RunKeys};
 pub use switch::{
     Buffer, Forwarding, QueueConfig, QueueLength, SwitchConfig, SwitchKeys, SwitchParts,
 };

@@ -36,7 +36,8 @@ fn base(topology: Topology, datagrams: bool, ns3: bool) -> Plan {
     let hosts = topology.hosts;
     let mut p = plan(topology, traffic(hosts, 150, 100, 200_000, 1));
     p.switches[0].buffer = Buffer::Unlimited;
-    p.switches[0].marking = Some(Marking { incapable: Incapable::Pass, ..step(Limit::Bytes(10_000)) });
+    p.switches[0].marking =
+        Some(Marking { incapable: Incapable::Pass, ..step(Limit::Bytes(10_000)) });
     p.transports = vec![match datagrams {
         true => TransportConfig::Datagram(Datagram {
             rate: Some(Rate::from_gbps(40)),

@@ -87,12 +87,7 @@ fn datagrams_at_line_rate() {
 #[test]
 fn datagrams_with_reports_at_line_rate() {
     check(TransportConfig::Nack(nack()), FctEnd::LastAck, None, 20);
-    check(
-        TransportConfig::Nack(nack()),
-        FctEnd::LastByte,
-        Some(64),
-        0,
-    );
+    check(TransportConfig::Nack(nack()), FctEnd::LastByte, Some(64), 0);
 }
 
 /// The flow uses one path, as the ideal does. The receiver's pulls keep up if no link is slower

@@ -3,7 +3,8 @@
 use super::{Kernel, Python};
 use afflux_config::{Duration, Names, Off, Or, Size, Unlimited, Word, form, table};
 use afflux_net::spec::{
-    EcnKeys, NicQueueKeys, PacerKeys, ProcessorKeys, QdiscKeys, QueueSize, SchedulingKind, StormKeys, TimingKeys, TransportKeys,
+    EcnKeys, NicQueueKeys, PacerKeys, ProcessorKeys, QdiscKeys, QueueSize, SchedulingKind,
+    StormKeys, TimingKeys, TransportKeys,
 };
 use schemars::{Schema, json_schema};
 use serde::de::value::MapAccessDeserializer;

@@ -5,8 +5,6 @@ mod cost;
 mod host;
 mod kernel;
 mod python;
-mod record;
-mod run;
 mod sonic;
 mod switch;
 
@@ -14,14 +12,13 @@ pub use cost::Cost;
 pub use host::{Host, HostOverride, Wire, WireTable};
 pub use kernel::Kernel;
 pub use python::{Parameter, Python};
-pub use record::Record;
-pub use run::{Run, Until};
 pub use sonic::Sonic;
 pub use switch::Switch;
 
 use crate::topology::fabric::Topology;
 use crate::workload::Traffic;
 use afflux_config::table;
+use afflux_net::spec::{RecordKeys, RunKeys};
 
 table! {
     /// A scenario of afflux: a fabric, its switches and hosts, its traffic, and the records to write.
@@ -47,10 +44,10 @@ table! {
         pub traffic: Vec<Traffic>,
         /// Settings of the run. Default: every key has its own default.
         #[serde(default)]
-        pub run: Run,
+        pub run: RunKeys,
         /// Records to write. Default: every key has its own default.
         #[serde(default)]
-        pub record: Record,
+        pub record: RecordKeys,
         /// Prices of switches and ports. `summary.json` contains the cost of the fabric. Default:
         /// none: the fabric has no cost.
         cost: Cost,

@@ -6,10 +6,10 @@ use afflux_net::spec::SwitchKeys;
 keys! {
     /// Settings of all switches.
     pub struct Switch as "Switch" => Switches {
-        @keys: SwitchKeys;
         /// Switches with other settings. Later overrides win. Default: none: all switches are
         /// alike.
         overrides "override": Vec<SwitchOverride> = none;
+        @keys: SwitchKeys;
     }
 }
 

@@ -9,8 +9,8 @@ use afflux_config::keys::{fill, meaningless, nested};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Or, Size, spelling};
 use afflux_net::spec::{
-    self, EngineKind, HostConfig, NicQueueKeys, NodeKind, PacerKeys, Plan, ProcessorKeys, QdiscKeys, QueueSize, StormKeys, TimingKeys,
-    Topology,
+    self, EngineKind, HostConfig, NicQueueKeys, NodeKind, PacerKeys, Plan, ProcessorKeys,
+    QdiscKeys, QueueSize, StormKeys, TimingKeys, Topology,
 };
 use afflux_net::transports::HostTiming;
 use afflux_units::{Bytes, Rate, Span};

@@ -1,7 +1,10 @@
 //! Values of the `[switch]` keys that each preset sets.
 
 use afflux_config::{Duration, Or, Size};
-use afflux_net::spec::{Headroom, Limit, PfcKeys, QueueSize, VoqKeys, MmuKeys, OffsetKeys, Preset, Sharing, SonicKeys, SwitchKeys};
+use afflux_net::spec::{
+    Headroom, Limit, MmuKeys, OffsetKeys, PfcKeys, Preset, QueueSize, Sharing, SonicKeys,
+    SwitchKeys, VoqKeys,
+};
 use afflux_units::{Bytes, Span};
 
 /// Returns the keys that a preset sets. All other keys have their usual defaults.

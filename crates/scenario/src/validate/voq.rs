@@ -3,7 +3,9 @@
 use afflux_config::keys::meaningless;
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Or, Unlimited};
-use afflux_net::spec::{Buffer, Forwarding, NodeKind, QueueLength, SwitchConfig, SwitchKeys, Topology, VoqKeys};
+use afflux_net::spec::{
+    Buffer, Forwarding, NodeKind, QueueLength, SwitchConfig, SwitchKeys, Topology, VoqKeys,
+};
 
 /// Returns the keys of `change`, and those of `base` for all that `change` does not have. If a
 /// changed key makes other keys of `base` meaningless, those are removed.

@@ -297,7 +297,8 @@ mod tests {
             hard.verdict(101.0, 10_000, true, &mut memory, &mut stream),
             Verdict::Drop(Reason::Red)
         );
-        let lenient = Red::new(&spec::Marking { incapable: Incapable::Pass, ..config(100, 100, 1.0) });
+        let lenient =
+            Red::new(&spec::Marking { incapable: Incapable::Pass, ..config(100, 100, 1.0) });
         assert_eq!(lenient.verdict(101.0, 10_000, false, &mut memory, &mut stream), Verdict::Admit);
     }
 

@@ -3,7 +3,9 @@
 use super::ecn::{marking_of, markings};
 use super::input::WarningInput;
 use afflux_config::tree::{Key, Wrong};
-use afflux_net::spec::{EcnMode, Flow, Limit, Marking, NodeKind, Plan, Start, SwitchConfig, QueueSize};
+use afflux_net::spec::{
+    EcnMode, Flow, Limit, Marking, NodeKind, Plan, QueueSize, Start, SwitchConfig,
+};
 use afflux_units::Time;
 use std::collections::BTreeMap;
 
