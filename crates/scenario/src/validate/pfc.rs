@@ -1,13 +1,11 @@
-//! `[switch.mmu]`, and flow control: resolves the memory, and checks PAUSE frames against the whole
-//! plan.
+//! Flow control: checks PAUSE frames against the whole plan.
 
 use crate::document::Document;
-use afflux_config::keys::{fill, meaningless};
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Off, Or, Size};
+use afflux_config::{Off, Or};
 use afflux_net::spec::{
-    self, Formula, Headroom, Limit, MmuKeys, NodeId, NodeKind, PfcKeys, Plan, QueueSize,
-    SchedulingKind, SharedMemory, Sharing, SwitchKeys, Topology, checked_alpha, checked_reserve,
+    self, Formula, Headroom, MmuKeys, NodeId, NodeKind, PfcKeys, Plan, SchedulingKind, Sharing,
+    SwitchKeys, Topology,
 };
 use afflux_units::{Bytes, Rate};
 
@@ -53,52 +51,6 @@ pub fn overlay_pfc(
         }),
         (base, change) => change.or(base.map(Or::some)),
     }
-}
-
-/// Resolves the memory of a switch with `sharing = "sonic"`, `"conweave"` or `"hpcc"`.
-pub fn mmu(
-    keys: &mut SwitchKeys,
-    sharing: Sharing,
-    nic_rate: Rate,
-    key: &Key,
-) -> Result<spec::Mmu, Wrong> {
-    let at = |name: &str| key.clone().name(name);
-    let (total, alpha, reserved) = match sharing {
-        Sharing::Sonic => (32_000_000, Some(8.0), Some(1_792)),
-        Sharing::Conweave => (9 << 20, Some(1.0), None),
-        _ => (32 << 20, None, Some(4_096)),
-    };
-    let total = match fill(&mut keys.buffer, QueueSize(Limit::Bytes(total))).0 {
-        Limit::Bytes(total) if total > 0 && total < 1 << 40 => total,
-        Limit::Bytes(total) => {
-            return Err(Wrong::at(
-                at("buffer"),
-                format!("\"{}\": write a size from 1B to 1TB", Bytes(total)),
-            ));
-        }
-        Limit::Packets(_) => {
-            return Err(Wrong::at(
-                at("buffer"),
-                "only sharing = \"static\" counts packets: write a size as in \"32MB\"",
-            ));
-        }
-    };
-    let alpha = match alpha {
-        Some(usual) => checked_alpha(fill(&mut keys.alpha, usual), at("alpha"))?,
-        None if keys.alpha.is_some() => return Err(meaningless(at("alpha"), sharing.word())),
-        None => 0.0,
-    };
-    let reserved = match reserved {
-        Some(usual) => {
-            checked_reserve(fill(&mut keys.reserved, Size(Bytes(usual))), total, at("reserved"))?
-        }
-        None if keys.reserved.is_some() => {
-            return Err(meaningless(at("reserved"), sharing.word()));
-        }
-        None => 0,
-    };
-    let memory = SharedMemory { sharing, total, alpha, reserved, nic_rate };
-    keys.mmu.get_or_insert_default().mmu(&memory, &at("mmu"))
 }
 
 /// Returns the headroom formula of a kind of memory.

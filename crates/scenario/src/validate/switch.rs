@@ -6,10 +6,10 @@ use crate::document::Switch;
 use crate::topology::Names;
 use afflux_config::keys::{fill, meaningless, nested};
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Or, Size};
+use afflux_config::{Off, Or, Size};
 use afflux_net::spec::{
     self, Buffer, Compare, EcnKeys, Forwarding, Limit, Marking, NodeId, NodeKind, QueueConfig,
-    QueueKeys, QueueLength, QueueSize, SchedulingKind, Served, Sharing, SwitchConfig, SwitchKeys,
+    QueueKeys, QueueLength, QueueSize, SchedulingKind, Served, SharedMemory, Sharing, SwitchConfig, SwitchKeys,
     SwitchParts, Topology, checked_alpha, checked_reserve,
 };
 use afflux_units::{Bytes, Rate};
@@ -116,11 +116,11 @@ fn overlay(base: &SwitchKeys, mut change: SwitchKeys) -> SwitchKeys {
         keys.cut_through = None;
     }
     // A switch has either marking or a queue discipline.
-    if change.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) {
+    if asked(&change.aqm) {
         keys.ecn = None;
         keys.queue.iter_mut().flatten().for_each(|queue| queue.ecn = None);
     }
-    if change.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some()) {
+    if asked(&change.ecn) {
         keys.aqm = None;
     }
     if change.device_queue.is_some_and(|packets| packets > 0) {
@@ -156,14 +156,19 @@ fn check_pfabric(keys: &mut SwitchKeys, word: &str, key: &Key) -> Result<(), Wro
         ));
     }
     for (name, given) in [
-        ("ecn", keys.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some())),
-        ("aqm", keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some())),
+        ("ecn", asked(&keys.ecn)),
+        ("aqm", asked(&keys.aqm)),
     ] {
         if given {
             return Err(meaningless(at(name), word));
         }
     }
     Ok(())
+}
+
+/// True if a table is written instead of `"off"`.
+fn asked<T>(given: &Option<Or<Off, T>>) -> bool {
+    given.as_ref().is_some_and(|given| given.0.is_some())
 }
 
 /// Context in which the keys of a switch are resolved.
@@ -178,8 +183,8 @@ struct PathContext {
 
 fn build(keys: &mut SwitchKeys, context: &PathContext, key: &Key) -> Result<SwitchConfig, Wrong> {
     let at = |name: &str| key.clone().name(name);
-    if keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some())
-        && keys.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some())
+    if asked(&keys.aqm)
+        && asked(&keys.ecn)
     {
         return Err(Wrong::at(
             at("aqm"),
@@ -205,8 +210,8 @@ fn build(keys: &mut SwitchKeys, context: &PathContext, key: &Key) -> Result<Swit
     };
     if trims.is_some() {
         let asked = [
-            ("ecn", keys.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some())),
-            ("aqm", keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some())),
+            ("ecn", asked(&keys.ecn)),
+            ("aqm", asked(&keys.aqm)),
             ("scheduling", kind.is_pfabric()),
             ("sharing", fill(&mut keys.sharing, Sharing::Unlimited) != Sharing::Unlimited),
         ];
@@ -278,7 +283,7 @@ fn flow_control(
         Buffer::Voq(_) => Some(0),
         _ => None,
     };
-    let asked = keys.pfc.as_ref().is_some_and(|pfc| pfc.0.is_some());
+    let asked = asked(&keys.pfc);
     let honours = keys.honours_pause.unwrap_or(asked);
     let managed = matches!(buffer, Buffer::Mmu(_));
     if managed || honours {
@@ -316,73 +321,80 @@ fn buffer(keys: &mut SwitchKeys, nic_rate: Rate, key: &Key) -> Result<Buffer, Wr
             (false, None) => Sharing::Dynamic,
         },
     );
-    if matches!(sharing, Sharing::Sonic | Sharing::Conweave | Sharing::Hpcc) {
-        if keys.drop_when.is_some() {
-            return Err(meaningless(at("drop_when"), "a memory management unit"));
-        }
-        return pfc::mmu(keys, sharing, nic_rate, key).map(Buffer::Mmu);
+    let (total, alpha, reserved) = sharing.usual();
+    let managed = sharing.is_managed();
+    if managed && keys.drop_when.is_some() {
+        return Err(meaningless(at("drop_when"), "a memory management unit"));
     }
-    let word = sharing.word();
     for (name, given, needs) in [
-        ("buffer", keys.buffer.is_some(), matches!(sharing, Sharing::Static | Sharing::Dynamic)),
-        ("alpha", keys.alpha.is_some(), sharing == Sharing::Dynamic),
-        ("reserved", keys.reserved.is_some(), sharing == Sharing::Dynamic),
-        ("voq", keys.voq.is_some(), sharing == Sharing::Voq),
+        ("buffer", keys.buffer.is_some(), total.is_some() || sharing == Sharing::Static),
+        ("alpha", keys.alpha.is_some(), alpha.is_some()),
+        ("reserved", keys.reserved.is_some(), reserved.is_some()),
+        ("voq", keys.voq.is_some(), managed || sharing == Sharing::Voq),
         ("drop_when", keys.drop_when.is_some(), sharing == Sharing::Static),
-        ("mmu", keys.mmu.is_some(), false),
+        ("mmu", keys.mmu.is_some(), managed),
     ] {
         if given && !needs {
-            return Err(meaningless(at(name), word));
+            return Err(meaningless(at(name), sharing.word()));
         }
     }
-    match sharing {
-        Sharing::Unlimited | Sharing::Sonic | Sharing::Conweave | Sharing::Hpcc => {
-            Ok(Buffer::Unlimited)
+    if sharing == Sharing::Voq {
+        return voq::buffer(keys, key);
+    }
+    if sharing == Sharing::Static {
+        let Some(QueueSize(per_queue)) = keys.buffer else {
+            return Err(Wrong::at(
+                key.clone(),
+                "sharing = \"static\" needs buffer, the limit of each queue: write a size as in \"225kB\", or \"100packets\"",
+            ));
+        };
+        not_empty(per_queue, at("buffer"))?;
+        let drop_when = fill(&mut keys.drop_when, Compare::Above);
+        return Ok(Buffer::Static { per_queue, drop_when });
+    }
+    let Some(total) = total else { return Ok(Buffer::Unlimited) };
+    let total = match fill(&mut keys.buffer, QueueSize(Limit::Bytes(total))).0 {
+        Limit::Bytes(total) if total > 0 && total < 1 << 40 => total,
+        Limit::Bytes(0) if !managed => {
+            return Err(Wrong::at(
+                at("buffer"),
+                "a buffer of size 0 drops every frame: write a size above 0",
+            ));
         }
-        Sharing::Voq => voq::buffer(keys, key),
-        Sharing::Static => {
-            let Some(QueueSize(per_queue)) = keys.buffer else {
-                return Err(Wrong::at(
-                    key.clone(),
-                    "sharing = \"static\" needs buffer, the limit of each queue: write a size as in \"225kB\", or \"100packets\"",
-                ));
-            };
-            if matches!(per_queue, Limit::Bytes(0) | Limit::Packets(0)) {
-                return Err(Wrong::at(
-                    at("buffer"),
-                    "a queue of size 0 drops every frame: write a size above 0",
-                ));
-            }
-            let drop_when = fill(&mut keys.drop_when, Compare::Above);
-            Ok(Buffer::Static { per_queue, drop_when })
+        Limit::Bytes(total) => {
+            let what = format!("\"{}\": write a size from 1B to 1TB", Bytes(total));
+            return Err(Wrong::at(at("buffer"), what));
         }
-        Sharing::Dynamic => {
-            let total = match fill(&mut keys.buffer, QueueSize(Limit::Bytes(32_000_000))).0 {
-                Limit::Bytes(0) => {
-                    return Err(Wrong::at(
-                        at("buffer"),
-                        "a buffer of size 0 drops every frame: write a size above 0",
-                    ));
-                }
-                Limit::Bytes(total) if total >= 1 << 40 => {
-                    return Err(Wrong::at(
-                        at("buffer"),
-                        format!("\"{}\": write a size from 1B to 1TB", Bytes(total)),
-                    ));
-                }
-                Limit::Bytes(total) => total,
-                Limit::Packets(_) => {
-                    return Err(Wrong::at(
-                        at("buffer"),
-                        "only sharing = \"static\" counts packets: write a size as in \"32MB\"",
-                    ));
-                }
-            };
-            let alpha = checked_alpha(fill(&mut keys.alpha, 1.0), at("alpha"))?;
-            let reserved = fill(&mut keys.reserved, Size(Bytes(0)));
-            let reserved_per_queue = checked_reserve(reserved, total, at("reserved"))?;
-            Ok(Buffer::Shared { total, alpha, reserved_per_queue })
+        Limit::Packets(_) => {
+            return Err(Wrong::at(
+                at("buffer"),
+                "only sharing = \"static\" counts packets: write a size as in \"32MB\"",
+            ));
         }
+    };
+    let alpha = match alpha {
+        Some(usual) => checked_alpha(fill(&mut keys.alpha, usual), at("alpha"))?,
+        None => 0.0,
+    };
+    let reserved = match reserved {
+        Some(usual) => {
+            checked_reserve(fill(&mut keys.reserved, Size(Bytes(usual))), total, at("reserved"))?
+        }
+        None => 0,
+    };
+    if !managed {
+        return Ok(Buffer::Shared { total, alpha, reserved_per_queue: reserved });
+    }
+    let memory = SharedMemory { sharing, total, alpha, reserved, nic_rate };
+    keys.mmu.get_or_insert_default().mmu(&memory, &at("mmu")).map(Buffer::Mmu)
+}
+
+fn not_empty(limit: Limit, key: Key) -> Result<(), Wrong> {
+    match limit {
+        Limit::Bytes(0) | Limit::Packets(0) => {
+            Err(Wrong::at(key, "a queue of size 0 drops every frame: write a size above 0"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -473,19 +485,14 @@ fn own_queues(
             _ => {}
         }
         if let Some(QueueSize(limit)) = queue.buffer {
-            if matches!(limit, Limit::Bytes(0) | Limit::Packets(0)) {
-                return Err(Wrong::at(
-                    at("buffer"),
-                    "a queue of size 0 drops every frame: write a size above 0",
-                ));
-            }
+            not_empty(limit, at("buffer"))?;
             match &mut config.buffer {
                 Buffer::Static { per_queue, .. } => *per_queue = limit,
                 _ => config.limit = Some(limit),
             }
         }
         if let Some(ecn) = &queue.ecn {
-            if ecn.0.is_some() && keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) {
+            if ecn.0.is_some() && asked(&keys.aqm) {
                 return Err(Wrong::at(
                     at("ecn"),
                     "ecn and aqm both decide on marks and drops: write aqm = \"off\", or remove ecn",

@@ -40,6 +40,25 @@ impl Sharing {
     }
 }
 
+impl Sharing {
+    /// Returns the usual size of the whole buffer, alpha, and reserved bytes. `None`: the key has no
+    /// effect with this kind of memory.
+    pub fn usual(self) -> (Option<u64>, Option<f64>, Option<u64>) {
+        match self {
+            Sharing::Dynamic => (Some(32_000_000), Some(1.0), Some(0)),
+            Sharing::Sonic => (Some(32_000_000), Some(8.0), Some(1_792)),
+            Sharing::Conweave => (Some(9 << 20), Some(1.0), None),
+            Sharing::Hpcc => (Some(32 << 20), None, Some(4_096)),
+            Sharing::Static | Sharing::Voq | Sharing::Unlimited => (None, None, None),
+        }
+    }
+
+    /// True for a memory management unit.
+    pub fn is_managed(self) -> bool {
+        matches!(self, Sharing::Sonic | Sharing::Conweave | Sharing::Hpcc)
+    }
+}
+
 /// Checks a factor of a dynamic threshold: above 0, up to 1024. Real switches have powers of two.
 pub fn checked_alpha(alpha: f64, key: Key) -> Result<f64, Wrong> {
     if !(alpha > 0.0 && alpha <= 1024.0) {
