@@ -63,9 +63,9 @@ macro_rules! keys {
             $(
                 $(@$part:ident: $of_part:ident)?
                 $(@{$(
-                    $(#[doc = $doc_apart:expr])*
-                    $(#[schemars $form_apart:tt])?
-                    $apart:ident $($word_apart:literal)?: $of_apart:ty;
+                    $(#[doc = $doc_owned:expr])*
+                    $(#[schemars $form_owned:tt])?
+                    $owned:ident $($word_owned:literal)?: $of_owned:ty;
                 )*})?
                 $(
                     $(#[doc = $doc:expr])*
@@ -88,11 +88,11 @@ macro_rules! keys {
             $(
                 $(#[serde(flatten)] pub $part: $of_part,)?
                 $($(
-                    $(#[doc = $doc_apart])*
-                    $(#[schemars $form_apart])?
-                    $(#[serde(rename = $word_apart)])?
+                    $(#[doc = $doc_owned])*
+                    $(#[schemars $form_owned])?
+                    $(#[serde(rename = $word_owned)])?
                     #[serde(skip_serializing_if = "Option::is_none")]
-                    pub $apart: Option<$of_apart>,
+                    pub $owned: Option<$of_owned>,
                 )*)?
                 $(
                     $(#[doc = $doc])*
@@ -110,7 +110,7 @@ macro_rules! keys {
                     Vec::new(),
                     $(
                         $($of_part::names(),)?
-                        $(vec![$($crate::keys!(@name $apart $($word_apart)?)),*],)?
+                        $(vec![$($crate::keys!(@name $owned $($word_owned)?)),*],)?
                         $(vec![$crate::keys!(@name $key $($word)?)],)?
                     )*
                 ].concat()
@@ -151,7 +151,7 @@ macro_rules! keys {
         #[allow(dead_code)]
         impl $name {
             pub const KEYS: &[&str] = &[$(
-                $($($crate::keys!(@name $apart $($word_apart)?),)*)?
+                $($($crate::keys!(@name $owned $($word_owned)?),)*)?
                 $($crate::keys!(@name $key $($word)?),)?
             )*];
 
@@ -159,7 +159,7 @@ macro_rules! keys {
             pub fn read<'de, A: $crate::serde::de::MapAccess<'de>>(&mut self, name: &str, _map: &mut A) -> Result<bool, A::Error> {
                 match name {
                     $(
-                        $($($crate::keys!(@name $apart $($word_apart)?) => _map.next_value().map(|value| self.$apart = Some(value)).map(|()| true),)*)?
+                        $($($crate::keys!(@name $owned $($word_owned)?) => _map.next_value().map(|value| self.$owned = Some(value)).map(|()| true),)*)?
                         $($crate::keys!(@name $key $($word)?) => _map.next_value().map(|value| self.$key = Some(value)).map(|()| true),)?
                     )*
                     _ => Ok(false),
@@ -169,7 +169,7 @@ macro_rules! keys {
             /// Returns the first key that is written.
             pub fn given(&self) -> Option<&'static str> {
                 let all: &[Option<&'static str>] = &[
-                    $($(self.$part.given(),)? $($(self.$apart.as_ref().map(|_| $crate::keys!(@name $apart $($word_apart)?)),)*)? $(self.$key.as_ref().map(|_| $crate::keys!(@name $key $($word)?)),)?)*
+                    $($(self.$part.given(),)? $($(self.$owned.as_ref().map(|_| $crate::keys!(@name $owned $($word_owned)?)),)*)? $(self.$key.as_ref().map(|_| $crate::keys!(@name $key $($word)?)),)?)*
                 ];
                 all.iter().copied().flatten().next()
             }
@@ -179,7 +179,7 @@ macro_rules! keys {
                 $name {
                     $(
                         $($part: self.$part.or(_other.$part),)?
-                        $($($apart: self.$apart.or(_other.$apart),)*)?
+                        $($($owned: self.$owned.or(_other.$owned),)*)?
                         $($key: self.$key.or(_other.$key),)?
                     )*
                 }
@@ -203,7 +203,7 @@ macro_rules! keys {
 
             fn describe(schema: &mut $crate::schemars::Schema) {
                 $crate::keys::describe(schema, &[$(
-                    $($($crate::keys::Described::apart($crate::keys!(@name $apart $($word_apart)?)),)*)?
+                    $($($crate::keys::Described::owner_resolves($crate::keys!(@name $owned $($word_owned)?)),)*)?
                     $($crate::keys::Described {
                         name: $crate::keys!(@name $key $($word)?),
                         required: $crate::keys!(@required $default),
@@ -520,7 +520,7 @@ pub struct Described {
 
 impl Described {
     /// Describes a key that its owner resolves. Its documentation says everything.
-    pub fn apart(name: &'static str) -> Described {
+    pub fn owner_resolves(name: &'static str) -> Described {
         Described { name, required: false, default: None, prose: None, source: None, range: None }
     }
 

@@ -5,7 +5,7 @@ use crate::RunError;
 use crate::app::Flows;
 use crate::frame::{PAUSE_FRAME, Ties};
 use crate::paths::Paths;
-use crate::queue::flowcontrol::Party;
+use crate::queue::flowcontrol::party::Party;
 use crate::routing::{PortInfo, Ports, Routes};
 use crate::spec::*;
 use crate::transport::frames::Frames;

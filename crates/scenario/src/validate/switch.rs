@@ -9,8 +9,8 @@ use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Off, Or, Size};
 use afflux_net::spec::{
     self, Buffer, Compare, EcnKeys, Forwarding, Limit, Marking, NodeId, NodeKind, QueueConfig,
-    QueueKeys, QueueLength, QueueSize, SchedulingKind, Served, SharedMemory, Sharing, SwitchConfig, SwitchKeys,
-    SwitchParts, Topology, checked_alpha, checked_reserve,
+    QueueKeys, QueueLength, QueueSize, SchedulingKind, Served, SharedMemory, Sharing, SwitchConfig,
+    SwitchKeys, SwitchParts, Topology, checked_alpha, checked_reserve,
 };
 use afflux_units::{Bytes, Rate};
 
@@ -116,11 +116,11 @@ fn overlay(base: &SwitchKeys, mut change: SwitchKeys) -> SwitchKeys {
         keys.cut_through = None;
     }
     // A switch has either marking or a queue discipline.
-    if asked(&change.aqm) {
+    if is_on(&change.aqm) {
         keys.ecn = None;
         keys.queue.iter_mut().flatten().for_each(|queue| queue.ecn = None);
     }
-    if asked(&change.ecn) {
+    if is_on(&change.ecn) {
         keys.aqm = None;
     }
     if change.device_queue.is_some_and(|packets| packets > 0) {
@@ -155,10 +155,7 @@ fn check_pfabric(keys: &mut SwitchKeys, word: &str, key: &Key) -> Result<(), Wro
             format!("{word} drops a frame when the queue reaches its limit: write \"at_or_above\""),
         ));
     }
-    for (name, given) in [
-        ("ecn", asked(&keys.ecn)),
-        ("aqm", asked(&keys.aqm)),
-    ] {
+    for (name, given) in [("ecn", is_on(&keys.ecn)), ("aqm", is_on(&keys.aqm))] {
         if given {
             return Err(meaningless(at(name), word));
         }
@@ -167,7 +164,7 @@ fn check_pfabric(keys: &mut SwitchKeys, word: &str, key: &Key) -> Result<(), Wro
 }
 
 /// True if a table is written instead of `"off"`.
-fn asked<T>(given: &Option<Or<Off, T>>) -> bool {
+fn is_on<T>(given: &Option<Or<Off, T>>) -> bool {
     given.as_ref().is_some_and(|given| given.0.is_some())
 }
 
@@ -183,9 +180,7 @@ struct PathContext {
 
 fn build(keys: &mut SwitchKeys, context: &PathContext, key: &Key) -> Result<SwitchConfig, Wrong> {
     let at = |name: &str| key.clone().name(name);
-    if asked(&keys.aqm)
-        && asked(&keys.ecn)
-    {
+    if is_on(&keys.aqm) && is_on(&keys.ecn) {
         return Err(Wrong::at(
             at("aqm"),
             "ecn and aqm both decide on marks and drops: write \"off\" for one of them (aqm disciplines that mark have ecn = true in aqm)",
@@ -210,8 +205,8 @@ fn build(keys: &mut SwitchKeys, context: &PathContext, key: &Key) -> Result<Swit
     };
     if trims.is_some() {
         let asked = [
-            ("ecn", asked(&keys.ecn)),
-            ("aqm", asked(&keys.aqm)),
+            ("ecn", is_on(&keys.ecn)),
+            ("aqm", is_on(&keys.aqm)),
             ("scheduling", kind.is_pfabric()),
             ("sharing", fill(&mut keys.sharing, Sharing::Unlimited) != Sharing::Unlimited),
         ];
@@ -283,7 +278,7 @@ fn flow_control(
         Buffer::Voq(_) => Some(0),
         _ => None,
     };
-    let asked = asked(&keys.pfc);
+    let asked = is_on(&keys.pfc);
     let honours = keys.honours_pause.unwrap_or(asked);
     let managed = matches!(buffer, Buffer::Mmu(_));
     if managed || honours {
@@ -492,7 +487,7 @@ fn own_queues(
             }
         }
         if let Some(ecn) = &queue.ecn {
-            if ecn.0.is_some() && asked(&keys.aqm) {
+            if ecn.0.is_some() && is_on(&keys.aqm) {
                 return Err(Wrong::at(
                     at("ecn"),
                     "ecn and aqm both decide on marks and drops: write aqm = \"off\", or remove ecn",
