@@ -441,19 +441,9 @@ pub fn plan(topology: Topology, flows: Vec<Flow>) -> Plan {
         flows,
         undrawn: Vec::new(),
         applications: None,
-        run: RunConfig {
-            stall: None,
-            ..RunKeys::default().resolve(&"run".into()).expect("defaults are right")
-        },
-        record: record(),
+        run: RunConfig { stall: None, ..RunConfig::default() },
+        record: Record::default(),
     }
-}
-
-/// Records by default: the completion times of flows are split by cause.
-pub fn record() -> Record {
-    let no_nodes = |_, _| Ok(Vec::new());
-    let record = RecordKeys::default().resolve(&"record".into(), &no_nodes, vec![], vec![]);
-    record.expect("defaults are right")
 }
 
 /// PDQ with settings for round trips of some microseconds.

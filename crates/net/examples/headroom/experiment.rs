@@ -266,17 +266,12 @@ impl Case {
             undrawn: Vec::new(),
             applications: None,
             run: RunConfig {
-                seed: 1,
                 until: Some(Time(end)),
-                until_done: false,
                 fct_end: FctEnd::LastByte,
-                engine: EngineKind::WindowLog,
-                threads: 1,
-                compat: None,
                 stall: None,
-                max_memory: None,
+                ..RunConfig::default()
             },
-            record: Record::default(),
+            record: Record { explain: false, ..Record::default() },
         }
     }
 }

@@ -41,7 +41,7 @@ pub use crate::queue::qdisc::configs::*;
 pub use crate::queue::qdisc::{Config as Qdisc, Kind as QdiscKind, QdiscKeys};
 pub use crate::queue::scheduling::Kind as SchedulingKind;
 pub use crate::queue::scheduling::about::{Classes, Scheduling, Served, Service, Share};
-pub use crate::queue::scheduling::blocks::{NicQueueKeys, QueueKeys, QueueRules};
+pub use crate::queue::scheduling::blocks::{NicQueueKeys, QueueKeys, ServiceKeys};
 pub use crate::timing::{Config as Timing, Keys as TimingKeys};
 pub use crate::transport::datagram::keys::Config as Datagram;
 pub use crate::transport::nack::Config as Nack;

@@ -79,6 +79,15 @@ keys! {
     }
 }
 
+impl Default for Record {
+    fn default() -> Self {
+        let no_nodes: FindNodes = &|_, _| Ok(Vec::new());
+        let record =
+            RecordKeys::default().resolve(&Key::default(), no_nodes, Vec::new(), Vec::new());
+        record.expect("defaults are right")
+    }
+}
+
 fn interval(given: Or<Off, Duration>, key: Key) -> Result<Option<Span>, Wrong> {
     match given.0 {
         Some(Duration(Span::ZERO)) => {

@@ -4,7 +4,7 @@ use crate::Model;
 use afflux_config::schemars::json_schema;
 use afflux_config::serde::de::{Error, IntoDeserializer};
 use afflux_config::serde::{Deserialize, Serialize, Serializer};
-use afflux_config::tree::Wrong;
+use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Off, Or, Size, form, keys, words};
 pub use afflux_engine::memory::Bound;
 use afflux_units::{Bytes, Span, Time};
@@ -205,6 +205,12 @@ keys! {
         /// Ends the run before the process uses more memory; `None`: no limit. It is set once the
         /// plan is complete.
         max_memory: Option<MaxMemory> = None;
+    }
+}
+
+impl Default for RunConfig {
+    fn default() -> Self {
+        RunKeys::default().resolve(&Key::default()).expect("defaults are right")
     }
 }
 

@@ -9,8 +9,8 @@ use afflux_config::keys::{fill, meaningless, nested};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Or, Size, spelling};
 use afflux_net::spec::{
-    self, EngineKind, HostConfig, NicQueueKeys, NodeKind, PacerKeys, Plan, ProcessorKeys,
-    QdiscKeys, QueueSize, StormKeys, TimingKeys, Topology,
+    self, EngineKind, HostConfig, NodeKind, PacerKeys, Plan, ProcessorKeys, QdiscKeys, QueueSize,
+    StormKeys, TimingKeys, Topology,
 };
 use afflux_net::transports::HostTiming;
 use afflux_units::{Bytes, Rate, Span};
@@ -309,7 +309,7 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
         scheduling: &mut keys.scheduling,
         priorities: &mut keys.priorities,
         quantum: &mut keys.quantum,
-        queues: keys.nic_queue.iter_mut().flatten().map(NicQueueKeys::rules).collect(),
+        queues: keys.nic_queue.iter_mut().flatten().map(|queue| &mut queue.service).collect(),
         blocks: "host.nic_queue",
         frame,
     };

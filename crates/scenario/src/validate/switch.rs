@@ -9,7 +9,7 @@ use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Off, Or, Size};
 use afflux_net::spec::{
     self, Buffer, Compare, EcnKeys, Forwarding, Limit, Marking, NodeId, NodeKind, QueueConfig,
-    QueueKeys, QueueLength, QueueSize, SchedulingKind, Served, SharedMemory, Sharing, SwitchConfig,
+    QueueLength, QueueSize, SchedulingKind, Served, SharedMemory, Sharing, SwitchConfig,
     SwitchKeys, SwitchParts, Topology, checked_alpha, checked_reserve,
 };
 use afflux_units::{Bytes, Rate};
@@ -190,7 +190,7 @@ fn build(keys: &mut SwitchKeys, context: &PathContext, key: &Key) -> Result<Swit
         scheduling: &mut keys.scheduling,
         priorities: &mut keys.priorities,
         quantum: &mut keys.quantum,
-        queues: keys.queue.iter_mut().flatten().map(QueueKeys::rules).collect(),
+        queues: keys.queue.iter_mut().flatten().map(|queue| &mut queue.service).collect(),
         blocks: "switch.queue",
         frame: context.frame,
     };
@@ -406,7 +406,7 @@ fn own_shares(
     let of_priority = scheduling.of_priority();
     for (block, queue) in keys.queue.iter().flatten().enumerate() {
         let at = |name: &str| key.clone().name("queue").index(block).name(name);
-        let number = queue.index.expect("checked with the scheduling");
+        let number = queue.service.index.expect("checked with the scheduling");
         let Some(name) = [("alpha", queue.alpha.is_some()), ("reserved", queue.reserved.is_some())]
             .into_iter()
             .find(|(_, given)| *given)
@@ -460,7 +460,8 @@ fn own_queues(
     for (block, queue) in keys.queue.iter_mut().flatten().enumerate() {
         let key = key.clone().name("queue").index(block);
         let at = |name: &str| key.clone().name(name);
-        let config = &mut own[usize::from(queue.index.expect("checked with the scheduling"))];
+        let config =
+            &mut own[usize::from(queue.service.index.expect("checked with the scheduling"))];
         let word = match of_all {
             Buffer::Unlimited => "sharing = \"unlimited\"",
             Buffer::Static { .. } => "sharing = \"static\"",

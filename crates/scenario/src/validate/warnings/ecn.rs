@@ -120,7 +120,7 @@ fn unreachable_thresholds(input: &WarningInput, found: &mut Vec<Wrong>) {
             let blocks = input.document.switch.keys.queue.iter().flatten();
             let block = blocks
                 .enumerate()
-                .find(|(_, block)| block.index == Some(queue as u8))
+                .find(|(_, block)| block.service.index == Some(queue as u8))
                 .map(|(block, _)| block);
             let key = block
                 .map(|block| Key::from("switch.queue").index(block).name("ecn"))
@@ -279,7 +279,7 @@ pub fn markings<'a>(input: &'a WarningInput) -> Vec<(Key, &'a Marking, u8)> {
             let blocks = input.document.switch.keys.queue.iter().flatten();
             let block = blocks
                 .enumerate()
-                .find(|(_, block)| block.index == Some(queue))
+                .find(|(_, block)| block.service.index == Some(queue))
                 .map(|(block, _)| block);
             let own = block
                 .map(|block| Key::from("switch.queue").index(block).name("ecn"))
