@@ -23,9 +23,11 @@ fn defaults_of_switch(schema: &mut Value) {
     let keys =
         schema.pointer_mut("/$defs/SwitchOverride/properties").and_then(Value::as_object_mut);
     for (name, key) in keys.into_iter().flatten().filter(|(name, _)| *name != "match") {
-        let about = key["description"].as_str().unwrap_or_default();
-        key["description"] =
-            format!("{about} In an override the default is that of `[switch] {name}`.").into();
+        let Some(key) = key.as_object_mut() else { continue };
+        key.remove("default");
+        let about = key.get("description").and_then(Value::as_str).unwrap_or_default();
+        let about = format!("{about} In an override the default is that of `[switch] {name}`.");
+        key.insert("description".into(), about.into());
     }
 }
 
