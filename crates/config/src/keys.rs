@@ -605,7 +605,7 @@ pub fn describe(schema: &mut Schema, keys: &[Described]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Auto, merged, words};
+    use crate::{Auto, Off, merged, words};
 
     words! {
         /// Rule set.
@@ -805,6 +805,49 @@ mod tests {
         assert_eq!(schema["properties"]["weight"]["default"], 0.5);
         assert_eq!(schema["properties"]["override"]["items"]["type"], "integer");
         assert_eq!(schema.get("unevaluatedProperties"), None);
+    }
+
+    keys! {
+        /// Parameters of an outer table.
+        pub struct OuterKeys as "Outer" => Outer(most: u32) {
+            /// A size.
+            size: u32 = 1;
+            @{
+                /// A key of the owner. Default: what the owner says.
+                free "loose": u32;
+            };
+            /// A table, or "off".
+            other: Or<Off, OtherKeys> as Option<u32> = "off", table |other, key| {
+                other.resolve(key).and_then(|other| if other.limit > most { Err(Wrong::at(key.clone(), "too much")) } else { Ok(other.limit) })
+            };
+            /// A last key.
+            last: bool = false;
+        }
+    }
+
+    #[test]
+    fn a_key_with_a_table_resolves_it_in_place_and_a_key_of_the_owner_stays_as_written() {
+        let read = |text: &str| OuterKeys::deserialize(&Tree::read(text).unwrap());
+        let mut outer = read("loose = 3\nother = { limit = 4 }").unwrap();
+        assert_eq!((outer.given(), read("").unwrap().given()), (Some("loose"), None));
+        let used = outer.resolve(&Key::from("a"), 9).unwrap();
+        assert_eq!(used, Outer { size: 1, other: Some(4), last: false });
+        assert_eq!(
+            toml::to_string(&outer).unwrap(),
+            "size = 1\nloose = 3\nlast = false\n\n[other]\nweight = 0.5\nlimit = 4\n"
+        );
+        let wrong = outer.resolve(&Key::from("a"), 3).unwrap_err().to_string();
+        assert_eq!(wrong, "key a.other: too much");
+        assert_eq!(read("").unwrap().resolve(&Key::from("a"), 9).unwrap().other, None);
+        assert_eq!(
+            read("lose = 3").unwrap_err().to_string(),
+            "key lose: unknown key (did you mean \"loose\"?); the keys here are size, loose, other, last"
+        );
+        let schema = schemars::schema_for!(OuterKeys).to_value();
+        assert_eq!(
+            schema["properties"]["loose"]["description"],
+            "A key of the owner. Default: what the owner says."
+        );
     }
 
     #[test]
