@@ -8,7 +8,7 @@ mod python;
 mod sonic;
 mod switch;
 
-pub use cost::Cost;
+pub use cost::{Cost, Prices};
 pub use host::{Host, HostOverride, Wire, WireTable};
 pub use kernel::Kernel;
 pub use python::{Parameter, Python};
