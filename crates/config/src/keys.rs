@@ -116,7 +116,8 @@ macro_rules! keys {
                 ].concat()
             }
             fn read_key<'de, A: $crate::serde::de::MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error> {
-                Ok($($(self.$part.read_key(name, map)? ||)?)* self.read(name, map)?)
+                let read = $($(self.$part.read_key(name, map)? ||)?)* self.read(name, map)?;
+                Ok(read)
             }
             fn missing(&self) -> Option<&'static str> {
                 $(

@@ -1,9 +1,9 @@
 //! Keys of priority flow control (IEEE 802.1Qbb): `[switch.pfc]` and `[host.storm]`.
 
 use afflux_config::keys::meaningless;
-use afflux_config::schemars::{Schema, json_schema};
-use afflux_config::serde::de::Error;
-use afflux_config::serde::{Serialize, Serializer};
+use afflux_config::schemars::json_schema;
+use afflux_config::serde::de::{self, Error, IntoDeserializer};
+use afflux_config::serde::{Deserialize, Serialize, Serializer};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Off, Or, Size, Word, as_written, form, keys, words};
 use afflux_units::{Bytes, ParseError, Span, Time};
@@ -192,47 +192,32 @@ pub enum Headroom {
     Formula(Formula),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Formula {
-    /// SONiC's `buffer_headroom_mellanox.lua`.
-    Sonic,
-    /// The Linux driver of Mellanox's adapters.
-    Mellanox,
-    Conweave,
-    Hpcc,
-    /// TU Berlin's ns-3.
-    Tub,
-    /// Upper bound of the arriving bytes, for any mix of frame sizes.
-    WorstCase,
+words! {
+    /// Formulas of the headroom.
+    pub enum Formula {
+        /// SONiC's formula (`buffer_headroom_mellanox.lua`): what is on its way when the PAUSE frame
+        /// takes effect, in the worst case of cells that are almost empty.
+        Sonic,
+        /// The Linux driver of Mellanox's adapters: (301 + 2.16 · metres) · Gbps + 2.72 · MTU.
+        Mellanox,
+        /// ConWeave's ns-3: 2 · rate · delay + 2 · MTU.
+        Conweave,
+        /// HPCC's ns-3: 3 · rate · delay.
+        Hpcc,
+        /// TU Berlin's ns-3: 2 · rate · delay + 2 · MTU + 3860.
+        Tub,
+        /// All that can arrive before the peer stops, whatever the lengths of frames and their
+        /// alignment, in bytes or cells: never too small.
+        WorstCase,
+    }
 }
-
-/// Names of the headroom formulas, the formulas, and their descriptions.
-const FORMULAS: [(&str, Formula, &str); 6] = [
-    (
-        "sonic",
-        Formula::Sonic,
-        "SONiC's formula: what is on its way when the PAUSE frame takes effect, in the worst case of cells that are almost empty",
-    ),
-    (
-        "mellanox",
-        Formula::Mellanox,
-        "The Linux driver of Mellanox's adapters: (301 + 2.16 · metres) · Gbps + 2.72 · MTU",
-    ),
-    ("conweave", Formula::Conweave, "ConWeave's ns-3: 2 · rate · delay + 2 · MTU"),
-    ("hpcc", Formula::Hpcc, "HPCC's ns-3: 3 · rate · delay"),
-    ("tub", Formula::Tub, "TU Berlin's ns-3: 2 · rate · delay + 2 · MTU + 3860"),
-    (
-        "worst_case",
-        Formula::WorstCase,
-        "All that can arrive before the peer stops, whatever the lengths of frames and their alignment, in bytes or cells: never too small",
-    ),
-];
 
 form! {
     Headroom<'de>, deserialize_str, "a size in quotes with its unit, as in \"160kB\", or a formula: \"sonic\", \"mellanox\", \"conweave\", \"hpcc\", \"tub\" or \"worst_case\"" {
         fn visit_str<E: Error>(self, text: &str) -> Result<Headroom, E> {
-            if let Some((_, formula, _)) = FORMULAS.iter().find(|(name, ..)| *name == text.trim()) {
-                return Ok(Headroom::Formula(*formula));
+            let name = IntoDeserializer::<de::value::Error>::into_deserializer(text.trim());
+            if let Ok(formula) = Formula::deserialize(name) {
+                return Ok(Headroom::Formula(formula));
             }
             let words = |error: ParseError| {
                 E::custom(format!("{}, or a formula: \"sonic\", \"mellanox\", \"conweave\", \"hpcc\", \"tub\" or \"worst_case\"", error.to_string().replace('`', "\"")))
@@ -241,17 +226,14 @@ form! {
         }
     }
     |generator| {
-        let formulas: Vec<Schema> = FORMULAS.iter().map(|(name, _, about)| json_schema!({ "const": name, "description": about })).collect();
-        json_schema!({ "description": "A size, or the name of a formula.", "anyOf": [generator.subschema_for::<Size>(), { "oneOf": formulas }] })
+        json_schema!({ "description": "A size, or the name of a formula.", "anyOf": [generator.subschema_for::<Size>(), Formula::json_schema(generator)] })
     }
 }
 impl Serialize for Headroom {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Headroom::Bytes(bytes) => serializer.collect_str(&Bytes(*bytes)),
-            Headroom::Formula(formula) => serializer.serialize_str(
-                FORMULAS.iter().find(|(_, f, _)| f == formula).expect("all are named").0,
-            ),
+            Headroom::Formula(formula) => formula.serialize(serializer),
         }
     }
 }
