@@ -42,13 +42,17 @@ use std::marker::PhantomData;
 ///   `none`; or `required`: a table without the key is refused. Keys with the third or fourth form
 ///   become options.
 /// - A literal after a key's name is its name in scenarios, for names that Rust reserves.
-/// - `@NAME: TABLE;` before the keys, or `..NAME: TABLE;` after them, embeds another table of keys:
-///   its keys stand in this table too, and its owner resolves the field `NAME`.
+/// - `@NAME: TABLE;` embeds another table of keys: its keys stand in this table too, at this place,
+///   and its owner resolves the field `NAME`.
+/// - `@{ … };` has keys that their owner resolves, because they depend on each other: a name and a
+///   type. Their documentation says their defaults.
 /// - `of NAME` before the table names the table as written, with literal defaults filled in, for
 ///   defaults and checks that use later keys.
 /// - `in LEAST to MOST` refuses numbers outside this range; `as` replaces the description of the
 ///   range in the error message. `check` receives the value and its key, and returns the resolved
 ///   value or an error.
+/// - `table` is for a key whose value is a table, the word for its absence, or an array of tables.
+///   It receives the table, with its key, and returns the resolved table, which becomes an option.
 /// - After the table, `plus` adds fields that are not keys, and `check` validates all keys
 ///   together.
 #[macro_export]
@@ -56,15 +60,22 @@ macro_rules! keys {
     (
         $(#[$meta:meta])*
         $vis:vis struct $name:ident as $schema:tt => $parsed:ident $(($($around:ident: $of:ty),+))? $(of $written:ident)? {
-            $(@$first:ident: $of_first:ty;)*
             $(
-                $(#[doc = $doc:expr])*
-                $(#[schemars $form:tt])?
-                $key:ident $($word:literal)?: $ty:ty $(as $kind:ty)? = $default:tt $($prose:literal)? $(from $source:literal)?
-                    $(, in $least:literal to $most:literal $(as $words:literal)?)?
-                    $(, check $check:expr)?;
+                $(@$part:ident: $of_part:ident)?
+                $(@{$(
+                    $(#[doc = $doc_owned:expr])*
+                    $(#[schemars $form_owned:tt])?
+                    $owned:ident $($word_owned:literal)?: $of_owned:ty;
+                )*})?
+                $(
+                    $(#[doc = $doc:expr])*
+                    $(#[schemars $form:tt])?
+                    $key:ident $($word:literal)?: $ty:ty $(as $kind:ty)? = $default:tt $($prose:literal)? $(from $source:literal)?
+                        $(, in $least:literal to $most:literal $(as $words:literal)?)?
+                        $(, check $check:expr)?
+                        $(, table $table:expr)?
+                )?;
             )*
-            $(..$last:ident: $of_last:ty;)*
         }
         $(plus { $($(#[doc = $note:literal])* $extra:ident: $of_extra:ty = $value:expr;)+ })?
         $(check $rule:expr;)?
@@ -74,33 +85,47 @@ macro_rules! keys {
         #[serde(crate = "afflux_config::serde")]
         #[schemars(crate = "afflux_config::schemars", deny_unknown_fields, rename = $schema, transform = $name::describe)]
         $vis struct $name {
-            $(#[serde(flatten)] pub $first: $of_first,)*
             $(
-                $(#[doc = $doc])*
-                $(#[schemars $form])?
-                $(#[serde(rename = $word)])?
-                #[serde(skip_serializing_if = "Option::is_none")]
-                pub $key: Option<$ty>,
+                $(#[serde(flatten)] pub $part: $of_part,)?
+                $($(
+                    $(#[doc = $doc_owned])*
+                    $(#[schemars $form_owned])?
+                    $(#[serde(rename = $word_owned)])?
+                    #[serde(skip_serializing_if = "Option::is_none")]
+                    pub $owned: Option<$of_owned>,
+                )*)?
+                $(
+                    $(#[doc = $doc])*
+                    $(#[schemars $form])?
+                    $(#[serde(rename = $word)])?
+                    #[serde(skip_serializing_if = "Option::is_none")]
+                    pub $key: Option<$ty>,
+                )?
             )*
-            $(#[serde(flatten)] pub $last: $of_last,)*
         }
 
         impl $crate::keys::Written for $name {
             fn names() -> Vec<&'static str> {
-                [$(<$of_first>::names(),)* Self::KEYS.to_vec(), $(<$of_last>::names(),)*].concat()
+                [
+                    Vec::new(),
+                    $(
+                        $($of_part::names(),)?
+                        $(vec![$($crate::keys!(@name $owned $($word_owned)?)),*],)?
+                        $(vec![$crate::keys!(@name $key $($word)?)],)?
+                    )*
+                ].concat()
             }
             fn read_key<'de, A: $crate::serde::de::MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error> {
-                let read = $(self.$first.read_key(name, map)? ||)* self.read(name, map)? $(|| self.$last.read_key(name, map)?)*;
+                let read = $($(self.$part.read_key(name, map)? ||)?)* self.read(name, map)?;
                 Ok(read)
             }
             fn missing(&self) -> Option<&'static str> {
-                $(if let Some(name) = self.$first.missing() {
-                    return Some(name);
-                })*
-                $($crate::keys!(@missing self.$key; $crate::keys!(@name $key $($word)?); $default);)*
-                $(if let Some(name) = self.$last.missing() {
-                    return Some(name);
-                })*
+                $(
+                    $(if let Some(name) = self.$part.missing() {
+                        return Some(name);
+                    })?
+                    $($crate::keys!(@missing self.$key; $crate::keys!(@name $key $($word)?); $default);)?
+                )*
                 None
             }
         }
@@ -114,66 +139,80 @@ macro_rules! keys {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
         $vis struct $parsed {
-            $(
+            $($(
                 $(#[doc = $doc])*
                 pub $key: $crate::keys!(@kind $ty; $default; $($kind)?),
-            )*
+            )?)*
             $($($(#[doc = $note])* pub $extra: $of_extra,)+)?
         }
 
-        /// A nested table is resolved together with the table that contains it.
-        impl $crate::keys::Quantity for $name {
-            type Parsed = $name;
-            fn parsed(self) -> $name {
-                self
-            }
-        }
+        $crate::as_written!($name);
+        $crate::nested!($name);
 
+        #[allow(dead_code)]
         impl $name {
-            pub const KEYS: &[&str] = &[$($crate::keys!(@name $key $($word)?)),*];
+            pub const KEYS: &[&str] = &[$(
+                $($($crate::keys!(@name $owned $($word_owned)?),)*)?
+                $($crate::keys!(@name $key $($word)?),)?
+            )*];
 
             /// Reads the value of the key `name`. Returns `false` if the table has no such key.
             pub fn read<'de, A: $crate::serde::de::MapAccess<'de>>(&mut self, name: &str, _map: &mut A) -> Result<bool, A::Error> {
                 match name {
-                    $($crate::keys!(@name $key $($word)?) => _map.next_value().map(|value| self.$key = Some(value)).map(|()| true),)*
+                    $(
+                        $($($crate::keys!(@name $owned $($word_owned)?) => _map.next_value().map(|value| self.$owned = Some(value)).map(|()| true),)*)?
+                        $($crate::keys!(@name $key $($word)?) => _map.next_value().map(|value| self.$key = Some(value)).map(|()| true),)?
+                    )*
                     _ => Ok(false),
                 }
+            }
+
+            /// Returns the first key that is written.
+            pub fn given(&self) -> Option<&'static str> {
+                let all: &[Option<&'static str>] = &[
+                    $($(self.$part.given(),)? $($(self.$owned.as_ref().map(|_| $crate::keys!(@name $owned $($word_owned)?)),)*)? $(self.$key.as_ref().map(|_| $crate::keys!(@name $key $($word)?)),)?)*
+                ];
+                all.iter().copied().flatten().next()
             }
 
             /// Returns this table, with missing keys taken from `other`.
             pub fn or(self, _other: $name) -> $name {
                 $name {
-                    $($first: self.$first.or(_other.$first),)*
-                    $($key: self.$key.or(_other.$key),)*
-                    $($last: self.$last.or(_other.$last),)*
+                    $(
+                        $($part: self.$part.or(_other.$part),)?
+                        $($($owned: self.$owned.or(_other.$owned),)*)?
+                        $($key: self.$key.or(_other.$key),)?
+                    )*
                 }
             }
 
             /// Checks the written keys and fills in the defaults of the others. `key` is the path
             /// of the table.
             pub fn resolve(&mut self, key: &$crate::tree::Key $($(, $around: $of)+)?) -> Result<$parsed, $crate::tree::Wrong> {
-                $($crate::keys!(@early self.$key; $ty; $default);)*
+                $($($crate::keys!(@early self.$key; $ty; $default);)?)*
                 $(let $written = self.clone();)?
-                $(
+                $($(
                     let $key = $crate::keys!(@fill self.$key; $ty; $default);
-                    let $key = $crate::keys!(@parse $key, key.clone().name($crate::keys!(@name $key $($word)?)); $default; [$($least, $most $(, $words)?)?] [$($check)?]);
-                )*
+                    let $key = $crate::keys!(@value $key, key.clone().name($crate::keys!(@name $key $($word)?)); $default;
+                        [$($least, $most $(, $words)?)?] [$($check)?] [$(&mut self.$key, $table)?]);
+                )?)*
                 let _ = key;
-                let parsed = $parsed { $($key,)* $($($extra: $value,)+)? };
+                let parsed = $parsed { $($($key,)?)* $($($extra: $value,)+)? };
                 $($crate::keys::together(&parsed, key, $rule)?;)?
                 Ok(parsed)
             }
 
             fn describe(schema: &mut $crate::schemars::Schema) {
                 $crate::keys::describe(schema, &[$(
-                    $crate::keys::Described {
+                    $($($crate::keys::Described::owner_resolves($crate::keys!(@name $owned $($word_owned)?)),)*)?
+                    $($crate::keys::Described {
                         name: $crate::keys!(@name $key $($word)?),
                         required: $crate::keys!(@required $default),
                         default: $crate::keys!(@literal $default),
                         prose: None $(.or(Some($prose)))?,
                         source: None $(.or(Some($source)))?,
                         range: None $(.or(Some(($least.into(), $most.into()))))?,
-                    },
+                    },)?
                 )*]);
             }
         }
@@ -210,6 +249,11 @@ macro_rules! keys {
     (@fill $slot:expr; $ty:ty; required) => { $slot.clone().expect("a table without it is refused") };
     (@fill $slot:expr; $ty:ty; $literal:literal) => { $slot.clone().expect("filled in") };
 
+    (@value $given:expr, $at:expr; $default:tt; [] [] [$slot:expr, $table:expr]) => {{
+        let _ = $given;
+        $crate::keys::nested($slot, $at, $table)?
+    }};
+    (@value $given:expr, $at:expr; $default:tt; $range:tt $check:tt []) => { $crate::keys!(@parse $given, $at; $default; $range $check) };
     (@parse $given:expr, $at:expr; none; $range:tt $check:tt) => { $crate::keys!(@optional $given, $at; $range $check) };
     (@parse $given:expr, $at:expr; {$($some:tt)*}; $range:tt $check:tt) => { $crate::keys!(@optional $given, $at; $range $check) };
     (@parse $given:expr, $at:expr; $default:tt; $range:tt $check:tt) => { $crate::keys!(@one $given, $at; $range $check) };
@@ -375,6 +419,47 @@ pub fn within<T: PartialOrd + Display>(
     Err(Wrong::at(key, format!("found {value}: write {words}")))
 }
 
+/// A value that is a table, or may hold one.
+pub trait Nested {
+    type Table;
+    /// Returns the table, unless the value is a word for its absence.
+    fn table(&mut self) -> Option<&mut Self::Table>;
+}
+
+/// Declares types that are tables.
+#[macro_export]
+macro_rules! nested {
+    ($($name:ty),+) => {$(
+        impl $crate::keys::Nested for $name {
+            type Table = $name;
+            fn table(&mut self) -> Option<&mut $name> {
+                Some(self)
+            }
+        }
+    )+};
+}
+impl<W, T> Nested for Or<W, T> {
+    type Table = T;
+    fn table(&mut self) -> Option<&mut T> {
+        self.0.as_mut()
+    }
+}
+impl<T> Nested for Vec<T> {
+    type Table = Vec<T>;
+    fn table(&mut self) -> Option<&mut Vec<T>> {
+        Some(self)
+    }
+}
+
+/// Resolves the table of a key, in place.
+pub fn nested<S: Nested, T>(
+    slot: &mut Option<S>,
+    key: Key,
+    resolve: impl FnOnce(&mut S::Table, &Key) -> Result<T, Wrong>,
+) -> Result<Option<T>, Wrong> {
+    slot.as_mut().and_then(S::table).map(|table| resolve(table, &key)).transpose()
+}
+
 /// Applies `check` to a value.
 pub fn checked<T, U>(
     value: T,
@@ -435,6 +520,11 @@ pub struct Described {
 }
 
 impl Described {
+    /// Describes a key that its owner resolves. Its documentation says everything.
+    pub fn owner_resolves(name: &'static str) -> Described {
+        Described { name, required: false, default: None, prose: None, source: None, range: None }
+    }
+
     /// Returns the sentence about the default that follows the key's documentation.
     fn sentence(&self) -> Option<String> {
         let source = self.source.map_or(String::new(), |source| format!(" ({source})"));
@@ -516,7 +606,7 @@ pub fn describe(schema: &mut Schema, keys: &[Described]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Auto, merged, words};
+    use crate::{Auto, Off, merged, words};
 
     words! {
         /// Rule set.
@@ -681,7 +771,7 @@ mod tests {
             @other: OtherKeys;
             /// A number of parts.
             parts: u32 = required, in 1 to 9;
-            ..end: EndKeys;
+            @end: EndKeys;
         }
     }
 
@@ -716,6 +806,49 @@ mod tests {
         assert_eq!(schema["properties"]["weight"]["default"], 0.5);
         assert_eq!(schema["properties"]["override"]["items"]["type"], "integer");
         assert_eq!(schema.get("unevaluatedProperties"), None);
+    }
+
+    keys! {
+        /// Parameters of an outer table.
+        pub struct OuterKeys as "Outer" => Outer(most: u32) {
+            /// A size.
+            size: u32 = 1;
+            @{
+                /// A key of the owner. Default: what the owner says.
+                free "loose": u32;
+            };
+            /// A table, or "off".
+            other: Or<Off, OtherKeys> as Option<u32> = "off", table |other, key| {
+                other.resolve(key).and_then(|other| if other.limit > most { Err(Wrong::at(key.clone(), "too much")) } else { Ok(other.limit) })
+            };
+            /// A last key.
+            last: bool = false;
+        }
+    }
+
+    #[test]
+    fn a_key_with_a_table_resolves_it_in_place_and_a_key_of_the_owner_stays_as_written() {
+        let read = |text: &str| OuterKeys::deserialize(&Tree::read(text).unwrap());
+        let mut outer = read("loose = 3\nother = { limit = 4 }").unwrap();
+        assert_eq!((outer.given(), read("").unwrap().given()), (Some("loose"), None));
+        let used = outer.resolve(&Key::from("a"), 9).unwrap();
+        assert_eq!(used, Outer { size: 1, other: Some(4), last: false });
+        assert_eq!(
+            toml::to_string(&outer).unwrap(),
+            "size = 1\nloose = 3\nlast = false\n\n[other]\nweight = 0.5\nlimit = 4\n"
+        );
+        let wrong = outer.resolve(&Key::from("a"), 3).unwrap_err().to_string();
+        assert_eq!(wrong, "key a.other: too much");
+        assert_eq!(read("").unwrap().resolve(&Key::from("a"), 9).unwrap().other, None);
+        assert_eq!(
+            read("lose = 3").unwrap_err().to_string(),
+            "key lose: unknown key (did you mean \"loose\"?); the keys here are size, loose, other, last"
+        );
+        let schema = schemars::schema_for!(OuterKeys).to_value();
+        assert_eq!(
+            schema["properties"]["loose"]["description"],
+            "A key of the owner. Default: what the owner says."
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Computes the completion time of a flow that is alone in the network. Slowdowns compare with it.
 
-use crate::spec::{Flow, Forwarding, NodeKind};
+use crate::spec::{Flow, NodeKind};
 use crate::world::{Shape, World};
 
 /// Times of a flow in the idle network, in ps.
@@ -86,10 +86,7 @@ fn hops(
         let (first_full, first_last) = (first(full, full_time), first(last, last_time));
         let spec = &world.plan.topology.nodes[node as usize];
         let through = spec.kind == NodeKind::Switch
-            && matches!(
-                world.plan.switches[spec.config as usize].forwarding,
-                Forwarding::CutThrough { .. }
-            );
+            && world.plan.switches[spec.config as usize].cut_through.is_some();
         let rate = world.rate(&info).0;
         let (cuts, rest_full, rest_last) = match input {
             Some((in_rate, rest_full, rest_last)) if through => {

@@ -65,7 +65,7 @@ pub fn models() -> Vec<Model> {
         queue::scheduling::MODELS,
         queue::qdisc::MODELS,
         balance::MODELS,
-        queue::flowcontrol::MODELS,
+        queue::flowcontrol::models::MODELS,
         fault::MODELS,
         &spec::models(),
         &[

@@ -42,7 +42,8 @@ impl Processor {
     }
 
     pub fn take(&mut self, now: u64, frame: Frame) -> Taken {
-        let spec::Processor { packet, interrupt, queue, .. } = self.config;
+        let spec::Processor { packet_time: packet, interrupt_time: interrupt, queue, .. } =
+            self.config;
         if self.queue.is_empty() {
             let due = self.done(now, interrupt.0 + packet.0);
             if due == now {
@@ -69,7 +70,7 @@ impl Processor {
         }
         let frame = self.queue.pop_front();
         if !self.queue.is_empty() {
-            self.due = self.done(now, self.config.packet.0);
+            self.due = self.done(now, self.config.packet_time.0);
         }
         frame
     }
@@ -114,8 +115,8 @@ mod tests {
     fn processor(packet: u64, interrupt: u64, queue: u32, stall: Option<(u64, u64)>) -> Processor {
         let stall = stall.map(|(work, pause)| spec::Stall { work: Span(work), pause: Span(pause) });
         Processor::new(spec::Processor {
-            packet: Span(packet),
-            interrupt: Span(interrupt),
+            packet_time: Span(packet),
+            interrupt_time: Span(interrupt),
             queue,
             stall,
         })

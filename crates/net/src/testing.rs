@@ -145,23 +145,23 @@ pub fn qdisc(kind: &str, ring: Option<u64>, rings: u8) -> Qdisc {
     Qdisc { kind, ring, rings }
 }
 
+/// PFC with generous headroom: more than 3 round trips at 100 Gbps.
+pub fn pfc(priorities: u8) -> Pfc {
+    let pfc = PfcKeys::default().resolve(&"switch.pfc".into(), Formula::Sonic, 0);
+    Pfc { priorities, deadlock_after: None, ..pfc.expect("defaults are right") }
+}
+
 pub fn switch() -> SwitchConfig {
-    SwitchConfig {
+    let parts = SwitchParts {
         buffer: Buffer::Static { per_queue: Limit::Bytes(225_000), drop_when: Compare::Above },
+        pfc: None,
         marking: None,
         aqm: None,
         scheduling: Scheduling::One,
         own: Vec::new(),
-        forwarding: Forwarding::StoreAndForward,
-        latency: Span::ZERO,
         balance: Balance::default(),
-        hash: RouteHash::OwnSeed,
-        queue_length: QueueLength::ThroughTransmission,
-        device_queue: 0,
-        pfc: None,
-        honours_pause: false,
-        processor: None,
-    }
+    };
+    SwitchKeys::default().resolve(&"switch".into(), parts).expect("defaults are right")
 }
 
 pub fn fq_codel(codel: CodelConfig, quantum: u32, flows: u32, limit: u32, drop_batch: u32) -> Aqm {
@@ -185,8 +185,8 @@ pub fn step(threshold: Limit) -> Marking {
         at: MarkAt::Enqueue,
         compare: Compare::Above,
         average_weight: None,
-        idle: Idle::PortFrame,
-        drop_incapable: true,
+        idle_frame: None,
+        incapable: Incapable::Drop,
         gentle: false,
         spacing: Spacing::Independent,
         hard_drop: false,
@@ -441,18 +441,8 @@ pub fn plan(topology: Topology, flows: Vec<Flow>) -> Plan {
         flows,
         undrawn: Vec::new(),
         applications: None,
-        run: RunConfig {
-            seed: 1,
-            until: None,
-            until_done: false,
-            fct_end: FctEnd::LastAck,
-            engine: EngineKind::WindowLog,
-            threads: 1,
-            compat: None,
-            stall: None,
-            max_memory: None,
-        },
-        record: Record { explain: true, ..Record::default() },
+        run: RunConfig { stall: None, ..RunConfig::default() },
+        record: Record::default(),
     }
 }
 

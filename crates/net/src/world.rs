@@ -5,7 +5,7 @@ use crate::RunError;
 use crate::app::Flows;
 use crate::frame::{PAUSE_FRAME, Ties};
 use crate::paths::Paths;
-use crate::queue::flowcontrol::Party;
+use crate::queue::flowcontrol::party::Party;
 use crate::routing::{PortInfo, Ports, Routes};
 use crate::spec::*;
 use crate::transport::frames::Frames;
@@ -351,10 +351,7 @@ impl<'a> World<'a> {
     pub fn header(&self, port: &PortInfo) -> Option<u16> {
         let peer = &self.plan.topology.nodes[port.peer as usize];
         match peer.kind {
-            NodeKind::Switch => match self.plan.switches[peer.config as usize].forwarding {
-                Forwarding::CutThrough { header } => Some(header),
-                Forwarding::StoreAndForward => None,
-            },
+            NodeKind::Switch => self.plan.switches[peer.config as usize].cut_through,
             NodeKind::Host => None,
         }
     }

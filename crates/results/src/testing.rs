@@ -4,8 +4,7 @@ use afflux_net::record::{
     Counters, Engine, FlowRecord, LinkRecord, Output, PortRecord, Split, Status,
 };
 use afflux_net::spec::{
-    EngineKind, FctEnd, Flow, Link, Node, NodeKind, Plan, PortSeries, Record, RunConfig, Start,
-    Topology, Wire,
+    Flow, Link, Node, NodeKind, Plan, PortSeries, Record, RunConfig, Start, Topology, Wire,
 };
 use afflux_scenario::{Job, JobKind, Packets, Scenario, Warning};
 use afflux_units::{Rate, Span, Time};
@@ -114,19 +113,8 @@ pub fn run() -> (Scenario, Output) {
         flows,
         undrawn: Vec::new(),
         applications: None,
-        run: RunConfig {
-            seed: 3,
-            until: None,
-            until_done: false,
-            fct_end: FctEnd::LastAck,
-            engine: EngineKind::WindowLog,
-            threads: 2,
-            compat: None,
-            stall: None,
-            max_memory: None,
-        },
+        run: RunConfig { seed: 3, threads: 2, stall: None, ..RunConfig::default() },
         record: Record {
-            explain: true,
             ports: Some(PortSeries { interval: Span::from_us(10), nodes: vec![4] }),
             ..Record::default()
         },

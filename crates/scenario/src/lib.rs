@@ -115,12 +115,12 @@ pub fn parse(
     };
     Ok(Scenario {
         name,
-        plan: checked.plan,
         classes: checked.classes,
         jobs: checked.jobs,
         blocks: checked.blocks,
-        warmup: checked.warmup,
-        size_bounds: checked.size_bounds,
+        warmup: checked.plan.run.warmup,
+        size_bounds: checked.plan.run.size_bounds.clone(),
+        plan: checked.plan,
         resolved: resolve::text(&document, &tree, checked.default_transport)
             .map_err(unprintable)?,
         hash: resolve::hash(&document).map_err(unprintable)?,

@@ -1,10 +1,10 @@
 //! Models of this crate in `afflux models`: fabrics, switch presets and frame sizes.
 
-use crate::document::Preset;
 use crate::topology::fabric;
 use crate::wire::PROFILES;
 use crate::workload;
 use afflux_net::Model;
+use afflux_net::spec::Preset;
 
 /// Returns every model of this crate.
 pub fn models() -> Vec<Model> {

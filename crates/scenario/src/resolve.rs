@@ -4,10 +4,10 @@
 //! from other keys must keep following them when somebody changes those keys. Defaults are
 //! therefore comments, except the few that name a design or never depend on anything.
 
-use crate::document::{Document, Run, Switch};
+use crate::document::Document;
 use crate::inputs::hash_of;
 use afflux_config::tree::{self, Tree};
-use afflux_net::spec::EngineKind;
+use afflux_net::spec::{EngineKind, RunKeys, SwitchKeys};
 use std::fmt::Write;
 use toml::{Table, Value};
 
@@ -25,7 +25,7 @@ pub fn text(document: &Document, tree: &Tree, default_transport: bool) -> Result
 }
 
 /// Returns the keys of a switch as TOML, every default filled in.
-pub fn of_switch(switch: &Switch) -> Result<String, String> {
+pub fn of_switch(switch: &SwitchKeys) -> Result<String, String> {
     toml::to_string(switch).map_err(|error| error.to_string())
 }
 
@@ -266,7 +266,7 @@ pub fn hash(document: &Document) -> Result<String, String> {
     document.cost = None;
     // The packet engines give the same results; the flow-level engine is another model.
     let engine = document.run.engine.filter(|engine| *engine == EngineKind::Ideal);
-    document.run = Run { threads: None, engine, max_memory: None, ..document.run };
+    document.run = RunKeys { threads: None, engine, memory: None, ..document.run };
     if let Some(file) = document.topology.fabric().file() {
         file.clear();
     }

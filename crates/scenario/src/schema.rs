@@ -13,7 +13,22 @@ pub fn schema() -> String {
     {
         required.retain(|key| key != "kind");
     }
+    defaults_of_switch(&mut schema);
     serde_json::to_string_pretty(&schema).unwrap_or_default()
+}
+
+/// Sets the description of each default in an override: the keys of `[switch]` default to their
+/// values in `[switch]` there.
+fn defaults_of_switch(schema: &mut Value) {
+    let keys =
+        schema.pointer_mut("/$defs/SwitchOverride/properties").and_then(Value::as_object_mut);
+    for (name, key) in keys.into_iter().flatten().filter(|(name, _)| *name != "match") {
+        let Some(key) = key.as_object_mut() else { continue };
+        key.remove("default");
+        let about = key.get("description").and_then(Value::as_str).unwrap_or_default();
+        let about = format!("{about} In an override the default is that of `[switch] {name}`.");
+        key.insert("description".into(), about.into());
+    }
 }
 
 /// Removes null from the schema. TOML has no null; an optional key is left out instead.

@@ -152,6 +152,7 @@ impl Case {
             from: Time::ZERO,
             until: Some(Time(1)),
             period: Span::from_s(1),
+            pause_time: None,
             pause: PauseTime::Quanta(u16::MAX),
         };
         let charge = self.charge();
@@ -170,35 +171,28 @@ impl Case {
         // With alpha 1, used > pool - used holds from half of the pool on. The blocker's frames are
         // not counted.
         let pool = 2 * BEFORE_XOFF * charge;
-        let settings = SwitchConfig {
+        let pfc = PfcKeys::default().resolve(&"switch.pfc".into(), Formula::Sonic, 0);
+        let parts = SwitchParts {
             buffer: Buffer::Mmu(Mmu {
                 total: pool + headroom,
                 cell: self.cell,
                 bypass: 1,
                 rules: Rules::Sonic(rules),
             }),
+            pfc: Some(Pfc {
+                priorities: 1 << 3,
+                headroom: Headroom::Bytes(headroom),
+                deadlock_after: None,
+                ..pfc.expect("defaults are right")
+            }),
             marking: None,
             aqm: None,
             scheduling: Scheduling::Priorities { queues: 8 },
             own: Vec::new(),
-            forwarding: Forwarding::StoreAndForward,
-            latency: Span::ZERO,
             balance: Balance::default(),
-            hash: RouteHash::OwnSeed,
-            queue_length: QueueLength::ThroughTransmission,
-            device_queue: 0,
-            processor: None,
-            pfc: Some(Pfc {
-                priorities: 1 << 3,
-                headroom: Headroom::Bytes(headroom),
-                pause: PauseTime::Quanta(u16::MAX),
-                refresh: Refresh::AtHalf,
-                response: None,
-                watchdog: None,
-                deadlock_after: None,
-            }),
-            honours_pause: true,
         };
+        let settings =
+            SwitchKeys::default().resolve(&"switch".into(), parts).expect("defaults are right");
         let datagram = |frame: u16| {
             TransportConfig::Datagram(Datagram {
                 rate: None,
@@ -272,17 +266,12 @@ impl Case {
             undrawn: Vec::new(),
             applications: None,
             run: RunConfig {
-                seed: 1,
                 until: Some(Time(end)),
-                until_done: false,
                 fct_end: FctEnd::LastByte,
-                engine: EngineKind::WindowLog,
-                threads: 1,
-                compat: None,
                 stall: None,
-                max_memory: None,
+                ..RunConfig::default()
             },
-            record: Record::default(),
+            record: Record { explain: false, ..Record::default() },
         }
     }
 }

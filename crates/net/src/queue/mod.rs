@@ -5,6 +5,7 @@ pub mod aqm;
 pub mod buffer;
 pub mod class;
 pub mod flowcontrol;
+pub mod limit;
 pub mod marking;
 pub mod qdisc;
 pub mod scheduling;

@@ -4,7 +4,7 @@
 //! Progress is checked window by window. Only windows in which a frame enters or leaves the network
 //! affect the check, so both engines see the same progress.
 
-use crate::queue::flowcontrol::Party;
+use crate::queue::flowcontrol::party::Party;
 use crate::record::Ended;
 use crate::world::World;
 use afflux_engine::Windows;

@@ -12,8 +12,8 @@ use crate::probe::hops::{Gaps, Waits, Watch};
 use crate::queue::aqm::{Site, policy};
 use crate::queue::buffer::Buffer;
 use crate::queue::buffer::mmu::Mmu;
-use crate::queue::flowcontrol::Party;
 use crate::queue::flowcontrol::headroom::{PortFacts, headroom};
+use crate::queue::flowcontrol::party::Party;
 use crate::queue::marking::Red;
 use crate::queue::qdisc::Qdisc;
 use crate::queue::scheduling::{Cores, Turns};
@@ -142,17 +142,13 @@ impl<'a> Shard<'a> {
             }
             NodeKind::Switch => {
                 let switch = &plan.switches[spec.config as usize];
-                let header = match switch.forwarding {
-                    Forwarding::StoreAndForward => None,
-                    Forwarding::CutThrough { header } => Some(header),
-                };
                 let marking = switch.marking.as_ref().map(Red::new);
                 let until_start = switch.queue_length != QueueLength::ThroughTransmission
                     || switch.device_queue > 0;
                 let rates: Vec<Rate> =
                     world.ports.of(id).iter().map(|info| world.rate(info)).collect();
                 let buffer = Buffer::new(&switch.buffer, &rates, switch.queues(rates.len()));
-                (buffer, marking, &switch.scheduling, until_start, header)
+                (buffer, marking, &switch.scheduling, until_start, switch.cut_through)
             }
         };
         let arrivals_first = spec.kind == NodeKind::Switch
@@ -549,7 +545,7 @@ impl<'a> Shard<'a> {
     /// Returns the periodic checks of a switch's flow control, with their intervals in ps.
     fn looks(&self, node: u32) -> Vec<(Event, u64)> {
         let Some(pfc) = self.pfc(node) else { return Vec::new() };
-        let watchdog = pfc.watchdog.map(|watchdog| (Event::Watchdog, watchdog.poll.0));
+        let watchdog = pfc.watchdog.as_ref().map(|watchdog| (Event::Watchdog, watchdog.poll.0));
         watchdog
             .into_iter()
             .chain(pfc.deadlock_after.map(|after| (Event::Deadlock, after.0)))
@@ -586,7 +582,11 @@ fn managed(world: &World, id: NodeId) -> Option<Box<Managed>> {
             .iter()
             .map(|info| {
                 pfc.map_or(0, |pfc| {
-                    headroom(&pfc.headroom, PortFacts::of(plan, world.link(info), switch, pfc))
+                    headroom(
+                        pfc.headroom,
+                        pfc.cable,
+                        PortFacts::of(plan, world.link(info), switch, pfc),
+                    )
                 })
             })
             .collect()

@@ -34,7 +34,7 @@ impl<'a> Shard<'a> {
     #[cold]
     pub(super) fn on_watchdog<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
         let watchdog =
-            self.pfc(node).and_then(|pfc| pfc.watchdog).expect("a switch with a watchdog");
+            self.pfc(node).and_then(|pfc| pfc.watchdog.clone()).expect("a switch with a watchdog");
         let (id, first) = (self.nodes[node as usize].id, self.nodes[node as usize].first_port);
         for (number, class) in self.lossless_of(out, now, node) {
             let (port, bit) = (first + number, 1 << class);

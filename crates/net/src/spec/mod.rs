@@ -4,12 +4,11 @@
 mod fabric;
 mod flow;
 mod host;
-mod mmu;
 mod mptcp;
-mod pfc;
+mod preset;
 mod processor;
-mod queue;
 mod rdma;
+mod record;
 mod run;
 mod switch;
 mod transport;
@@ -24,11 +23,25 @@ pub use crate::congestion::{CongestionControl, Coupling, EcnMode};
 pub use crate::pacer::{Config as Pacer, Keys as PacerKeys};
 pub use crate::queue::aqm::configs::*;
 pub use crate::queue::aqm::{AqmKeys, Config as Aqm, QueueTag, TrimKeys};
+pub use crate::queue::buffer::mmu::conweave::ConweaveRules;
+pub use crate::queue::buffer::mmu::hpcc::HpccRules;
+pub use crate::queue::buffer::mmu::keys::{Mmu, MmuKeys, OffsetKeys, Rules, SharedMemory};
+pub use crate::queue::buffer::mmu::sonic::{
+    GroupShare, OwnShares, QueueShare, SonicKeys, SonicRules,
+};
+pub use crate::queue::buffer::sharing::{Sharing, checked_alpha, checked_reserve};
 pub use crate::queue::buffer::{VoqConfig as Voq, VoqIngress, VoqKeys};
+pub use crate::queue::flowcontrol::keys::{
+    Formula, Headroom, PauseTime, Pauses, Pfc, PfcKeys, Refresh, Storm, StormAction, StormKeys,
+    Watchdog, WatchdogKeys, mask,
+};
+pub use crate::queue::limit::{Compare, Limit, QueueSize};
+pub use crate::queue::marking::keys::{EcnKeys, Idle, Incapable, MarkAt, Marking, Spacing};
 pub use crate::queue::qdisc::configs::*;
 pub use crate::queue::qdisc::{Config as Qdisc, Kind as QdiscKind, QdiscKeys};
 pub use crate::queue::scheduling::Kind as SchedulingKind;
 pub use crate::queue::scheduling::about::{Classes, Scheduling, Served, Service, Share};
+pub use crate::queue::scheduling::blocks::{NicQueueKeys, QueueKeys, ServiceKeys};
 pub use crate::timing::{Config as Timing, Keys as TimingKeys};
 pub use crate::transport::datagram::keys::Config as Datagram;
 pub use crate::transport::nack::Config as Nack;
@@ -41,21 +54,16 @@ pub use host::{
     ReceiveBuffer, Recovery, Retries, SackCompression, SendBuffer,
 };
 pub use host::{TcpConfig, Wire};
-pub use mmu::{
-    ConweaveRules, GroupShare, HpccRules, Mmu, OwnShares, QueueShare, Rules, SonicRules,
-};
 pub use mptcp::{MptcpConfig, PathManager, PathScheduler};
-pub use pfc::{
-    Cable, Formula, Headroom, PauseTime, Pauses, Pfc, Refresh, Storm, StormAction, Watchdog,
-};
-pub use processor::{Processor, Stall};
-pub use queue::{Compare, Idle, Limit, MarkAt, Marking, Spacing};
+pub use preset::Preset;
+pub use processor::{Processor, ProcessorKeys, Stall};
 pub use rdma::{Entropy, Irn, RdmaConfig, RdmaRecovery, RdmaWindow, Reps};
+pub use record::{Capture, PortSeries, Record, RecordKeys};
 pub(crate) use run::models;
-pub use run::{
-    Bound, Capture, Compat, EngineKind, FctEnd, MaxMemory, PortSeries, Record, RunConfig,
+pub use run::{Bound, Compat, EngineKind, FctEnd, MaxMemory, RunConfig, RunKeys};
+pub use switch::{
+    Buffer, Forwarding, QueueConfig, QueueLength, SwitchConfig, SwitchKeys, SwitchParts,
 };
-pub use switch::{Buffer, Forwarding, QueueConfig, QueueLength, SwitchConfig};
 pub use transport::{TransportConfig, TransportKeys};
 
 /// A complete, validated simulation.

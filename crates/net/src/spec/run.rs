@@ -1,10 +1,13 @@
-//! Specifies the run: engine, end conditions and records.
+//! Keys of the run: engine and end conditions.
 
-use super::{LinkId, NodeId};
 use crate::Model;
-use afflux_config::words;
+use afflux_config::schemars::json_schema;
+use afflux_config::serde::de::{Error, IntoDeserializer};
+use afflux_config::serde::{Deserialize, Serialize, Serializer};
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Duration, Off, Or, Size, form, keys, words};
 pub use afflux_engine::memory::Bound;
-use afflux_units::{Span, Time};
+use afflux_units::{Bytes, Span, Time};
 
 words! {
     /// Engine that runs the simulation.
@@ -134,63 +137,109 @@ pub struct MaxMemory {
     pub records: u64,
 }
 
-#[derive(Debug, Clone)]
-pub struct RunConfig {
-    pub seed: u64,
-    /// Time after whose events the run ends; `None`: the run ends when no event is left.
-    pub until: Option<Time>,
-    /// Ends the run when all applications have finished, plus their latency.
-    pub until_done: bool,
-    pub fct_end: FctEnd,
-    pub engine: EngineKind,
-    /// Worker threads of the window-log engine; results do not depend on it.
-    pub threads: u32,
-    pub compat: Option<Compat>,
-    /// Ends the run if frames wait in the network and none has left it for this long; `None`:
-    /// never.
-    pub stall: Option<Span>,
-    /// Ends the run before the process uses more memory; `None`: no limit.
-    pub max_memory: Option<MaxMemory>,
+/// Latest end of the simulated time: 100 days, well before 2^64 ps.
+const LATEST: Span = Span::from_s(100 * 86_400);
+
+keys! {
+    /// Settings of the run.
+    pub struct RunKeys as "Run" => RunConfig of written {
+        /// Simulated time at which the run stops. `"jobs"`: the run stops when all Hadoop jobs have
+        /// ended and their logs are uploaded. `"off"`: it stops when no event is left.
+        until: Or<Off, Until> as Option<Time> = "off", check |given, key| match given.0 {
+            Some(Until::Time(Duration(span))) if span > Span::ZERO && span <= LATEST => Ok(Some(Time(span.0))),
+            Some(Until::Time(_)) => Err(Wrong::at(key, "write a time above 0, up to 2400h, \"jobs\" or \"off\"")),
+            Some(Until::Jobs) | None => Ok(None),
+        };
+        /// Warm-up time. Flows that start before it are left out of completion times, slowdowns and
+        /// their parts. Counters (drops, marks, …) cover the whole run.
+        warmup: Duration = "0s", check |Duration(warmup), key| match until {
+            Some(Time(until)) if warmup.0 >= until => {
+                let what = "so no flow would count: write a shorter warm-up";
+                Err(Wrong::at(key, format!("\"{warmup}\" is not before until = \"{}\", {what}", Span(until))))
+            }
+            _ => Ok(warmup),
+        };
+        /// Seed of all random draws.
+        seed: u64 = 1, check |seed, key| if seed > i64::MAX as u64 {
+            Err(Wrong::at(key, format!("found {seed}: write a whole number up to {}", i64::MAX)))
+        } else {
+            Ok(seed)
+        };
+        /// Event at which a flow counts as complete.
+        fct_end: FctEnd = "last_ack";
+        /// Engine of the run; `"window_log"` and `"classical"` give the same results.
+        engine: EngineKind = "window_log";
+        /// Worker threads; results do not depend on it.
+        threads: u32 = 1, in 1 to 1_024;
+        /// Copy another simulator's deviations from papers and standards, to compare with it.
+        /// Default: none: the papers' and standards' rules.
+        compat: Compat = none;
+        /// Simulated time without progress after which the run ends: flow control holds frames in
+        /// the network, and no frame has left it for this time. The result says who waits for whom.
+        /// `"off"`: the run goes on until `until`.
+        stall: Or<Off, Duration> as Option<Span> = "10s", check |given, key| match given.0 {
+            Some(Duration(stall)) if stall < Span::from_ms(1) || stall > LATEST => {
+                Err(Wrong::at(key, "write a time from 1ms to 2400h, or \"off\""))
+            }
+            given => Ok(given.map(|Duration(stall)| stall)),
+        };
+        /// Upper bounds of the size classes of the summary, ascending; the last class is open.
+        /// Default `["100kB", "10MB"]`.
+        size_bounds: Vec<Size> as Vec<u64> = (vec![Size(Bytes(100_000)), Size(Bytes(10_000_000))]), check |bounds, key| {
+            let bounds: Vec<u64> = bounds.iter().map(|Size(bytes)| bytes.0).collect();
+            if bounds.first() == Some(&0) || !bounds.is_sorted_by(|low, high| low < high) {
+                return Err(Wrong::at(key, "write ascending sizes above 0, as in [\"100kB\", \"10MB\"]"));
+            }
+            Ok(bounds)
+        };
+        /// Limit of the process's resident memory, records included: a scenario that needs more is
+        /// refused, and a run that reaches it ends. Default: the free memory of the machine.
+        memory "max_memory": Size as Option<u64> = none, check |Size(bytes), key| match bytes.0 {
+            0 => Err(Wrong::at(key, "\"0B\": write a size above 0")),
+            bytes => Ok(bytes),
+        };
+    }
+    plus {
+        /// Ends the run when all applications have finished, plus their latency.
+        until_done: bool = written.until == Some(Or::some(Until::Jobs));
+        /// Ends the run before the process uses more memory; `None`: no limit. It is set once the
+        /// plan is complete.
+        max_memory: Option<MaxMemory> = None;
+    }
 }
 
-#[derive(Debug, Clone, Default)]
-pub struct Record {
-    /// Splits the completion time of every flow by cause.
-    pub explain: bool,
-    pub ports: Option<PortSeries>,
-    /// Counts frames per flow and path.
-    pub paths: bool,
-    /// Records the bytes sent per switch uplink, in windows of this length.
-    pub imbalance: Option<Span>,
-    /// Records the reorder queues of each ToR, at this interval.
-    pub reordering: Option<Span>,
-    pub captures: Vec<Capture>,
-    /// Links of which both directions are captured into one list; ascending.
-    pub joined: Vec<LinkId>,
-    /// Bytes kept of each captured frame.
-    pub snaplen: u32,
-    /// Records the round trips that senders measure.
-    pub round_trips: bool,
-    /// Records the state of senders, at this interval.
-    pub senders: Option<Span>,
-    /// Nodes whose ports record the gaps between the frames of a flow (`gaps`), and nodes whose
-    /// ports record which flows were ahead of a frame in the queue (`waits`); ascending.
-    pub gaps: Vec<NodeId>,
-    pub waits: Vec<NodeId>,
+impl Default for RunConfig {
+    fn default() -> Self {
+        RunKeys::default().resolve(&Key::default()).expect("defaults are right")
+    }
 }
 
-/// Records a row per port, queue and interval.
-#[derive(Debug, Clone)]
-pub struct PortSeries {
-    pub interval: Span,
-    /// Nodes whose ports are sampled.
-    pub nodes: Vec<NodeId>,
+/// Condition that ends the run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Until {
+    Jobs,
+    Time(Duration),
 }
 
-/// Records every frame that starts on the wire in one direction of a link.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Capture {
-    pub link: LinkId,
-    /// `false`: from `Link::a` to `Link::b`. `true`: from `Link::b` to `Link::a`.
-    pub reverse: bool,
+form! {
+    Until<'de>, deserialize_str, "a string" {
+        fn visit_str<E: Error>(self, text: &str) -> Result<Until, E> {
+            if text == "jobs" {
+                return Ok(Until::Jobs);
+            }
+            let time = Duration::deserialize(IntoDeserializer::<E>::into_deserializer(text));
+            time.map(Until::Time).map_err(|error| E::custom(format!("{error}, \"jobs\"")))
+        }
+    }
+    |generator| {
+        json_schema!({ "description": "When to stop.", "anyOf": [generator.subschema_for::<Duration>(), { "const": "jobs" }] })
+    }
+}
+impl Serialize for Until {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Until::Jobs => serializer.serialize_str("jobs"),
+            Until::Time(time) => time.serialize(serializer),
+        }
+    }
 }

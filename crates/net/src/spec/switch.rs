@@ -1,38 +1,161 @@
-//! Specifies switches: buffers, marking, scheduling, forwarding and the choice of path.
+//! Keys of switches: `[switch]` and its overrides.
 
-use super::queue::{Compare, Limit, Marking};
-use super::{Aqm, Balance, RouteHash, Scheduling};
-use afflux_config::words;
-use afflux_units::Span;
+use super::Preset;
+use crate::balance::{Balance, BalanceKeys, RouteHash};
+use crate::queue::aqm::{AqmKeys, Config as Aqm, TrimKeys};
+use crate::queue::buffer::mmu::keys::{Mmu, MmuKeys};
+use crate::queue::buffer::sharing::Sharing;
+use crate::queue::buffer::{VoqConfig as Voq, VoqKeys};
+use crate::queue::flowcontrol::keys::{Pfc, PfcKeys};
+use crate::queue::limit::{Compare, Limit, QueueSize};
+use crate::queue::marking::keys::{EcnKeys, Marking};
+use crate::queue::scheduling::Kind as SchedulingKind;
+use crate::queue::scheduling::about::Scheduling;
+use crate::queue::scheduling::blocks::QueueKeys;
+use crate::spec::processor::{Processor, ProcessorKeys};
+use afflux_config::keys::meaningless;
+use afflux_config::tree::Wrong;
+use afflux_config::{Duration, Off, Or, Size, keys, words};
+use afflux_units::{Bytes, Span};
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct SwitchConfig {
+keys! {
+    /// Settings of a switch.
+    pub struct SwitchKeys as "SwitchKeys" => SwitchConfig(parts: SwitchParts) of written {
+        @{
+            /// Product that supplies the values of all keys that are not written here. Default:
+            /// none: such keys have the defaults below.
+            preset: Preset;
+            /// Buffer memory. With `sharing = "static"` it is that of each queue, also in
+            /// packets, as in `"100packets"`; otherwise that of the whole switch. Default
+            /// `"32MB"`: Trident 3, the shallow switch of the Hadoop study; with `"conweave"`
+            /// `"9MiB"`, with `"hpcc"` `"32MiB"`.
+            buffer: QueueSize;
+            /// Rule by which queues share the buffer. Default `"dynamic"`, `"static"` if
+            /// `buffer` is in packets, `"voq"` if there is `[switch.voq]`.
+            sharing: Sharing;
+            /// With `sharing = "dynamic"`: a queue may hold `alpha` times the free memory
+            /// (Choudhury and Hahne 1998). Default 1, as in the ns-3 RDMA simulators; SONiC
+            /// gives lossy queues of Trident 3 8 (`dynamic_th` 3). With `"sonic"` it limits
+            /// lossy queues at egress: default 8; with `"conweave"` it limits all queues at
+            /// egress: default 1.
+            alpha: f64;
+            /// With `sharing = "dynamic"`: bytes that each queue may always hold, independently
+            /// of the other queues. Default `"0B"`; SONiC has 1792 B on Trident 3. With
+            /// `"sonic"` it applies to lossy queues: default `"1792B"`; with `"hpcc"` to every
+            /// port and priority: default `"4KiB"`.
+            reserved: Size;
+            /// Accounting and limits of the memory management unit, with `sharing = "sonic"`,
+            /// `"conweave"` or `"hpcc"`. Default: every key has its own default.
+            mmu: MmuKeys;
+            /// Priority flow control, or `"off"`. It needs `sharing = "sonic"`, `"conweave"`,
+            /// `"hpcc"` or `"voq"`. Default `"off"`.
+            pfc: Or<Off, PfcKeys>;
+        };
+        /// Whether the switch obeys PAUSE frames of its peers. Default: true with `pfc`, false
+        /// without.
+        honours_pause: bool = (parts.pfc.is_some());
+        @{
+            /// With `sharing = "voq"`: the virtual output queues of a deep-buffer switch.
+            /// Default: every key has its own default.
+            voq: VoqKeys;
+        };
+        /// Frames that count in a queue's length. Default: `"through_transmission"`, or
+        /// `"before_transmission"` with a device queue.
+        queue_length: QueueLength = (if written.device_queue > Some(0) { QueueLength::BeforeTransmission } else { QueueLength::ThroughTransmission }),
+            check |counts, key| match written.device_queue {
+                Some(packets @ 1..) if counts == QueueLength::ThroughTransmission => {
+                    let what = "frames in the device queue no longer count in the queue length; write \"before_transmission\"";
+                    Err(Wrong::at(key, format!("\"through_transmission\" with device_queue = {packets}: {what}")))
+                }
+                _ => Ok(counts),
+            };
+        /// Capacity in packets of a FIFO between each port's queues and its transmitter. Frames in it
+        /// no longer count for buffer, marking and discipline. ns-3's queue discs have a device
+        /// queue of 1 packet behind them.
+        device_queue: u32 = 0, in 0 to 10_000 as "a number of packets from 0 to 10000";
+        @{
+            /// With `sharing = "static"`: whether a frame is dropped if the queue including it
+            /// would be above the limit (`"above"`), or already if it would reach the limit
+            /// (`"at_or_above"`, ns-2's convention). Default `"above"`.
+            drop_when: Compare;
+            /// ECN marking in each queue, or `"off"`. Default `"off"`.
+            ecn: Or<Off, EcnKeys>;
+            /// Queue discipline that controls delay, instead of `ecn`, or `"off"`. Default
+            /// `"off"`.
+            aqm: Or<Off, AqmKeys>;
+            /// Trimming: if a queue is full, data frames are cut to their headers, for
+            /// `kind = "ndp"` in `[host.transport]`. Default: none: a full queue drops them.
+            trimming: TrimKeys;
+            /// Order in which a port sends. Default `"fifo"`, or the order that follows from
+            /// the `queue` blocks.
+            scheduling: SchedulingKind;
+            /// With `scheduling = "strict_priority"` and without `queue` blocks: number of
+            /// queues per port, 2 to 8. Priority p goes to queue min(p, queues−1), and the
+            /// highest queue is served first. Default 8.
+            priorities: u8;
+            /// With `scheduling = "dwrr"` or `"ets"`: bytes per turn for a weight of 1, or for the least bandwidth. Default: a full frame.
+            quantum: Size;
+            /// Point at which a frame may leave: after all of it has arrived, or after its
+            /// header. Default `"store_and_forward"`.
+            forwarding: Forwarding;
+        };
+        /// With `forwarding = "cut_through"`: number of bytes that must have arrived before a frame
+        /// may leave. Default: `"128B"`.
+        cut_through "cut_through_header": Size as Option<u16> = {(written.forwarding == Some(Forwarding::CutThrough)).then_some(Size(Bytes(128)))},
+            check |Size(header), key| match u16::try_from(header.0) {
+                _ if written.forwarding != Some(Forwarding::CutThrough) => Err(meaningless(key, "forwarding = \"store_and_forward\"")),
+                Ok(bytes @ 1..) => Ok(bytes),
+                _ => Err(Wrong::at(key, format!("\"{header}\": write a size from 1B to 65535B"))),
+            };
+        /// Pipeline latency added to every frame between its arrival and its entry into the output
+        /// queue. Shallow switches of today take 500 to 800 ns.
+        latency: Duration = "0ns" from "the ns-3 simulators", check |Duration(latency), key| if latency > Span::from_s(1) {
+            Err(Wrong::at(key, format!("\"{latency}\": write a time up to 1s")))
+        } else {
+            Ok(latency)
+        };
+        /// Processor that handles arriving frames, or `"off"`: handling takes no time. In an
+        /// override the whole value is replaced.
+        processor: Or<Off, ProcessorKeys> as Option<Processor> = "off", table ProcessorKeys::processor;
+        @{
+            /// Choice among equal-cost next hops. Default `"ecmp"`. In an override the whole value is replaced.
+            #[schemars(schema_with = "afflux_config::name_or_table::<BalanceKeys>")]
+            balance: BalanceKeys;
+        };
+        /// Hash that selects paths. With `run.compat = "conweave-ns3"`, `"own_seed"` is
+        /// `"murmur3"`.
+        hash: RouteHash = "own_seed";
+        @{
+            /// Queues of each port, by class, 2 to 8 of them. In an override all queues are replaced. Default: none: one queue, or with
+            /// `scheduling = "strict_priority"` as many as `priorities` says.
+            queue: Vec<QueueKeys>;
+        };
+    }
+    plus {
+        buffer: Buffer = parts.buffer;
+        /// Priority flow control for arriving frames; only with `Buffer::Mmu` and `Buffer::Voq`.
+        pfc: Option<Pfc> = parts.pfc;
+        marking: Option<Marking> = parts.marking;
+        /// Discipline that controls the delay of each queue. It excludes marking.
+        aqm: Option<Aqm> = parts.aqm;
+        scheduling: Scheduling = parts.scheduling;
+        /// Individual settings of the queues, one entry per queue. Empty: all queues have the
+        /// settings above.
+        own: Vec<QueueConfig> = parts.own;
+        balance: Balance = parts.balance;
+    }
+}
+
+/// Settings of a switch that follow from several of its keys.
+#[derive(Debug, Clone)]
+pub struct SwitchParts {
     pub buffer: Buffer,
+    pub pfc: Option<Pfc>,
     pub marking: Option<Marking>,
-    /// Discipline that controls the delay of each queue. It excludes marking.
     pub aqm: Option<Aqm>,
     pub scheduling: Scheduling,
-    /// Individual settings of the queues, one entry per queue. Empty: all queues have the settings
-    /// above.
     pub own: Vec<QueueConfig>,
-    pub forwarding: Forwarding,
-    /// Pipeline latency of every frame between its arrival and joining the output queue.
-    pub latency: Span,
     pub balance: Balance,
-    /// Hash for frames whose path is chosen by hash.
-    pub hash: RouteHash,
-    pub queue_length: QueueLength,
-    /// Capacity in frames of the FIFO between the queue discipline and the transmitter. Frames in
-    /// it have left the queue. Above 0, `QueueLength::BeforeTransmission` counts a frame until it
-    /// leaves the queue instead of until its transmission starts.
-    pub device_queue: u32,
-    /// Priority flow control for arriving frames; only with `Buffer::Mmu` and `Buffer::Voq`.
-    pub pfc: Option<super::Pfc>,
-    /// True if ports stop sending when they receive a PAUSE frame.
-    pub honours_pause: bool,
-    /// Processor for arriving frames; `None`: processing takes no time. It excludes cut-through and
-    /// a memory management unit.
-    pub processor: Option<super::Processor>,
 }
 
 impl SwitchConfig {
@@ -78,6 +201,14 @@ words! {
         /// first).
         ThroughStart,
     }
+    /// Point at which a frame may leave:
+    pub enum Forwarding {
+        /// after its last bit has arrived.
+        StoreAndForward,
+        /// after its header, if the output is idle and not faster than the input; otherwise after
+        /// its last bit.
+        CutThrough,
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -99,10 +230,10 @@ pub enum Buffer {
     },
     /// Shared memory with ingress and egress accounting. It excludes a device queue, a discipline
     /// and `QueueLength::ThroughStart`.
-    Mmu(super::Mmu),
+    Mmu(Mmu),
     /// Deep buffer with virtual output queues at the ingress, in on-chip memory and DRAM: one queue
     /// per core, egress port and class.
-    Voq(super::Voq),
+    Voq(Voq),
 }
 
 /// Individual settings of a queue.
@@ -112,14 +243,4 @@ pub struct QueueConfig {
     /// Maximum length of this queue, in addition to the rule of the buffer.
     pub limit: Option<Limit>,
     pub marking: Option<Marking>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Forwarding {
-    StoreAndForward,
-    /// Cut-through: a frame may leave after `header` bytes of it have arrived, if its output is
-    /// idle and not faster than its input. Otherwise the frame is stored first.
-    CutThrough {
-        header: u16,
-    },
 }

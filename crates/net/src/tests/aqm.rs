@@ -128,15 +128,7 @@ fn disciplines_do_the_same_on_any_memory() {
         reserved: 0,
         resume_offset: 0,
     });
-    let pfc = Pfc {
-        priorities: 1,
-        headroom: Headroom::Bytes(1_000_000),
-        pause: PauseTime::Quanta(u16::MAX),
-        refresh: Refresh::AtHalf,
-        response: None,
-        watchdog: None,
-        deadlock_after: None,
-    };
+    let pfc = Pfc { headroom: Headroom::Bytes(1_000_000), ..pfc(1) };
     let deep = |ports_per_core| {
         let voq = super::voq::deep();
         Buffer::Voq(Voq {
@@ -248,15 +240,8 @@ fn drops_let_paused_groups_go_on() {
             bypass: 0,
             rules: Rules::Sonic(rules),
         });
-        plan.switches[0].pfc = Some(Pfc {
-            priorities: 1,
-            headroom: Headroom::Formula { formula: Formula::WorstCase, cable: Cable::FromDelay },
-            pause: PauseTime::Quanta(u16::MAX),
-            refresh: Refresh::AtHalf,
-            response: None,
-            watchdog: None,
-            deadlock_after: None,
-        });
+        let headroom = Headroom::Formula(Formula::WorstCase);
+        plan.switches[0].pfc = Some(Pfc { headroom, ..pfc(1) });
         (plan.switches[0].honours_pause, plan.hosts[0].honours_pause) = (true, true);
         plan.switches[0].aqm = Some(aqm);
         let output = run(&plan, &Progress::default()).unwrap();

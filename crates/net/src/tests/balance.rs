@@ -72,7 +72,7 @@ fn settings() -> Vec<(&'static str, Plan)> {
         p.run.until = Some(Time::from_ns(77_777));
     });
     add("cut-through, mixed rates and delays", &|p| {
-        p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        p.switches[0].cut_through = Some(64);
         for (i, link) in p.topology.links.iter_mut().enumerate() {
             link.rate = [
                 Rate::from_gbps(100),
@@ -98,7 +98,7 @@ fn settings() -> Vec<(&'static str, Plan)> {
     });
     add("lossless", &|p| {
         p.switches[0].buffer = Buffer::Mmu(super::lossless::conweave(700_000));
-        p.switches[0].pfc = Some(super::lossless::pfc(0b111));
+        p.switches[0].pfc = Some(pfc(0b111));
         p.switches[0].honours_pause = true;
     });
     plans

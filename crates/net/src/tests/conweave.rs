@@ -36,7 +36,8 @@ fn base(topology: Topology, datagrams: bool, ns3: bool) -> Plan {
     let hosts = topology.hosts;
     let mut p = plan(topology, traffic(hosts, 150, 100, 200_000, 1));
     p.switches[0].buffer = Buffer::Unlimited;
-    p.switches[0].marking = Some(Marking { drop_incapable: false, ..step(Limit::Bytes(10_000)) });
+    p.switches[0].marking =
+        Some(Marking { incapable: Incapable::Pass, ..step(Limit::Bytes(10_000)) });
     p.transports = vec![match datagrams {
         true => TransportConfig::Datagram(Datagram {
             rate: Some(Rate::from_gbps(40)),
@@ -169,7 +170,7 @@ fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
     for (name, datagrams) in [("lossless", false), ("lossless, datagrams", true)] {
         add(name, datagrams, &|p| {
             p.switches[0].buffer = Buffer::Mmu(super::lossless::conweave(700_000));
-            p.switches[0].pfc = Some(super::lossless::pfc(0b111));
+            p.switches[0].pfc = Some(pfc(0b111));
             p.switches[0].honours_pause = true;
             p.switches[0].scheduling = Scheduling::Priorities { queues: 8 };
         });
@@ -190,7 +191,7 @@ fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
     });
     add("lossless, sonic", true, &|p| {
         p.switches[0].buffer = Buffer::Mmu(super::lossless::sonic(4_000_000));
-        p.switches[0].pfc = Some(super::lossless::pfc(0b111));
+        p.switches[0].pfc = Some(pfc(0b111));
         p.switches[0].honours_pause = true;
     });
     let mut add = |name, transport: RdmaConfig, lossless: bool, change: &dyn Fn(&mut Plan)| {
@@ -199,7 +200,7 @@ fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
         p.switches[0].marking = Some(Marking {
             kmax: Limit::Bytes(80_000),
             at: MarkAt::Dequeue,
-            drop_incapable: false,
+            incapable: Incapable::Pass,
             ..step(Limit::Bytes(20_000))
         });
         p.switches[0].queue_length = QueueLength::BeforeTransmission;
@@ -207,7 +208,7 @@ fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
         p.switches[0].buffer =
             Buffer::Mmu(super::lossless::conweave(if lossless { 700_000 } else { 300_000 }));
         if lossless {
-            p.switches[0].pfc = Some(super::lossless::pfc(0b111));
+            p.switches[0].pfc = Some(pfc(0b111));
             p.switches[0].honours_pause = true;
         }
         change(&mut p);

@@ -210,7 +210,7 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
     });
     add("timing of real hosts, lossless, all records", &|p| {
         p.switches[0].buffer = Buffer::Mmu(super::lossless::conweave(700_000));
-        p.switches[0].pfc = Some(super::lossless::pfc(0b111));
+        p.switches[0].pfc = Some(pfc(0b111));
         p.switches[0].honours_pause = true;
         p.hosts[0].timing = timing();
         p.record.paths = true;
@@ -248,7 +248,7 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
     }
     add("fq_codel at exact hosts that are paused", &|p| {
         p.switches[0].buffer = Buffer::Mmu(super::lossless::conweave(700_000));
-        p.switches[0].pfc = Some(super::lossless::pfc(0b111));
+        p.switches[0].pfc = Some(pfc(0b111));
         p.switches[0].honours_pause = true;
         p.hosts[0].qdisc = Some(qdisc("fq_codel", None, 1));
         p.flows.iter_mut().for_each(|f| f.priority = (f.id % 3) as u8);
@@ -339,7 +339,7 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
     });
     add("fq-codel, few buckets, marks, cut-through", &|p| {
         p.switches[0].aqm = Some(fq_codel(codel(true), 300, 3, 1_000, 64));
-        p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        p.switches[0].cut_through = Some(64);
         p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: EcnMode::Classic, ..tcp() })];
     });
     for (name, ecn, derandomize) in
@@ -605,7 +605,7 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
         p.switches[0].scheduling = dwrr.clone();
         p.switches[0].aqm = Some(Aqm::Codel(codel(true)));
         p.switches[0].device_queue = 1;
-        p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        p.switches[0].cut_through = Some(64);
         p.record.waits = (0..p.topology.nodes.len() as u32).collect();
         p.transports = vec![TransportConfig::Tcp(TcpConfig { ecn: EcnMode::Classic, ..tcp() })];
     });
@@ -621,9 +621,9 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
     add("occupancy through start of transmission", &|p| {
         p.switches[0].queue_length = QueueLength::ThroughStart
     });
-    add("cut-through", &|p| p.switches[0].forwarding = Forwarding::CutThrough { header: 64 });
+    add("cut-through", &|p| p.switches[0].cut_through = Some(64));
     add("cut-through, shared buffer, priorities", &|p| {
-        p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        p.switches[0].cut_through = Some(64);
         p.switches[0].buffer = shared(150_000, 0.5);
         p.switches[0].scheduling = Scheduling::Priorities { queues: 2 };
     });
@@ -747,8 +747,8 @@ fn scenarios() -> Vec<(&'static str, Plan)> {
     add("processors", &|p| {
         let processor = |packet, queue| {
             Some(Processor {
-                packet: Span::from_ns(packet),
-                interrupt: Span::from_ns(packet / 3),
+                packet_time: Span::from_ns(packet),
+                interrupt_time: Span::from_ns(packet / 3),
                 queue,
                 stall: None,
             })

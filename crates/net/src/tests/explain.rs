@@ -105,7 +105,7 @@ fn a_lost_answer_leaves_ecn() {
     let marks = |name: &str, lost: Option<(usize, u64, u64)>| {
         let mut plan = one(TransportConfig::Tcp(tcp.clone()), 200);
         plan.switches[0].marking =
-            Some(Marking { drop_incapable: false, ..step(Limit::Bytes(10_000)) });
+            Some(Marking { incapable: Incapable::Pass, ..step(Limit::Bytes(10_000)) });
         // The slow link makes a queue at the switch.
         plan.topology.links[1].rate = Rate::from_gbps(10);
         if let Some((link, from, to)) = lost {

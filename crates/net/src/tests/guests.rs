@@ -196,7 +196,7 @@ fn guests_with_losses_and_other_settings() {
     let mut lossless = fabric();
     lossless.switches[0].marking = None;
     lossless.switches[0].buffer = Buffer::Mmu(super::lossless::conweave(700_000));
-    lossless.switches[0].pfc = Some(super::lossless::pfc(0b111));
+    lossless.switches[0].pfc = Some(pfc(0b111));
     lossless.switches[0].honours_pause = true;
     let (output, ..) = same_with_guests("lossless", &lossless);
     assert_eq!(output.counters.dropped_packets, 0);

@@ -94,7 +94,7 @@ fn cut_through_goes_by_the_rate_of_what_comes_in() {
         let mut plan = plan(star(2), vec![flow(0, 0, 1, 146_000, Time::ZERO)]);
         plan.transports = vec![datagrams(None)];
         plan.switches[0].buffer = Buffer::Unlimited;
-        plan.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        plan.switches[0].cut_through = Some(64);
         (plan.topology.links[0].rate, plan.topology.links[0].rate_back) =
             (Rate::from_gbps(10), Some(back));
         plan.topology.links[1].rate = Rate::from_gbps(10);

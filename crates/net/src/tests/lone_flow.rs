@@ -26,7 +26,7 @@ fn topologies() -> Vec<Case> {
     ]
 }
 
-fn check(transport: TransportConfig, fct_end: FctEnd, forwarding: Forwarding, gap: u16) {
+fn check(transport: TransportConfig, fct_end: FctEnd, cut_through: Option<u16>, gap: u16) {
     for (name, topology, pairs) in topologies() {
         for &(src, dst) in &pairs {
             for bytes in [1, 1459, 1460, 1461, 14_600, 100_000, 1_000_001] {
@@ -35,7 +35,7 @@ fn check(transport: TransportConfig, fct_end: FctEnd, forwarding: Forwarding, ga
                 plan.transports = vec![transport.clone()];
                 plan.run.fct_end = fct_end;
                 plan.switches[0].buffer = Buffer::Unlimited;
-                plan.switches[0].forwarding = forwarding;
+                plan.switches[0].cut_through = cut_through;
                 plan.switches[0].latency = Span::from_ns(450);
                 plan.hosts[0].delay = Span::from_ns(2_500);
                 plan.wire.gap = gap;
@@ -46,7 +46,7 @@ fn check(transport: TransportConfig, fct_end: FctEnd, forwarding: Forwarding, ga
                     let fct = record.finish.unwrap() - record.start.unwrap();
                     assert_eq!(
                         fct, record.ideal,
-                        "{name} {src}->{dst} {bytes} B {engine:?} {forwarding:?}"
+                        "{name} {src}->{dst} {bytes} B {engine:?} {cut_through:?}"
                     );
                     assert_eq!(record.split, Default::default());
                 }
@@ -66,33 +66,28 @@ fn wide_open() -> TransportConfig {
 
 #[test]
 fn tcp_whose_window_covers_the_path() {
-    check(wide_open(), FctEnd::LastAck, Forwarding::StoreAndForward, 20);
-    check(wide_open(), FctEnd::LastByte, Forwarding::StoreAndForward, 0);
+    check(wide_open(), FctEnd::LastAck, None, 20);
+    check(wide_open(), FctEnd::LastByte, None, 0);
 }
 
 #[test]
 fn tcp_through_cut_through_switches() {
-    check(wide_open(), FctEnd::LastAck, Forwarding::CutThrough { header: 64 }, 0);
-    check(wide_open(), FctEnd::LastByte, Forwarding::CutThrough { header: 128 }, 20);
+    check(wide_open(), FctEnd::LastAck, Some(64), 0);
+    check(wide_open(), FctEnd::LastByte, Some(128), 20);
 }
 
 #[test]
 fn datagrams_at_line_rate() {
     let datagram =
         TransportConfig::Datagram(Datagram { rate: None, payload: 1460, ecn_capable: false });
-    check(datagram.clone(), FctEnd::LastAck, Forwarding::StoreAndForward, 20);
-    check(datagram, FctEnd::LastByte, Forwarding::CutThrough { header: 64 }, 0);
+    check(datagram.clone(), FctEnd::LastAck, None, 20);
+    check(datagram, FctEnd::LastByte, Some(64), 0);
 }
 
 #[test]
 fn datagrams_with_reports_at_line_rate() {
-    check(TransportConfig::Nack(nack()), FctEnd::LastAck, Forwarding::StoreAndForward, 20);
-    check(
-        TransportConfig::Nack(nack()),
-        FctEnd::LastByte,
-        Forwarding::CutThrough { header: 64 },
-        0,
-    );
+    check(TransportConfig::Nack(nack()), FctEnd::LastAck, None, 20);
+    check(TransportConfig::Nack(nack()), FctEnd::LastByte, Some(64), 0);
 }
 
 /// The flow uses one path, as the ideal does. The receiver's pulls keep up if no link is slower
@@ -101,18 +96,18 @@ fn datagrams_with_reports_at_line_rate() {
 fn ndp_whose_window_covers_the_path() {
     let config =
         NdpConfig { initial_window: 1_000_000, spread: false, rto: Span::from_s(1), ..ndp() };
-    check(TransportConfig::Ndp(config.clone()), FctEnd::LastAck, Forwarding::StoreAndForward, 20);
-    check(TransportConfig::Ndp(config), FctEnd::LastByte, Forwarding::CutThrough { header: 64 }, 0);
+    check(TransportConfig::Ndp(config.clone()), FctEnd::LastAck, None, 20);
+    check(TransportConfig::Ndp(config), FctEnd::LastByte, Some(64), 0);
 }
 
 #[test]
 fn rdma_at_line_rate() {
-    check(TransportConfig::Rdma(rdma()), FctEnd::LastAck, Forwarding::StoreAndForward, 20);
-    check(TransportConfig::Rdma(rdma()), FctEnd::LastByte, Forwarding::StoreAndForward, 0);
+    check(TransportConfig::Rdma(rdma()), FctEnd::LastAck, None, 20);
+    check(TransportConfig::Rdma(rdma()), FctEnd::LastByte, None, 0);
     check(
         TransportConfig::Rdma(RdmaConfig { control: RateControl::None, ..rdma() }),
         FctEnd::LastAck,
-        Forwarding::CutThrough { header: 64 },
+        Some(64),
         20,
     );
 }

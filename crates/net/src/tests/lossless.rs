@@ -51,19 +51,6 @@ pub fn hpcc(total: u64) -> Mmu {
     }
 }
 
-/// PFC with generous headroom: more than 3 round trips at 100 Gbps.
-pub fn pfc(priorities: u8) -> Pfc {
-    Pfc {
-        priorities,
-        headroom: Headroom::Formula { formula: Formula::Sonic, cable: Cable::FromDelay },
-        pause: PauseTime::Quanta(u16::MAX),
-        refresh: Refresh::AtHalf,
-        response: None,
-        watchdog: None,
-        deadlock_after: None,
-    }
-}
-
 /// Every host of the first racks sends to a host of the last rack, in addition to random pairs.
 /// Starts at whole microseconds make ties.
 fn incast(topology: &Topology, bytes: u64) -> Vec<Flow> {
@@ -398,13 +385,14 @@ fn engines_agree() {
             from: Time::from_ns(20_000),
             until: Some(Time::from_ns(300_000)),
             period: Span::from_us(3),
+            pause_time: None,
             pause: PauseTime::Time(Span::from_us(10)),
         };
         p.hosts.push(HostConfig { storm: Some(storm), ..p.hosts[0].clone() });
         p.topology.nodes[5].config = 1;
     });
     add("sonic, cut-through, spray, red", fabric(), &|p| {
-        p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        p.switches[0].cut_through = Some(64);
         p.switches[0].balance = Balance::Spray(SprayConfig {});
         p.switches[0].marking = Some(Marking {
             kmax: Limit::Bytes(500_000),
@@ -429,7 +417,7 @@ fn engines_agree() {
     add("conweave", fabric(), &|p| {
         p.switches[0].buffer = Buffer::Mmu(conweave(700_000));
         p.switches[0].pfc = Some(Pfc {
-            headroom: Headroom::Formula { formula: Formula::Conweave, cable: Cable::FromDelay },
+            headroom: Headroom::Formula(Formula::Conweave),
             pause: PauseTime::Time(Span::from_us(5)),
             refresh: Refresh::OnArrival,
             ..pfc(0b111)
@@ -443,10 +431,7 @@ fn engines_agree() {
     add("hpcc", fabric(), &|p| {
         mixed_rates(&mut p.topology);
         p.switches[0].buffer = Buffer::Mmu(hpcc(700_000));
-        p.switches[0].pfc = Some(Pfc {
-            headroom: Headroom::Formula { formula: Formula::Hpcc, cable: Cable::FromDelay },
-            ..pfc(0b111)
-        });
+        p.switches[0].pfc = Some(Pfc { headroom: Headroom::Formula(Formula::Hpcc), ..pfc(0b111) });
         strict(p);
     });
     let (mut paused, mut discards, mut drops) = (0, 0, 0);
@@ -605,6 +590,7 @@ fn storm_plan(action: StormAction) -> Plan {
         from: us(50),
         until: Some(us(350)),
         period: Span::from_us(4),
+        pause_time: None,
         pause: PauseTime::Time(Span::from_us(10)),
     };
     p.hosts.push(HostConfig { storm: Some(storm), ..host() });
@@ -645,6 +631,7 @@ fn a_storm_spreads_until_a_watchdog_sees_it() {
             .as_ref()
             .unwrap()
             .watchdog
+            .clone()
             .map(|watchdog| Watchdog { priorities: 0b10, ..watchdog }),
         ..pfc(0b11)
     });

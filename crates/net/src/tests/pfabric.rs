@@ -163,20 +163,14 @@ fn engines_agree() {
         ("pooled connections", busy(pooled()), true),
         (
             "paths recorded, random spray",
-            Plan {
-                record: Record { paths: true, explain: true, ..Record::default() },
-                ..sprayed()
-            },
+            Plan { record: Record { paths: true, ..Record::default() }, ..sprayed() },
             true,
         ),
         ("tcp", with_fifos(newreno()), false),
         ("dctcp", with_marks(), false),
         (
             "dctcp, paths recorded, loss",
-            lossy(Plan {
-                record: Record { paths: true, explain: true, ..Record::default() },
-                ..with_marks()
-            }),
+            lossy(Plan { record: Record { paths: true, ..Record::default() }, ..with_marks() }),
             true,
         ),
         ("loss", lossy(busy(pooled())), true),

@@ -142,7 +142,7 @@ fn voq() -> impl Strategy<Value = Voq> {
 fn with_voq(switch: SwitchConfig) -> SwitchConfig {
     SwitchConfig {
         device_queue: 0,
-        forwarding: Forwarding::StoreAndForward,
+        cut_through: None,
         queue_length: QueueLength::ThroughTransmission,
         ..switch
     }
@@ -170,12 +170,12 @@ fn marking() -> impl Strategy<Value = Option<Marking>> {
             at,
             compare,
             average_weight,
-            idle: match (gentle, drop_incapable) {
+            idle_frame: Some(match (gentle, drop_incapable) {
                 (true, _) => Idle::Frame(Span::from_us(3)),
                 (false, true) => Idle::Unseen,
                 (false, false) => Idle::PortFrame,
-            },
-            drop_incapable,
+            }),
+            incapable: if drop_incapable { Incapable::Drop } else { Incapable::Pass },
             gentle,
             spacing,
             hard_drop,
@@ -246,7 +246,7 @@ fn own_queues() -> impl Strategy<Value = Option<Vec<(Option<Limit>, Option<Marki
 }
 
 fn switch_config() -> impl Strategy<Value = SwitchConfig> {
-    let forwarding = prop_oneof![2 => Just(Forwarding::StoreAndForward), 1 => (14..200u16).prop_map(|header| Forwarding::CutThrough { header })];
+    let cut_through = prop_oneof![2 => Just(None), 1 => (14..200u16).prop_map(Some)];
     let balance = prop_oneof![
         2 => Just(Balance::default()),
         1 => Just(Balance::Spray(SprayConfig {})),
@@ -262,7 +262,7 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
         marking(),
         aqm(),
         scheduling(),
-        forwarding,
+        cut_through,
         (balance, hash),
         length,
         (latency, device_queue, own_queues()),
@@ -273,7 +273,7 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
                 marking,
                 aqm,
                 scheduling,
-                forwarding,
+                cut_through,
                 (balance, hash),
                 queue_length,
                 (latency, device_queue, own),
@@ -304,14 +304,12 @@ fn switch_config() -> impl Strategy<Value = SwitchConfig> {
                     scheduling,
                     aqm,
                     device_queue,
-                    forwarding,
+                    cut_through,
                     latency,
                     balance,
                     hash,
                     queue_length,
-                    pfc: None,
-                    honours_pause: false,
-                    processor: None,
+                    ..switch()
                 };
                 if matches!(switch.buffer, Buffer::Voq(_)) { with_voq(switch) } else { switch }
             },
@@ -727,8 +725,8 @@ fn set_memory(
         pause: PauseTime::Quanta(quanta),
         refresh: if at_half { Refresh::AtHalf } else { Refresh::OnArrival },
         response: (quanta % 2 == 0).then_some(Span::from_ns(quanta as u64)),
-        watchdog: None,
         deadlock_after: Some(Span::from_us(40)),
+        ..pfc(priorities)
     });
     switch.honours_pause = switch.pfc.is_some();
     plan.hosts[0].honours_pause = honours;
@@ -754,13 +752,11 @@ fn deep_pauses(plan: &mut Plan, seed: u64) {
         PauseTime::Quanta(u16::MAX)
     };
     plan.switches[0].pfc = Some(Pfc {
-        priorities,
         headroom: Headroom::Bytes(seed / 5 % 200_000),
         pause,
         refresh: if (seed / 7).is_multiple_of(2) { Refresh::AtHalf } else { Refresh::OnArrival },
-        response: None,
-        watchdog: None,
         deadlock_after: Some(Span::from_us(40)),
+        ..pfc(priorities)
     });
     plan.switches[0].honours_pause = !(seed / 11).is_multiple_of(4);
     plan.hosts[0].honours_pause = !(seed / 13).is_multiple_of(4);

@@ -119,7 +119,7 @@ fn engines_and_threads() {
         plan.transports.push(TransportConfig::Tcp(tcp()));
         plan.flows.iter_mut().filter(|f| f.id % 4 == 0).for_each(|f| f.transport = 1);
         plan.switches[0].scheduling = Scheduling::Priorities { queues: 2 };
-        plan.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        plan.switches[0].cut_through = Some(64);
         same_everywhere(name, &plan);
     }
 }
@@ -240,7 +240,7 @@ fn compare(schemes: &[&str], flows: &[Flow], topology: &Topology, k: u32) -> Vec
         plan.transports = vec![scheme(name)];
         plan.switches[0].buffer = Buffer::Unlimited;
         plan.switches[0].marking =
-            Some(Marking { drop_incapable: false, ..step(Limit::Packets(k)) });
+            Some(Marking { incapable: Incapable::Pass, ..step(Limit::Packets(k)) });
         plan.record.explain = false;
         let output = run(&plan, &Progress::default()).unwrap();
         assert_eq!(output.counters.dropped_packets, 0);

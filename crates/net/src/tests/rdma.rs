@@ -2,7 +2,7 @@
 //! completion times.
 
 use super::determinism::{same_everywhere, traffic};
-use super::lossless::{conweave, pfc, sonic};
+use super::lossless::{conweave, sonic};
 use crate::record::Output;
 use crate::spec::*;
 use crate::testing::*;
@@ -24,7 +24,7 @@ fn marking() -> Option<Marking> {
 
 fn flow_control() -> Pfc {
     Pfc {
-        headroom: Headroom::Formula { formula: Formula::Conweave, cable: Cable::FromDelay },
+        headroom: Headroom::Formula(Formula::Conweave),
         pause: PauseTime::Time(Span::from_us(5)),
         refresh: Refresh::OnArrival,
         ..pfc(0b111)
@@ -223,7 +223,7 @@ fn engines_agree() {
     add("mixed rates and delays, cut-through", rdma(), &|p| {
         small(p);
         p.switches[0].queue_length = QueueLength::ThroughTransmission;
-        p.switches[0].forwarding = Forwarding::CutThrough { header: 64 };
+        p.switches[0].cut_through = Some(64);
         for (i, link) in p.topology.links.iter_mut().enumerate() {
             link.rate = [
                 Rate::from_gbps(100),

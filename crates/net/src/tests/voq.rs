@@ -366,16 +366,7 @@ fn at_low_load_a_credit_takes_its_round_trip_only() {
 }
 
 fn pausing(voq: Voq, headroom: Headroom) -> (Voq, Pfc) {
-    let pfc = Pfc {
-        priorities: 1,
-        headroom,
-        pause: PauseTime::Quanta(u16::MAX),
-        refresh: Refresh::AtHalf,
-        response: None,
-        watchdog: None,
-        deadlock_after: None,
-    };
-    (Voq { xoff: Some(60_000), xon: Some(30_000), ..voq }, pfc)
+    (Voq { xoff: Some(60_000), xon: Some(30_000), ..voq }, Pfc { headroom, ..pfc(1) })
 }
 
 /// Two sources of 25 Gbps send to one port of 25 Gbps, through a deep switch that pauses. Each
@@ -395,8 +386,7 @@ fn a_deep_switch_pauses_whoever_holds_too_much() {
             let needed = crate::headrooms(&plan)[0].bytes();
             (port_to_host_0(&mut plan, Span::from_us(50)), needed)
         };
-        let (output, headroom) =
-            run_with(Headroom::Formula { formula: Formula::WorstCase, cable: Cable::FromDelay });
+        let (output, headroom) = run_with(Headroom::Formula(Formula::WorstCase));
         let c = output.counters;
         assert!(c.pause_frames > 10 && c.dropped_packets == 0, "{c:?}");
         let rows: Vec<_> = output
@@ -444,8 +434,14 @@ fn virtual_output_queues_obey_pause() {
             4.0,
         );
         let pause = PauseTime::Time(Span::from_us(40));
-        let storm =
-            Storm { priority: 0, from: Time::ZERO, until: None, period: Span::from_us(100), pause };
+        let storm = Storm {
+            priority: 0,
+            from: Time::ZERO,
+            until: None,
+            period: Span::from_us(100),
+            pause_time: None,
+            pause,
+        };
         plan.hosts.push(HostConfig { storm: Some(storm), ..plan.hosts[0].clone() });
         plan.topology.nodes[0].config = 1;
         (plan.switches[0].honours_pause, plan.switches[0].aqm) = (honours, aqm);

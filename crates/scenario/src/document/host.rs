@@ -1,8 +1,11 @@
 //! `[host]`: NICs, frame sizes and transports.
 
-use super::{Ecn, Kernel, NicQueue, Processor, Python, QueueSize, Storm};
+use super::{Kernel, Python};
 use afflux_config::{Duration, Names, Off, Or, Size, Unlimited, Word, form, table};
-use afflux_net::spec::{PacerKeys, QdiscKeys, SchedulingKind, TimingKeys, TransportKeys};
+use afflux_net::spec::{
+    EcnKeys, NicQueueKeys, PacerKeys, ProcessorKeys, QdiscKeys, QueueSize, SchedulingKind,
+    StormKeys, TimingKeys, TransportKeys,
+};
 use schemars::{Schema, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess};
@@ -27,7 +30,7 @@ table! {
         quantum: Size,
         /// Queues of each NIC, by class, 2 to 8 of them. Default: none: one queue, or with `scheduling = "strict_priority"` as many as `priorities`
         /// says.
-        nic_queue: Vec<NicQueue>,
+        nic_queue: Vec<NicQueueKeys>,
         /// Priority of each DSCP, for blocks of traffic with `dscp`, as in `{ 26 = 3 }`. Default:
         /// each missing DSCP has its priority in SONiC: 3 → 3, 4 → 4, 5 → 2, 8 → 0, 46 → 5, 48 → 6,
         /// all others → 1.
@@ -40,7 +43,7 @@ table! {
         ecn: bool,
         /// ECN marking in the NIC's queues, as on switches, or `"off"`. Default `"off"`; the
         /// pFabric authors' ns-2 also marks at NICs.
-        nic_ecn: Or<Off, Ecn>,
+        nic_ecn: Or<Off, EcnKeys>,
         /// Queueing discipline of the kernel, which holds frames back while the NIC has enough: a
         /// name, or a table with `kind` and parameters. Default: `"fq_codel"` if the default of
         /// `timing` is not `"exact"`, some traffic is TCP, and no host has `queue`, `scheduling`,
@@ -64,10 +67,10 @@ table! {
         honours_pause: bool,
         /// Fault for tests: the NIC repeatedly sends PAUSE frames to its switch. Default: none: no
         /// storm.
-        storm: Storm,
+        storm: StormKeys,
         /// Processor that handles arriving frames, or `"off"`: handling takes no time. Default
         /// `"off"`.
-        processor: Or<Off, Processor>,
+        processor: Or<Off, ProcessorKeys>,
         /// Timing of real hosts (interrupts, hand-over to the NIC, gaps between frames, clocks), or
         /// `"exact"` for none of it. With `"exact"`, simultaneous senders stay in phase, and at a
         /// full queue one of them can take every free place. Default: `{}` if all traffic but
@@ -111,7 +114,7 @@ table! {
         /// Whether the host uses explicit congestion notification. Default: that of `[host]`.
         ecn: bool,
         /// ECN marking of the NIC's queues, or `"off"`. Default: that of `[host]`.
-        nic_ecn: Or<Off, Ecn>,
+        nic_ecn: Or<Off, EcnKeys>,
         /// Queueing discipline of the kernel; the whole value is replaced. Default: that of `[host]`.
         #[serde(default)]
         #[schemars(schema_with = "afflux_config::name_or_table::<QdiscKeys>")]
@@ -125,16 +128,16 @@ table! {
         honours_pause: bool,
         /// Fault for tests: the NIC repeatedly sends PAUSE frames to its switch. Default: that of
         /// `[host]`.
-        storm: Storm,
+        storm: StormKeys,
         /// Processor that handles arriving frames, or `"off"`; the whole value is replaced.
         /// Default: that of `[host]`.
-        processor: Or<Off, Processor>,
+        processor: Or<Off, ProcessorKeys>,
         /// Timing of real hosts, or `"exact"`; the whole value is replaced. Default: that of `[host]`.
         timing: Or<Exact, TimingKeys>,
         /// With `scheduling = "dwrr"` or `"ets"`: bytes per turn. Default: that of `[host]`.
         quantum: Size,
         /// Queues of the NIC, by class; all queues are replaced. Default: that of `[host]`.
-        nic_queue: Vec<NicQueue>,
+        nic_queue: Vec<NicQueueKeys>,
         /// Name in `[host.transports]`: transport of these hosts in blocks of traffic that name
         /// none. Default: `[host.transport]`. A DCTCP sender does not use explicit congestion
         /// notification, as Reno, to hosts whose own transport is not DCTCP: Linux refuses ECN to a

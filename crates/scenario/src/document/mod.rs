@@ -2,38 +2,23 @@
 //! (`crate::validate`) writes its default into it.
 
 mod cost;
-mod ecn;
 mod host;
 mod kernel;
-mod pfc;
-mod preset;
-mod processor;
 mod python;
-mod quantity;
-mod queue;
-mod record;
-mod run;
 mod sonic;
 mod switch;
 
-pub use cost::Cost;
-pub use ecn::{Ecn, Incapable};
+pub use cost::{Cost, Prices};
 pub use host::{Host, HostOverride, Wire, WireTable};
 pub use kernel::Kernel;
-pub use pfc::{Headroom, Mmu, MmuGroup, Pfc, Storm, Watchdog};
-pub use preset::Preset;
-pub use processor::Processor;
 pub use python::{Parameter, Python};
-pub use quantity::QueueSize;
-pub use queue::{NicQueue, Queue, QueueRules};
-pub use record::Record;
-pub use run::{Run, Until};
 pub use sonic::Sonic;
-pub use switch::{Forwarding, Sharing, Switch};
+pub use switch::Switch;
 
 use crate::topology::fabric::Topology;
 use crate::workload::Traffic;
 use afflux_config::table;
+use afflux_net::spec::{RecordKeys, RunKeys};
 
 table! {
     /// A scenario of afflux: a fabric, its switches and hosts, its traffic, and the records to write.
@@ -59,10 +44,10 @@ table! {
         pub traffic: Vec<Traffic>,
         /// Settings of the run. Default: every key has its own default.
         #[serde(default)]
-        pub run: Run,
+        pub run: RunKeys,
         /// Records to write. Default: every key has its own default.
         #[serde(default)]
-        pub record: Record,
+        pub record: RecordKeys,
         /// Prices of switches and ports. `summary.json` contains the cost of the fabric. Default:
         /// none: the fabric has no cost.
         cost: Cost,

@@ -6,7 +6,7 @@ use afflux_config::tree::{Key, Wrong};
 use afflux_net::balance::{self, BalanceKeys};
 use afflux_net::paths::Paths;
 use afflux_net::routing::{Ports, Routes};
-use afflux_net::spec::{Balance, Buffer, Forwarding, NodeKind, SwitchConfig, Topology};
+use afflux_net::spec::{Balance, Buffer, NodeKind, SwitchConfig, Topology};
 use std::cell::OnceCell;
 
 /// Resolves the balancer of a switch. `ns3`: with the deviations of ConWeave's ns-3 simulator.
@@ -46,7 +46,7 @@ pub fn fits(topology: &Topology, configs: &[SwitchConfig]) -> Result<(), Wrong> 
     }
     for config in of_switches().filter(|config| config.balance.about().reorders) {
         let (at, name) = (|name: &str| Key::from("switch").name(name), config.balance.name());
-        if matches!(config.forwarding, Forwarding::CutThrough { .. }) {
+        if config.cut_through.is_some() {
             let what = format!(
                 "\"cut_through\" with balance = \"{name}\": reorder queues store whole frames; write \"store_and_forward\""
             );

@@ -1,43 +1,22 @@
-//! `[cost]`: checks prices, and computes the cost of the fabric.
+//! `[cost]`: computes the cost of the fabric.
 
 use super::switch::matching;
-use crate::document::Cost;
+use crate::document::{Cost, Prices};
 use crate::scenario::FabricCost;
-use afflux_config::keys::fill;
 use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{NodeKind, Topology};
-use afflux_traffic::names;
 
 /// Returns the cost of the fabric, or `None` if there are no prices.
 pub fn check(cost: &mut Option<Cost>, topology: &Topology) -> Result<Option<FabricCost>, Wrong> {
     let Some(cost) = cost else { return Ok(None) };
-    let at = |name: &str| Key::from("cost").name(name);
-    let currency = fill(&mut cost.currency, "USD".into());
-    if currency.trim().is_empty() {
-        return Err(Wrong::at(
-            at("currency"),
-            "\"\": write the currency as it is to be printed, for example \"USD\"",
-        ));
-    }
-    if let Some(expected) = names::wrong(&currency) {
-        return Err(Wrong::at(
-            at("currency"),
-            format!("{}: write {expected}, as in \"USD\"", names::shown(&currency)),
-        ));
-    }
-    let usual = (fill(&mut cost.switch, 0.0), fill(&mut cost.port, 0.0));
-    price(&at("switch"), usual.0)?;
-    price(&at("port"), usual.1)?;
-    let mut prices = vec![usual; topology.nodes.len()];
-    for (index, change) in cost.overrides.iter().enumerate() {
-        let key = at("override").index(index);
-        for (name, value) in [("switch", change.switch), ("port", change.port)] {
-            price(&key.clone().name(name), value.unwrap_or(0.0))?;
-        }
-        for node in matching(topology, &change.matching.0, NodeKind::Switch, key)? {
-            let (switch, port) = &mut prices[node as usize];
-            *switch = change.switch.unwrap_or(usual.0);
-            *port = change.port.unwrap_or(usual.1);
+    let key = Key::from("cost");
+    let Prices { currency, switch, port } = cost.resolve(&key)?;
+    let mut prices = vec![(switch, port); topology.nodes.len()];
+    for (index, change) in cost.overrides.iter_mut().flatten().enumerate() {
+        let key = key.clone().name("override").index(index);
+        let own = change.resolve(&key)?;
+        for node in matching(topology, &own.matching.0, NodeKind::Switch, key)? {
+            prices[node as usize] = (own.switch.unwrap_or(switch), own.port.unwrap_or(port));
         }
     }
     let is_switch = |node: u32| topology.nodes[node as usize].kind == NodeKind::Switch;
@@ -56,12 +35,4 @@ pub fn check(cost: &mut Option<Cost>, topology: &Topology) -> Result<Option<Fabr
         switches: switches.len() as u64,
         ports: plugged.len() as u64,
     }))
-}
-
-fn price(key: &Key, value: f64) -> Result<(), Wrong> {
-    if value >= 0.0 && value.is_finite() {
-        Ok(())
-    } else {
-        Err(Wrong::at(key.clone(), format!("found {value}: write a price of 0 or more")))
-    }
 }

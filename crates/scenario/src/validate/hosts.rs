@@ -3,13 +3,14 @@
 use super::queue::{Order, scheduling};
 use super::switch::matching;
 use super::transport::Transports;
-use crate::document::{Host, HostOverride, NicQueue, QueueSize, Wire, WireTable};
+use crate::document::{Host, HostOverride, Wire, WireTable};
 use crate::wire::{Frames, Profile};
-use afflux_config::keys::{fill, meaningless};
+use afflux_config::keys::{fill, meaningless, nested};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Or, Size, spelling};
 use afflux_net::spec::{
-    self, EngineKind, HostConfig, NodeKind, Plan, QdiscKeys, TimingKeys, Topology,
+    self, EngineKind, HostConfig, NodeKind, PacerKeys, Plan, ProcessorKeys, QdiscKeys, QueueSize,
+    StormKeys, TimingKeys, Topology,
 };
 use afflux_net::transports::HostTiming;
 use afflux_units::{Bytes, Rate, Span};
@@ -308,36 +309,22 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
         scheduling: &mut keys.scheduling,
         priorities: &mut keys.priorities,
         quantum: &mut keys.quantum,
-        queues: keys.nic_queue.iter_mut().flatten().map(NicQueue::rules).collect(),
+        queues: keys.nic_queue.iter_mut().flatten().map(|queue| &mut queue.service).collect(),
         blocks: "host.nic_queue",
         frame,
     };
     let scheduling = scheduling(order, key)?;
     let kind = keys.scheduling.expect("filled in");
     let aqm = kind.discipline(queue);
-    let marking = match fill(&mut keys.nic_ecn, Or::NONE).0 {
-        None => None,
-        Some(_) if aqm.is_some() => {
-            return Err(meaningless(key.clone().name("nic_ecn"), &kind.word()));
-        }
-        Some(mut ecn) => {
-            let marking = super::switch::marking(&mut ecn, &key.clone().name("nic_ecn"))?;
-            keys.nic_ecn = Some(Or::some(ecn));
-            Some(marking)
-        }
-    };
-    let pacer = keys
-        .pacer
-        .get_or_insert(Or::NONE)
-        .0
-        .as_mut()
-        .map(|pacer| pacer.resolve(&key.clone().name("pacer")))
-        .transpose()?;
-    let storm = keys
-        .storm
-        .as_mut()
-        .map(|storm| super::pfc::storm(storm, &key.clone().name("storm")))
-        .transpose()?;
+    fill(&mut keys.nic_ecn, Or::NONE);
+    let marking = nested(&mut keys.nic_ecn, key.clone().name("nic_ecn"), |ecn, key| match aqm {
+        Some(_) => Err(meaningless(key.clone(), &kind.word())),
+        None => ecn.marking(key),
+    })?;
+    fill(&mut keys.pacer, Or::NONE);
+    let pacer = nested(&mut keys.pacer, key.clone().name("pacer"), PacerKeys::resolve)?;
+    let storm = nested(&mut keys.storm, key.clone().name("storm"), StormKeys::resolve)?;
+    fill(&mut keys.processor, Or::NONE);
     // A discipline that is not written follows from the traffic: see `real`.
     let qdisc = discipline(keys, key)?;
     let config = HostConfig {
@@ -351,16 +338,12 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
         ecn: fill(&mut keys.ecn, true),
         honours_pause: fill(&mut keys.honours_pause, true),
         storm,
-        processor: super::processor::processor(
+        processor: nested(
             &mut keys.processor,
-            &key.clone().name("processor"),
+            key.clone().name("processor"),
+            ProcessorKeys::processor,
         )?,
-        timing: keys
-            .timing
-            .as_mut()
-            .and_then(|timing| timing.0.as_mut())
-            .map(|timing| timing.resolve(&key.clone().name("timing")))
-            .transpose()?,
+        timing: nested(&mut keys.timing, key.clone().name("timing"), TimingKeys::resolve)?,
     };
     if config.qdisc.is_some() && !allows_qdisc(&config) {
         let why = "host.queue, scheduling, nic_queue, nic_ecn or pacer, which say themselves what waits in the NIC: write qdisc = \"off\", or remove them";

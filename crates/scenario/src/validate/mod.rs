@@ -2,7 +2,6 @@
 //! document, which thereby becomes the resolved scenario.
 
 mod balance;
-mod buffer;
 mod cost;
 mod hosts;
 mod ideal;
@@ -12,11 +11,9 @@ mod needs;
 mod path_choice;
 mod pfc;
 mod preset;
-mod processor;
 mod python;
 mod queue;
 mod record;
-mod run;
 mod switch;
 pub mod traffic;
 mod transport;
@@ -25,15 +22,14 @@ mod warnings;
 
 pub use python::OwnCongestion;
 
-use crate::document::{Document, Switch};
+use crate::document::Document;
 use crate::inputs::Inputs;
 use crate::scenario::{FabricCost, KernelHost, Packets, Reader};
 use crate::topology::{self, Facts};
-use afflux_config::tree::{Tree, Wrong};
-use afflux_net::spec::{Compat, NodeKind, Plan, RouteHash};
+use afflux_config::tree::{Key, Tree, Wrong};
+use afflux_net::spec::{Compat, NodeKind, Plan, RouteHash, SwitchKeys};
 use afflux_net::transports;
 use afflux_traffic::Job;
-use afflux_units::Span;
 use traffic::context::{TrafficContext, TransportUsage};
 use warnings::input::WarningInput;
 
@@ -43,13 +39,11 @@ pub struct Checked {
     pub classes: Vec<String>,
     pub jobs: Vec<Job>,
     pub blocks: Vec<String>,
-    pub warmup: Span,
-    pub size_bounds: Vec<u64>,
     pub cost: Option<FabricCost>,
     pub notes: Vec<String>,
     pub packets: Packets,
     /// Keys of each of the plan's switch settings, every default filled in.
-    pub switch_keys: Vec<Switch>,
+    pub switch_keys: Vec<SwitchKeys>,
     pub own_congestion: Option<OwnCongestion>,
     pub kernels: Vec<KernelHost>,
     pub warnings: Vec<Wrong>,
@@ -75,8 +69,8 @@ pub fn check(
     let (hosts, said) = hosts::assign(&mut document.host, &mut topology, frame)?;
     debug_assert!(topology.nodes.iter().all(|node| (node.config as usize)
         < if node.kind == NodeKind::Host { hosts.len() } else { switches.len() }));
-    let run = run::check(&mut document.run)?;
-    if run.config.compat == Some(Compat::ConweaveNs3) {
+    let run = document.run.resolve(&Key::from("run"))?;
+    if run.compat == Some(Compat::ConweaveNs3) {
         switches
             .iter_mut()
             .filter(|switch| switch.hash == RouteHash::OwnSeed)
@@ -91,14 +85,14 @@ pub fn check(
         why: &wire.why,
         idle: transport::idle_round_trip(&document.host, &wire, &facts),
         nic: facts.nic(),
-        compat: run.config.compat,
+        compat: run.compat,
     };
     let mut transports = transport::check(&mut document.host, &keys)?;
     let own_congestion = python::bind(&mut document.host, &mut transports, inputs)?;
     let of_hosts = hosts::transports(&document.host, &topology, &transports)?;
     let priority_of_dscp = hosts::priority_of_dscp(&document.host)?;
     let packets = Packets { mtu: wire.mtu, link_header: wire.link_header, priority_of_dscp };
-    let seed = run.config.seed;
+    let seed = run.seed;
     let mut plan = Plan {
         hosts,
         switches,
@@ -107,11 +101,11 @@ pub fn check(
         flows: Vec::new(),
         undrawn: Vec::new(),
         applications: None,
-        run: run.config,
+        run,
         record,
         topology: topology.clone(),
     };
-    let budget = memory::MemoryBudget::new(run.max_memory);
+    let budget = memory::MemoryBudget::new(plan.run.memory);
     budget.fabric(&plan)?;
     let context = TrafficContext {
         inputs,
@@ -160,8 +154,6 @@ pub fn check(
         classes: traffic.classes,
         jobs: traffic.jobs,
         blocks: traffic.blocks,
-        warmup: run.warmup,
-        size_bounds: run.size_bounds,
         cost,
         notes,
         packets,

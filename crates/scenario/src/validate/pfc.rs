@@ -1,16 +1,13 @@
-//! `[switch.mmu]`, `[switch.pfc]` and `[host.storm]`: resolves them, and checks them against the
-//! whole plan.
+//! Flow control: checks PAUSE frames against the whole plan.
 
-use super::buffer::{checked_alpha, checked_reserve, sharing_word};
-use crate::document::{Document, Headroom, Mmu, MmuGroup, Pfc, Sharing, Storm, Switch, Watchdog};
-use afflux_config::keys::{fill, meaningless};
+use crate::document::Document;
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Duration, Off, Or, Size, Speed};
+use afflux_config::{Off, Or};
 use afflux_net::spec::{
-    self, ConweaveRules, GroupShare, HpccRules, Limit, NodeId, NodeKind, OwnShares, PauseTime,
-    Plan, Refresh, Rules, SchedulingKind, SonicRules, StormAction, Topology,
+    self, Formula, Headroom, MmuKeys, NodeId, NodeKind, PfcKeys, Plan, SchedulingKind, Sharing,
+    SwitchKeys, Topology,
 };
-use afflux_units::{Bytes, Rate, Span, Time};
+use afflux_units::{Bytes, Rate};
 
 /// Returns the lowest rate of a host's link.
 pub fn nic_rate(topology: &Topology) -> Rate {
@@ -28,7 +25,7 @@ pub fn nic_rate(topology: &Topology) -> Rate {
 }
 
 /// Returns the keys of `change`, and those of `base` for all that `change` does not have.
-pub fn overlay_mmu(base: Option<Mmu>, change: Option<Mmu>) -> Option<Mmu> {
+pub fn overlay_mmu(base: Option<MmuKeys>, change: Option<MmuKeys>) -> Option<MmuKeys> {
     match (base, change) {
         (Some(base), Some(change)) => Some(change.or(base)),
         (base, change) => change.or(base),
@@ -36,9 +33,9 @@ pub fn overlay_mmu(base: Option<Mmu>, change: Option<Mmu>) -> Option<Mmu> {
 }
 
 pub fn overlay_pfc(
-    base: Option<Or<Off, Pfc>>,
-    change: Option<Or<Off, Pfc>>,
-) -> Option<Or<Off, Pfc>> {
+    base: Option<Or<Off, PfcKeys>>,
+    change: Option<Or<Off, PfcKeys>>,
+) -> Option<Or<Off, PfcKeys>> {
     match (base.and_then(|base| base.0), change) {
         (Some(mut base), Some(change)) => Some(match change.0 {
             None => Or::NONE,
@@ -46,7 +43,7 @@ pub fn overlay_pfc(
                 if change.quanta.is_some() || change.pause_time.is_some() {
                     (base.quanta, base.pause_time) = (None, None);
                 }
-                if matches!(change.headroom, Some(Headroom::Size(_))) {
+                if matches!(change.headroom, Some(Headroom::Bytes(_))) {
                     base.cable = None;
                 }
                 Or::some(change.or(base))
@@ -56,357 +53,13 @@ pub fn overlay_pfc(
     }
 }
 
-/// Resolves the memory of a switch with `sharing = "sonic"`, `"conweave"` or `"hpcc"`.
-pub fn mmu(
-    keys: &mut Switch,
-    sharing: Sharing,
-    nic_rate: Rate,
-    key: &Key,
-) -> Result<spec::Mmu, Wrong> {
-    let at = |name: &str| key.clone().name("mmu").name(name);
-    let (sonic, conweave, hpcc) =
-        (sharing == Sharing::Sonic, sharing == Sharing::Conweave, sharing == Sharing::Hpcc);
-    let word = sharing_word(sharing);
-    let default_total = match sharing {
-        Sharing::Sonic => 32_000_000,
-        Sharing::Conweave => 9 << 20,
-        _ => 32 << 20,
-    };
-    let total =
-        match fill(&mut keys.buffer, crate::document::QueueSize(Limit::Bytes(default_total))).0 {
-            Limit::Bytes(total) if total > 0 && total < 1 << 40 => total,
-            Limit::Bytes(total) => {
-                return Err(Wrong::at(
-                    key.clone().name("buffer"),
-                    format!("\"{}\": write a size from 1B to 1TB", Bytes(total)),
-                ));
-            }
-            Limit::Packets(_) => {
-                return Err(Wrong::at(
-                    key.clone().name("buffer"),
-                    "only sharing = \"static\" counts packets: write a size as in \"32MB\"",
-                ));
-            }
-        };
-    let mut table = keys.mmu.take().unwrap_or_default();
-    for (name, given, needs) in [
-        ("lossless_alpha", table.lossless_alpha.is_some(), sonic),
-        ("lossless_reserved", table.lossless_reserved.is_some(), sonic),
-        ("lossy_ingress_alpha", table.lossy_ingress_alpha.is_some(), sonic),
-        ("lossy_pool", table.lossy_pool.is_some(), sonic),
-        ("headroom_pool", table.headroom_pool.is_some(), sonic),
-        ("xon", table.xon.is_some(), sonic),
-        ("xon_offset", table.xon_offset.is_some(), sonic || hpcc),
-        ("ingress_alpha", table.ingress_alpha.is_some(), conweave),
-        ("mtu", table.mtu.is_some(), conweave),
-        ("shift", table.shift.is_some(), hpcc),
-        ("nic_rate", table.nic_rate.is_some(), hpcc),
-        ("group", table.group.is_some(), sonic),
-    ] {
-        if given && !needs {
-            return Err(meaningless(at(name), word));
-        }
+/// Returns the headroom formula of a kind of memory.
+pub fn formula(sharing: Sharing) -> Formula {
+    match sharing {
+        Sharing::Conweave => Formula::Conweave,
+        Sharing::Hpcc => Formula::Hpcc,
+        _ => Formula::Sonic,
     }
-    if hpcc && keys.alpha.is_some() {
-        return Err(meaningless(key.clone().name("alpha"), word));
-    }
-    if conweave && keys.reserved.is_some() {
-        return Err(meaningless(key.clone().name("reserved"), word));
-    }
-    let alpha =
-        |slot: &mut Option<f64>, default: f64, key: Key| checked_alpha(fill(slot, default), key);
-    let size = |slot: &mut Option<Size>, default: u64, key: Key| {
-        checked_reserve(fill(slot, Size(Bytes(default))).0.0, total, key)
-    };
-    let cell = match fill(&mut table.cell, Or::NONE).0 {
-        None => None,
-        Some(Size(Bytes(bytes @ 65..=4096))) => Some(bytes as u16),
-        Some(Size(bytes)) => {
-            return Err(Wrong::at(
-                at("cell"),
-                format!(
-                    "\"{bytes}\": write a size from 65B to 4096B (the first cell holds 64 B of metadata), or \"off\""
-                ),
-            ));
-        }
-    };
-    let bypass = mask(&fill(&mut table.bypass, Vec::new()), at("bypass"))?;
-    let rules = match sharing {
-        Sharing::Sonic => Rules::Sonic(SonicRules {
-            alpha: alpha(&mut table.lossless_alpha, 1.0, at("lossless_alpha"))?,
-            reserved: size(&mut table.lossless_reserved, 4_608, at("lossless_reserved"))?,
-            lossy_ingress_alpha: match fill(&mut table.lossy_ingress_alpha, Or::NONE).0 {
-                None => None,
-                some => Some(alpha(&mut some.clone(), 1.0, at("lossy_ingress_alpha"))?),
-            },
-            lossy_alpha: alpha(&mut keys.alpha, 8.0, key.clone().name("alpha"))?,
-            queue_reserved: size(&mut keys.reserved, 1_792, key.clone().name("reserved"))?,
-            lossy_pool: table
-                .lossy_pool
-                .map(|_| size(&mut table.lossy_pool, 0, at("lossy_pool")))
-                .transpose()?,
-            headroom_pool: table
-                .headroom_pool
-                .map(|_| size(&mut table.headroom_pool, 0, at("headroom_pool")))
-                .transpose()?,
-            xon: size(&mut table.xon, 4_608, at("xon"))?,
-            xon_offset: size(&mut table.xon_offset, 4_608, at("xon_offset"))?,
-            own: Box::new(OwnShares {
-                groups: own_groups(
-                    table.group.as_deref().unwrap_or_default(),
-                    total,
-                    bypass,
-                    &at("group"),
-                )?,
-                ..OwnShares::default()
-            }),
-        }),
-        Sharing::Conweave => Rules::Conweave(ConweaveRules {
-            ingress_alpha: alpha(&mut table.ingress_alpha, 1.0 / 16.0, at("ingress_alpha"))?,
-            egress_alpha: alpha(&mut keys.alpha, 1.0, key.clone().name("alpha"))?,
-            mtu: size(&mut table.mtu, 1_048, at("mtu"))?,
-        }),
-        _ => Rules::Hpcc(HpccRules {
-            shift: match fill(&mut table.shift, 3) {
-                shift @ 0..=20 => shift,
-                found => {
-                    return Err(Wrong::at(
-                        at("shift"),
-                        format!("found {found}: write a number from 0 to 20"),
-                    ));
-                }
-            },
-            nic_rate: match fill(&mut table.nic_rate, Speed(nic_rate)).0 {
-                Rate(0) => return Err(Wrong::at(at("nic_rate"), "\"0bps\": write a rate above 0")),
-                rate => rate,
-            },
-            reserved: size(&mut keys.reserved, 4_096, key.clone().name("reserved"))?,
-            resume_offset: size(&mut table.xon_offset, 3_072, at("xon_offset"))?,
-        }),
-    };
-    keys.mmu = Some(table);
-    Ok(spec::Mmu { total, cell, bypass, rules })
-}
-
-/// Resolves `[[switch.mmu.group]]` into one entry per priority.
-fn own_groups(
-    blocks: &[MmuGroup],
-    total: u64,
-    bypass: u8,
-    key: &Key,
-) -> Result<[GroupShare; 8], Wrong> {
-    let mut groups = [GroupShare::default(); 8];
-    let mut known = 0u8;
-    for (block, group) in blocks.iter().enumerate() {
-        let at = |name: &str| key.clone().index(block).name(name);
-        let priorities = mask(&group.priorities, at("priorities"))?;
-        let share = GroupShare {
-            alpha: group.alpha.map(|alpha| checked_alpha(alpha, at("alpha"))).transpose()?,
-            limit: group.limit.map(|Size(limit)| limit.0),
-            reserved: group
-                .reserved
-                .map(|Size(reserved)| checked_reserve(reserved.0, total, at("reserved")))
-                .transpose()?,
-        };
-        if priorities == 0 {
-            return Err(Wrong::at(
-                at("priorities"),
-                "found none: write the priorities of these groups, as in [3, 4]",
-            ));
-        }
-        if let Some(twice) = (0..8).find(|priority| priorities & known & 1 << priority != 0) {
-            return Err(Wrong::at(
-                at("priorities"),
-                format!(
-                    "another block has priority {twice} already: remove it from one of the two"
-                ),
-            ));
-        }
-        if let Some(uncounted) = (0..8).find(|priority| priorities & bypass & 1 << priority != 0) {
-            let what = format!(
-                "priority {uncounted} is in mmu.bypass, so its frames are not counted: remove it from one of the two"
-            );
-            return Err(Wrong::at(at("priorities"), what));
-        }
-        if share == GroupShare::default() {
-            return Err(Wrong::at(
-                key.clone().index(block),
-                "these groups are as the others: write alpha, limit or reserved",
-            ));
-        }
-        match share.limit {
-            Some(_) if share.alpha.is_some() => {
-                return Err(Wrong::at(
-                    at("alpha"),
-                    "has no effect with limit, a fixed threshold: write one of the two",
-                ));
-            }
-            Some(0) => return Err(Wrong::at(at("limit"), "\"0B\": write a size above 0")),
-            Some(limit) if limit >= 1 << 40 => {
-                return Err(Wrong::at(
-                    at("limit"),
-                    format!("\"{}\": write a size below 1TB", Bytes(limit)),
-                ));
-            }
-            _ => {}
-        }
-        known |= priorities;
-        (0..8)
-            .filter(|priority| priorities >> priority & 1 != 0)
-            .for_each(|priority| groups[priority] = share);
-    }
-    Ok(groups)
-}
-
-fn mask(priorities: &[u8], key: Key) -> Result<u8, Wrong> {
-    let mut mask = 0u8;
-    for &priority in priorities {
-        if priority > 7 {
-            return Err(Wrong::at(key, format!("found {priority}: write priorities from 0 to 7")));
-        }
-        mask |= 1 << priority;
-    }
-    Ok(mask)
-}
-
-pub fn pfc(table: &mut Pfc, sharing: Sharing, bypass: u8, key: &Key) -> Result<spec::Pfc, Wrong> {
-    let at = |name: &str| key.clone().name(name);
-    let priorities = mask(&fill(&mut table.priorities, vec![3, 4]), at("priorities"))?;
-    if priorities == 0 {
-        return Err(Wrong::at(
-            at("priorities"),
-            "found none: write the lossless priorities, as in [3, 4], or pfc = \"off\"",
-        ));
-    }
-    if priorities & bypass != 0 {
-        return Err(Wrong::at(
-            at("priorities"),
-            format!(
-                "priority {} is in mmu.bypass, so its frames are not counted and cannot be paused: remove it from one of the two",
-                (priorities & bypass).trailing_zeros()
-            ),
-        ));
-    }
-    let conweave = sharing == Sharing::Conweave;
-    let own = match sharing {
-        Sharing::Conweave => spec::Formula::Conweave,
-        Sharing::Hpcc => spec::Formula::Hpcc,
-        _ => spec::Formula::Sonic,
-    };
-    let headroom = match fill(&mut table.headroom, Headroom::Formula(own)) {
-        Headroom::Size(_) if table.cable.is_some() => {
-            return Err(meaningless(at("cable"), "a headroom in bytes"));
-        }
-        Headroom::Size(bytes) if bytes.0 < 1 << 40 => spec::Headroom::Bytes(bytes.0),
-        Headroom::Size(bytes) => {
-            return Err(Wrong::at(at("headroom"), format!("\"{bytes}\": write a size up to 1TB")));
-        }
-        Headroom::Formula(formula) => spec::Headroom::Formula {
-            formula,
-            cable: table
-                .cable
-                .map_or(spec::Cable::FromDelay, |length| spec::Cable::Metres(length.0)),
-        },
-    };
-    if table.quanta.is_some() && table.pause_time.is_some() {
-        return Err(meaningless(at("quanta"), "pause_time"));
-    }
-    if conweave && table.quanta.is_none() {
-        fill(&mut table.pause_time, Duration(Span::from_us(5)));
-    }
-    let pause = match table.pause_time {
-        Some(time) => pause_time(time, at("pause_time"))?,
-        None => match fill(&mut table.quanta, u16::MAX) {
-            0 => return Err(Wrong::at(at("quanta"), "found 0: write a number from 1 to 65535")),
-            quanta => PauseTime::Quanta(quanta),
-        },
-    };
-    Ok(spec::Pfc {
-        priorities,
-        headroom,
-        pause,
-        refresh: fill(
-            &mut table.refresh,
-            if conweave { Refresh::OnArrival } else { Refresh::AtHalf },
-        ),
-        response: match fill(&mut table.response, Or::NONE).0 {
-            Some(Duration(time)) if time > Span::from_s(1) => {
-                return Err(Wrong::at(
-                    at("response"),
-                    format!("\"{time}\": write a time up to 1s, or \"standard\""),
-                ));
-            }
-            given => given.map(|Duration(time)| time),
-        },
-        watchdog: match fill(&mut table.watchdog, Or::NONE).0 {
-            None => None,
-            Some(mut keys) => {
-                let watchdog = watchdog(&mut keys, priorities, &at("watchdog"))?;
-                table.watchdog = Some(Or::some(keys));
-                Some(watchdog)
-            }
-        },
-        deadlock_after: match fill(&mut table.deadlock_after, Or::some(Duration(Span::from_ms(1))))
-            .0
-        {
-            None => None,
-            Some(time) => Some(positive(time, at("deadlock_after"))?),
-        },
-    })
-}
-
-fn positive(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
-    if time.0 == 0 || time > Span::from_s(1000) {
-        Err(Wrong::at(key, format!("\"{time}\": write a time above 0, up to 1000s")))
-    } else {
-        Ok(time)
-    }
-}
-
-fn pause_time(time: Duration, key: Key) -> Result<PauseTime, Wrong> {
-    positive(time, key).map(PauseTime::Time)
-}
-
-fn watchdog(keys: &mut Watchdog, lossless: u8, key: &Key) -> Result<spec::Watchdog, Wrong> {
-    let at = |name: &str| key.clone().name(name);
-    let all = (0..8).filter(|priority| lossless >> priority & 1 != 0).collect();
-    let priorities = mask(&fill(&mut keys.priorities, all), at("priorities"))?;
-    if priorities == 0 || priorities & !lossless != 0 {
-        return Err(Wrong::at(
-            at("priorities"),
-            "write one or more of the lossless priorities, pfc.priorities",
-        ));
-    }
-    let detection =
-        positive(fill(&mut keys.detection, Duration(Span::from_ms(200))), at("detection"))?;
-    Ok(spec::Watchdog {
-        detection,
-        restoration: positive(
-            fill(&mut keys.restoration, Duration(Span(2 * detection.0))),
-            at("restoration"),
-        )?,
-        poll: positive(fill(&mut keys.poll, Duration(Span::from_ms(200))), at("poll"))?,
-        action: fill(&mut keys.action, StormAction::Drop),
-        priorities,
-    })
-}
-
-pub fn storm(keys: &mut Storm, key: &Key) -> Result<spec::Storm, Wrong> {
-    let at = |name: &str| key.clone().name(name);
-    mask(&[keys.priority], at("priority"))?;
-    let from = fill(&mut keys.from, Duration(Span::ZERO)).0;
-    if let Some(Duration(until)) = keys.until.filter(|until| until.0 <= from) {
-        return Err(Wrong::at(at("until"), format!("\"{until}\" is not after from = \"{from}\"")));
-    }
-    Ok(spec::Storm {
-        priority: keys.priority,
-        from: Time(from.0),
-        until: keys.until.map(|Duration(until)| Time(until.0)),
-        period: positive(keys.period, at("period"))?,
-        pause: keys
-            .pause_time
-            .map_or(Ok(PauseTime::Quanta(u16::MAX)), |time| pause_time(time, at("pause_time")))?,
-    })
 }
 
 /// Checks that need the whole plan: the memory of every switch exceeds its headroom and reserves,
@@ -522,7 +175,7 @@ fn unpausable(plan: &Plan, document: &Document) -> Result<(), Wrong> {
             continue;
         }
         let (host, switch) = (&document.host, &document.switch);
-        let asks = |keys: &Switch| match name {
+        let asks = |keys: &SwitchKeys| match name {
             "scheduling" => pfabric_order(keys.scheduling),
             "trimming" => keys.trimming.is_some(),
             _ => keys.device_queue.is_some_and(|packets| packets > 0),
@@ -531,8 +184,8 @@ fn unpausable(plan: &Plan, document: &Document) -> Result<(), Wrong> {
             "host" if !pfabric_order(host.scheduling) => {
                 host.overrides.iter().position(|change| pfabric_order(change.scheduling))
             }
-            "switch" if !asks(switch) => {
-                switch.overrides.iter().position(|change| asks(&change.keys()))
+            "switch" if !asks(&switch.keys) => {
+                switch.overrides().iter().position(|change| asks(&change.keys))
             }
             _ => None,
         };

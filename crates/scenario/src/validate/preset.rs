@@ -1,45 +1,50 @@
 //! Values of the `[switch]` keys that each preset sets.
 
-use crate::document::{Headroom, Mmu, Pfc, Preset, QueueSize, Sharing, Switch};
 use afflux_config::{Duration, Or, Size};
-use afflux_net::spec::{Limit, VoqKeys};
+use afflux_net::spec::{
+    Headroom, Limit, MmuKeys, OffsetKeys, PfcKeys, Preset, QueueSize, Sharing, SonicKeys,
+    SwitchKeys, VoqKeys,
+};
 use afflux_units::{Bytes, Span};
 
 /// Returns the keys that a preset sets. All other keys have their usual defaults.
-pub fn keys(preset: Preset) -> Switch {
+pub fn keys(preset: Preset) -> SwitchKeys {
     match preset {
-        Preset::Trident3 => Switch {
+        Preset::Trident3 => SwitchKeys {
             sharing: Some(Sharing::Dynamic),
             buffer: Some(QueueSize(Limit::Bytes(24_192_256))),
             alpha: Some(8.0),
             reserved: Some(Size(Bytes(1_792))),
             latency: Some(Duration(Span::from_ns(800))),
-            ..Switch::default()
+            ..SwitchKeys::default()
         },
-        Preset::Trident3Lossless => Switch {
+        Preset::Trident3Lossless => SwitchKeys {
             sharing: Some(Sharing::Sonic),
             buffer: Some(QueueSize(Limit::Bytes(32_689_152))),
             alpha: Some(8.0),
             reserved: Some(Size(Bytes(1_792))),
-            mmu: Some(Mmu {
+            mmu: Some(MmuKeys {
                 cell: Some(Or::some(Size(Bytes(256)))),
-                lossless_alpha: Some(1.0),
-                lossless_reserved: Some(Size(Bytes(4_608))),
-                lossy_pool: Some(Size(Bytes(24_192_256))),
-                headroom_pool: Some(Size(Bytes(2_058_240))),
-                xon: Some(Size(Bytes(4_608))),
-                xon_offset: Some(Size(Bytes(4_608))),
-                ..Mmu::default()
+                sonic: SonicKeys {
+                    alpha: Some(1.0),
+                    reserved: Some(Size(Bytes(4_608))),
+                    lossy_pool: Some(Size(Bytes(24_192_256))),
+                    headroom_pool: Some(Size(Bytes(2_058_240))),
+                    xon: Some(Size(Bytes(4_608))),
+                    ..SonicKeys::default()
+                },
+                offset: OffsetKeys { xon_offset: Some(Size(Bytes(4_608))) },
+                ..MmuKeys::default()
             }),
-            pfc: Some(Or::some(Pfc {
+            pfc: Some(Or::some(PfcKeys {
                 priorities: Some(vec![3, 4]),
-                headroom: Some(Headroom::Size(Bytes(160_000))),
-                ..Pfc::default()
+                headroom: Some(Headroom::Bytes(160_000)),
+                ..PfcKeys::default()
             })),
             latency: Some(Duration(Span::from_ns(800))),
-            ..Switch::default()
+            ..SwitchKeys::default()
         },
-        Preset::JerichoPlus => Switch {
+        Preset::JerichoPlus => SwitchKeys {
             sharing: Some(Sharing::Voq),
             voq: Some(VoqKeys {
                 grant_latency: Some(Duration(Span::from_ns(1_500))),
@@ -49,7 +54,7 @@ pub fn keys(preset: Preset) -> Switch {
                 ..VoqKeys::default()
             }),
             latency: Some(Duration(Span::from_ns(2_300))),
-            ..Switch::default()
+            ..SwitchKeys::default()
         },
     }
 }

@@ -1,10 +1,9 @@
 //! Scheduling and the queues of a port: `[[switch.queue]]`, `[[host.nic_queue]]`.
 
-use crate::document::QueueRules;
 use afflux_config::Size;
 use afflux_config::keys::{fill, meaningless};
 use afflux_config::tree::{Key, Wrong};
-use afflux_net::spec::{self, Classes, SchedulingKind, Served, Service, Share};
+use afflux_net::spec::{self, Classes, SchedulingKind, Served, Service, ServiceKeys, Share};
 use afflux_units::Bytes;
 
 /// Keys of `[switch]`, `[host]` or an override that set the order in which a port sends.
@@ -12,7 +11,7 @@ pub struct Order<'a> {
     pub scheduling: &'a mut Option<SchedulingKind>,
     pub priorities: &'a mut Option<u8>,
     pub quantum: &'a mut Option<Size>,
-    pub queues: Vec<QueueRules<'a>>,
+    pub queues: Vec<&'a mut ServiceKeys>,
     /// Name of the queue blocks, for messages.
     pub blocks: &'static str,
     /// Size of a full frame in bytes.
@@ -128,7 +127,7 @@ fn places(order: &mut Order, key: &dyn Fn(usize) -> Key) -> Result<Vec<usize>, W
     let mut place: Vec<usize> = Vec::with_capacity(count);
     let mut names: Vec<String> = Vec::with_capacity(count);
     for (block, rules) in order.queues.iter_mut().enumerate() {
-        let index = usize::from(fill(rules.index, block as u8));
+        let index = usize::from(fill(&mut rules.index, block as u8));
         if index >= count {
             return Err(Wrong::at(
                 key(block).name("index"),
@@ -144,7 +143,7 @@ fn places(order: &mut Order, key: &dyn Fn(usize) -> Key) -> Result<Vec<usize>, W
             ));
         }
         place.push(index);
-        let name = fill(rules.name, format!("queue{index}"));
+        let name = fill(&mut rules.name, format!("queue{index}"));
         if let Some(other) = names.iter().position(|known| *known == name) {
             return Err(Wrong::at(
                 key(block).name("name"),
@@ -167,13 +166,13 @@ fn priorities(
     let last = place.len() - 1;
     if order.queues.iter().all(|rules| rules.priorities.is_none()) {
         for (rules, &queue) in order.queues.iter_mut().zip(place) {
-            *rules.priorities =
+            rules.priorities =
                 Some(if queue == last { (queue as u8..8).collect() } else { vec![queue as u8] });
         }
     }
     let mut of_priority = [None; 8];
     for (block, (rules, &queue)) in order.queues.iter_mut().zip(place).enumerate() {
-        for (index, &priority) in fill(rules.priorities, Vec::new()).iter().enumerate() {
+        for (index, &priority) in fill(&mut rules.priorities, Vec::new()).iter().enumerate() {
             let key = || key(block).name("priorities").index(index);
             match of_priority.get_mut(usize::from(priority)) {
                 None => {
@@ -199,7 +198,7 @@ fn priorities(
 
 /// Returns the service rule of one queue.
 fn service_of(
-    rules: &mut QueueRules,
+    rules: &mut ServiceKeys,
     share: Option<Share>,
     name: &str,
     key: &Key,
@@ -210,12 +209,12 @@ fn service_of(
         }
     }
     match (rules.weight.as_ref(), rules.bandwidth.as_ref()) {
-        _ if *rules.strict == Some(false) && share.is_none() => {
+        _ if rules.strict == Some(false) && share.is_none() => {
             Err(meaningless(key.clone().name("strict"), name))
         }
-        (None, None) => match share.filter(|_| *rules.strict != Some(true)) {
+        (None, None) => match share.filter(|_| rules.strict != Some(true)) {
             None => {
-                *rules.strict = Some(true);
+                rules.strict = Some(true);
                 Ok(Service::Strict)
             }
             Some(share) => Err(Wrong::at(
@@ -226,7 +225,7 @@ fn service_of(
                 ),
             )),
         },
-        _ if *rules.strict == Some(true) => Err(Wrong::at(
+        _ if rules.strict == Some(true) => Err(Wrong::at(
             key.clone().name("strict"),
             "a strict queue has no share: write strict = true or a share, not both",
         )),

@@ -1,58 +1,15 @@
 //! `[record]`: resolves nodes, ports and links by name.
 
-use crate::document::Record;
 use crate::topology;
+use afflux_config::Names;
 use afflux_config::keys::fill;
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Duration, Names, Or, Size};
 use afflux_net::routing::Ports;
-use afflux_net::spec::{self, Capture, LinkId, NodeId, NodeKind, PortSeries, Topology};
-use afflux_units::{Bytes, Span};
+use afflux_net::spec::{Capture, LinkId, NodeId, NodeKind, Record, RecordKeys, Topology};
 
-/// Largest size in bytes of the headers of a frame: Ethernet, IPv4 and TCP with the longest
-/// options, in whole words of 32 bits.
-const HEADERS: u64 = 96;
-
-pub fn check(record: &mut Record, topology: &Topology) -> Result<spec::Record, Wrong> {
+pub fn check(record: &mut RecordKeys, topology: &Topology) -> Result<Record, Wrong> {
     let key = Key::from("record");
     let names = topology::Names::of(topology);
-    let ports = match fill(&mut record.ports, Or::NONE).0 {
-        None => None,
-        Some(mut series) => {
-            let key = key.clone().name("ports");
-            let interval = fill(&mut series.interval, Duration(Span::from_s(1))).0;
-            if interval == Span::ZERO {
-                return Err(Wrong::at(key.name("interval"), "\"0s\": write a time above 0"));
-            }
-            let nodes = fill(&mut series.nodes, Names(vec!["switches".into()]));
-            let nodes = sampled(&nodes.0, &names, topology, &key.name("nodes"))?;
-            record.ports = Some(Or::some(series));
-            Some(PortSeries { interval, nodes })
-        }
-    };
-    let imbalance = fill(&mut record.imbalance, Or::NONE).0.map(|window| window.0);
-    if imbalance == Some(Span::ZERO) {
-        return Err(Wrong::at(key.name("imbalance"), "\"0s\": write a time above 0, or \"off\""));
-    }
-    let reordering = fill(&mut record.reorder, Or::NONE).0.map(|interval| interval.0);
-    if reordering == Some(Span::ZERO) {
-        return Err(Wrong::at(key.name("reorder"), "\"0s\": write a time above 0, or \"off\""));
-    }
-    let senders = fill(&mut record.senders, Or::NONE).0.map(|interval| interval.0);
-    if senders == Some(Span::ZERO) {
-        return Err(Wrong::at(key.name("senders"), "\"0s\": write a time above 0, or \"off\""));
-    }
-    let watched = |asked: &mut Option<Names>, name: &str| {
-        sampled(&fill(asked, Names(Vec::new())).0, &names, topology, &key.clone().name(name))
-    };
-    let (gaps, waits) = (watched(&mut record.gaps, "gaps")?, watched(&mut record.waits, "waits")?);
-    let snaplen = fill(&mut record.snaplen, Size(Bytes(HEADERS))).0.0;
-    if !(HEADERS..=65_535).contains(&snaplen) {
-        return Err(Wrong::at(
-            key.name("snaplen"),
-            format!("\"{}\": write a size from {HEADERS}B (all headers) to 65535B", Bytes(snaplen)),
-        ));
-    }
     let mut captures: Vec<Capture> = Vec::new();
     let mut joined: Vec<LinkId> = Vec::new();
     let asked = fill(&mut record.capture, Names(Vec::new()));
@@ -83,20 +40,8 @@ pub fn check(record: &mut Record, topology: &Topology) -> Result<spec::Record, W
     joined.dedup();
     captures.sort_unstable_by_key(|capture| (capture.link, capture.reverse));
     captures.dedup();
-    Ok(spec::Record {
-        explain: fill(&mut record.explain, true),
-        ports,
-        paths: fill(&mut record.paths, false),
-        imbalance,
-        reordering,
-        captures,
-        joined,
-        snaplen: snaplen as u32,
-        round_trips: fill(&mut record.round_trips, false),
-        senders,
-        gaps,
-        waits,
-    })
+    let nodes = |texts: Names, key: Key| sampled(&texts.0, &names, topology, &key);
+    record.resolve(&key, &nodes, captures, joined)
 }
 
 /// Returns the nodes that `texts` name, in the order of the fabric.

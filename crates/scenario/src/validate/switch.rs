@@ -1,18 +1,18 @@
 //! `[switch]`: resolves presets, overrides and all keys of switches.
 
-use super::buffer::{checked_alpha, checked_reserve, sharing_word};
 use super::queue::{Order, scheduling};
 use super::{pfc, preset, voq};
-use crate::document::{Ecn, Forwarding, Incapable, Queue, QueueSize, Sharing, Switch};
+use crate::document::Switch;
 use crate::topology::Names;
-use afflux_config::keys::{fill, meaningless};
+use afflux_config::keys::{fill, meaningless, nested};
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Chance, Duration, Or, Size};
+use afflux_config::{Off, Or, Size};
 use afflux_net::spec::{
-    self, Buffer, Compare, Limit, MarkAt, Marking, NodeId, NodeKind, QueueConfig, QueueLength,
-    RouteHash, SchedulingKind, Served, Spacing, SwitchConfig, Topology,
+    self, Buffer, Compare, EcnKeys, Forwarding, Limit, Marking, NodeId, NodeKind, QueueConfig,
+    QueueLength, QueueSize, SchedulingKind, Served, SharedMemory, Sharing, SwitchConfig,
+    SwitchKeys, SwitchParts, Topology, checked_alpha, checked_reserve,
 };
-use afflux_units::{Bytes, Probability, Rate, Span};
+use afflux_units::{Bytes, Rate};
 
 /// Sets the number of the settings of every switch in `topology`. Returns the distinct settings,
 /// and for each the keys that it follows from, every default filled in.
@@ -21,30 +21,28 @@ pub fn assign(
     topology: &mut Topology,
     frame: u16,
     ns3: bool,
-) -> Result<(Vec<SwitchConfig>, Vec<Switch>), Wrong> {
+) -> Result<(Vec<SwitchConfig>, Vec<SwitchKeys>), Wrong> {
     let key = Key::from("switch");
-    let mut overrides = std::mem::take(&mut switch.overrides);
-    *switch = with_preset(std::mem::take(switch));
-    for change in &mut overrides {
-        change.set_keys(with_preset(change.keys()));
+    let mut overrides = switch.overrides.take();
+    switch.keys = with_preset(std::mem::take(&mut switch.keys));
+    for change in overrides.iter_mut().flatten() {
+        change.keys = with_preset(std::mem::take(&mut change.keys));
     }
     let context =
         PathContext { fabric: topology.clone(), nic_rate: pfc::nic_rate(topology), frame, ns3 };
-    let base = build(switch, &context, &key)?;
+    let base = build(&mut switch.keys, &context, &key)?;
     // For each node, the indices of the overrides that match it.
     let mut meant: Vec<Vec<usize>> = vec![Vec::new(); topology.nodes.len()];
-    for (index, change) in overrides.iter().enumerate() {
-        for node in matching(
-            topology,
-            &change.matching.0,
-            NodeKind::Switch,
-            key.clone().name("override").index(index),
-        )? {
+    for (index, change) in overrides.iter_mut().flatten().enumerate() {
+        let key = key.clone().name("override").index(index);
+        let names = change.resolve(&key)?.matching;
+        for node in matching(topology, &names.0, NodeKind::Switch, key)? {
             meant[node as usize].push(index);
         }
     }
+    let change = |index: usize| overrides.as_ref().map(|all| all[index].keys.clone());
     let mut configs = vec![base];
-    let mut filled = vec![switch.clone()];
+    let mut filled = vec![switch.keys.clone()];
     let mut known: Vec<(Vec<usize>, u32)> = vec![(Vec::new(), 0)];
     for (node, changes) in
         topology.nodes.iter_mut().zip(meant).filter(|(node, _)| node.kind == NodeKind::Switch)
@@ -53,9 +51,9 @@ pub fn assign(
             node.config = *config;
             continue;
         }
-        let mut keys = switch.clone();
-        for &index in &changes {
-            keys = overlay(&keys, overrides[index].keys());
+        let mut keys = switch.keys.clone();
+        for change in changes.iter().filter_map(|index| change(*index)) {
+            keys = overlay(&keys, change);
         }
         let last = changes.last().copied().unwrap_or(0);
         node.config = configs.len() as u32;
@@ -89,7 +87,7 @@ pub fn matching(
 }
 
 /// Returns the written keys, completed by the keys of the preset that they name.
-fn with_preset(written: Switch) -> Switch {
+fn with_preset(written: SwitchKeys) -> SwitchKeys {
     match written.preset {
         None => written,
         Some(preset) => overlay(&preset::keys(preset), written),
@@ -98,7 +96,7 @@ fn with_preset(written: Switch) -> Switch {
 
 /// Returns the keys of `change`, and those of `base` for all that `change` does not have. If a
 /// changed key makes other keys of `base` meaningless, those are removed.
-fn overlay(base: &Switch, mut change: Switch) -> Switch {
+fn overlay(base: &SwitchKeys, mut change: SwitchKeys) -> SwitchKeys {
     let mut keys = base.clone();
     if change.sharing.is_some_and(|sharing| base.sharing != Some(sharing)) {
         (keys.buffer, keys.alpha, keys.reserved, keys.drop_when, keys.voq) =
@@ -115,14 +113,14 @@ fn overlay(base: &Switch, mut change: Switch) -> Switch {
         (keys.scheduling, keys.priorities, keys.quantum, keys.queue) = (None, None, None, None);
     }
     if change.forwarding.is_some_and(|forwarding| base.forwarding != Some(forwarding)) {
-        keys.cut_through_header = None;
+        keys.cut_through = None;
     }
     // A switch has either marking or a queue discipline.
-    if change.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) {
+    if is_on(&change.aqm) {
         keys.ecn = None;
         keys.queue.iter_mut().flatten().for_each(|queue| queue.ecn = None);
     }
-    if change.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some()) {
+    if is_on(&change.ecn) {
         keys.aqm = None;
     }
     if change.device_queue.is_some_and(|packets| packets > 0) {
@@ -138,7 +136,7 @@ fn overlay(base: &Switch, mut change: Switch) -> Switch {
 }
 
 /// Checks the keys of a switch whose queues serve and drop by urgency, and fills in their defaults.
-fn check_pfabric(keys: &mut Switch, word: &str, key: &Key) -> Result<(), Wrong> {
+fn check_pfabric(keys: &mut SwitchKeys, word: &str, key: &Key) -> Result<(), Wrong> {
     let at = |name: &str| key.clone().name(name);
     if keys.sharing.is_none() && keys.voq.is_none() {
         keys.sharing = Some(Sharing::Static);
@@ -157,15 +155,17 @@ fn check_pfabric(keys: &mut Switch, word: &str, key: &Key) -> Result<(), Wrong> 
             format!("{word} drops a frame when the queue reaches its limit: write \"at_or_above\""),
         ));
     }
-    for (name, given) in [
-        ("ecn", keys.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some())),
-        ("aqm", keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some())),
-    ] {
+    for (name, given) in [("ecn", is_on(&keys.ecn)), ("aqm", is_on(&keys.aqm))] {
         if given {
             return Err(meaningless(at(name), word));
         }
     }
     Ok(())
+}
+
+/// True if a table is written instead of `"off"`.
+fn is_on<T>(given: &Option<Or<Off, T>>) -> bool {
+    given.as_ref().is_some_and(|given| given.0.is_some())
 }
 
 /// Context in which the keys of a switch are resolved.
@@ -178,30 +178,9 @@ struct PathContext {
     ns3: bool,
 }
 
-fn build(keys: &mut Switch, context: &PathContext, key: &Key) -> Result<SwitchConfig, Wrong> {
+fn build(keys: &mut SwitchKeys, context: &PathContext, key: &Key) -> Result<SwitchConfig, Wrong> {
     let at = |name: &str| key.clone().name(name);
-    let latency = fill(&mut keys.latency, Duration(Span::ZERO)).0;
-    if latency > Span::from_s(1) {
-        return Err(Wrong::at(at("latency"), format!("\"{latency}\": write a time up to 1s")));
-    }
-    let device_queue = fill(&mut keys.device_queue, 0);
-    if device_queue > 10_000 {
-        return Err(Wrong::at(
-            at("device_queue"),
-            format!("found {device_queue}: write a number of packets from 0 to 10000"),
-        ));
-    }
-    if device_queue > 0 && keys.queue_length == Some(QueueLength::ThroughTransmission) {
-        return Err(Wrong::at(
-            at("queue_length"),
-            format!(
-                "\"through_transmission\" with device_queue = {device_queue}: frames in the device queue no longer count in the queue length; write \"before_transmission\""
-            ),
-        ));
-    }
-    if keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some())
-        && keys.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some())
-    {
+    if is_on(&keys.aqm) && is_on(&keys.ecn) {
         return Err(Wrong::at(
             at("aqm"),
             "ecn and aqm both decide on marks and drops: write \"off\" for one of them (aqm disciplines that mark have ecn = true in aqm)",
@@ -211,7 +190,7 @@ fn build(keys: &mut Switch, context: &PathContext, key: &Key) -> Result<SwitchCo
         scheduling: &mut keys.scheduling,
         priorities: &mut keys.priorities,
         quantum: &mut keys.quantum,
-        queues: keys.queue.iter_mut().flatten().map(Queue::rules).collect(),
+        queues: keys.queue.iter_mut().flatten().map(|queue| &mut queue.service).collect(),
         blocks: "switch.queue",
         frame: context.frame,
     };
@@ -226,8 +205,8 @@ fn build(keys: &mut Switch, context: &PathContext, key: &Key) -> Result<SwitchCo
     };
     if trims.is_some() {
         let asked = [
-            ("ecn", keys.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some())),
-            ("aqm", keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some())),
+            ("ecn", is_on(&keys.ecn)),
+            ("aqm", is_on(&keys.aqm)),
             ("scheduling", kind.is_pfabric()),
             ("sharing", fill(&mut keys.sharing, Sharing::Unlimited) != Sharing::Unlimited),
         ];
@@ -243,103 +222,51 @@ fn build(keys: &mut Switch, context: &PathContext, key: &Key) -> Result<SwitchCo
     if pfabric_order.is_some() {
         buffer = Buffer::Unlimited;
     }
-    let pfc = flow_control(keys, &buffer, device_queue, key)?;
-    let honours_pause = fill(&mut keys.honours_pause, pfc.is_some());
-    let marking = match fill(&mut keys.ecn, Or::NONE).0 {
-        None => None,
-        Some(mut ecn) => {
-            let marking = marking(&mut ecn, &at("ecn"))?;
-            keys.ecn = Some(Or::some(ecn));
-            Some(marking)
-        }
+    let pfc = flow_control(keys, &buffer, key)?;
+    fill(&mut keys.ecn, Or::NONE);
+    let marking = nested(&mut keys.ecn, at("ecn"), EcnKeys::marking)?;
+    let aqm = match fill(&mut keys.aqm, Or::NONE).0 {
+        None => pfabric_order.or(trims),
+        Some(_) => nested(&mut keys.aqm, at("aqm"), |table, key| {
+            let aqm = table.resolve(key)?;
+            let about = aqm.about();
+            if about.alone && kind.about().served != Served::One {
+                let (name, one) = (about.model.name, SchedulingKind::named(Served::One));
+                let what = format!(
+                    "\"{name}\" has its own scheduling: write scheduling = \"{one}\", or another kind"
+                );
+                return Err(Wrong::at(key.clone().name("kind"), what));
+            }
+            Ok(aqm)
+        })?,
     };
-    let processor = super::processor::processor(&mut keys.processor, &at("processor"))?;
-    if processor.is_some() && keys.forwarding == Some(Forwarding::CutThrough) {
-        return Err(meaningless(at("processor"), "forwarding = \"cut_through\""));
+    fill(&mut keys.forwarding, Forwarding::StoreAndForward);
+    let lossless = pfc.as_ref().map_or(0, |pfc| pfc.priorities);
+    let own = own_queues(keys, &mut buffer, lossless, &scheduling, &marking, key)?;
+    let balance = super::balance::balance(
+        keys.balance.get_or_insert_default(),
+        &context.fabric,
+        context.ns3,
+        &at("balance"),
+    )?;
+    let parts = SwitchParts { buffer, pfc, marking, aqm, scheduling, own, balance };
+    let config = keys.resolve(key, parts)?;
+    for (excluded, why) in [
+        (config.cut_through.is_some(), "forwarding = \"cut_through\""),
+        (matches!(config.buffer, Buffer::Mmu(_)), "a memory management unit"),
+        (config.pfc.is_some(), "PFC, which counts frames at ingress"),
+    ] {
+        if excluded && config.processor.is_some() {
+            return Err(meaningless(at("processor"), why));
+        }
     }
-    if processor.is_some() && matches!(buffer, Buffer::Mmu(_)) {
-        return Err(meaningless(at("processor"), "a memory management unit"));
-    }
-    if processor.is_some() && pfc.is_some() {
-        return Err(meaningless(at("processor"), "PFC, which counts frames at ingress"));
-    }
-    Ok(SwitchConfig {
-        processor,
-        own: own_queues(
-            keys,
-            &mut buffer,
-            pfc.as_ref().map_or(0, |pfc| pfc.priorities),
-            &scheduling,
-            &marking,
-            key,
-        )?,
-        buffer,
-        pfc,
-        honours_pause,
-        marking,
-        aqm: match fill(&mut keys.aqm, Or::NONE).0 {
-            None => pfabric_order.or(trims),
-            Some(mut table) => {
-                let aqm = table.resolve(&at("aqm"))?;
-                let about = aqm.about();
-                if about.alone && kind.about().served != Served::One {
-                    let (name, one) = (about.model.name, SchedulingKind::named(Served::One));
-                    let what = format!(
-                        "\"{name}\" has its own scheduling: write scheduling = \"{one}\", or another kind"
-                    );
-                    return Err(Wrong::at(at("aqm").name("kind"), what));
-                }
-                keys.aqm = Some(Or::some(table));
-                Some(aqm)
-            }
-        },
-        device_queue,
-        scheduling,
-        forwarding: match fill(&mut keys.forwarding, Forwarding::StoreAndForward) {
-            Forwarding::StoreAndForward if keys.cut_through_header.is_some() => {
-                return Err(meaningless(
-                    at("cut_through_header"),
-                    "forwarding = \"store_and_forward\"",
-                ));
-            }
-            Forwarding::StoreAndForward => spec::Forwarding::StoreAndForward,
-            Forwarding::CutThrough => {
-                let header = fill(&mut keys.cut_through_header, Size(Bytes(128))).0;
-                match u16::try_from(header.0) {
-                    Ok(bytes) if bytes > 0 => spec::Forwarding::CutThrough { header: bytes },
-                    _ => {
-                        return Err(Wrong::at(
-                            at("cut_through_header"),
-                            format!("\"{header}\": write a size from 1B to 65535B"),
-                        ));
-                    }
-                }
-            }
-        },
-        latency,
-        balance: super::balance::balance(
-            keys.balance.get_or_insert_default(),
-            &context.fabric,
-            context.ns3,
-            &at("balance"),
-        )?,
-        hash: fill(&mut keys.hash, RouteHash::OwnSeed),
-        queue_length: fill(
-            &mut keys.queue_length,
-            if device_queue > 0 {
-                QueueLength::BeforeTransmission
-            } else {
-                QueueLength::ThroughTransmission
-            },
-        ),
-    })
+    Ok(config)
 }
 
 /// Resolves `pfc`, and refuses keys that PFC or ingress accounting exclude.
 fn flow_control(
-    keys: &mut Switch,
+    keys: &mut SwitchKeys,
     buffer: &Buffer,
-    device_queue: u32,
     key: &Key,
 ) -> Result<Option<spec::Pfc>, Wrong> {
     let at = |name: &str| key.clone().name(name);
@@ -351,12 +278,12 @@ fn flow_control(
         Buffer::Voq(_) => Some(0),
         _ => None,
     };
-    let asked = keys.pfc.as_ref().is_some_and(|pfc| pfc.0.is_some());
+    let asked = is_on(&keys.pfc);
     let honours = keys.honours_pause.unwrap_or(asked);
     let managed = matches!(buffer, Buffer::Mmu(_));
     if managed || honours {
         let why = if managed { "a memory management unit" } else { "honours_pause = true" };
-        if device_queue > 0 {
+        if keys.device_queue > Some(0) {
             return Err(meaningless(at("device_queue"), why));
         }
         if keys.queue_length == Some(QueueLength::ThroughStart) {
@@ -368,21 +295,17 @@ fn flow_control(
             ));
         }
     }
-    match (fill(&mut keys.pfc, Or::NONE).0, bypass) {
-        (None, _) => Ok(None),
-        (Some(_), None) => {
+    fill(&mut keys.pfc, Or::NONE);
+    nested(&mut keys.pfc, at("pfc"), |pfc, key| match bypass {
+        Some(bypass) => pfc.resolve(key, pfc::formula(sharing), bypass),
+        None => {
             let what = "PFC needs per-port ingress accounting: write sharing = \"sonic\", \"conweave\", \"hpcc\" or \"voq\"";
-            Err(Wrong::at(at("pfc"), what))
+            Err(Wrong::at(key.clone(), what))
         }
-        (Some(mut table), Some(bypass)) => {
-            let pfc = pfc::pfc(&mut table, sharing, bypass, &at("pfc"))?;
-            keys.pfc = Some(Or::some(table));
-            Ok(Some(pfc))
-        }
-    }
+    })
 }
 
-fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong> {
+fn buffer(keys: &mut SwitchKeys, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let packets = keys.buffer.is_some_and(|QueueSize(limit)| matches!(limit, Limit::Packets(_)));
     let sharing = fill(
@@ -393,83 +316,87 @@ fn buffer(keys: &mut Switch, nic_rate: Rate, key: &Key) -> Result<Buffer, Wrong>
             (false, None) => Sharing::Dynamic,
         },
     );
-    if matches!(sharing, Sharing::Sonic | Sharing::Conweave | Sharing::Hpcc) {
-        if keys.drop_when.is_some() {
-            return Err(meaningless(at("drop_when"), "a memory management unit"));
-        }
-        return pfc::mmu(keys, sharing, nic_rate, key).map(Buffer::Mmu);
+    let (total, alpha, reserved) = sharing.usual();
+    let managed = sharing.is_managed();
+    if managed && keys.drop_when.is_some() {
+        return Err(meaningless(at("drop_when"), "a memory management unit"));
     }
-    let word = sharing_word(sharing);
     for (name, given, needs) in [
-        ("buffer", keys.buffer.is_some(), matches!(sharing, Sharing::Static | Sharing::Dynamic)),
-        ("alpha", keys.alpha.is_some(), sharing == Sharing::Dynamic),
-        ("reserved", keys.reserved.is_some(), sharing == Sharing::Dynamic),
-        ("voq", keys.voq.is_some(), sharing == Sharing::Voq),
+        ("buffer", keys.buffer.is_some(), total.is_some() || sharing == Sharing::Static),
+        ("alpha", keys.alpha.is_some(), alpha.is_some()),
+        ("reserved", keys.reserved.is_some(), reserved.is_some()),
+        ("voq", keys.voq.is_some(), managed || sharing == Sharing::Voq),
         ("drop_when", keys.drop_when.is_some(), sharing == Sharing::Static),
-        ("mmu", keys.mmu.is_some(), false),
+        ("mmu", keys.mmu.is_some(), managed),
     ] {
         if given && !needs {
-            return Err(meaningless(at(name), word));
+            return Err(meaningless(at(name), sharing.word()));
         }
     }
-    match sharing {
-        Sharing::Unlimited | Sharing::Sonic | Sharing::Conweave | Sharing::Hpcc => {
-            Ok(Buffer::Unlimited)
+    if sharing == Sharing::Voq {
+        return voq::buffer(keys, key);
+    }
+    if sharing == Sharing::Static {
+        let Some(QueueSize(per_queue)) = keys.buffer else {
+            return Err(Wrong::at(
+                key.clone(),
+                "sharing = \"static\" needs buffer, the limit of each queue: write a size as in \"225kB\", or \"100packets\"",
+            ));
+        };
+        not_empty(per_queue, at("buffer"))?;
+        let drop_when = fill(&mut keys.drop_when, Compare::Above);
+        return Ok(Buffer::Static { per_queue, drop_when });
+    }
+    let Some(total) = total else { return Ok(Buffer::Unlimited) };
+    let total = match fill(&mut keys.buffer, QueueSize(Limit::Bytes(total))).0 {
+        Limit::Bytes(total) if total > 0 && total < 1 << 40 => total,
+        Limit::Bytes(0) if !managed => {
+            return Err(Wrong::at(
+                at("buffer"),
+                "a buffer of size 0 drops every frame: write a size above 0",
+            ));
         }
-        Sharing::Voq => voq::buffer(keys, key),
-        Sharing::Static => {
-            let Some(QueueSize(per_queue)) = keys.buffer else {
-                return Err(Wrong::at(
-                    key.clone(),
-                    "sharing = \"static\" needs buffer, the limit of each queue: write a size as in \"225kB\", or \"100packets\"",
-                ));
-            };
-            if matches!(per_queue, Limit::Bytes(0) | Limit::Packets(0)) {
-                return Err(Wrong::at(
-                    at("buffer"),
-                    "a queue of size 0 drops every frame: write a size above 0",
-                ));
-            }
-            let drop_when = fill(&mut keys.drop_when, Compare::Above);
-            Ok(Buffer::Static { per_queue, drop_when })
+        Limit::Bytes(total) => {
+            let what = format!("\"{}\": write a size from 1B to 1TB", Bytes(total));
+            return Err(Wrong::at(at("buffer"), what));
         }
-        Sharing::Dynamic => {
-            let total = match fill(&mut keys.buffer, QueueSize(Limit::Bytes(32_000_000))).0 {
-                Limit::Bytes(0) => {
-                    return Err(Wrong::at(
-                        at("buffer"),
-                        "a buffer of size 0 drops every frame: write a size above 0",
-                    ));
-                }
-                Limit::Bytes(total) if total >= 1 << 40 => {
-                    return Err(Wrong::at(
-                        at("buffer"),
-                        format!("\"{}\": write a size from 1B to 1TB", Bytes(total)),
-                    ));
-                }
-                Limit::Bytes(total) => total,
-                Limit::Packets(_) => {
-                    return Err(Wrong::at(
-                        at("buffer"),
-                        "only sharing = \"static\" counts packets: write a size as in \"32MB\"",
-                    ));
-                }
-            };
-            let alpha = checked_alpha(fill(&mut keys.alpha, 1.0), at("alpha"))?;
-            let reserved_per_queue = checked_reserve(
-                fill(&mut keys.reserved, Size(Bytes(0))).0.0,
-                total,
-                at("reserved"),
-            )?;
-            Ok(Buffer::Shared { total, alpha, reserved_per_queue })
+        Limit::Packets(_) => {
+            return Err(Wrong::at(
+                at("buffer"),
+                "only sharing = \"static\" counts packets: write a size as in \"32MB\"",
+            ));
         }
+    };
+    let alpha = match alpha {
+        Some(usual) => checked_alpha(fill(&mut keys.alpha, usual), at("alpha"))?,
+        None => 0.0,
+    };
+    let reserved = match reserved {
+        Some(usual) => {
+            checked_reserve(fill(&mut keys.reserved, Size(Bytes(usual))), total, at("reserved"))?
+        }
+        None => 0,
+    };
+    if !managed {
+        return Ok(Buffer::Shared { total, alpha, reserved_per_queue: reserved });
+    }
+    let memory = SharedMemory { sharing, total, alpha, reserved, nic_rate };
+    keys.mmu.get_or_insert_default().mmu(&memory, &at("mmu")).map(Buffer::Mmu)
+}
+
+fn not_empty(limit: Limit, key: Key) -> Result<(), Wrong> {
+    match limit {
+        Limit::Bytes(0) | Limit::Packets(0) => {
+            Err(Wrong::at(key, "a queue of size 0 drops every frame: write a size above 0"))
+        }
+        _ => Ok(()),
     }
 }
 
 /// Writes `alpha` and `reserved` of single queues into a memory management unit, which keeps them
 /// itself.
 fn own_shares(
-    keys: &Switch,
+    keys: &SwitchKeys,
     mmu: &mut spec::Mmu,
     lossless: u8,
     scheduling: &spec::Scheduling,
@@ -479,7 +406,7 @@ fn own_shares(
     let of_priority = scheduling.of_priority();
     for (block, queue) in keys.queue.iter().flatten().enumerate() {
         let at = |name: &str| key.clone().name("queue").index(block).name(name);
-        let number = queue.index.expect("checked with the scheduling");
+        let number = queue.service.index.expect("checked with the scheduling");
         let Some(name) = [("alpha", queue.alpha.is_some()), ("reserved", queue.reserved.is_some())]
             .into_iter()
             .find(|(_, given)| *given)
@@ -491,7 +418,7 @@ fn own_shares(
             let sharing = keys.sharing.expect("filled in");
             let what = format!(
                 "{} has one value for all queues: remove it, or write sharing = \"sonic\"",
-                sharing_word(sharing)
+                sharing.word()
             );
             return Err(Wrong::at(at(name), what));
         };
@@ -505,7 +432,7 @@ fn own_shares(
         share.alpha = queue.alpha.map(|alpha| checked_alpha(alpha, at("alpha"))).transpose()?;
         share.reserved = queue
             .reserved
-            .map(|Size(reserved)| checked_reserve(reserved.0, total, at("reserved")))
+            .map(|reserved| checked_reserve(reserved, total, at("reserved")))
             .transpose()?;
     }
     Ok(())
@@ -514,7 +441,7 @@ fn own_shares(
 /// Returns the settings of each queue, by number. The result is empty if all queues have the
 /// settings of the switch.
 fn own_queues(
-    keys: &mut Switch,
+    keys: &mut SwitchKeys,
     of_all: &mut Buffer,
     lossless: u8,
     scheduling: &spec::Scheduling,
@@ -533,7 +460,8 @@ fn own_queues(
     for (block, queue) in keys.queue.iter_mut().flatten().enumerate() {
         let key = key.clone().name("queue").index(block);
         let at = |name: &str| key.clone().name(name);
-        let config = &mut own[usize::from(queue.index.expect("checked with the scheduling"))];
+        let config =
+            &mut own[usize::from(queue.service.index.expect("checked with the scheduling"))];
         let word = match of_all {
             Buffer::Unlimited => "sharing = \"unlimited\"",
             Buffer::Static { .. } => "sharing = \"static\"",
@@ -544,11 +472,8 @@ fn own_queues(
         match (&mut config.buffer, of_all) {
             (Buffer::Shared { alpha, reserved_per_queue, .. }, Buffer::Shared { total, .. }) => {
                 *alpha = checked_alpha(queue.alpha.unwrap_or(*alpha), at("alpha"))?;
-                *reserved_per_queue = checked_reserve(
-                    queue.reserved.map_or(*reserved_per_queue, |Size(reserved)| reserved.0),
-                    *total,
-                    at("reserved"),
-                )?;
+                let reserved = queue.reserved.unwrap_or(Size(Bytes(*reserved_per_queue)));
+                *reserved_per_queue = checked_reserve(reserved, *total, at("reserved"))?;
             }
             (Buffer::Mmu(_), _) => {}
             _ if queue.alpha.is_some() => return Err(meaningless(at("alpha"), word)),
@@ -556,109 +481,24 @@ fn own_queues(
             _ => {}
         }
         if let Some(QueueSize(limit)) = queue.buffer {
-            if matches!(limit, Limit::Bytes(0) | Limit::Packets(0)) {
-                return Err(Wrong::at(
-                    at("buffer"),
-                    "a queue of size 0 drops every frame: write a size above 0",
-                ));
-            }
+            not_empty(limit, at("buffer"))?;
             match &mut config.buffer {
                 Buffer::Static { per_queue, .. } => *per_queue = limit,
                 _ => config.limit = Some(limit),
             }
         }
-        if let Some(ecn) = &mut queue.ecn {
-            if ecn.0.is_some() && keys.aqm.as_ref().is_some_and(|aqm| aqm.0.is_some()) {
+        if let Some(ecn) = &queue.ecn {
+            if ecn.0.is_some() && is_on(&keys.aqm) {
                 return Err(Wrong::at(
                     at("ecn"),
                     "ecn and aqm both decide on marks and drops: write aqm = \"off\", or remove ecn",
                 ));
             }
-            config.marking = ecn.0.as_mut().map(|ecn| marking(ecn, &at("ecn"))).transpose()?;
+            config.marking = nested(&mut queue.ecn, at("ecn"), EcnKeys::marking)?;
         }
     }
     let differs = own
         .iter()
         .any(|q| q.limit.is_some() || q.buffer != *of_all || q.marking != *marking_of_all);
     Ok(if differs { own } else { Vec::new() })
-}
-
-pub fn marking(ecn: &mut Ecn, key: &Key) -> Result<Marking, Wrong> {
-    let at = |name: &str| key.clone().name(name);
-    if let Some(k) = ecn.k.take() {
-        for (name, given) in [
-            ("kmin", ecn.kmin.is_some()),
-            ("kmax", ecn.kmax.is_some()),
-            ("pmax", ecn.pmax.is_some()),
-        ] {
-            if given {
-                return Err(meaningless(at(name), "k (a step)"));
-            }
-        }
-        (ecn.kmin, ecn.kmax) = (Some(k), Some(k));
-    }
-    let (Some(QueueSize(kmin)), Some(QueueSize(kmax))) = (ecn.kmin, ecn.kmax) else {
-        return Err(Wrong::at(key.clone(), "write k (a step, as for DCTCP), or kmin and kmax"));
-    };
-    let pmax = fill(&mut ecn.pmax, Chance(Probability::ONE)).0;
-    match (kmin, kmax) {
-        (Limit::Bytes(low), Limit::Bytes(high)) if low > high => {
-            return Err(above(kmin, kmax, at("kmin")));
-        }
-        (Limit::Packets(low), Limit::Packets(high)) if low > high => {
-            return Err(above(kmin, kmax, at("kmin")));
-        }
-        (Limit::Bytes(_), Limit::Packets(_)) | (Limit::Packets(_), Limit::Bytes(_)) => {
-            return Err(Wrong::at(
-                at("kmax"),
-                format!(
-                    "\"{}\" and kmin = \"{}\": write both in bytes or both in packets",
-                    QueueSize(kmax),
-                    QueueSize(kmin)
-                ),
-            ));
-        }
-        _ if kmin == kmax && pmax != Probability::ONE => {
-            return Err(Wrong::at(
-                at("pmax"),
-                "with kmin = kmax the marking is a step, so pmax must be 1: remove it",
-            ));
-        }
-        _ => {}
-    }
-    let average_weight = fill(&mut ecn.average_weight, Or::NONE).0;
-    if let Some(weight) = average_weight.filter(|weight| !(*weight > 0.0 && *weight <= 1.0)) {
-        return Err(Wrong::at(
-            at("average_weight"),
-            format!("found {weight}: write a number above 0, up to 1, or \"off\""),
-        ));
-    }
-    let idle = match ecn.idle_frame.as_ref().map(|given| given.0) {
-        Some(_) if average_weight.is_none() => {
-            return Err(meaningless(at("idle_frame"), "average_weight = \"off\""));
-        }
-        Some(Some(Duration(Span(0)))) => {
-            return Err(Wrong::at(at("idle_frame"), "\"0ps\": write a time above 0, or \"off\""));
-        }
-        Some(Some(Duration(time))) => spec::Idle::Frame(time),
-        Some(None) => spec::Idle::Unseen,
-        None => spec::Idle::PortFrame,
-    };
-    Ok(Marking {
-        kmin,
-        kmax,
-        pmax,
-        at: fill(&mut ecn.at, MarkAt::Enqueue),
-        compare: fill(&mut ecn.compare, Compare::Above),
-        average_weight,
-        idle,
-        drop_incapable: fill(&mut ecn.incapable, Incapable::Drop) == Incapable::Drop,
-        gentle: fill(&mut ecn.gentle, false),
-        spacing: fill(&mut ecn.spacing, Spacing::Independent),
-        hard_drop: fill(&mut ecn.hard_drop, false),
-    })
-}
-
-fn above(kmin: Limit, kmax: Limit, key: Key) -> Wrong {
-    Wrong::at(key, format!("\"{}\" is above kmax = \"{}\"", QueueSize(kmin), QueueSize(kmax)))
 }

@@ -1,10 +1,11 @@
 //! `[switch.voq]`: resolves it, and refuses keys that it excludes.
 
-use crate::document::{Forwarding, Switch};
 use afflux_config::keys::meaningless;
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Or, Unlimited};
-use afflux_net::spec::{Buffer, NodeKind, QueueLength, SwitchConfig, Topology, VoqKeys};
+use afflux_net::spec::{
+    Buffer, Forwarding, NodeKind, QueueLength, SwitchConfig, SwitchKeys, Topology, VoqKeys,
+};
 
 /// Returns the keys of `change`, and those of `base` for all that `change` does not have. If a
 /// changed key makes other keys of `base` meaningless, those are removed.
@@ -29,7 +30,7 @@ pub fn overlay(base: Option<VoqKeys>, change: Option<VoqKeys>) -> Option<VoqKeys
     Some(change.or(base))
 }
 
-pub fn buffer(keys: &mut Switch, key: &Key) -> Result<Buffer, Wrong> {
+pub fn buffer(keys: &mut SwitchKeys, key: &Key) -> Result<Buffer, Wrong> {
     const SHARING: &str = "sharing = \"voq\"";
     let at = |name: &str| key.clone().name(name);
     if keys.queue_length.is_some_and(|counts| counts != QueueLength::ThroughTransmission) {

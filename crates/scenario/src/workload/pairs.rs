@@ -20,7 +20,7 @@ keys! {
         pairs: Vec<[HostItem; 2]> as Vec<(u32, u32)> = required, check |pairs, key| select::pairs(&pairs, &key, context.facts);
         /// Sizes of flows: a built-in distribution, the path of a distribution file, a size, or a table.
         sizes: Sizes = required;
-        ..rounds: RoundKeys;
+        @rounds: RoundKeys;
     }
 }
 

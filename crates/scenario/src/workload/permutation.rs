@@ -22,7 +22,7 @@ keys! {
         hosts: Hosts as Vec<u32> = "all", check select::of(context);
         /// Instead of drawing: the host at position i sends to the one at i + stride. Default: none: destinations are drawn.
         stride: u32 = none;
-        ..rounds: RoundKeys;
+        @rounds: RoundKeys;
     }
 }
 

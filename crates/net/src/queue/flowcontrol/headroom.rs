@@ -3,9 +3,7 @@
 use super::{response_bytes, response_time};
 use crate::frame::PAUSE_FRAME;
 use crate::queue::buffer::mmu::cells::{METADATA, charged};
-use crate::spec::{
-    Buffer, Cable, Formula, Headroom, Link, NodeId, NodeKind, Pfc, Plan, SwitchConfig,
-};
+use crate::spec::{Buffer, Formula, Headroom, Link, NodeId, NodeKind, Pfc, Plan, SwitchConfig};
 use afflux_units::{Rate, Span};
 
 /// Speed of light in a cable, in m/s (SONiC's value).
@@ -65,15 +63,13 @@ impl PortFacts {
     }
 }
 
-/// Returns the headroom in bytes.
-pub fn headroom(config: &Headroom, port: PortFacts) -> u64 {
-    match *config {
+/// Returns the headroom in bytes. The length of the cable is in metres; `None`: it follows from the
+/// delay of the link.
+pub fn headroom(headroom: Headroom, cable: Option<f64>, port: PortFacts) -> u64 {
+    match headroom {
         Headroom::Bytes(bytes) => bytes,
-        Headroom::Formula { formula, cable } => {
-            let metres = match cable {
-                Cable::Metres(metres) => metres,
-                Cable::FromDelay => port.delay as f64 * 1e-12 * SPEED_IN_CABLE,
-            };
+        Headroom::Formula(formula) => {
+            let metres = cable.unwrap_or(port.delay as f64 * 1e-12 * SPEED_IN_CABLE);
             by_formula(formula, metres, port)
         }
     }
@@ -145,14 +141,15 @@ fn worst_case(delay: Span, port: PortFacts) -> u64 {
 pub struct PortHeadroom {
     pub node: NodeId,
     pub peer: NodeId,
-    config: Headroom,
+    headroom: Headroom,
+    cable: Option<f64>,
     port: PortFacts,
 }
 
 impl PortHeadroom {
     /// Returns the configured headroom in bytes.
     pub fn bytes(&self) -> u64 {
-        headroom(&self.config, self.port)
+        headroom(self.headroom, self.cable, self.port)
     }
 
     /// Returns the headroom in bytes that SONiC computes from rate and cable length.
@@ -175,12 +172,7 @@ impl PortHeadroom {
     }
 
     fn by(&self, formula: Formula) -> u64 {
-        let cable = if let Headroom::Formula { cable, .. } = self.config {
-            cable
-        } else {
-            Cable::FromDelay
-        };
-        headroom(&Headroom::Formula { formula, cable }, self.port)
+        headroom(Headroom::Formula(formula), self.cable, self.port)
     }
 }
 
@@ -199,7 +191,8 @@ pub fn headrooms(plan: &Plan) -> Vec<PortHeadroom> {
                 found.push(PortHeadroom {
                     node,
                     peer,
-                    config: pfc.headroom,
+                    headroom: pfc.headroom,
+                    cable: pfc.cable,
                     port: PortFacts::of(plan, link, switch, pfc),
                 });
             }

@@ -3,10 +3,11 @@
 
 pub mod deadlock;
 pub mod headroom;
+pub mod keys;
+pub mod models;
+pub mod party;
 
-use crate::Model;
 use crate::queue::buffer::mmu::CLASSES;
-use crate::spec::{Link, NodeId, NodeKind, PauseTime, Plan, Refresh};
 use afflux_units::{Rate, Span};
 /// Bytes of a pause quantum: its duration is the time of 512 bits.
 const QUANTUM_BYTES: u64 = 64;
@@ -70,71 +71,6 @@ impl Clock {
             self.since = now;
         }
         self.until = until;
-    }
-}
-
-/// Flow control properties of a node that its neighbours need.
-#[derive(Debug, Clone, Copy)]
-pub struct Party {
-    pub honours: bool,
-    /// Pause time of the PAUSE frames that the node sends, whether it repeats them at half of that
-    /// time, and the response time of the peer (`None`: the standard's). `None` if it sends no
-    /// PAUSE frames.
-    pub sends: Option<(PauseTime, bool, Option<Span>)>,
-}
-
-impl Party {
-    pub fn of(plan: &Plan, node: NodeId) -> Party {
-        let spec = &plan.topology.nodes[node as usize];
-        match spec.kind {
-            NodeKind::Host => {
-                let host = &plan.hosts[spec.config as usize];
-                Party {
-                    honours: host.honours_pause,
-                    sends: host.storm.map(|storm| (storm.pause, false, None)),
-                }
-            }
-            NodeKind::Switch => {
-                let switch = &plan.switches[spec.config as usize];
-                let sends = switch
-                    .pfc
-                    .as_ref()
-                    .map(|pfc| (pfc.pause, pfc.refresh == Refresh::AtHalf, pfc.response));
-                Party { honours: switch.honours_pause, sends }
-            }
-        }
-    }
-
-    /// True if the node sends PAUSE frames.
-    pub fn pauses(&self) -> bool {
-        self.sends.is_some()
-    }
-
-    /// Returns the time in ps from the last bit of the node's PAUSE frame leaving over `link` to
-    /// its effect at the peer.
-    pub fn pause_delay(&self, link: &Link) -> Option<u64> {
-        let (_, _, response) = self.sends?;
-        Some(link.delay.0 + response.unwrap_or_else(|| response_time(link.rate)).0)
-    }
-
-    /// Returns the flow control state of the node's port to `peer`; `None` if neither end sends
-    /// PAUSE frames.
-    pub fn port(&self, peer: &Party, link: &Link) -> Option<Pause> {
-        if self.sends.is_none() && peer.sends.is_none() {
-            return None;
-        }
-        let quanta = match self.sends {
-            None => 0,
-            Some((PauseTime::Quanta(quanta), ..)) => quanta,
-            Some((PauseTime::Time(time), ..)) => quanta(time.0, link.rate.0),
-        };
-        Some(Pause::new(PauseSetup {
-            honours: self.honours,
-            quanta,
-            refresh: self.sends.is_some_and(|(_, repeats, _)| repeats),
-            delay: self.pause_delay(link).unwrap_or(0),
-            rate: link.rate.0,
-        }))
     }
 }
 
@@ -277,24 +213,3 @@ pub fn response_time(rate: Rate) -> Span {
 pub fn response_bytes(rate: Rate) -> u64 {
     response_quanta(rate) * QUANTUM_BYTES
 }
-
-pub const MODELS: &[Model] = &[PFC, WATCHDOG, deadlock::MODEL];
-
-const WATCHDOG: Model = Model {
-    kind: "flow control",
-    name: "watchdog",
-    source: "SONiC's pfcwd",
-    faithful: "detection, restoration and poll times; a queue that holds frames and was paused for the whole detection time is in a storm; actions drop \
-               (queue and arrivals), forward (pauses ignored) and alert",
-    simplified: "times are not multiplied by the number of ports; no BIG_RED_SWITCH",
-};
-
-const PFC: Model = Model {
-    kind: "flow control",
-    name: "pfc",
-    source: "IEEE 802.1Qbb, 802.3 annex 31B",
-    faithful: "PAUSE frames of 64 B with class vector and quanta overtake all queues but wait for the frame in transmission; they take effect after the \
-               peer's response time and between frames; expiry, refresh, XON as time 0; if further classes change while a PAUSE frame waits, the same \
-               frame carries them",
-    simplified: "PAUSE frames are never lost, take no memory and no place in the receiver's queues; the response time is fixed",
-};

@@ -1,6 +1,8 @@
 //! Marking rules of queues (RED, WRED and step ECN): which frames are marked or, if they are not
 //! ECN-capable, dropped early.
 
+pub mod keys;
+
 use crate::Model;
 use crate::queue::{FastPathLimits, QueueView, Reason, Verdict};
 use crate::spec::{self, Compare, Idle, Limit, MarkAt, Spacing};
@@ -64,8 +66,8 @@ impl Red {
             or_equal,
             at: config.at,
             weight: config.average_weight,
-            idle: config.idle,
-            drop_incapable: config.drop_incapable,
+            idle: config.idle_frame.unwrap_or(Idle::PortFrame),
+            drop_incapable: config.drops_incapable(),
             gentle: config.gentle,
             spacing: config.spacing,
             hard_drop: config.hard_drop,
@@ -251,6 +253,7 @@ pub const MODELS: &[Model] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::Incapable;
     use afflux_units::Probability;
 
     fn config(kmin: u64, kmax: u64, pmax: f64) -> spec::Marking {
@@ -294,7 +297,8 @@ mod tests {
             hard.verdict(101.0, 10_000, true, &mut memory, &mut stream),
             Verdict::Drop(Reason::Red)
         );
-        let lenient = Red::new(&spec::Marking { drop_incapable: false, ..config(100, 100, 1.0) });
+        let lenient =
+            Red::new(&spec::Marking { incapable: Incapable::Pass, ..config(100, 100, 1.0) });
         assert_eq!(lenient.verdict(101.0, 10_000, false, &mut memory, &mut stream), Verdict::Admit);
     }
 
@@ -303,7 +307,7 @@ mod tests {
     #[test]
     fn idle_time_and_the_average() {
         let after = |idle, length| {
-            let red = Red::new(&spec::Marking { idle, ..config(100, 300, 1.0) });
+            let red = Red::new(&spec::Marking { idle_frame: Some(idle), ..config(100, 300, 1.0) });
             let mut memory = Memory { average: 1024.0, ..Memory::default() };
             red.average_after(0.25, length, 10_000, 1_000, &mut memory)
         };

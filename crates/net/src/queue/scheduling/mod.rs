@@ -1,6 +1,7 @@
 //! Scheduling of a port: selects the queue that sends next.
 
 pub mod about;
+pub mod blocks;
 mod cores;
 mod credits;
 mod dwrr;

@@ -25,8 +25,8 @@ keys! {
         rate: Speed = "1Gbps", check link_rate;
         /// Delay of every link, one way.
         delay: Duration = "1us", check link_delay;
-        ..names: NameKeys;
-        ..changes: ChangeKeys;
+        @names: NameKeys;
+        @changes: ChangeKeys;
     }
 }
 

@@ -27,7 +27,7 @@ keys! {
         delay: Duration = none;
         /// The links. Default: required: every host and every switch needs a link.
         link: Vec<written::Link> = none;
-        ..changes: ChangeKeys;
+        @changes: ChangeKeys;
     }
 }
 

@@ -38,8 +38,8 @@ keys! {
         delay: Duration = "1us", check link_delay;
         /// Delay of the links between groups, one way.
         global_delay: Duration = (Duration(delay)) "`delay`", check link_delay;
-        ..names: NameKeys;
-        ..changes: ChangeKeys;
+        @names: NameKeys;
+        @changes: ChangeKeys;
     }
 }
 

@@ -22,8 +22,8 @@ keys! {
         rate: Speed = "10Gbps", check link_rate;
         /// Delay of the bottleneck.
         delay: Duration = "10us", check link_delay;
-        ..names: NameKeys;
-        ..changes: ChangeKeys;
+        @names: NameKeys;
+        @changes: ChangeKeys;
     }
 }
 

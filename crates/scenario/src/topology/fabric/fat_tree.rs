@@ -22,8 +22,8 @@ keys! {
         rate: Speed = "100Gbps", check link_rate;
         /// Delay of every link, one way.
         delay: Duration = "1us", check link_delay;
-        ..names: NameKeys;
-        ..changes: ChangeKeys;
+        @names: NameKeys;
+        @changes: ChangeKeys;
     }
 }
 

@@ -22,8 +22,8 @@ keys! {
         file: String = required;
         /// SHA-256 of the file, hexadecimal: another content is refused. Default: the digest of the file that is found.
         sha256: String = none;
-        ..names: NameKeys;
-        ..changes: ChangeKeys;
+        @names: NameKeys;
+        @changes: ChangeKeys;
     }
 }
 

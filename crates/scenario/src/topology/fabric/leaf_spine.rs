@@ -31,8 +31,8 @@ keys! {
         host_delay: Duration = (Duration(delay)) "`delay`", check link_delay;
         /// Delay of the links between leaves and spines.
         uplink_delay: Duration = (Duration(delay)) "`delay`", check link_delay;
-        ..names: NameKeys;
-        ..changes: ChangeKeys;
+        @names: NameKeys;
+        @changes: ChangeKeys;
     }
 }
 

@@ -20,7 +20,7 @@ keys! {
         rate: Speed = "100Gbps", check link_rate;
         /// Propagation delay of every link, one way.
         delay: Duration = "1us" from "the convention of the ns-3 RDMA simulators; 200 m of fibre", check link_delay;
-        ..changes: ChangeKeys;
+        @changes: ChangeKeys;
     }
 }
 

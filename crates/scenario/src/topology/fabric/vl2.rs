@@ -31,8 +31,8 @@ keys! {
         uplink_rate: Speed = "10Gbps", check link_rate;
         /// Delay of every link, one way.
         delay: Duration = "1us", check link_delay;
-        ..names: NameKeys;
-        ..changes: ChangeKeys;
+        @names: NameKeys;
+        @changes: ChangeKeys;
     }
 }
 

@@ -2,9 +2,10 @@
 //! without marks, thresholds out of reach.
 
 use super::input::{UsedTransport, WarningInput};
-use crate::document::QueueSize;
 use afflux_config::tree::{Key, Wrong};
-use afflux_net::spec::{Buffer, EcnMode, Limit, Marking, Rules, SwitchConfig, TransportConfig};
+use afflux_net::spec::{
+    Buffer, EcnMode, Limit, Marking, QueueSize, Rules, SwitchConfig, TransportConfig,
+};
 use afflux_net::transports::Setting;
 
 pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
@@ -116,10 +117,10 @@ fn unreachable_thresholds(input: &WarningInput, found: &mut Vec<Wrong>) {
     let mut reported: Vec<Key> = Vec::new();
     for switch in input.switches() {
         let queues = switch.own.iter().enumerate().filter_map(|(queue, own)| {
-            let blocks = input.document.switch.queue.iter().flatten();
+            let blocks = input.document.switch.keys.queue.iter().flatten();
             let block = blocks
                 .enumerate()
-                .find(|(_, block)| block.index == Some(queue as u8))
+                .find(|(_, block)| block.service.index == Some(queue as u8))
                 .map(|(block, _)| block);
             let key = block
                 .map(|block| Key::from("switch.queue").index(block).name("ecn"))
@@ -223,7 +224,7 @@ fn useless_marking(
         if let Some(marking) = &switch.marking
             && (switch.own.is_empty()
                 || switch.own.iter().any(|own| own.marking.as_ref() == Some(marking)))
-            && let Some((key, text)) = curve(input.switch_key("ecn"), marking.drop_incapable)
+            && let Some((key, text)) = curve(input.switch_key("ecn"), marking.drops_incapable())
         {
             tell(key, text);
         }
@@ -241,7 +242,7 @@ fn useless_marking(
             None => {}
         }
     }
-    for (block, queue) in input.document.switch.queue.iter().flatten().enumerate() {
+    for (block, queue) in input.document.switch.keys.queue.iter().flatten().enumerate() {
         let key = Key::from("switch.queue").index(block).name("ecn");
         if input.tree.has(&key)
             && queue.ecn.as_ref().is_some_and(|ecn| ecn.0.is_some())
@@ -252,7 +253,7 @@ fn useless_marking(
     }
     for host in input.hosts() {
         if let Some(marking) = &host.marking
-            && let Some((key, text)) = curve(input.host_key("nic_ecn"), marking.drop_incapable)
+            && let Some((key, text)) = curve(input.host_key("nic_ecn"), marking.drops_incapable())
         {
             tell(key, text);
         }
@@ -275,10 +276,10 @@ pub fn markings<'a>(input: &'a WarningInput) -> Vec<(Key, &'a Marking, u8)> {
         for priority in 0..8 {
             let Some(marking) = marking_of(switch, priority) else { continue };
             let queue = switch.scheduling.of_priority()[usize::from(priority)];
-            let blocks = input.document.switch.queue.iter().flatten();
+            let blocks = input.document.switch.keys.queue.iter().flatten();
             let block = blocks
                 .enumerate()
-                .find(|(_, block)| block.index == Some(queue))
+                .find(|(_, block)| block.service.index == Some(queue))
                 .map(|(block, _)| block);
             let own = block
                 .map(|block| Key::from("switch.queue").index(block).name("ecn"))
@@ -303,7 +304,7 @@ fn drops_next_to_marks(
 ) {
     let mut reported: Vec<Key> = Vec::new();
     for (key, marking, judged) in markings(input) {
-        if !marking.drop_incapable
+        if !marking.drops_incapable()
             || input.tree.has(&key.clone().name("incapable"))
             || reported.contains(&key)
         {

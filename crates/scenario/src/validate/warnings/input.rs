@@ -38,7 +38,7 @@ impl WarningInput<'_> {
 
     /// Returns the key `name` below `[switch]`, or below the first override that has it.
     pub fn switch_key(&self, name: &str) -> Key {
-        self.place("switch", self.written.switch.overrides.len(), name)
+        self.place("switch", self.written.switch.overrides().len(), name)
     }
 
     /// Returns the key `name` below `[host]`, or below the first override that has it.

@@ -2,9 +2,10 @@
 
 use super::ecn::{marking_of, markings};
 use super::input::WarningInput;
-use crate::document::QueueSize;
 use afflux_config::tree::{Key, Wrong};
-use afflux_net::spec::{EcnMode, Flow, Limit, Marking, NodeKind, Plan, Start, SwitchConfig};
+use afflux_net::spec::{
+    EcnMode, Flow, Limit, Marking, NodeKind, Plan, QueueSize, Start, SwitchConfig,
+};
 use afflux_units::Time;
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 /// (RFC 3168 §6.1.1.1; Linux tcp_ecn_fallback), and then all of its data are dropped.
 pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     let curves = markings(input);
-    if !curves.iter().any(|one| one.1.drop_incapable) {
+    if !curves.iter().any(|one| one.1.drops_incapable()) {
         return;
     }
     let mut reported: Vec<&Key> = Vec::new();
@@ -29,7 +30,7 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
         else {
             continue;
         };
-        if !marking.drop_incapable
+        if !marking.drops_incapable()
             || marking.gentle
             || marking.pmax.get() <= 0.0
             || reported.contains(&key)

@@ -16,9 +16,11 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     let switch = &input.document.switch;
     // The keys of presets are included here, because they override as written keys do.
     let of_switches: Vec<Override> = switch
-        .overrides
+        .overrides()
         .iter()
-        .map(|change| Override::of(input, &change.matching, change, NodeKind::Switch))
+        .filter_map(|change| {
+            Some(Override::of(input, change.matching.as_ref()?, change, NodeKind::Switch))
+        })
         .collect();
     overrides(input, "switch", NodeKind::Switch, &of_switches, found);
     let of_hosts: Vec<Override> = input
@@ -163,7 +165,7 @@ fn overrides(
 
 /// Warns of keys of `[switch]` for all queues if each queue has its own value.
 fn queues(input: &WarningInput, found: &mut Vec<Wrong>) {
-    let Some(blocks) = input.written.switch.queue.as_ref().filter(|blocks| !blocks.is_empty())
+    let Some(blocks) = input.written.switch.keys.queue.as_ref().filter(|blocks| !blocks.is_empty())
     else {
         return;
     };
@@ -173,7 +175,7 @@ fn queues(input: &WarningInput, found: &mut Vec<Wrong>) {
         ("reserved", blocks.iter().all(|queue| queue.reserved.is_some())),
     ] {
         let key = Key::from("switch").name(name);
-        if own && input.tree.has(&key) && input.written.switch.overrides.is_empty() {
+        if own && input.tree.has(&key) && input.written.switch.overrides().is_empty() {
             found.push(Wrong::at(
                 key,
                 format!("has no effect: every [[switch.queue]] has its own {name}; remove it"),

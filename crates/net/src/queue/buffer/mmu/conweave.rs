@@ -3,7 +3,23 @@
 use super::charge::{Answer, Bounds, CLASSES, Charge, Group, Take, Totals, fixed, times};
 use crate::Model;
 use crate::queue::Reason;
-use crate::spec::ConweaveRules;
+use crate::queue::buffer::sharing::{checked_alpha, checked_reserve};
+use afflux_config::{Size, keys};
+
+keys! {
+    /// Rules of ConWeave's ns-3 simulator.
+    pub struct ConweaveKeys as "ConweaveMmu" => ConweaveRules(total: u64, egress_alpha: f64) {
+        /// With `"conweave"`: a priority group may hold this multiple of the free ingress pool
+        /// before it is paused.
+        ingress_alpha: f64 = 0.0625, check checked_alpha;
+        /// With `"conweave"`: guaranteed memory of each port and of each priority group. A queue
+        /// has one byte more.
+        mtu: Size as u64 = "1048B", check |size, key| checked_reserve(size, total, key);
+    }
+    plus {
+        egress_alpha: f64 = egress_alpha;
+    }
+}
 
 #[derive(Debug, Clone)]
 pub struct Conweave {

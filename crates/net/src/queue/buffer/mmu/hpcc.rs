@@ -3,7 +3,25 @@
 use super::charge::{Answer, Bounds, Group, Take, Totals};
 use crate::Model;
 use crate::queue::Reason;
-use crate::spec::HpccRules;
+use afflux_config::keys::above_zero;
+use afflux_config::{Speed, keys};
+use afflux_units::Rate;
+
+keys! {
+    /// Rules of HPCC's ns-3 simulator.
+    pub struct HpccKeys as "HpccMmu" => HpccRules(nic_rate: Rate, reserved: u64, resume_offset: u64) {
+        /// With `"hpcc"`: at ports of `nic_rate` a priority group may hold 2^−`shift` of the free
+        /// memory, and twice that for every doubling of the rate.
+        shift: u8 = 3, in 0 to 20;
+        /// With `"hpcc"`: rate of the ports to which `shift` applies as it is. Default: the lowest
+        /// rate of a host's link.
+        nic_rate: Speed = (Speed(nic_rate)), check above_zero;
+    }
+    plus {
+        reserved: u64 = reserved;
+        resume_offset: u64 = resume_offset;
+    }
+}
 
 #[derive(Debug, Clone)]
 pub struct Hpcc {

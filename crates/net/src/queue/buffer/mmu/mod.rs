@@ -9,9 +9,10 @@
 
 pub mod cells;
 mod charge;
-mod conweave;
-mod hpcc;
-mod sonic;
+pub mod conweave;
+pub mod hpcc;
+pub mod keys;
+pub mod sonic;
 #[cfg(test)]
 mod tests;
 mod thresholds;
@@ -329,10 +330,9 @@ pub fn reserved_memory(plan: &Plan, node: NodeId) -> ReservedMemory {
     let (mut ports, mut headroom) = (0, 0);
     for link in links {
         ports += 1;
-        headroom += switch
-            .pfc
-            .as_ref()
-            .map_or(0, |pfc| port_headroom(&pfc.headroom, PortFacts::of(plan, link, switch, pfc)));
+        headroom += switch.pfc.as_ref().map_or(0, |pfc| {
+            port_headroom(pfc.headroom, pfc.cable, PortFacts::of(plan, link, switch, pfc))
+        });
     }
     let classes = switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities.count_ones()) as u64;
     match &mmu.rules {

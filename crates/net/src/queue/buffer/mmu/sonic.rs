@@ -3,7 +3,80 @@
 use super::charge::{Answer, Bounds, CLASSES, Charge, Group, PLAIN, Take, Totals, fixed, times};
 use crate::Model;
 use crate::queue::Reason;
-use crate::spec::SonicRules;
+use crate::queue::buffer::sharing::{checked_alpha, checked_reserve};
+use afflux_config::{Off, Or, Size, keys};
+
+keys! {
+    /// Rules of real switches, configured in SONiC's terms. These values apply to all priority
+    /// groups and queues that have no values in `own`.
+    pub struct SonicKeys as "SonicMmu" => SonicRules(total: u64, lossy_alpha: f64, queue_reserved: u64, xon_offset: u64, groups: [GroupShare; 8]) {
+        /// With `"sonic"`: a lossless priority group may hold `lossless_alpha` times the free
+        /// ingress pool before it uses its headroom and is paused.
+        alpha "lossless_alpha": f64 = 1.0 from "SONiC's `dynamic_th` 0 on Trident 3", check checked_alpha;
+        /// With `"sonic"`: memory reserved for each lossless priority group.
+        reserved "lossless_reserved": Size as u64 = "4608B" from "SONiC on Trident 3",
+            check |size, key| checked_reserve(size, total, key);
+        /// With `"sonic"`: a lossy priority group may hold this multiple of the free ingress pool,
+        /// or `"off"` for no limit at ingress.
+        lossy_ingress_alpha: Or<Off, f64> as Option<f64> = "off" from "SONiC on Trident 3",
+            check |given, key| given.0.map(|alpha| checked_alpha(alpha, key)).transpose();
+        /// With `"sonic"`: memory for lossy queues. Default: 80 % of the memory without the
+        /// headroom (TU Berlin's ns-3); SONiC has `"24192256B"` on Trident 3.
+        lossy_pool: Size as Option<u64> = none,
+            check |size, key| checked_reserve(size, total, key);
+        /// With `"sonic"`: memory for the headroom of all priority groups together. Default: the
+        /// sum of their headrooms; SONiC has `"2058240B"` on Trident 3, enough for 13 groups at
+        /// once.
+        headroom_pool: Size as Option<u64> = none,
+            check |size, key| checked_reserve(size, total, key);
+        /// With `"sonic"`: a paused group that holds less than this is resumed.
+        xon: Size as u64 = "4608B" from "SONiC on Trident 3", check |size, key| checked_reserve(size, total, key);
+    }
+    plus {
+        /// Alpha of lossy queues.
+        lossy_alpha: f64 = lossy_alpha;
+        /// Bytes reserved for each lossy queue.
+        queue_reserved: u64 = queue_reserved;
+        xon_offset: u64 = xon_offset;
+        own: Box<OwnShares> = Box::new(OwnShares { groups, ..OwnShares::default() });
+    }
+}
+
+/// Individual shares of priority groups (by priority) and egress queues (by number).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct OwnShares {
+    pub groups: [GroupShare; 8],
+    pub queues: [QueueShare; 8],
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct GroupShare {
+    /// Alpha of the group. It limits a lossy group at ingress even if `lossy_ingress_alpha` limits
+    /// no others.
+    pub alpha: Option<f64>,
+    /// Fixed threshold in bytes instead of a share of the free pool. It excludes `alpha`.
+    pub limit: Option<u64>,
+    pub reserved: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct QueueShare {
+    pub alpha: Option<f64>,
+    pub reserved: Option<u64>,
+}
+
+impl SonicRules {
+    /// Returns the bytes reserved for the group of this priority.
+    pub fn reserved_of(&self, class: usize, lossless: bool) -> u64 {
+        self.own.groups[class].reserved.unwrap_or(if lossless { self.reserved } else { 0 })
+    }
+
+    /// Returns the bytes reserved for the groups of one port. `lossless` has a bit for each
+    /// lossless priority.
+    pub fn reserved_per_port(&self, lossless: u8) -> u64 {
+        (0..8).map(|class| self.reserved_of(class, lossless >> class & 1 != 0)).sum()
+    }
+}
 
 #[derive(Debug, Clone)]
 pub struct Sonic {
@@ -43,7 +116,7 @@ impl Sonic {
         let (groups, queues) = (&rules.own.groups, &rules.own.queues);
         let alpha = |class: usize| match groups[class] {
             // The product with the free memory exceeds 64 bits.
-            crate::spec::GroupShare { limit: Some(_), .. } => u64::MAX,
+            GroupShare { limit: Some(_), .. } => u64::MAX,
             own => own.alpha.or(of_all(class)).map_or(0, fixed),
         };
         let has_threshold = |class: usize| {

@@ -1,13 +1,31 @@
-//! Queue lengths in scenario files: text with a unit.
+//! Limits on the length of a queue, in bytes or packets.
 
-use afflux_config::form;
-use afflux_net::spec::Limit;
+use afflux_config::keys::Quantity;
+use afflux_config::schemars::json_schema;
+use afflux_config::serde::de::Error;
+use afflux_config::serde::{Serialize, Serializer};
+use afflux_config::{form, words};
 use afflux_units::{Bytes, ParseError};
-use schemars::json_schema;
-use serde::de;
-use serde::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
+pub enum Limit {
+    Bytes(u64),
+    Packets(u32),
+}
+
+words! {
+    /// Whether a limit takes effect at a length of exactly the limit.
+    #[derive(Default)]
+    pub enum Compare {
+        /// Takes effect only above the limit.
+        #[default]
+        Above,
+        /// Takes effect at the limit and above.
+        AtOrAbove,
+    }
+}
 
 /// Length of a queue in bytes or packets: `"225kB"`, `"100packets"`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,7 +61,7 @@ impl fmt::Display for QueueSize {
 }
 form! {
     QueueSize<'de>, deserialize_str, "a size in quotes with its unit, as in \"9MB\", or packets, as in \"100packets\"" {
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<QueueSize, E> {
+        fn visit_str<E: Error>(self, text: &str) -> Result<QueueSize, E> {
             text.parse().map_err(E::custom)
         }
     }
@@ -58,5 +76,11 @@ form! {
 impl Serialize for QueueSize {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+impl Quantity for QueueSize {
+    type Parsed = Limit;
+    fn parsed(self) -> Limit {
+        self.0
     }
 }

@@ -1,12 +1,15 @@
 //! Switch presets: names of purchasable switches, each for a set of `[switch]` keys. The values are
-//! in `validate/preset.rs`.
+//! in the `scenario` crate.
 
-use afflux_net::Model;
+use crate::Model;
+use afflux_config::{schemars, serde};
 
 macro_rules! presets {
     ($($(#[$note:meta])* $variant:ident = $name:literal { source: $source:literal, faithful: $faithful:literal, simplified: $simplified:literal })+) => {
         /// Name of a switch as it is bought.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(crate = "afflux_config::serde")]
+        #[schemars(crate = "afflux_config::schemars")]
         pub enum Preset {
             $($(#[$note])* #[serde(rename = $name)] $variant,)+
         }
