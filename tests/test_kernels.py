@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 from conftest import REPO
 
-from afflux import _core, kernels
+from afflux import Result, _core, kernels
 from afflux.kernels import building
+from afflux.terminal import progress
 
 #: The image that these tests use, looked up before any test changes the environment.
 IMAGES = kernels.directory()
@@ -76,6 +77,8 @@ def wrong(tmp_path: Path, *replacements: tuple[str, str]) -> str:
             "host0 is a kernel",
         ),
         (("[run]", "[record]\npaths = true\n[run]"), "paths are not recorded beside kernels"),
+        (('run = "', 'tcp_info = "1.5ms"\nrun = "'), "write whole milliseconds"),
+        (('run = "', 'tcp_info = "0s"\nrun = "'), "write whole milliseconds"),
     ],
 )
 def test_wrong_scenarios_are_refused(tmp_path, replacement, told):
@@ -146,7 +149,7 @@ def test_a_transfer_takes_the_link_and_its_files_are_there(command, tmp_path):
     assert done.returncode == 0, done.stderr
     out = tmp_path / "out" / "pair-1"
     files = {path.name for path in out.iterdir()}
-    assert {"kernels.json", "kernel_flows.csv", "host0.pcap", "host1.console"} <= files
+    assert {"kernels.json", "packets.parquet", "host0.pcap", "host1.console"} <= files
     report = json.loads((out / "kernels.json").read_text())
     assert report["failure"] is None
     assert [command["status"] for command in report["hosts"][0]["commands"]] == [None, 0]
@@ -158,15 +161,157 @@ def test_a_transfer_takes_the_link_and_its_files_are_there(command, tmp_path):
     assert payload
     assert sent[0] == pytest.approx(int(payload[1]) / 1448, abs=5)
     assert sent == received[::-1]
-    assert "Completion time" not in done.stdout
-    assert not re.search(r"^(senders|goodput)", done.stdout, re.M)
+    assert "2 started, 2 finished, 0 unfinished (2 of kernels)" in done.stdout
+    assert "0 retransmissions, time-outs unknown" in done.stdout
+    assert "Completion time" in done.stdout
+    assert "Slowdown" not in done.stdout
     rate = re.search(r"received \d+ bytes .*: ([\d.]+) Mbit/s", (out / "host1.console").read_text())
     # 1448 of 1538 bytes are payload.
     assert rate
     assert float(rate[1]) == pytest.approx(100 * 1448 / 1538, rel=0.01)
     assert command("verify", "out/pair-1").returncode == 0
+    the_flows_are_in_the_usual_tables(Result.open(out), int(payload[1]))
     summary = json.loads((out / "summary.json").read_text())
     assert summary["simulated_ns"] == 2_500_000_000
+
+
+def the_flows_are_in_the_usual_tables(result: Result, payload: int) -> None:
+    flows = {name: result.flows.column(name) for name in result.flows.column_names}
+    # The transfer, and the server's last byte.
+    assert flows["bytes"] == flows["delivered_bytes"] == [payload, 1]
+    assert flows["status"] == ["finished", "finished"]
+    assert flows["kernel"] == [True, True]
+    assert flows["class"] == ["kernel", "kernel"]
+    assert [*zip(flows["src_name"], flows["dst_name"], strict=True)] == [
+        ("host0", "host1"),
+        ("host1", "host0"),
+    ]
+    for name in ("ideal_ns", "slowdown", "timeouts", "propagation_ns", "window_ns"):
+        assert flows[name] == [None, None], name
+    # 1448 of 1538 bytes are payload.
+    assert flows["goodput_bps"][0] == pytest.approx(1e8 * 1448 / 1538, rel=0.02)
+    packets = {
+        name: result.table("packets").column(name) for name in result.table("packets").column_names
+    }
+    assert packets["flow"] == flows["id"]
+    assert packets["protocol"] == ["tcp", "tcp"]
+    assert packets["dst_address"][0] == "10.0.0.2"
+    assert packets["dst_port"][0] == packets["src_port"][1] == 5001
+    # SYN, the last acknowledgement, the FIN and the frame of the handshake are no data.
+    assert 1 <= packets["sent_packets"][0] - flows["packets_sent"][0] <= 5
+    # Two cables of 500 us, and at least the frame of an acknowledgement on two links.
+    assert 1_000_000 + 2 * 6_720 <= packets["delay_ns_least"][0] < 1_050_000
+    assert packets["round_trip_ns_least"][0] >= 2 * packets["delay_ns_least"][0]
+    summary = result.summary
+    assert summary["flows"]["of_kernels"] == 2
+    assert summary["fct"]["all"]["count"] == 2
+    assert summary["slowdown"]["all"]["count"] == 0
+    assert summary["slowdown"]["all"]["mean"] is None
+    assert result.explain().slowest(5) == []
+
+
+def test_what_is_no_tcp_has_no_completion(command, tmp_path):
+    if not (IMAGES / kernels.USUAL / "linux").is_file():
+        pytest.skip(f"no kernel {kernels.USUAL} in {IMAGES}: afflux kernel build")
+    ping = 'test "$AFFLUX_NUMBER" = 1 || ping -c 3 -i 0.1 host1'
+    text = changed((at_of(PAIR), ping), ('run = "bulk server 5001"\n', 'class = "probe"\n'))
+    (tmp_path / "pair.toml").write_text(text)
+    assert command("run", "pair.toml").returncode == 0
+    result = Result.open(tmp_path / "out/pair-1")
+    assert result.table("packets").column("protocol") == ["icmp", "icmp"]
+    assert result.flows.column("fct_ns") == [None, None]
+    assert result.flows.column("class") == ["probe", "probe"]
+    assert result.table("packets").column("round_trips") == [None, None]
+    assert not result.summary["fct"]["all"]["censored"]
+    done = command("explain", "out/pair-1", "--flow", str(result.flows.column("id")[0]))
+    assert "packets of this protocol do not show an end" in done.stdout
+
+
+def at_of(text: str) -> str:
+    """Returns the client's command in `PAIR`."""
+    found = re.search(r"\"1s\" = '(.*?)'", text)
+    assert found
+    return found[1]
+
+
+@needs_image
+def test_compare_report_and_explain(command, tmp_path):
+    (tmp_path / "pair.toml").write_text(
+        changed(
+            ('run = "', 'tcp_info = "10ms"\nrun = "'),
+            ("[run]", '[record]\nwaits = "all"\n[run]'),
+        )
+    )
+    for seed in ("1", "2"):
+        assert command("run", "pair.toml", "--seed", seed).returncode == 0
+    out = tmp_path / "out" / "pair-1"
+    compared = json.loads(command("compare", "out/pair-1", "out/pair-2", "--json").stdout)
+    assert compared
+    done = command("report", "out/pair-1", "-o", "report.html")
+    assert done.returncode == 0, done.stderr
+    result = Result.open(out)
+    sizes = zip(result.flows.column("bytes"), result.flows.column("id"), strict=True)
+    big = max(sizes)[1]
+    done = command("explain", "out/pair-1")
+    assert done.returncode == 0, done.stderr
+    assert "Flows of real kernels, as their packets show them" in done.stdout
+    assert "What senders knew" in done.stdout
+    listed = json.loads(command("explain", "out/pair-1", "--kernels", "--json").stdout)
+    assert [one["id"] for one in listed] == result.flows.column("id")
+    one = json.loads(command("explain", "out/pair-1", "--flow", str(big), "--json").stdout)
+    assert one["queueing_ns_mean"] > 0
+    assert {(hop["node"], hop["peer"]) for hop in one["hops"]} >= {("host0", "sw0")}
+    done = command("explain", "out/pair-1", "--flow", str(big))
+    for told in (
+        "a real kernel's (tcp port",
+        "delay from NIC to NIC",
+        "round trip to its",
+        "do not show why a kernel",
+    ):
+        assert told in done.stdout, told
+    assert command("explain", "out/pair-1", "--slowest", "3").returncode == 2
+    senders = result.table("senders")
+    samples = [row for row, flow in enumerate(senders.column("flow")) if flow == big]
+    assert len(samples) == pytest.approx(100, abs=10)
+    assert all(senders.column("time_ns")[row] % 10_000_000 == 0 for row in samples)
+    assert all(senders.column("cwnd_bytes")[row] % 1448 == 0 for row in samples)
+    # The sample and the capture agree: the kernel's round trip is that of its packets.
+    srtt = [senders.column("srtt_ns")[row] for row in samples[1:]]
+    assert (
+        one["round_trip_ns_least"] * 0.9
+        <= min(srtt)
+        <= max(srtt)
+        <= one["round_trip_ns_most"] * 1.1
+    )
+
+
+@needs_image
+def test_progress_has_speed_and_the_slowest_guest(tmp_path):
+    seen = []
+    loaded = _core.parse(PAIR, tmp_path / "pair.toml")
+    loaded.run(on_progress=lambda progress: seen.append((progress.now_ns, progress.slowest_guest)))
+    slowest = [guest for _, guest in seen if guest]
+    assert slowest
+    assert {name for name, _ in slowest} <= {"host0", "host1"}
+    assert all(seconds > 0 for _, seconds in slowest)
+    assert sorted(now for now, _ in seen) == [now for now, _ in seen]
+
+
+def test_the_line_of_progress_names_the_slowest_guest():
+    class Scenario:
+        until_ns, flows = 2_000_000_000, 0
+
+    class Progress:
+        now_ns, packet_hops, flows_finished = 500_000_000, 10, 0
+        slowest_guest = ("host7", 1e-9)
+
+    pace = progress.Pace(Scenario())
+    time.sleep(0.01)
+    pace.update(Progress())
+    assert re.search(r"^500 ms of 2 s  [\d.,]+ s per second, slowest host7 \(\S+ %\)  ", pace.line)
+    Progress.slowest_guest = None
+    pace.update(Progress())
+    assert "Mhop/s" in pace.line
 
 
 @needs_image

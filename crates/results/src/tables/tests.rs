@@ -56,9 +56,9 @@ fn strings<'a>(batch: &'a RecordBatch, name: &str) -> Vec<Option<&'a str>> {
 #[test]
 fn columns_of_the_contract() {
     let flows = "id i64, class string, job string?, src i32, dst i32, bytes i64, start_ns i64?, finish_ns i64?, status string, fct_ns i64?, \
-        ideal_ns i64, slowdown f64?, deadline_ns i64?, deadline_met bool?, packets_sent i64, packets_retransmitted i64, timeouts i64, ecn_marked i64, \
+        ideal_ns i64?, slowdown f64?, deadline_ns i64?, deadline_met bool?, packets_sent i64, packets_retransmitted i64, timeouts i64?, ecn_marked i64, \
         packets_reordered i64, propagation_ns i64?, serialization_ns i64?, recovery_ns i64?, reordering_ns i64?, paused_ns i64?, queueing_ns i64?, \
-        pacing_ns i64?, window_ns i64?, application_ns i64?, src_name string, dst_name string, delivered_bytes i64, goodput_bps f64?, queueing_host_ns i64?";
+        pacing_ns i64?, window_ns i64?, application_ns i64?, src_name string, dst_name string, delivered_bytes i64, goodput_bps f64?, queueing_host_ns i64?, kernel bool";
     assert_eq!(columns(Kind::Flows).join(", "), flows);
     let ports = "time_ns i64, node string, port i32, queue i32, peer string, queue_bytes i64, queue_bytes_max i64, tx_bytes i64, rx_bytes i64, drops i64, \
         in_discards i64, ecn_marks i64, pause_frames_tx i64, pause_frames_rx i64, paused_ns i64, latency_ns_max i64, cnps i64";
@@ -75,6 +75,11 @@ fn columns_of_the_contract() {
     assert_eq!(columns(Kind::Imbalance).join(", "), imbalance);
     let senders = "time_ns i64, flow i64, subflow i64, cwnd_bytes i64?, ssthresh_bytes i64?, srtt_ns i64?, flight_bytes i64, pacing_bps i64?";
     assert_eq!(columns(Kind::Senders).join(", "), senders);
+    let packets = "flow i64, protocol string, src_address string, src_port i32, dst_address string, dst_port i32, sent_packets i64, sent_bytes i64, \
+        received_packets i64, received_bytes i64, dropped_packets i64, retransmitted_bytes i64?, last_sent_ns i64?, last_received_ns i64?, \
+        delay_ns_least i64?, delay_ns_mean f64?, delay_ns_most i64?, round_trips i64?, round_trip_ns_least i64?, round_trip_ns_mean f64?, \
+        round_trip_ns_most i64?";
+    assert_eq!(columns(Kind::Packets).join(", "), packets);
     assert_eq!(
         columns(Kind::Reorder).join(", "),
         "time_ns i64, node string, port i32, queues i64, bytes i64"
@@ -309,5 +314,5 @@ fn many_rows_come_in_batches() {
     scenario.plan.flows.clear();
     output.flows.clear();
     let table = Tables::new(&scenario, &output).get(Kind::Flows).unwrap();
-    assert_eq!((table.batches.len(), table.schema.fields().len()), (0, 33));
+    assert_eq!((table.batches.len(), table.schema.fields().len()), (0, 34));
 }
