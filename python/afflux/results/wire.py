@@ -68,8 +68,10 @@ class KernelFlow:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the flow as `afflux explain --json` prints it."""
-        found = {name: getattr(self, name) for name in self.__slots__}
-        found["class"] = found.pop("flow_class")
+        found = {
+            "class" if name == "flow_class" else name: getattr(self, name)
+            for name in self.__slots__
+        }
         return found | {"queueing_ns_mean": self.queueing_ns}
 
 

@@ -67,14 +67,15 @@ class Pace:
 
     @staticmethod
     def _of_guests(progress: Progress, elapsed: float) -> str | None:
-        """Returns the speed of a run with real kernels: virtual seconds per real second, and the
-        kernel that took the longest of it. None without kernels."""
+        """Returns the speed of a run with real kernels: virtual time per second of real time, and
+        the kernel that had the clock for the largest share of the real time. None without
+        kernels."""
         slowest = progress.slowest_guest
         if slowest is None or elapsed <= 0:
             return None
         name, seconds = slowest
-        speed = text.digits(progress.now_ns / 1e9 / elapsed, 3)
-        return f"{speed} s per second, slowest {name} ({text.share(min(seconds / elapsed, 1.0))})"
+        speed = text.time(progress.now_ns / elapsed, 3)
+        return f"{speed} per second, slowest {name} ({text.share(min(seconds / elapsed, 1.0))})"
 
 
 @contextmanager

@@ -66,7 +66,7 @@ def _losses(flow: KernelFlow) -> str:
 def several(flows: Sequence[KernelFlow], *, most: int) -> Iterator[RenderableType]:
     """Renders a row for each of the `most` largest flows, the largest first."""
     made = table(
-        "Flows of real kernels, as their packets show them",
+        "Flows of kernels, by their packets",
         "flow",
         "hosts",
         "bytes",
