@@ -71,6 +71,8 @@ ALLOWED = {
     ],
     # Credits of virtual output queues follow its shares.
     "dwrr": ["net/src/queue/scheduling/credits.rs", "net/src/queue/scheduling/cores.rs"],
+    # The protocol of flows of real kernels.
+    "mptcp": ["results/src/tables/packets.rs"],
     # Models that share code with another model.
     "fq_codel": ["net/src/queue/qdisc/mod.rs"],
     "bbr3": [f"{CONGESTION}/bbr/"],

@@ -159,7 +159,9 @@ fn flows_are_those_of_the_commands(found: &KernelRun) {
     assert_eq!(packets.destination.1, 5001);
     // Two hops of 10 us to the leaf, two between the leaves, and the frames.
     assert!(packets.delays.least >= 40_000_000, "{packets:?}");
-    assert!(packets.round_trips.least >= 2 * packets.delays.least && packets.round_trips.samples > 9);
+    assert!(
+        packets.round_trips.least >= 2 * packets.delays.least && packets.round_trips.samples > 9
+    );
     assert_eq!(packets.sent_packets, packets.received_packets + packets.dropped_packets);
     let of_first = output.waits.iter().filter(|wait| wait.flow == packets.flow);
     let others = of_first.filter(|wait| matches!(wait.behind, Behind::Class(0)));

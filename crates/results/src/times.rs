@@ -213,7 +213,7 @@ mod tests {
                     + ns.pacing
                     + ns.window
                     + ns.application;
-                assert_eq!(ideal_ns, times.ideal_ns);
+                assert_eq!(Some(ideal_ns), times.ideal_ns);
                 assert_eq!(Some(ideal_ns + waits), times.fct_ns);
                 assert_eq!(
                     times.finish_ns.unwrap() - times.start_ns.unwrap(),
@@ -248,7 +248,7 @@ mod tests {
             (1, 2, 1, 2, 0)
         );
         let times = FlowTimes::of(&flow(0, 1, 1, 0), &record);
-        assert_eq!((times.ideal_ns, times.fct_ns, times.slowdown), (3, Some(6), Some(2.0)));
+        assert_eq!((times.ideal_ns, times.fct_ns, times.slowdown), (Some(3), Some(6), Some(2.0)));
     }
 
     #[test]

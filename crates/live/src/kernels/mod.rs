@@ -85,12 +85,7 @@ pub fn run(
 }
 
 /// Adds the samples of TCP's state that guests left to those of simulated senders.
-fn add_samples(
-    scenario: &Scenario,
-    files: &[(String, Vec<u8>)],
-    rows: &Rows,
-    output: &mut Output,
-) {
+fn add_samples(scenario: &Scenario, files: &[(String, Vec<u8>)], rows: &Rows, output: &mut Output) {
     for kernel in scenario.kernels.iter().filter(|kernel| kernel.tcp_info.is_some()) {
         let host = &scenario.plan.topology.nodes[kernel.host as usize].name;
         let name = format!("{host}.{}", root::TCP_INFO);

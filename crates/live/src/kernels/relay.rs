@@ -129,7 +129,14 @@ impl<'s, 'p> Relay<'s, 'p> {
             rest.push(Rest { host, nics, pcap, flows, ignored, ended });
         }
         let place = rest.iter().enumerate().map(|(index, one)| (one.host, index)).collect();
-        Relay { group: Group { guests }, rest, place, shared, failed: false, reported: Instant::now() }
+        Relay {
+            group: Group { guests },
+            rest,
+            place,
+            shared,
+            failed: false,
+            reported: Instant::now(),
+        }
     }
 
     /// Hands a packet that has arrived to its guest.

@@ -102,7 +102,8 @@ impl Rows {
         let mut found: Vec<(u64, &FlowKey, &wire::Flow, Course)> = Vec::new();
         for (key, flow) in seen.iter() {
             let back = seen.latest(reversed(key.0));
-            if let Some(course) = course(key, flow, plan.run.fct_end).filter(|_| is_flow(flow, back))
+            if let Some(course) =
+                course(key, flow, plan.run.fct_end).filter(|_| is_flow(flow, back))
             {
                 found.push((course.start, key, flow, course));
             }
@@ -115,8 +116,7 @@ impl Rows {
             let (Some(src), Some(dst)) = (host_of(key.0.1), host_of(key.0.3)) else { continue };
             let Some(class) = class_of(src).map(|kernel| kernel.class) else { continue };
             let number = rows.flows.len() as FlowId;
-            let bytes =
-                if key.0.0 == TCP { flow.sent.highest.max(1) - 1 } else { flow.sent.bytes };
+            let bytes = if key.0.0 == TCP { flow.sent.highest.max(1) - 1 } else { flow.sent.bytes };
             rows.flows.push(Flow {
                 id: first_id + i64::from(number),
                 src,
@@ -163,7 +163,8 @@ impl Rows {
         let (seconds, micros) = fields.first()?.split_once('.')?;
         let at = seconds.parse::<u64>().ok()? * 1_000_000_000 + micros.parse::<u64>().ok()? * 1_000;
         let port = |place: usize| u16::try_from(number(place)?).ok();
-        let tuple = (TCP, fields.get(1)?.parse().ok()?, port(2)?, fields.get(3)?.parse().ok()?, port(4)?);
+        let tuple =
+            (TCP, fields.get(1)?.parse().ok()?, port(2)?, fields.get(3)?.parse().ok()?, port(4)?);
         let known = self.of.get(&tuple)?.iter().rfind(|known| known.start <= at)?;
         if known.finish.is_some_and(|finish| finish <= at) {
             return None;
@@ -174,10 +175,7 @@ impl Rows {
         Some(SenderRecord {
             time: time(at),
             window: window * known.segment,
-            threshold: or_none(
-                threshold.saturating_mul(known.segment),
-                threshold < NO_THRESHOLD,
-            ),
+            threshold: or_none(threshold.saturating_mul(known.segment), threshold < NO_THRESHOLD),
             smoothed: or_none(round_trip.saturating_mul(1_000_000), round_trip > 0),
             rate: or_none(pacing.saturating_mul(8), pacing > 0 && pacing < u64::MAX / 8),
             ..SenderRecord::new(known.flow, unacknowledged * known.segment)

@@ -28,13 +28,7 @@ pub fn reversed((protocol, src, src_port, dst, dst_port): Tuple) -> Tuple {
 /// Returns the tuple from the two ends of a packet ([`crate::packet::Header::ends`]).
 pub fn of_ends((source, destination): (u64, u64)) -> Tuple {
     let address = |end: u64| Ipv4Addr::from((end >> 16) as u32);
-    (
-        (source >> 48) as u8,
-        address(source),
-        source as u16,
-        address(destination),
-        destination as u16,
-    )
+    ((source >> 48) as u8, address(source), source as u16, address(destination), destination as u16)
 }
 
 /// A packet's flow, payload in bytes, and the fields of TCP.

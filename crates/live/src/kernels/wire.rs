@@ -169,7 +169,8 @@ impl Received {
         }
         let known = self.beyond.entry(start).or_default();
         *known = end.max(*known);
-        while let Some(first) = self.beyond.first_entry().filter(|first| *first.key() <= self.next) {
+        while let Some(first) = self.beyond.first_entry().filter(|first| *first.key() <= self.next)
+        {
             let end = first.remove();
             if end > self.next {
                 self.next = end;

@@ -155,7 +155,8 @@ fn carried(world: &World, shards: &[Shard]) -> Vec<Carried> {
         Carried { flow, src, dst, ends }
     };
     let outside = shards.iter().filter_map(|shard| shard.outside.as_ref());
-    let mut all: Vec<Carried> = outside.flat_map(|outside| outside.carried.iter().map(of)).collect();
+    let mut all: Vec<Carried> =
+        outside.flat_map(|outside| outside.carried.iter().map(of)).collect();
     all.sort_unstable_by_key(|one| one.flow);
     all
 }

@@ -344,8 +344,14 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
 }
 
 fn flow_counts(scenario: &Scenario, output: &Output) -> FlowCounts {
-    let mut counts =
-        FlowCounts { started: 0, finished: 0, unfinished: 0, not_started: 0, in_warmup: 0, of_kernels: 0 };
+    let mut counts = FlowCounts {
+        started: 0,
+        finished: 0,
+        unfinished: 0,
+        not_started: 0,
+        in_warmup: 0,
+        of_kernels: 0,
+    };
     for (flow, record) in output.all_flows(&scenario.plan) {
         let Some(start) = record.start else {
             counts.not_started += 1;

@@ -1,12 +1,17 @@
 use super::*;
 use crate::testing::{finished_flow, flow, run};
-use afflux_net::record::{PathRecord, ReorderRecord, SenderRecord, UplinkRecord};
+use afflux_net::record::{
+    FlowRecord, OutsideRecord, PathRecord, ReorderRecord, RoundTrips, SenderRecord, Status,
+    UplinkRecord,
+};
+use afflux_net::spec::Flow;
 use afflux_scenario::JobKind;
 use afflux_units::{Span, Time};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_array::{Array, StringArray};
 use arrow_schema::DataType;
+use std::net::Ipv4Addr;
 
 /// Returns `name type` of each column, with `?` if it is nullable.
 fn columns(kind: Kind) -> Vec<String> {
@@ -285,6 +290,69 @@ fn what_senders_do_not_have_is_null() {
         (vec![Some(12), None], vec![None, Some(5_000_000)])
     );
     assert_eq!(i64s(&batch, "flight_bytes"), [Some(2_920), Some(0)]);
+}
+
+/// Ideal time, slowdown, time-outs and parts of a kernel's flow are unknown, and its retransmissions
+/// count.
+#[test]
+fn flows_of_kernels() {
+    let (scenario, mut output) = run();
+    let before = crate::summary(&scenario, &output, &crate::ProcessStart::now());
+    let real = |transport| Flow { transport, ..flow(0, 2, 5_000, 1_000_000) };
+    output.started = vec![real(Flow::OUTSIDE), real(Flow::OUTSIDE_OPEN)];
+    let done = FlowRecord {
+        ideal: Span(0),
+        propagation: Span(0),
+        packets_retransmitted: 3,
+        ..finished_flow(1_000_000, 8_000_000)
+    };
+    let open = FlowRecord { finish: None, status: Status::Terminated, ..done.clone() };
+    output.flows.extend([done, open]);
+    let times = RoundTrips { samples: 2, sum: 9_000, least: 3_000, most: 6_000 };
+    output.outside = vec![OutsideRecord {
+        flow: 3,
+        protocol: 6,
+        multipath: true,
+        source: (Ipv4Addr::new(10, 0, 0, 1), 5),
+        destination: (Ipv4Addr::new(10, 0, 0, 3), 80),
+        sent_packets: 9,
+        sent_bytes: 5_100,
+        received_packets: 8,
+        received_bytes: 5_000,
+        dropped_packets: 1,
+        retransmitted_bytes: 100,
+        last_sent: Some(Time(9_000)),
+        last_received: None,
+        delays: times,
+        round_trips: RoundTrips::default(),
+    }];
+    let batch = only(Kind::Flows, &scenario, &output);
+    for name in ["ideal_ns", "timeouts", "propagation_ns"] {
+        assert_eq!(i64s(&batch, name)[3..], [None, None], "{name}");
+    }
+    assert_eq!(f64s(&batch, "slowdown")[3..], [None, None]);
+    assert_eq!(i64s(&batch, "fct_ns")[3..], [Some(8_000), None]);
+    let kernel: Vec<_> = batch["kernel"].as_boolean().iter().flatten().collect();
+    assert_eq!(kernel, [false, false, false, true, true]);
+    let batch = only(Kind::Packets, &scenario, &output);
+    assert_eq!(strings(&batch, "protocol"), [Some("mptcp")]);
+    assert_eq!(strings(&batch, "dst_address"), [Some("10.0.0.3")]);
+    assert_eq!(
+        (i64s(&batch, "delay_ns_least"), f64s(&batch, "delay_ns_mean")),
+        (vec![Some(3)], vec![Some(4.5)])
+    );
+    assert_eq!(
+        (i64s(&batch, "round_trips"), f64s(&batch, "round_trip_ns_mean")),
+        (vec![Some(0)], vec![None])
+    );
+    let after = crate::summary(&scenario, &output, &crate::ProcessStart::now());
+    assert_eq!((after.flows.of_kernels, after.flows.started), (2, before.flows.started + 2));
+    assert_eq!(after.retransmits, before.retransmits + 6);
+    assert_eq!(after.fct.all.sample.count, before.fct.all.sample.count + 1);
+    // A flow without an end is not one whose completion was cut off.
+    assert_eq!(after.fct.all.sample.unfinished, before.fct.all.sample.unfinished);
+    assert_eq!(after.slowdown.all, before.slowdown.all);
+    assert_eq!(after.failed_checks, before.failed_checks);
 }
 
 #[test]
