@@ -304,6 +304,7 @@ fn flows_of_kernels() {
         ideal: Span(0),
         propagation: Span(0),
         packets_retransmitted: 3,
+        bytes_received: 5_000,
         ..finished_flow(1_000_000, 8_000_000)
     };
     let open = FlowRecord { finish: None, status: Status::Terminated, ..done.clone() };
