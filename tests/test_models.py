@@ -71,8 +71,6 @@ ALLOWED = {
     ],
     # Credits of virtual output queues follow its shares.
     "dwrr": ["net/src/queue/scheduling/credits.rs", "net/src/queue/scheduling/cores.rs"],
-    # The protocol of flows of real kernels.
-    "mptcp": ["results/src/tables/packets.rs"],
     # Models that share code with another model.
     "fq_codel": ["net/src/queue/qdisc/mod.rs"],
     "bbr3": [f"{CONGESTION}/bbr/"],
@@ -110,7 +108,12 @@ ALLOWED = {
     "pdq": [f"{TRANSPORT}/rated/"],
     "d3": [f"{TRANSPORT}/rated/", "traffic/src/models.rs"],
     # A table in TCP's keys, with its own congestion controls.
-    "mptcp": [f"{TRANSPORT}/tcp/keys.rs", f"{CONGESTION}/coupled.rs"],
+    "mptcp": [
+        f"{TRANSPORT}/tcp/keys.rs",
+        f"{CONGESTION}/coupled.rs",
+        # The protocol of flows of real kernels.
+        "results/src/tables/packets.rs",
+    ],
 }
 
 
