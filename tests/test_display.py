@@ -180,7 +180,7 @@ def test_result(result, tmp_path, scenario_of_test):
 
 def test_table(result):
     lines = screenful(result.flows)
-    assert lines[0] == "Table flows: 24 rows, 33 columns"
+    assert lines[0] == "Table flows: 24 rows, 34 columns"
     assert "id int64, class string, job string, src int32, dst int32, bytes int64" in " ".join(
         " ".join(lines).split()
     )

@@ -36,6 +36,7 @@ PARSED = {
     "afflux kernel build 6.1 --jobs 2": "takes ten minutes",
     "afflux kernel check": "needs an image; tests/test_kernels.py runs it where there is one",
     "afflux kernel check 6.1": "needs an image",
+    "afflux explain out/long-path-1 --kernels": "needs an image; tests/test_kernels.py explains such results",
     "afflux run fabric.toml --watch": "serves a page until somebody ends it",
     "afflux study hadoop --quick": "takes minutes",
     "afflux study hadoop --quick --baseline deep": "takes minutes",

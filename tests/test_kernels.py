@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 from conftest import REPO
 
-from afflux import _core, kernels
+from afflux import Result, _core, kernels
 from afflux.kernels import building
+from afflux.terminal import progress
 
 #: The image that these tests use, looked up before any test changes the environment.
 IMAGES = kernels.directory()
@@ -76,6 +77,8 @@ def wrong(tmp_path: Path, *replacements: tuple[str, str]) -> str:
             "host0 is a kernel",
         ),
         (("[run]", "[record]\npaths = true\n[run]"), "paths are not recorded beside kernels"),
+        (('run = "', 'tcp_info = "1.5ms"\nrun = "'), "write whole milliseconds"),
+        (('run = "', 'tcp_info = "0s"\nrun = "'), "write whole milliseconds"),
     ],
 )
 def test_wrong_scenarios_are_refused(tmp_path, replacement, told):
@@ -146,7 +149,7 @@ def test_a_transfer_takes_the_link_and_its_files_are_there(command, tmp_path):
     assert done.returncode == 0, done.stderr
     out = tmp_path / "out" / "pair-1"
     files = {path.name for path in out.iterdir()}
-    assert {"kernels.json", "kernel_flows.csv", "host0.pcap", "host1.console"} <= files
+    assert {"kernels.json", "packets.parquet", "host0.pcap", "host1.console"} <= files
     report = json.loads((out / "kernels.json").read_text())
     assert report["failure"] is None
     assert [command["status"] for command in report["hosts"][0]["commands"]] == [None, 0]
@@ -158,15 +161,212 @@ def test_a_transfer_takes_the_link_and_its_files_are_there(command, tmp_path):
     assert payload
     assert sent[0] == pytest.approx(int(payload[1]) / 1448, abs=5)
     assert sent == received[::-1]
-    assert "Completion time" not in done.stdout
-    assert not re.search(r"^(senders|goodput)", done.stdout, re.M)
+    assert "2 started, 2 finished, 0 unfinished (2 of kernels)" in done.stdout
+    assert "0 retransmissions, time-outs unknown" in done.stdout
+    assert "Completion time" in done.stdout
+    assert "Slowdown" not in done.stdout
     rate = re.search(r"received \d+ bytes .*: ([\d.]+) Mbit/s", (out / "host1.console").read_text())
     # 1448 of 1538 bytes are payload.
     assert rate
     assert float(rate[1]) == pytest.approx(100 * 1448 / 1538, rel=0.01)
     assert command("verify", "out/pair-1").returncode == 0
+    the_flows_are_in_the_usual_tables(Result.open(out), int(payload[1]))
     summary = json.loads((out / "summary.json").read_text())
     assert summary["simulated_ns"] == 2_500_000_000
+
+
+def the_flows_are_in_the_usual_tables(result: Result, payload: int) -> None:
+    flows = {name: result.flows.column(name) for name in result.flows.column_names}
+    # The transfer, and the server's last byte.
+    assert flows["bytes"] == flows["delivered_bytes"] == [payload, 1]
+    assert flows["status"] == ["finished", "finished"]
+    assert flows["kernel"] == [True, True]
+    assert flows["class"] == ["kernel", "kernel"]
+    assert [*zip(flows["src_name"], flows["dst_name"], strict=True)] == [
+        ("host0", "host1"),
+        ("host1", "host0"),
+    ]
+    for name in ("ideal_ns", "slowdown", "timeouts", "propagation_ns", "window_ns"):
+        assert flows[name] == [None, None], name
+    # 1448 of 1538 bytes are payload.
+    assert flows["goodput_bps"][0] == pytest.approx(1e8 * 1448 / 1538, rel=0.02)
+    packets = {
+        name: result.table("packets").column(name) for name in result.table("packets").column_names
+    }
+    assert packets["flow"] == flows["id"]
+    assert packets["protocol"] == ["tcp", "tcp"]
+    assert packets["dst_address"][0] == "10.0.0.2"
+    assert packets["dst_port"][0] == packets["src_port"][1] == 5001
+    # SYN, the last acknowledgement, the FIN and the frame of the handshake are no data.
+    assert 1 <= packets["sent_packets"][0] - flows["packets_sent"][0] <= 5
+    # Two cables of 500 us, and at least the frame of an acknowledgement on two links.
+    assert 1_000_000 + 2 * 6_720 <= packets["delay_ns_least"][0] < 1_050_000
+    assert packets["round_trip_ns_least"][0] >= 2 * packets["delay_ns_least"][0]
+    summary = result.summary
+    assert summary["flows"]["of_kernels"] == 2
+    assert summary["fct"]["all"]["count"] == 2
+    assert summary["slowdown"]["all"]["count"] == 0
+    assert summary["slowdown"]["all"]["mean"] is None
+    assert result.explain().slowest(5) == []
+
+
+def test_what_is_no_tcp_has_no_completion(command, tmp_path):
+    if not (IMAGES / kernels.USUAL / "linux").is_file():
+        pytest.skip(f"no kernel {kernels.USUAL} in {IMAGES}: afflux kernel build")
+    ping = 'test "$AFFLUX_NUMBER" = 1 || ping -c 3 -i 0.1 host1'
+    text = changed((at_of(PAIR), ping), ('run = "bulk server 5001"\n', 'class = "probe"\n'))
+    (tmp_path / "pair.toml").write_text(text)
+    assert command("run", "pair.toml").returncode == 0
+    result = Result.open(tmp_path / "out/pair-1")
+    assert result.table("packets").column("protocol") == ["icmp", "icmp"]
+    assert result.flows.column("fct_ns") == [None, None]
+    assert result.flows.column("class") == ["probe", "probe"]
+    assert result.table("packets").column("round_trips") == [None, None]
+    assert not result.summary["fct"]["all"]["censored"]
+    done = command("explain", "out/pair-1", "--flow", str(result.flows.column("id")[0]))
+    assert "packets of this protocol do not show an end" in done.stdout
+
+
+def at_of(text: str) -> str:
+    """Returns the client's command in `PAIR`."""
+    found = re.search(r"\"1s\" = '(.*?)'", text)
+    assert found
+    return found[1]
+
+
+#: A kernel's transfer and a simulated one share a short queue, in which both lose packets.
+MIXED = """\
+format = 1
+name = "mixed"
+[topology]
+kind = "dumbbell"
+pairs = 2
+access_rate = "200Mbps"
+access_delay = "100us"
+rate = "100Mbps"
+delay = "500us"
+[switch]
+sharing = "static"
+buffer = "20kB"
+[[host.kernel]]
+match = ["host0", "host2"]
+run = "bulk server 5001"
+at = { "0.5s" = 'test "$AFFLUX_NUMBER" = 2 || bulk client host2 5001 500000B' }
+tcp_info = "1ms"
+[[traffic]]
+kind = "pairs"
+pairs = [[1, 3]]
+sizes = "300kB"
+start = "0.5s"
+[record]
+waits = "all"
+[run]
+until = "0.7s"
+"""
+
+
+@needs_image
+def test_explain_compare_and_report(command, tmp_path):
+    (tmp_path / "mixed.toml").write_text(MIXED)
+    for name, buffer in (("mixed", "20kB"), ("deep", "60kB")):
+        done = command(
+            "run", "mixed.toml", "--set", f"name={name}", "--set", f"switch.buffer={buffer}"
+        )
+        assert done.returncode == 0, done.stderr
+        assert "3 started, 3 finished, 0 unfinished (2 of kernels)" in done.stdout
+        assert "time-outs of simulated senders" in done.stdout
+    compared = command("compare", "out/mixed-1", "out/deep-1", "--json")
+    assert compared.returncode == 0, compared.stderr
+    done = command("report", "out/mixed-1", "out/deep-1", "-o", "report.html")
+    assert done.returncode == 0, done.stderr
+    result = Result.open(tmp_path / "out/mixed-1")
+    assert result.flows.column("class") == ["default", "kernel", "kernel"]
+    assert result.flows.column("slowdown")[1:] == [None, None]
+    ((slow, *_),) = [result.explain().slowest(5)]
+    assert slow.id == 0
+    transfer = result.flows.column("bytes").index(500_000)
+    the_simulated_and_the_real_flow_are_explained(command, result.flows.column("id")[transfer])
+    the_samples_fit_the_packets(result, transfer)
+
+
+def the_simulated_and_the_real_flow_are_explained(command, id: int) -> None:
+    done = command("explain", "out/mixed-1")
+    assert done.returncode == 0, done.stderr
+    for told in ("Where the time went", "Flows of kernels, by their packets", "What senders knew"):
+        assert told in done.stdout, told
+    listed = json.loads(command("explain", "out/mixed-1", "--kernels", "--json").stdout)
+    assert id in [one["id"] for one in listed]
+    one = json.loads(command("explain", "out/mixed-1", "--flow", str(id), "--json").stdout)
+    # 346 segments, and as many again as the queue dropped.
+    again = one["packets_retransmitted"]
+    assert one["packets_sent"] == 346 + again
+    assert 1 <= one["dropped_packets"] <= again
+    # The link of 100 Mbps empties 20 kB in 1.6 ms.
+    assert 0 < one["queueing_ns_mean"] < 1_600_000
+    assert one["delay_ns_most"] - one["delay_ns_least"] < 1_600_000 + 30 * 60_000
+    worst = one["hops"][0]
+    assert (worst["node"], worst["peer"]) == ("left", "right")
+    assert worst["wait_ns"] > 0
+    done = command("explain", "out/mixed-1", "--flow", str(id))
+    for told in (
+        "class kernel, a real kernel's",
+        "delay from NIC to NIC",
+        "round trip to its",
+        f"{again} data packets had been sent before",
+        "do not show why a kernel",
+    ):
+        assert told in " ".join(done.stdout.split()), told
+    assert command("explain", "out/mixed-1", "--kernels", "--where").returncode == 2
+
+
+def the_samples_fit_the_packets(result: Result, row: int) -> None:
+    """The kernel's own account of a flow agrees with that of its packets."""
+    id, start, fct = (result.flows.column(name)[row] for name in ("id", "start_ns", "fct_ns"))
+    senders, packets = result.table("senders"), result.table("packets")
+    columns = [senders.column(name) for name in ("flow", "time_ns", "cwnd_bytes", "srtt_ns")]
+    samples = [rest for flow, *rest in zip(*columns, strict=True) if flow == id]
+    assert [time for time, *_ in samples] == [
+        time for time in range(500_000_000, 700_000_000, 1_000_000) if start <= time < start + fct
+    ]
+    windows = [window for _, window, _ in samples]
+    assert all(window % 1448 == 0 for window in windows)
+    # It begins with ten segments.
+    assert windows[0] == 14_480
+    assert max(windows) > windows[0]
+    most = packets.column("round_trip_ns_most")[packets.column("flow").index(id)]
+    # The cables take 1.4 ms there and back, which a smoothed round trip exceeds, also that of the SYN.
+    assert all(1_400_000 < srtt <= most for _, _, srtt in samples if srtt is not None)
+
+
+@needs_image
+def test_progress_has_speed_and_the_slowest_guest(tmp_path):
+    seen = []
+    loaded = _core.parse(MIXED, tmp_path / "mixed.toml")
+    loaded.run(on_progress=lambda progress: seen.append((progress.now_ns, progress.slowest_guest)))
+    slowest = [guest for _, guest in seen if guest]
+    assert slowest
+    assert {name for name, _ in slowest} <= {"host0", "host2"}
+    assert all(seconds > 0 for _, seconds in slowest)
+    assert sorted(now for now, _ in seen) == [now for now, _ in seen]
+
+
+def test_the_line_of_progress_names_the_slowest_guest():
+    class Scenario:
+        until_ns, flows = 2_000_000_000, 0
+
+    class Progress:
+        now_ns, packet_hops, flows_finished = 500_000_000, 10, 0
+        slowest_guest = ("host7", 1e-9)
+
+    pace = progress.Pace(Scenario())
+    time.sleep(0.01)
+    pace.update(Progress())
+    assert re.search(
+        r"^500.0 ms of 2.000 s  [\d.]+ s per second, slowest host7 \(.* %\)  ", pace.line
+    )
+    Progress.slowest_guest = None
+    pace.update(Progress())
+    assert "Mhop/s" in pace.line
 
 
 @needs_image

@@ -108,7 +108,12 @@ ALLOWED = {
     "pdq": [f"{TRANSPORT}/rated/"],
     "d3": [f"{TRANSPORT}/rated/", "traffic/src/models.rs"],
     # A table in TCP's keys, with its own congestion controls.
-    "mptcp": [f"{TRANSPORT}/tcp/keys.rs", f"{CONGESTION}/coupled.rs"],
+    "mptcp": [
+        f"{TRANSPORT}/tcp/keys.rs",
+        f"{CONGESTION}/coupled.rs",
+        # The protocol of flows of real kernels.
+        "results/src/tables/packets.rs",
+    ],
 }
 
 

@@ -39,6 +39,7 @@ COLUMNS = {
         "delivered_bytes": I64,
         "goodput_bps": F64,
         "queueing_host_ns": I64,
+        "kernel": "bool",
     },
     "ports": {
         "time_ns": I64,

@@ -545,7 +545,7 @@ def test_summary_of_another_program(content, found, result, command):
             "column slowdown is inf in row 1, expected a finite number",
         ),
         ("flows", "slowdown", 0, float("nan"), "column slowdown is nan in row 1"),
-        ("flows", "slowdown", 0, None, "column slowdown and column fct_ns are not both"),
+        ("flows", "slowdown", 0, None, "has a value in row 1, where slowdown has none"),
         ("flows", "queueing_ns", 0, None, "not both empty"),
         (
             "flows",

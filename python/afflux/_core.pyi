@@ -44,6 +44,10 @@ class Progress:
     @property
     def flows_finished(self) -> int:
         """Number of flows that have finished."""
+    @property
+    def slowest_guest(self) -> tuple[str, float] | None:
+        """Real kernel that has had the clock for the longest real time so far, and this time in
+        seconds. `None` without kernels."""
     def view(self) -> View | None:
         """Returns queues and completion times of a recent instant, and requests the next view.
         `None` before the first view, and with the flow-level engine."""

@@ -179,7 +179,8 @@ export interface Flows {
     slowdown: (number | null)[];
     packets_sent: number[];
     packets_retransmitted: number[];
-    timeouts: number[];
+    // Null: a flow of a real kernel.
+    timeouts: (number | null)[];
     ecn_marked: number[];
   };
   // By label. Null: not recorded.

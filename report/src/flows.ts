@@ -34,7 +34,7 @@ export function flowTable(flows: Flows, chosen: number | null, choose: (row: num
         fct === null ? say("unfinished") : time(fct),
         slowdown === null ? "–" : ratio(slowdown),
         count(columns.packets_retransmitted[row]),
-        count(columns.timeouts[row]),
+        columns.timeouts[row] === null ? "–" : count(columns.timeouts[row]),
       ];
       body.append(
         html(
@@ -63,11 +63,15 @@ export function flowText(flows: Flows, row: number, close: () => void): HTMLElem
   const columns = flows.columns;
   const fct = columns.fct_ns[row];
   const values = { id: columns.id[row], from: columns.from[row], to: columns.to[row], size: size(columns.bytes[row]), start: time(columns.start_ns[row]) };
-  const said = fct === null ? say("flow.unfinished", values) : say("flow.finished", { ...values, fct: time(fct), slowdown: ratio(columns.slowdown[row] ?? 0) });
-  const counts = say("flow.counts", { what: list(COUNTED.map(([column, key]) => counted(key, columns[column][row], count(columns[column][row])))) });
+  const slowdown = columns.slowdown[row];
+  const done = (fct: number): string => (slowdown === null ? say("flow.completed", { ...values, fct: time(fct) }) : say("flow.finished", { ...values, fct: time(fct), slowdown: ratio(slowdown) }));
+  const said = fct === null ? say("flow.unfinished", values) : done(fct);
+  const known = COUNTED.flatMap(([column, key]) => (columns[column][row] === null ? [] : [counted(key, columns[column][row], count(columns[column][row]))]));
+  const counts = say("flow.counts", { what: list(known) });
   const found: HTMLElement[] = [html("h3", {}, say("flow.title", { id: columns.id[row] })), html("p", {}, sentences([said, counts]))];
   const parts = flows.split && Object.entries(flows.split).map(([label, of]): [string, number | null] => [label, of[row]]);
-  if (!parts) found.push(html("p", { class: "note" }, say("flow.noSplit")));
+  if (columns.timeouts[row] === null) found.push(html("p", { class: "note" }, say("flow.kernel")));
+  else if (!parts) found.push(html("p", { class: "note" }, say("flow.noSplit")));
   else if (fct !== null) {
     const labels = parts.map(([label]) => label);
     const shares = parts.map(([, ns]) => (ns ?? 0) / Math.max(fct, 1));

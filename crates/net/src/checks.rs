@@ -31,7 +31,9 @@ pub fn failed_checks(plan: &Plan, output: &Output) -> Vec<FailedCheck> {
     for (id, (flow, record)) in output.all_flows(plan).enumerate() {
         let of_flow = |check, detail| FailedCheck { flow: Some(id as FlowId), check, detail };
         failed.extend(
-            split(record).filter(|_| plan.record.explain).map(|detail| of_flow("split", detail)),
+            split(record)
+                .filter(|_| plan.record.explain && !flow.is_outside())
+                .map(|detail| of_flow("split", detail)),
         );
         if record.status == Status::Finished
             && record.bytes_received != flow.bytes

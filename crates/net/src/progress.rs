@@ -14,6 +14,8 @@ pub struct Progress {
     packet_hops: AtomicU64,
     flows_finished: AtomicU64,
     cancel: AtomicBool,
+    /// Guest that has had the clock for the longest real time so far, and this time in seconds.
+    slowest: Mutex<Option<(String, f64)>>,
     /// Number of requests for a view.
     requests: AtomicU64,
     /// Time in ps; flows that start earlier do not count in the view.
@@ -54,6 +56,20 @@ impl Progress {
     }
     pub fn flows_finished(&self) -> u64 {
         self.flows_finished.load(Ordering::Relaxed)
+    }
+    /// Returns the guest that has had the clock for the longest real time so far, and this time in
+    /// seconds. `None` without guests.
+    pub fn slowest_guest(&self) -> Option<(String, f64)> {
+        self.slowest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+    /// Says how far guests are: up to `now_ps`, and how long the slowest of some of them has had the
+    /// clock, in seconds of real time.
+    pub fn advance_guests(&self, now_ps: u64, guest: &str, seconds: f64) {
+        self.now_ps.fetch_max(now_ps, Ordering::Relaxed);
+        let mut slowest = self.slowest.lock().unwrap_or_else(PoisonError::into_inner);
+        if slowest.as_ref().is_none_or(|known| known.1 <= seconds || known.0 == guest) {
+            *slowest = Some((guest.into(), seconds));
+        }
     }
     /// Asks the run to stop soon. It then ends with
     /// [`RunError::Cancelled`](crate::RunError::Cancelled).

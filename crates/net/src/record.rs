@@ -8,6 +8,7 @@ pub use crate::frame::Control;
 pub use crate::probe::hops::{Behind, Gap, RoundTrips, Wait};
 use crate::spec::{Flow, FlowId, LinkId, NodeId, Plan, StormAction};
 use afflux_units::{Span, Time};
+use std::net::Ipv4Addr;
 
 /// All results of a run. Equal plans give equal results with any packet engine and any number of
 /// threads, except for `engine`.
@@ -15,8 +16,10 @@ use afflux_units::{Span, Time};
 pub struct Output {
     /// Flows by `FlowId`: first those of the plan, then those in `started`.
     pub flows: Vec<FlowRecord>,
-    /// Flows that applications started.
+    /// Flows that applications or hosts outside the network started.
     pub started: Vec<Flow>,
+    /// Packets of the flows that hosts outside the network made. Sorted by flow.
+    pub outside: Vec<OutsideRecord>,
     /// Tasks that applications recorded, in the order of recording.
     pub tasks: Vec<TaskRecord>,
     /// Two records per link: `2 * link` is a→b, `2 * link + 1` is b→a.
@@ -25,6 +28,10 @@ pub struct Output {
     pub ports: Vec<PortRecord>,
     /// Sorted by flow, then path.
     pub paths: Vec<PathRecord>,
+    /// Flows that carried packets of hosts outside the network, by number. Their numbers are in
+    /// `gaps` and `waits`, and they have no entry in `flows`: the caller of the run replaces them by
+    /// the flows that it knows.
+    pub carried: Vec<Carried>,
     /// Sorted by time, node, link.
     pub uplinks: Vec<UplinkRecord>,
     /// Sorted by time, node, port.
@@ -191,6 +198,46 @@ pub struct Split {
     pub pacing: u64,
     pub window: u64,
     pub application: u64,
+}
+
+/// Packets of a flow that a host outside the network made, as its sender's and its receiver's NIC
+/// saw them. Acknowledgements belong to the flow in whose direction they go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutsideRecord {
+    pub flow: FlowId,
+    /// Protocol number of IP.
+    pub protocol: u8,
+    /// True for a subflow of MPTCP.
+    pub multipath: bool,
+    /// Addresses and ports of both ends. Ports are 0 for protocols without ports.
+    pub source: (Ipv4Addr, u16),
+    pub destination: (Ipv4Addr, u16),
+    /// Number of packets and their payload bytes, with those sent again, as sent and as received.
+    pub sent_packets: u64,
+    pub sent_bytes: u64,
+    pub received_packets: u64,
+    pub received_bytes: u64,
+    /// Number of packets that the network dropped.
+    pub dropped_packets: u64,
+    /// Payload bytes that had been sent before (TCP).
+    pub retransmitted_bytes: u64,
+    pub last_sent: Option<Time>,
+    pub last_received: Option<Time>,
+    /// Time from the hand-over to the sender's NIC until arrival, of all packets that arrived.
+    pub delays: RoundTrips,
+    /// Time from the hand-over of a segment that was sent once until its acknowledgement arrives
+    /// (TCP).
+    pub round_trips: RoundTrips,
+}
+
+/// A flow that carried packets of hosts outside the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Carried {
+    pub flow: FlowId,
+    pub src: u32,
+    pub dst: u32,
+    /// Hashes of the two ends of all its packets; `None` if the packets have different ends.
+    pub ends: Option<(u64, u64)>,
 }
 
 /// Totals of one direction of a link over the whole run.

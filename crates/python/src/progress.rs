@@ -45,6 +45,13 @@ impl Progress {
         self.shared.flows_finished()
     }
 
+    /// Real kernel that has had the clock for the longest real time so far, and this time in seconds.
+    /// `None` without kernels.
+    #[getter]
+    fn slowest_guest(&self) -> Option<(String, f64)> {
+        self.shared.slowest_guest()
+    }
+
     /// Returns queues and completion times of a recent instant, and requests the next view. `None`
     /// before the first view, and with the flow-level engine.
     fn view(&self) -> Option<View> {

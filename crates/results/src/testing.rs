@@ -181,6 +181,8 @@ pub fn run() -> (Scenario, Output) {
     let output = Output {
         flows: records,
         started: Vec::new(),
+        outside: Vec::new(),
+        carried: Vec::new(),
         tasks: Vec::new(),
         links: (0..16)
             .map(|link| LinkRecord { frames: link, bytes: 1_000 * link, busy: 1_000_000 * link })

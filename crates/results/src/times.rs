@@ -23,7 +23,8 @@ pub struct FlowTimes {
     pub start_ns: Option<i64>,
     pub finish_ns: Option<i64>,
     pub fct_ns: Option<i64>,
-    pub ideal_ns: i64,
+    /// `None` for flows of hosts outside the network.
+    pub ideal_ns: Option<i64>,
     /// `fct_ns / ideal_ns`. Always finite.
     pub slowdown: Option<f64>,
 }
@@ -36,14 +37,14 @@ impl FlowTimes {
         };
         let start_ns = record.start.or(planned).map(|time| int(time.round_ns()));
         let fct_ns = completion(record).map(|span| int(span.round_ns()));
-        let ideal_ns = int(record.ideal.round_ns());
+        let ideal_ns = (!flow.is_outside()).then(|| int(record.ideal.round_ns()));
         let finish_ns = start_ns.zip(fct_ns).map(|(start, fct)| start + fct);
         Self {
             start_ns,
             finish_ns,
             fct_ns,
             ideal_ns,
-            slowdown: fct_ns.and_then(|fct| slowdown(fct, ideal_ns)),
+            slowdown: fct_ns.zip(ideal_ns).and_then(|(fct, ideal)| slowdown(fct, ideal)),
         }
     }
 }
@@ -212,7 +213,7 @@ mod tests {
                     + ns.pacing
                     + ns.window
                     + ns.application;
-                assert_eq!(ideal_ns, times.ideal_ns);
+                assert_eq!(Some(ideal_ns), times.ideal_ns);
                 assert_eq!(Some(ideal_ns + waits), times.fct_ns);
                 assert_eq!(
                     times.finish_ns.unwrap() - times.start_ns.unwrap(),
@@ -247,7 +248,7 @@ mod tests {
             (1, 2, 1, 2, 0)
         );
         let times = FlowTimes::of(&flow(0, 1, 1, 0), &record);
-        assert_eq!((times.ideal_ns, times.fct_ns, times.slowdown), (3, Some(6), Some(2.0)));
+        assert_eq!((times.ideal_ns, times.fct_ns, times.slowdown), (Some(3), Some(6), Some(2.0)));
     }
 
     #[test]

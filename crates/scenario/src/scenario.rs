@@ -53,6 +53,8 @@ pub struct Scenario {
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelHost {
     pub host: u32,
+    /// Traffic class of the flows that the host sends: an index into the scenario's names.
+    pub class: u16,
     /// Version of the kernel.
     pub image: String,
     /// Files of this machine, and their paths in the guest.
@@ -61,6 +63,8 @@ pub struct KernelHost {
     pub commands: Vec<(Span, String)>,
     /// Kernel parameters and their values.
     pub sysctls: Vec<(String, String)>,
+    /// Interval of the samples of TCP's state, in ms.
+    pub tcp_info: Option<u64>,
     /// Memory in MiB.
     pub memory: u64,
     /// Real time after which a guest that does not become idle is stopped.

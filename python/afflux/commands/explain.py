@@ -15,14 +15,23 @@ if TYPE_CHECKING:
     from ..results.explain import Explanation, Flow
     from ..results.split import Group
     from ..results.waits import Behind, Place
+    from ..results.wire import KernelFlow
 
 EXAMPLES = (
     "afflux explain out/incast-dctcp-1",
     "afflux explain out/incast-dctcp-1 --slowest 10",
     "afflux explain out/incast-dctcp-1 --flow 17",
     "afflux explain out/incast-dctcp-1 --where",
+    "afflux explain out/long-path-1 --kernels",
     "afflux explain out/shallow-1 --against out/deep-1 --by class",
 )
+
+Kernels = Annotated[
+    bool,
+    SELECTION.flag(
+        "--kernels", "Show only the flows of real kernels, all of them, as their packets show them."
+    ),
+]
 
 
 def explain(
@@ -68,22 +77,20 @@ def explain(
             "Show only the ports where frames waited, the worst first (needs [record] waits). With --flow or --slowest: of these flows.",
         ),
     ] = False,
+    kernels: Kernels = False,
     as_json: Json = False,
     no_pager: NoPager = False,
 ) -> None:
     """Explain completion times. Without options: the parts of the mean completion time by flow
     size, the longest queues of switches if ports were recorded, the ports where frames waited and
     the queueing by cause if waits were recorded, and windows, round-trip times and bytes in flight
-    of senders if senders were recorded."""
-    from ..results import realtime, split
+    of senders if senders were recorded. For flows of real kernels it shows what their packets tell."""
+    from ..results import realtime, split, wire
     from ..results.waits import behind, places
     from ..terminal import explanation as shown
 
     with failures():
-        if flow is not None and slowest is not None:
-            raise ValueError("--flow and --slowest exclude each other")
-        if front and where:
-            raise ValueError("--waits and --where exclude each other: each shows one table alone")
+        _fits(flow, slowest, front, where, kernels)
         result = Result.open(dir)
         warn_of_failed_checks([result])
         if against is not None:
@@ -93,11 +100,17 @@ def explain(
                 )
             _compare(Result.open(against), result, (str(against), str(dir)), by, as_json)
             return
+        real = _of_kernels(result, flow, kernels)
+        if real and not (front or where):
+            _show_kernels(result, real, flow is not None, as_json)
+            return
         explanation, report = result.explain(), realtime.of(result)
         for reason in report["wrong"] if report else ():
             complain(f"this live run is not valid: {reason}")
-        chosen = _chosen(explanation, flow, slowest, report is not None)
+        others = [] if as_json else wire.flows(result)
+        chosen = None if real else _chosen(explanation, flow, slowest, report is not None)
         only = None if chosen is None else [one.id for one in chosen]
+        only = [one.id for one in real] or only
         found: Sequence[Behind | Place | Flow | Group]
         parts: Iterable[RenderableType]
         if front:
@@ -113,13 +126,55 @@ def explain(
             )
         else:
             found = groups = split.groups([explanation], [by])
-            parts = [] if as_json else _by_group(result, groups, report, per_flow, hosts)
+            parts = [] if as_json else _by_group(result, groups, report, per_flow, hosts, others)
         if as_json:
             rows = [one.to_dict() for one in found]
             print_json(rows if flow is None or front or where else rows[0])
         else:
             more = [] if front or where else _recorded(result, only)
             show(chain(parts, more), paged=True)
+
+
+def _fits(flow: int | None, slowest: int | None, front: bool, where: bool, kernels: bool) -> None:
+    """Refuses options that exclude each other."""
+    if flow is not None and slowest is not None:
+        raise ValueError("--flow and --slowest exclude each other")
+    if front and where:
+        raise ValueError("--waits and --where exclude each other: each shows one table alone")
+    if kernels and (flow is not None or slowest is not None or front or where):
+        raise ValueError(
+            "--kernels shows a table alone: leave out --flow, --slowest, --waits and --where"
+        )
+
+
+def _of_kernels(result: Result, flow: int | None, every: bool) -> "list[KernelFlow]":
+    """Returns the flow of a kernel with this number, or with `every` all flows of kernels."""
+    from ..results import wire
+
+    found = (
+        wire.flows(result, None if flow is None else [flow]) if every or flow is not None else []
+    )
+    if every and not found:
+        raise LookupError("no host of this result was a real kernel that sent packets")
+    return found
+
+
+def _show_kernels(result: Result, real: "Sequence[KernelFlow]", alone: bool, as_json: bool) -> None:
+    """Shows flows of kernels: one of them (`alone`) with its hops, or a table."""
+    from ..results.waits import places
+    from ..terminal import explanation as shown
+    from ..terminal import wire
+
+    recorded = "waits" in result.recorded
+    only = [one.id for one in real]
+    hops = places(result.table("waits"), result.is_host, only) if recorded else []
+    if as_json:
+        found = [one.to_dict() for one in real]
+        print_json(found[0] | {"hops": [hop.to_dict() for hop in hops]} if alone else found)
+        return
+    parts = wire.one(real[0]) if alone else wire.several(real, most=len(real))
+    after = shown.places(hops) if recorded else wire.no_waits()
+    show(chain(parts, after, wire.unknown("senders" in result.recorded)), paged=True)
 
 
 def _compare(other: Result, result: Result, dirs: tuple[str, str], by: str, as_json: bool) -> None:
@@ -144,6 +199,10 @@ def _chosen(
         raise LookupError(
             "this live run has no simulated flows: without --flow and --slowest explain shows where packets of its real hosts waited"
         )
+    if flow is None and not len(explanation) and explanation.without:
+        raise LookupError(
+            "all flows are of real kernels, which have no slowdown: --kernels shows them"
+        )
     return [explanation.flow(flow)] if flow is not None else explanation.slowest(slowest or 1)
 
 
@@ -153,15 +212,17 @@ def _by_group(
     report: dict[str, Any] | None,
     per_flow: bool,
     hosts: bool,
+    real: "Sequence[KernelFlow]",
 ) -> Iterable[RenderableType]:
     """Renders the parts of groups of flows and the longest queues, after the report of a live
-    run."""
+    run, and before the flows of kernels (`real`)."""
     from ..results.explain import busiest_link, longest_queues
     from ..terminal import explanation as shown
+    from ..terminal import wire as shown_kernels
 
     queues = longest_queues(result.ports, result.is_host) if "ports" in result.recorded else []
     parts = shown.queues(queues, hosts=hosts)
-    if groups or report is None:
+    if groups or (report is None and not real):
         parts = chain(shown.parts(groups, width(), per_flow=per_flow), parts)
     if groups and groups[0].mean.parts_ns["queueing"] and "waits" not in result.recorded:
         parts = chain(
@@ -169,6 +230,8 @@ def _by_group(
             shown.own_hosts(result.summary.get("queueing")),
             shown.unknown_places(busiest_link(result)),
         )
+    if real:
+        parts = chain(parts, shown_kernels.several(real, most=10))
     return parts if report is None else chain(shown.live(report, queues), parts)
 
 

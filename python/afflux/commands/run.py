@@ -124,7 +124,7 @@ def run(
                 packets = sum(host["sent_packets"] for host in hosts)
                 print_text(
                     f"kernels   {len(hosts)} hosts sent {packets:,} packets of"
-                    f" {result.kernels['flows']} flows (kernel_flows.csv, HOST.console)\n"
+                    f" {result.kernels['flows']} flows (HOST.console, HOST.pcap)\n"
                 )
             print_text(f"written to {where}\n")
         doubtful = warn_of_failed_checks([result])

@@ -113,6 +113,8 @@ def _of_flows(result: Result, tenant: Tenant | None, kind: str, statistic: str) 
     done, cut = [], []
     for flow in _flows(result, tenant, "fct_ns", "slowdown", "ideal_ns"):
         elapsed = result.summary["simulated_ns"] - flow["start_ns"]
+        if kind == "slowdown" and flow["ideal_ns"] is None:
+            continue  # a flow of a kernel has no slowdown
         if flow["fct_ns"] is not None:
             done.append(float(flow["fct_ns"] if kind == "fct" else flow["slowdown"]))
         elif flow["status"] != "terminated":

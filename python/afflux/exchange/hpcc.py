@@ -250,6 +250,8 @@ def completion_times_of(
         sent[src], received[dst] = sent.get(src, 0) + 1, received.get(dst, 0) + 1
         if fct is None:
             account.drop("not finished")
+        elif ideal is None:
+            account.drop("flow of a kernel, without an ideal time")
         else:
             rows.append(
                 (

@@ -24,12 +24,16 @@ MEASURES = {"fct": "fct_ns", "slowdown": "slowdown"}
 
 @dataclass(frozen=True)
 class Flows:
-    """Finished flows that did not start in the warm-up."""
+    """Finished flows that did not start in the warm-up. Flows of kernels have no slowdown."""
 
     bytes: list[int]
     fct: list[int]
-    slowdown: list[float]
+    slowdown: list[float | None]
     kinds: list[str]
+
+    def of(self, measure: str) -> list[float]:
+        """Returns the known values of a measure."""
+        return [value for value in getattr(self, measure) if value is not None]
 
     def of_kind(self, kind: str) -> "Flows":
         rows = [row for row, own in enumerate(self.kinds) if own == kind]
@@ -70,9 +74,7 @@ def _groups(designs: Sequence[Design], flows: Sequence[Flows]) -> list[dict[str,
 
 
 def _described(designs: Sequence[Design], flows: Sequence[Flows]) -> dict[str, Any]:
-    every = [
-        {name: _percentiles(getattr(of_design, name)) for name in MEASURES} for of_design in flows
-    ]
+    every = [{name: _percentiles(of_design.of(name)) for name in MEASURES} for of_design in flows]
     names = [design.name for design in designs]
     said = {
         name: both(_sentence(name, names, [of_design[name] for of_design in every]))
@@ -140,7 +142,7 @@ def _sentence(
 
 def _distributions(flows: Sequence[Flows], points: int) -> dict[str, Any]:
     return {
-        name: _distribution([getattr(of_design, name) for of_design in flows], points)
+        name: _distribution([of_design.of(name) for of_design in flows], points)
         for name in MEASURES
     }
 
@@ -177,7 +179,8 @@ def _by_size(flows: Flows, upper: Sequence[int]) -> dict[str, Any]:
     for name in MEASURES:
         classes: list[list[float]] = [[] for _ in upper]
         for place, value in zip(places, getattr(flows, name), strict=True):
-            classes[place].append(value)
+            if value is not None:
+                classes[place].append(value)
         found[name] = {"mean": [_short(mean(values)) if values else None for values in classes]}
         for values in classes:
             values.sort()
@@ -191,7 +194,7 @@ def _by_size(flows: Flows, upper: Sequence[int]) -> dict[str, Any]:
 def _distribution(samples: Sequence[Sequence[float]], points: int) -> dict[str, Any]:
     """Returns how many flows have at most x, for values of x that are evenly spaced on a
     logarithmic scale and the same for all samples."""
-    everything = [value for sample in samples for value in sample]
+    everything = [value for sample in samples for value in sample] or [1.0]
     low, high = math.log(max(min(everything), 1e-9) * 0.98), math.log(max(*everything, 1e-9) * 1.02)
     high = max(high, low + 0.1)
     grid = [_short(math.exp(low + (high - low) * place / (points - 1))) for place in range(points)]

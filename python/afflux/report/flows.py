@@ -37,7 +37,10 @@ def of(result: Result) -> dict[str, Any]:
     started = [row for row, start in enumerate(table.column("start_ns")) if start is not None]
     finished = [row for row in started if fct[row] is not None]
     kinds = {
-        "slowest": sorted(finished, key=lambda row: (-slowdown[row], row))[:FLOWS],
+        # Flows of kernels have no slowdown. They come last, in order of their completion times.
+        "slowest": sorted(finished, key=lambda row: (-(slowdown[row] or 0), -fct[row], row))[
+            :FLOWS
+        ],
         "biggest": sorted(started, key=lambda row: (-bytes[row], row))[:FLOWS],
         "unfinished": sorted(
             (row for row in started if status[row] != "finished"),

@@ -149,20 +149,29 @@ def busiest_link(result: "Result") -> tuple[str, str, float] | None:
 
 
 class Explanation:
-    """The split of every finished flow of a run."""
+    """The split of every finished flow of a run. Flows of real kernels have none and are left
+    out."""
 
     def __init__(self, flows: Table, summary: dict[str, Any]) -> None:
+        #: Results of earlier versions lack this column, and `queueing_host_ns`.
+        kernel = flows.column("kernel") if "kernel" in flows else ()
+        #: Number of flows of kernels, which are left out.
+        self.without = sum(kernel)
+        simulated = [not real for real in kernel] if self.without else None
+
+        def column(name: str) -> Sequence[Any]:
+            values = flows.column(name)
+            return values if simulated is None else list(compress(values, simulated))
+
         # Arrays of integers need a fifth of the memory of lists; -1 stands for unknown values.
         self._ids, self._src, self._dst, self._bytes, self._start, self._fct = (
-            _whole(flows.column(name))
-            for name in ("id", "src", "dst", "bytes", "start_ns", "fct_ns")
+            _whole(column(name)) for name in ("id", "src", "dst", "bytes", "start_ns", "fct_ns")
         )
-        self._parts = {label: _whole(flows.column(f"{label}_ns")) for label in LABELS}
-        #: Results of earlier versions lack this column.
-        self._host = flows.column("queueing_host_ns") if "queueing_host_ns" in flows else None
+        self._parts = {label: _whole(column(f"{label}_ns")) for label in LABELS}
+        self._host = column("queueing_host_ns") if "queueing_host_ns" in flows else None
         known: dict[str, str] = {}
-        self._class = [known.setdefault(name, name) for name in flows.column("class")]
-        self._slowdown = flows.column("slowdown")
+        self._class = [known.setdefault(name, name) for name in column("class")]
+        self._slowdown = column("slowdown")
         self._explained = bytes(part >= 0 for part in self._parts["propagation"])
         # A flow whose parts do not add up (a failed check) has no split.
         if (

@@ -34,6 +34,7 @@ TABLES = (
     "senders",
     "gaps",
     "waits",
+    "packets",
 )
 
 

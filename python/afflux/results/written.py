@@ -150,6 +150,7 @@ _SUMMARY: dict[str, Any] = {
         "unfinished": _COUNT,
         "not_started": _COUNT,
         "in_warmup": _COUNT,
+        "of_kernels": _COUNT,
     },
     "fct": _groups(_TIMES),
     "slowdown": _groups(_RATIOS),
@@ -300,10 +301,11 @@ def _shown(value: Any) -> str:
 #: Columns of each table, as its Rust test lists them (crates/results/src/tables/tests.rs). `?`: may
 #: be null. `-1`: smallest value, if it is not 0.
 _COLUMNS = {
-    "flows": "id i64, class string, job string?, src i32, dst i32, bytes i64, start_ns i64?, finish_ns i64?, status string, fct_ns i64?, ideal_ns i64, "
-    "slowdown f64?, deadline_ns i64?, deadline_met bool?, packets_sent i64, packets_retransmitted i64, timeouts i64, ecn_marked i64, "
+    "flows": "id i64, class string, job string?, src i32, dst i32, bytes i64, start_ns i64?, finish_ns i64?, status string, fct_ns i64?, ideal_ns i64?, "
+    "slowdown f64?, deadline_ns i64?, deadline_met bool?, packets_sent i64, packets_retransmitted i64, timeouts i64?, ecn_marked i64, "
     "packets_reordered i64, propagation_ns i64?, serialization_ns i64?, recovery_ns i64?, reordering_ns i64?, paused_ns i64?, queueing_ns i64?, "
-    "pacing_ns i64?, window_ns i64?, application_ns i64?, src_name string, dst_name string, delivered_bytes i64, goodput_bps f64?, queueing_host_ns i64?",
+    "pacing_ns i64?, window_ns i64?, application_ns i64?, src_name string, dst_name string, delivered_bytes i64, goodput_bps f64?, queueing_host_ns i64?, "
+    "kernel bool",
     "ports": "time_ns i64, node string, port i32, queue i32 -1, peer string, queue_bytes i64, queue_bytes_max i64, tx_bytes i64, rx_bytes i64, drops i64, "
     "in_discards i64, ecn_marks i64, pause_frames_tx i64, pause_frames_rx i64, paused_ns i64, latency_ns_max i64, cnps i64",
     "links": "link i32, from string, to string, rate_bps i64 1, frames i64, bytes i64, utilisation f64, busy_ns i64",
@@ -316,11 +318,15 @@ _COLUMNS = {
     "gaps": "node string, port i32, peer string, flow i64, subflow i64, frames i64, bytes i64, gap_ns_least i64?, gap_ns_mean f64?, "
     "gap_ns_deviation f64?, gap_ns_most i64?",
     "waits": "flow i64, node string, port i32, peer string, behind string?, own bool?, frames i64, wait_ns i64",
+    "packets": "flow i64, protocol string, src_address string, src_port i32, dst_address string, dst_port i32, sent_packets i64, sent_bytes i64, "
+    "received_packets i64, received_bytes i64, dropped_packets i64, retransmitted_bytes i64?, last_sent_ns i64?, last_received_ns i64?, "
+    "delay_ns_least i64?, delay_ns_mean f64?, delay_ns_most i64?, round_trips i64?, round_trip_ns_least i64?, round_trip_ns_mean f64?, "
+    "round_trip_ns_most i64?",
 }
 #: Columns that are null in the same rows. The others of a group are compared with its last one.
 _NULL_TOGETHER: dict[str, tuple[tuple[str, ...], ...]] = {
     "flows": (
-        ("finish_ns", "slowdown", "fct_ns"),
+        ("finish_ns", "fct_ns"),
         (
             *(
                 f"{label}_ns"
@@ -342,7 +348,7 @@ _NULL_TOGETHER: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 #: Columns whose values need a value in the other column.
 _NEEDS = {
-    "flows": {"fct_ns": "start_ns", "propagation_ns": "fct_ns"},
+    "flows": {"fct_ns": "start_ns", "slowdown": "fct_ns", "propagation_ns": "slowdown"},
     "jobs": {"finish_ns": "start_ns"},
 }
 _TYPES: dict[str, tuple[str, type]] = {

@@ -31,6 +31,8 @@ class Pace:
         self._last = (self._began, 0)
         #: Recent speed in packet-hops per second.
         self.rate = 0.0
+        #: Speed of a run with real kernels, in words.
+        self.guests: str | None = None
 
     def update(self, progress: Progress) -> None:
         now, hops = time.monotonic(), progress.packet_hops
@@ -40,6 +42,7 @@ class Pace:
             # Moving average over about two seconds.
             self.rate += (rate - self.rate) * min(1.0, (now - then) / 2.0) if self.rate else rate
         self._last = (now, hops)
+        self.guests = self._of_guests(progress, now - self._began)
         by_time = progress.now_ns / self._until_ns if self._until_ns else 0.0
         by_flows = progress.flows_finished / self._flows if self._flows else 0.0
         self.done = min(max(by_time, by_flows), 1.0)
@@ -59,7 +62,20 @@ class Pace:
 
     @property
     def line(self) -> str:
-        return f"{self.where}  {text.digits(self.rate / 1e6, 3)} Mhop/s  {self.left} left"
+        speed = self.guests or f"{text.digits(self.rate / 1e6, 3)} Mhop/s"
+        return f"{self.where}  {speed}  {self.left} left"
+
+    @staticmethod
+    def _of_guests(progress: Progress, elapsed: float) -> str | None:
+        """Returns the speed of a run with real kernels: virtual time per second of real time, and
+        the kernel that had the clock for the largest share of the real time. None without
+        kernels."""
+        slowest = progress.slowest_guest
+        if slowest is None or elapsed <= 0:
+            return None
+        name, seconds = slowest
+        speed = text.time(progress.now_ns / elapsed, 3)
+        return f"{speed} per second, slowest {name} ({text.share(min(seconds / elapsed, 1.0))})"
 
 
 @contextmanager

@@ -27,8 +27,11 @@ def summary(result: Result, *, hosts: int, switches: int) -> Iterator[Renderable
     head.append(f"  ·  {text.time(s['simulated_ns'])} simulated")
     yield head
     yield _counts(s)
-    if s["flows"]["started"]:
+    flows = s["flows"]
+    simulated = flows["started"] - flows.get("of_kernels", 0)
+    if flows["started"]:
         yield _distributions("Completion time", s["fct"], "_ns", text.time)
+    if simulated:
         yield _distributions("Slowdown", s["slowdown"], "", text.ratio)
     if s["fct"]["all"]["censored"]:
         yield Text(
@@ -52,6 +55,8 @@ def _counts(s: dict[str, Any]) -> RenderableType:
     grid.add_column(style="dim")
     grid.add_column()
     line = f"{text.count(flows['started'])} started, {text.count(flows['finished'])} finished, {text.count(flows['unfinished'])} unfinished"
+    if of_kernels := flows.get("of_kernels"):
+        line += f" ({text.count(of_kernels)} of kernels)"
     if flows.get("not_started"):
         line += f", {text.count(flows['not_started'])} not started"
     grid.add_row("flows", line)
@@ -64,12 +69,13 @@ def _counts(s: dict[str, Any]) -> RenderableType:
     drops += f", {plural(s['in_discards'], 'ingress discard')}" if s["in_discards"] else ""
     drops += f", {plural(s['pause_frames'], 'pause frame')}" if s["pause_frames"] else ""
     grid.add_row("switches", drops)
-    # Without simulated flows these rows would be zeros, also where real kernels send.
+    # Without flows these rows would be zeros. Time-outs of real kernels are unknown.
     if flows["started"]:
-        grid.add_row(
-            "senders",
-            f"{plural(s['retransmits'], 'retransmission')}, {plural(s['timeouts'], 'time-out')}",
-        )
+        outs = plural(s["timeouts"], "time-out")
+        if of_kernels:
+            simulated = flows["started"] - of_kernels
+            outs = f"{outs} of simulated senders" if simulated else "time-outs unknown"
+        grid.add_row("senders", f"{plural(s['retransmits'], 'retransmission')}, {outs}")
         active = f" while flows were active ({text.time(s['busy_ns'])} of {text.time(s['simulated_ns'])})"
         each = (
             ""

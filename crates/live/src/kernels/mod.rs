@@ -4,13 +4,15 @@
 //! of `afflux-net` for hosts outside of it, and both follow one clock.
 
 mod error;
-mod flows;
 mod image;
 mod pcap;
 mod relay;
 mod report;
 mod root;
+mod rows;
+mod segment;
 mod store;
+mod wire;
 
 pub use error::KernelError;
 pub use image::{Image, directory};
@@ -18,14 +20,16 @@ pub use report::{HostReport, KernelReport};
 
 use afflux_kernel::{GuestSpec, NicSpec};
 use afflux_net::outside::Outsiders;
-use afflux_net::record::Output;
+use afflux_net::record::{Output, SenderRecord};
 use afflux_net::spec::Plan;
 use afflux_net::{Progress, RunError};
 use afflux_scenario::{KernelHost, Scenario};
 use relay::{Relay, Resident, Shared};
+use rows::Rows;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
+use wire::Flows;
 
 /// Result of a finished run.
 #[derive(Debug)]
@@ -49,7 +53,8 @@ pub fn run(
     let plan = &scenario.plan;
     let residents = residents(scenario, images, progress)?;
     let shared = Shared::new(plan, &scenario.packets, progress);
-    let hosts: Vec<u32> = scenario.kernels.iter().map(|kernel| kernel.host).collect();
+    let hosts: Vec<(u32, u16)> =
+        scenario.kernels.iter().map(|kernel| (kernel.host, kernel.class)).collect();
     let mut waiting: BTreeMap<u32, Resident> =
         residents.into_iter().map(|resident| (resident.host, resident)).collect();
     let output = {
@@ -61,14 +66,37 @@ pub fn run(
         afflux_net::run_with(plan, progress, Some(outsiders))
     };
     let mut residents = shared.take_residents();
-    let output = match output {
+    let mut output = match output {
         Err(RunError::Cancelled) => return Err(KernelError::Cancelled),
         other => other?,
     };
     relay::finish(&mut residents, output.end, progress);
     let failure = shared.take_failure();
-    let (report, files) = report::make(plan, &scenario.kernels, residents, failure);
+    let mut seen = Flows::default();
+    for resident in &mut residents {
+        seen.join(std::mem::take(&mut resident.flows));
+    }
+    let rows = Rows::new(plan, &scenario.kernels, &seen, &shared.take_dropped());
+    let (mut report, files) = report::make(plan, &scenario.kernels, residents, failure);
+    report.flows = rows.flows.len();
+    add_samples(scenario, &files, &rows, &mut output);
+    report.shared_wait_ns = rows.join(&mut output) / 1_000;
     Ok(KernelRun { output, report, files })
+}
+
+/// Adds the samples of TCP's state that guests left to those of simulated senders.
+fn add_samples(scenario: &Scenario, files: &[(String, Vec<u8>)], rows: &Rows, output: &mut Output) {
+    for kernel in scenario.kernels.iter().filter(|kernel| kernel.tcp_info.is_some()) {
+        let host = &scenario.plan.topology.nodes[kernel.host as usize].name;
+        let name = format!("{host}.{}", root::TCP_INFO);
+        let Some((_, content)) = files.iter().find(|file| file.0 == name) else { continue };
+        let text = String::from_utf8_lossy(content);
+        let before_end = |sample: &SenderRecord| sample.time < output.end;
+        let samples: Vec<SenderRecord> =
+            text.lines().filter_map(|line| rows.sample(line)).filter(before_end).collect();
+        output.senders.extend(samples);
+    }
+    output.senders.sort_unstable_by_key(|sample| (sample.time, sample.flow, sample.subflow));
 }
 
 /// Starts the kernels, and lets them boot until they are idle.

@@ -2,9 +2,10 @@
 
 use super::KernelError;
 use super::error::tail;
-use super::flows::{Flows, seen};
 use super::pcap::Pcap;
+use super::segment::seen;
 use super::store::{Store, Stored};
+use super::wire::{FlowKey, Flows};
 use crate::{addresses, packet};
 use afflux_kernel::{Failure, Group, Guest, NEVER, State};
 use afflux_net::Progress;
@@ -14,12 +15,16 @@ use afflux_scenario::Packets;
 use afflux_units::Time;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 /// Bytes of an Ethernet header, and the type of IPv4.
 const ETHERNET: usize = 14;
 const IPV4: [u8; 2] = [0x08, 0x00];
 /// Virtual time after the end of the run in ns in which guests hand over their files.
 const AFTERWARDS: u64 = 30_000_000_000;
+
+/// Least real time between two reports of progress.
+const REPORT: Duration = Duration::from_millis(50);
 
 /// Address of a card: locally administered, with the numbers of card and host.
 pub fn mac(host: u32, nic: u32) -> [u8; 6] {
@@ -56,6 +61,8 @@ pub struct Shared<'p> {
     store: Store,
     residents: Mutex<Vec<Resident>>,
     failure: Mutex<Option<String>>,
+    /// Number of packets that the network has dropped, by flow.
+    dropped: Mutex<BTreeMap<FlowKey, u64>>,
 }
 
 impl<'p> Shared<'p> {
@@ -68,6 +75,7 @@ impl<'p> Shared<'p> {
             store: Store::default(),
             residents: Mutex::default(),
             failure: Mutex::default(),
+            dropped: Mutex::default(),
         }
     }
 
@@ -76,6 +84,11 @@ impl<'p> Shared<'p> {
         let mut residents = std::mem::take(&mut *lock(&self.residents));
         residents.sort_by_key(|resident| resident.host);
         residents
+    }
+
+    /// Returns the numbers of dropped packets by flow.
+    pub fn take_dropped(&self) -> BTreeMap<FlowKey, u64> {
+        std::mem::take(&mut *lock(&self.dropped))
     }
 
     /// Returns why the run had to end early.
@@ -95,6 +108,8 @@ pub struct Relay<'s, 'p> {
     place: BTreeMap<u32, usize>,
     shared: &'s Shared<'p>,
     failed: bool,
+    /// Real time at which the progress was last reported.
+    reported: Instant,
 }
 
 struct Rest {
@@ -114,12 +129,19 @@ impl<'s, 'p> Relay<'s, 'p> {
             rest.push(Rest { host, nics, pcap, flows, ignored, ended });
         }
         let place = rest.iter().enumerate().map(|(index, one)| (one.host, index)).collect();
-        Relay { group: Group { guests }, rest, place, shared, failed: false }
+        Relay {
+            group: Group { guests },
+            rest,
+            place,
+            shared,
+            failed: false,
+            reported: Instant::now(),
+        }
     }
 
     /// Hands a packet that has arrived to its guest.
     fn deliver(&mut self, departure: &Departure) {
-        let Stored { mut frame, sent } = self.shared.store.take(departure.token);
+        let Stored { mut frame, sent, .. } = self.shared.store.take(departure.token);
         let Some(&place) = self.place.get(&departure.host) else { return };
         let at = departure.at.div_ceil(1_000);
         let packet = &mut frame[ETHERNET..];
@@ -152,9 +174,7 @@ impl<'s, 'p> Relay<'s, 'p> {
                 *ignored += 1;
                 continue;
             };
-            if let Some(seen) = seen(ip) {
-                flows.sent(at, &seen);
-            }
+            let flow = seen(ip).map(|seen| flows.sent(at, &seen));
             let size = (ip.len() as u16).saturating_add(shared.packets.link_header);
             let packet = Packet {
                 host,
@@ -165,7 +185,7 @@ impl<'s, 'p> Relay<'s, 'p> {
                 marked: header.marked,
                 priority: shared.packets.priority_of_dscp[usize::from(header.dscp)],
                 ends: header.ends,
-                token: shared.store.put(Stored { sent: at, frame }),
+                token: shared.store.put(Stored { sent: at, frame, flow }),
             };
             sent.push((at * 1_000, packet));
         }
@@ -186,6 +206,20 @@ impl<'s, 'p> Relay<'s, 'p> {
             };
             self.fail(name, &format!("{reason}, at {}", shown(end)), &console);
             return self.look_for_ends(end);
+        }
+    }
+
+    /// Reports from time to time how far the guests are (`now` in ns), and which one is the slowest.
+    fn report(&mut self, now: u64) {
+        if self.reported.elapsed() < REPORT {
+            return;
+        }
+        self.reported = Instant::now();
+        let walls = self.group.guests.iter().map(|guest| guest.counts().wall.as_secs_f64());
+        let slowest = walls.zip(&self.rest).max_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some((seconds, rest)) = slowest {
+            let name = self.shared.names[rest.host as usize];
+            self.shared.progress.advance_guests(now.saturating_mul(1_000), name, seconds);
         }
     }
 
@@ -234,6 +268,7 @@ impl Guests for Relay<'_, '_> {
             self.fail(name, &format!("{failure}{command}, at {}", shown(end)), &console);
         }
         self.look_for_ends(end);
+        self.report(end);
         for place in 0..self.rest.len() {
             self.collect(place, sent);
         }
@@ -241,7 +276,9 @@ impl Guests for Relay<'_, '_> {
 
     fn lost(&mut self, tokens: &mut Vec<u32>) {
         for token in tokens.drain(..) {
-            self.shared.store.take(token);
+            if let Some(flow) = self.shared.store.take(token).flow {
+                *lock(&self.shared.dropped).entry(flow).or_default() += 1;
+            }
         }
     }
 

@@ -1,7 +1,6 @@
 //! Report of a run with kernels: `kernels.json`, and the files of the result.
 
 use super::error::tail;
-use super::flows::Flows;
 use super::relay::Resident;
 use crate::addresses::address;
 use afflux_net::spec::Plan;
@@ -13,8 +12,11 @@ use serde::Serialize;
 pub struct KernelReport {
     /// Why the run failed: a guest that spun or ended, a command or a kernel parameter that failed.
     pub failure: Option<String>,
-    /// Number of flows in `kernel_flows.csv`.
+    /// Number of flows of kernels in the table of flows.
     pub flows: usize,
+    /// With `record.waits`: waiting time in ns of packets whose flows the network did not
+    /// distinguish, so that the table of waits lacks it.
+    pub shared_wait_ns: u64,
     pub hosts: Vec<HostReport>,
 }
 
@@ -65,7 +67,6 @@ pub fn make(
     residents: Vec<Resident>,
     mut failure: Option<String>,
 ) -> (KernelReport, Vec<(String, Vec<u8>)>) {
-    let mut all = Flows::default();
     let (mut hosts, mut files) = (Vec::new(), Vec::new());
     for (mut resident, kernel) in residents.into_iter().zip(kernels) {
         let name = plan.topology.nodes[resident.host as usize].name.clone();
@@ -74,7 +75,6 @@ pub fn make(
         failure = failure.or_else(|| complaint(&name, &commands, &console));
         let left = resident.guest.serial().map(|archive| afflux_kernel::unpack(&archive));
         let counts = resident.guest.counts();
-        all.join(resident.flows);
         let mut report = HostReport {
             name: name.clone(),
             image: kernel.image.clone(),
@@ -100,9 +100,7 @@ pub fn make(
         files.push((format!("{name}.pcap"), resident.pcap.finish()));
         hosts.push(report);
     }
-    let report = KernelReport { failure, flows: all.count(), hosts };
-    files.push(("kernel_flows.csv".into(), all.csv().into_bytes()));
-    (report, files)
+    (KernelReport { failure, flows: 0, shared_wait_ns: 0, hosts }, files)
 }
 
 /// Returns the console from the first line that a guest's own scripts or a panic wrote. Lines

@@ -31,6 +31,9 @@ sleep-until $AFFLUX_END
 . /etc/afflux/leave
 ";
 
+/// Name of the file with samples of TCP's state.
+pub const TCP_INFO: &str = "tcp_info.csv";
+
 /// Last act of a guest: it hands over its files on the serial line.
 const LEAVE: &str = "\
 echo \"[afflux] over\"
@@ -124,9 +127,13 @@ fn set_up(plan: &Plan, kernel: &KernelHost) -> String {
     text
 }
 
-/// Script that starts every command on its own.
+/// Script that starts the sampler, and every command on its own.
 fn commands(kernel: &KernelHost) -> String {
     let mut text = String::new();
+    if let Some(interval) = kernel.tcp_info {
+        writeln!(text, "tcpinfo {interval} > /results/{TCP_INFO} &")
+            .expect("a String takes everything");
+    }
     for (number, (start, command)) in kernel.commands.iter().enumerate() {
         let start = start.0.div_ceil(1_000);
         writeln!(text, "afflux-command {number} {start} {} &", quoted(command))

@@ -1,12 +1,14 @@
 //! Packets of kernels that are inside the simulated network, by token.
 
+use super::wire::FlowKey;
 use std::sync::Mutex;
 
-/// A frame in the network, and the virtual time in ns at which it was sent.
+/// A frame in the network, the virtual time in ns at which it was sent, and its flow.
 #[derive(Debug, Default, Clone)]
 pub struct Stored {
     pub frame: Vec<u8>,
     pub sent: u64,
+    pub flow: Option<FlowKey>,
 }
 
 #[derive(Debug, Default)]

@@ -312,6 +312,9 @@ pub fn work(shard: &mut Shard, progress: &Progress, mut door: Option<Door>) -> s
             }
         }
     }
+    if let Some(door) = door {
+        door.close(shard);
+    }
     viewer.close(shard, shard.last, progress);
     done.limited = limit.and_then(|limit| limit.ended()).or(stall.and_then(|stall| stall.ended()));
     progress.advance(

@@ -12,13 +12,16 @@ use crate::spec::FlowId;
 use crate::world::World;
 use afflux_engine::random::mix;
 use afflux_units::Time;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// Upper bound on the number of flows that carry the packets of guests, and on those of one pair of
 /// hosts. Balancers with flow tables cannot distinguish more.
 const MOST_FLOWS: usize = 1 << 16;
 const MOST_OF_PAIR: usize = 64;
 
-/// Flows that carry the packets of guests: some for each ordered pair of guests.
+/// Flows that carry the packets of guests: some for each ordered pair of guests. The first flows of a
+/// pair have one each. All others share the last quarter.
 pub struct Carriers {
     transport: u16,
     first: FlowId,
@@ -30,28 +33,66 @@ pub struct Carriers {
 }
 
 impl Carriers {
-    pub fn new(world: &World, hosts: &[u32], transport: u16) -> Carriers {
+    pub fn new(world: &World, hosts: &[(u32, u16)], transport: u16) -> Carriers {
         let mut index = vec![None; world.plan.topology.hosts as usize];
-        (0..).zip(hosts).for_each(|(place, &host)| index[host as usize] = Some(place));
+        (0..).zip(hosts).for_each(|(place, &(host, _))| index[host as usize] = Some(place));
         let of_pair = (MOST_FLOWS / (hosts.len() * hosts.len())).clamp(1, MOST_OF_PAIR);
         let first = world.plan.flows.len() as FlowId + world.started.count() as FlowId;
-        for &src in hosts {
-            for &dst in hosts {
+        for &(src, class) in hosts {
+            for &(dst, _) in hosts {
                 for _ in 0..of_pair {
-                    world.started.push(carrier(src, dst, transport, 0), Time::ZERO, 0);
+                    world.started.push(carrier(src, dst, transport, class, 0), Time::ZERO, 0);
                 }
             }
         }
         Carriers { transport, first, index, guests: hosts.len(), of_pair }
     }
 
-    /// Returns the flow of a packet; `None` if its destination is no guest.
-    fn flow(&self, packet: &Packet) -> Option<FlowId> {
-        let (a, b) = packet.ends;
-        let within = (mix(mix(a) ^ b) % self.of_pair as u64) as usize;
+    /// Returns the number of the pair of hosts of a packet; `None` if its destination is no guest.
+    fn pair(&self, packet: &Packet) -> Option<usize> {
         let place = |host: u32| self.index.get(host as usize).copied().flatten();
-        let pair = place(packet.host)? as usize * self.guests + place(packet.dst)? as usize;
-        Some(self.first + (pair * self.of_pair + within) as FlowId)
+        Some(place(packet.host)? as usize * self.guests + place(packet.dst)? as usize)
+    }
+
+    /// Number of carriers of a pair that serve one flow only.
+    fn own(&self) -> usize {
+        self.of_pair - self.of_pair.div_ceil(4)
+    }
+}
+
+/// Use of the carriers of one worker's guests.
+#[derive(Default)]
+struct Uses {
+    /// Carrier of each flow that has one of its own, by pair and ends.
+    own: FxHashMap<(usize, (u64, u64)), FlowId>,
+    /// Number of carriers in use that serve one flow only, by pair.
+    taken: FxHashMap<usize, usize>,
+    /// Ends of the flow that uses a carrier; `None` if several use it.
+    by: BTreeMap<FlowId, Option<(u64, u64)>>,
+}
+
+impl Uses {
+    /// Returns the flow that carries a packet; `None` if its destination is no guest.
+    fn flow(&mut self, carriers: &Carriers, packet: &Packet) -> Option<FlowId> {
+        let (pair, ends) = (carriers.pair(packet)?, packet.ends);
+        if let Some(&flow) = self.own.get(&(pair, ends)) {
+            return Some(flow);
+        }
+        let number = |within: usize| carriers.first + (pair * carriers.of_pair + within) as FlowId;
+        let taken = self.taken.entry(pair).or_default();
+        if *taken < carriers.own() {
+            let flow = number(*taken);
+            *taken += 1;
+            self.own.insert((pair, ends), flow);
+            self.by.insert(flow, Some(ends));
+            return Some(flow);
+        }
+        let shared = carriers.of_pair - carriers.own();
+        let within = (mix(mix(ends.0) ^ ends.1) % shared as u64) as usize;
+        let flow = number(carriers.own() + within);
+        let by = self.by.entry(flow).or_insert(Some(ends));
+        *by = by.filter(|known| *known == ends);
+        Some(flow)
     }
 }
 
@@ -63,6 +104,7 @@ pub struct Door<'c, 'g> {
     pub at: Vec<bool>,
     /// Local nodes of the guests, ascending.
     pub nodes: Vec<u32>,
+    uses: Uses,
     /// Number of packets so far, by flow.
     numbers: Vec<u32>,
     alive: i64,
@@ -74,8 +116,9 @@ impl<'c, 'g> Door<'c, 'g> {
     /// Returns the door of `shard`, and lets the shard know of its guests.
     pub fn new(shard: &mut Shard, outsiders: &mut Outsiders<'g>, carriers: &'c Carriers) -> Self {
         let place = |host: &u32| shard.world.place[*host as usize];
-        let of_shard = |host: &&u32| place(host).shard == shard.index;
-        let hosts: Vec<u32> = outsiders.hosts.iter().filter(of_shard).copied().collect();
+        let of_shard = |host: &u32| place(host).shard == shard.index;
+        let hosts = outsiders.hosts.iter().map(|(host, _)| *host);
+        let hosts: Vec<u32> = hosts.filter(of_shard).collect();
         let mut nodes: Vec<u32> = hosts.iter().map(|host| place(host).local).collect();
         nodes.sort_unstable();
         let mut at = vec![false; shard.nodes.len()];
@@ -89,6 +132,7 @@ impl<'c, 'g> Door<'c, 'g> {
             carriers,
             at,
             nodes,
+            uses: Uses::default(),
             numbers: vec![0; carriers.guests * carriers.guests * carriers.of_pair],
             arrived: Vec::new(),
             sent: Vec::new(),
@@ -117,7 +161,7 @@ impl<'c, 'g> Door<'c, 'g> {
         self.arrived.clear();
         for (at, packet) in self.sent.drain(..) {
             debug_assert!(at < end, "within the window");
-            let Some(flow) = self.carriers.flow(&packet) else {
+            let Some(flow) = self.uses.flow(self.carriers, &packet) else {
                 outside.lost.push(packet.token);
                 continue;
             };
@@ -135,6 +179,14 @@ impl<'c, 'g> Door<'c, 'g> {
         let before = std::mem::replace(&mut self.alive, self.guests.alive());
         shard.live += self.alive - before;
         self.alive - before
+    }
+
+    /// Ends the guests' part of the run. Hands over the last dropped packets, and leaves to the shard
+    /// which flows its carriers had.
+    pub fn close(mut self, shard: &mut Shard) {
+        let outside = shard.outside.as_mut().expect("set at the beginning");
+        self.guests.lost(&mut outside.lost);
+        outside.carried = self.uses.by.into_iter().collect();
     }
 
     /// Schedules the entries of the packets that the guest at `node` sends in this window.

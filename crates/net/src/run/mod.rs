@@ -12,9 +12,9 @@ mod stall;
 mod viewer;
 mod window;
 
-use crate::record::{Ended, Engine, Output};
+use crate::record::{Carried, Ended, Engine, Output};
 use crate::shard::Shard;
-use crate::spec::{EngineKind, Plan};
+use crate::spec::{EngineKind, Flow, FlowId, Plan};
 use crate::world::World;
 use crate::{Progress, RunError};
 use afflux_engine::Exchange;
@@ -109,10 +109,12 @@ pub fn run_with(
     };
     let stopped =
         plan.run.until_done && world.until() < plan.run.until.map_or(u64::MAX, |until| until.0);
+    let carried = carried(&world, &shards);
     let mut output = merge::merge(&world, shards, &done, end, classical);
     if carriers.is_some() {
-        // The flows that carry packets of guests have no results.
+        // The flows that carry packets of guests have no results of their own.
         output.flows.truncate(planned);
+        output.carried = carried;
     } else {
         output.started = world.started.take();
     }
@@ -144,4 +146,17 @@ fn alone(plan: &Plan) -> impl Sized {
     } else {
         (None, Some(RUNNING.read().unwrap_or_else(PoisonError::into_inner)))
     }
+}
+
+/// Returns the flows that have carried packets of guests.
+fn carried(world: &World, shards: &[Shard]) -> Vec<Carried> {
+    let of = |&(flow, ends): &(FlowId, Option<(u64, u64)>)| {
+        let Flow { src, dst, .. } = *world.flow(flow);
+        Carried { flow, src, dst, ends }
+    };
+    let outside = shards.iter().filter_map(|shard| shard.outside.as_ref());
+    let mut all: Vec<Carried> =
+        outside.flat_map(|outside| outside.carried.iter().map(of)).collect();
+    all.sort_unstable_by_key(|one| one.flow);
+    all
 }

@@ -159,7 +159,7 @@ impl Driven<'_, '_> {
         let world = self.world;
         let entry = self.flows.entry((host, dst, apart)).or_insert_with(|| {
             let transport = self.shard.outside.as_ref().expect("set at the beginning").transport;
-            let new = carrier(host, dst, transport, priority);
+            let new = carrier(host, dst, transport, 0, priority);
             (world.started.push(new, Time(self.now), 0), 0)
         });
         let number = entry.1;

@@ -50,8 +50,8 @@ pub trait Guests: Send {
 
 /// The hosts of a plan that are guests, and the function that returns the guests of one worker.
 pub struct Outsiders<'g> {
-    /// Numbers of the hosts, ascending.
-    pub hosts: &'g [u32],
+    /// Numbers of the hosts, ascending, each with the traffic class of the packets that it sends.
+    pub hosts: &'g [(u32, u16)],
     /// Called once per worker with its share of `hosts`.
     pub guests: &'g mut dyn FnMut(&[u32]) -> Box<dyn Guests + 'g>,
 }
@@ -68,8 +68,8 @@ pub fn add_transport(plan: &mut Plan) -> u16 {
 }
 
 /// Returns a flow that carries packets from outside.
-pub fn carrier(src: u32, dst: u32, transport: u16, priority: u8) -> NewFlow {
-    NewFlow { src, dst, bytes: 1, transport, class: 0, priority, job: Flow::NO_JOB }
+pub fn carrier(src: u32, dst: u32, transport: u16, class: u16, priority: u8) -> NewFlow {
+    NewFlow { src, dst, bytes: 1, transport, class, priority, job: Flow::NO_JOB }
 }
 
 /// Returns the frame of a packet, which is number `number` of its flow.

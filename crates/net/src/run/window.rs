@@ -323,6 +323,9 @@ pub fn work(
             viewer.look(shard, end - 1, progress);
         }
     }
+    if let Some(door) = door {
+        door.close(shard);
+    }
     viewer.close(shard, end.saturating_sub(1), progress);
     done.limited = limit.and_then(|limit| limit.ended()).or(stall.and_then(|stall| stall.ended()));
     progress.advance(

@@ -112,6 +112,9 @@ pub struct Outside {
     /// By local node: packets of guests that enter the network later in the current window, in
     /// order of time.
     pub entering: FxHashMap<u32, VecDeque<Entering>>,
+    /// After the run: carriers that were in use, each with the ends of its flow; `None` if several
+    /// flows used it.
+    pub carried: Vec<(FlowId, Option<(u64, u64)>)>,
 }
 
 /// A packet of a guest that enters the network.

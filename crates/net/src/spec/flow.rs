@@ -54,6 +54,22 @@ pub struct Flow {
 impl Flow {
     pub const NO_JOB: u32 = u32::MAX;
     pub const ENDLESS: Time = Time(u64::MAX);
+    /// Transports of flows that hosts outside the network have made (real kernels). Results know
+    /// of these flows what their packets show: neither ideal time, nor split, nor time-outs.
+    pub const OUTSIDE: u16 = u16::MAX;
+    /// Packets of a protocol that shows no end of a transfer (UDP, ICMP): the flow has no
+    /// completion.
+    pub const OUTSIDE_OPEN: u16 = u16::MAX - 1;
+
+    /// Returns whether a host outside the network has made this flow.
+    pub fn is_outside(&self) -> bool {
+        self.transport >= Self::OUTSIDE_OPEN
+    }
+
+    /// Returns whether a completion of this flow can be known.
+    pub fn can_complete(&self) -> bool {
+        self.transport != Self::OUTSIDE_OPEN
+    }
 }
 
 /// The later part of a random process, known by its rate and its mean flow size. An estimate does

@@ -130,7 +130,8 @@ fn with_guests(plan: &Plan) -> (Output, Vec<(u64, u32, bool)>, u64) {
             }
             Box::new(talker)
         };
-        let outsiders = Outsiders { hosts: &HOSTS, guests: &mut guests };
+        let hosts = HOSTS.map(|host| (host, 0));
+        let outsiders = Outsiders { hosts: &hosts, guests: &mut guests };
         run_with(plan, &Progress::default(), Some(outsiders)).unwrap()
     };
     let mut log = log.into_inner().unwrap();
@@ -149,6 +150,8 @@ fn same_with_guests(name: &str, plan: &Plan) -> (Output, Vec<(u64, u32, bool)>, 
         let found = with_guests(&plan);
         assert!(found.1 == reference.1, "{name}: arrivals differ with {threads} threads");
         assert_eq!(digest(&found.0), digest(&reference.0), "{name}: {threads} threads");
+        assert_eq!(found.0.carried, reference.0.carried, "{name}: {threads} threads");
+        assert_eq!(found.2, reference.2, "{name}: losses differ with {threads} threads");
     }
     reference
 }
@@ -175,6 +178,9 @@ fn guests_share_queues_with_flows_and_runs_repeat() {
     assert!(c.drops_buffer > 0 && c.ecn_marks > 0 && lost > 0 && log.len() > 1000, "{c:?} {lost}");
     assert!(log.iter().any(|(.., marked)| *marked));
     assert_eq!((output.flows.len(), output.started.len()), (2, 0), "only simulated flows");
+    // Each pair of hosts has up to five flows, fewer than there are carriers.
+    let carried = &output.carried;
+    assert!(carried.len() > 12 && carried.iter().all(|one| one.ends.is_some()), "{carried:?}");
     assert_eq!(output.end, Time(400_000_000), "guests keep the run going until its end");
 }
 

@@ -76,7 +76,7 @@ pub fn of(
         size_names(&scenario.size_bounds).iter().map(|_| Flows::default()).collect();
     let mut by_class: Vec<Flows> = scenario.classes.iter().map(|_| Flows::default()).collect();
     for (flow, record) in output.all_flows(&scenario.plan) {
-        if record.start.is_some_and(|start| start.0 >= scenario.warmup.0) {
+        if flow.can_complete() && record.start.is_some_and(|start| start.0 >= scenario.warmup.0) {
             let times = FlowTimes::of(flow, record);
             let size = scenario.size_bounds.partition_point(|&bound| bound < flow.bytes);
             [&mut all, &mut by_size[size], &mut by_class[flow.class as usize]]
@@ -123,6 +123,10 @@ struct Flows {
     fct_ns: Vec<f64>,
     slowdown: Vec<f64>,
     unfinished: u64,
+    /// Number of flows with an ideal completion time, those of them that did not finish, and the
+    /// sum of these times.
+    with_ideal: u64,
+    without_slowdown: u64,
     ideal_ns: f64,
 }
 
@@ -131,7 +135,11 @@ impl Flows {
         self.unfinished += u64::from(times.fct_ns.is_none());
         self.fct_ns.extend(times.fct_ns.map(|fct| fct as f64));
         self.slowdown.extend(times.slowdown);
-        self.ideal_ns += times.ideal_ns as f64;
+        if let Some(ideal_ns) = times.ideal_ns {
+            self.with_ideal += 1;
+            self.without_slowdown += u64::from(times.fct_ns.is_none());
+            self.ideal_ns += ideal_ns as f64;
+        }
     }
 
     fn sample(&self) -> Sample {
@@ -160,9 +168,13 @@ impl FctStatistics {
 
 impl SlowdownStatistics {
     fn of(flows: Flows) -> Self {
-        let sample = flows.sample();
-        let started = sample.count + sample.unfinished;
-        let ideal_mean_ns = (started > 0).then(|| flows.ideal_ns / started as f64);
+        let sample = Sample {
+            count: flows.with_ideal - flows.without_slowdown,
+            unfinished: flows.without_slowdown,
+            censored: flows.without_slowdown > 0,
+        };
+        let ideal_mean_ns =
+            (flows.with_ideal > 0).then(|| flows.ideal_ns / flows.with_ideal as f64);
         let d = Distribution::of(flows.slowdown);
         let quantile = |q| d.as_ref().map(|d| d.quantile(q));
         Self {

@@ -98,7 +98,9 @@ pub struct Summary {
     pub pause_storms: Vec<PauseStorm>,
     /// Cycles of links that have paused each other.
     pub deadlocks: Vec<DeadlockReport>,
+    /// Data packets that were sent again. Those of real kernels are counted on the wire.
     pub retransmits: u64,
+    /// Time-outs of simulated senders.
     pub timeouts: u64,
     pub balance: BalanceReport,
     /// Payload delivered to applications: in order with TCP, without duplicates. Sum over all
@@ -170,6 +172,8 @@ pub struct FlowCounts {
     pub not_started: u64,
     /// Flows that started in the warm-up and are excluded from the statistics.
     pub in_warmup: u64,
+    /// Flows of real kernels among those that started.
+    pub of_kernels: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -295,7 +299,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
         pause_frames: counters.pause_frames,
         pause_storms: flowcontrol::storms(scenario, output),
         deadlocks: flowcontrol::deadlocks(scenario, output),
-        retransmits: counters.retransmits,
+        retransmits: counters.retransmits + of_kernels(scenario, output),
         timeouts: counters.timeouts,
         balance: balance::of(scenario, output),
         delivered_bytes: goodput.delivered_bytes,
@@ -340,9 +344,15 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
 }
 
 fn flow_counts(scenario: &Scenario, output: &Output) -> FlowCounts {
-    let mut counts =
-        FlowCounts { started: 0, finished: 0, unfinished: 0, not_started: 0, in_warmup: 0 };
-    for record in &output.flows {
+    let mut counts = FlowCounts {
+        started: 0,
+        finished: 0,
+        unfinished: 0,
+        not_started: 0,
+        in_warmup: 0,
+        of_kernels: 0,
+    };
+    for (flow, record) in output.all_flows(&scenario.plan) {
         let Some(start) = record.start else {
             counts.not_started += 1;
             continue;
@@ -351,9 +361,16 @@ fn flow_counts(scenario: &Scenario, output: &Output) -> FlowCounts {
         counts.started += 1;
         counts.finished += u64::from(finished);
         counts.unfinished += u64::from(!finished);
+        counts.of_kernels += u64::from(flow.is_outside());
         counts.in_warmup += u64::from(start.0 < scenario.warmup.0);
     }
     counts
+}
+
+/// Returns the number of data packets that kernels sent again.
+fn of_kernels(scenario: &Scenario, output: &Output) -> u64 {
+    let flows = output.all_flows(&scenario.plan).filter(|(flow, _)| flow.is_outside());
+    flows.map(|(_, record)| record.packets_retransmitted).sum()
 }
 
 fn conservation(c: &Counters) -> Conservation {

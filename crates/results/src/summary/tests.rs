@@ -43,7 +43,7 @@ fn keys_of_the_contract() {
     );
     assert_eq!(
         value["flows"],
-        json!({"started": 2, "finished": 1, "unfinished": 1, "not_started": 1, "in_warmup": 0})
+        json!({"started": 2, "finished": 1, "unfinished": 1, "not_started": 1, "in_warmup": 0, "of_kernels": 0})
     );
     assert_eq!(
         (&value["drops"], &value["in_discards"], &value["drops_by_reason"]["loss"]),

@@ -115,8 +115,9 @@ pub fn notes(scenario: &Scenario, output: &Output) -> Vec<String> {
     // Group by hash to save memory: a run may have millions of flows, and hardly any two of them
     // are equal.
     let hash = |kind: &Kind| BuildHasherDefault::<DefaultHasher>::default().hash_one(kind);
-    let counted = networked()
-        .filter(|(_, (_, record))| record.start.is_some_and(|start| start.0 >= scenario.warmup.0));
+    let counted = networked().filter(|(_, (flow, record))| {
+        !flow.is_outside() && record.start.is_some_and(|start| start.0 >= scenario.warmup.0)
+    });
     let mut places: Vec<(u64, FlowId)> =
         counted.map(|(place, _)| (hash(&kind(place as FlowId)), place as FlowId)).collect();
     places.sort_unstable();

@@ -43,6 +43,10 @@ impl Columns {
     pub fn f64_or_null(self, name: &str, values: impl Iterator<Item = Option<f64>>) -> Self {
         self.push(name, DataType::Float64, true, Arc::new(values.collect::<Float64Array>()))
     }
+    pub fn bool(self, name: &str, values: impl Iterator<Item = bool>) -> Self {
+        let values: BooleanArray = values.map(Some).collect();
+        self.push(name, DataType::Boolean, false, Arc::new(values))
+    }
     pub fn bool_or_null(self, name: &str, values: impl Iterator<Item = Option<bool>>) -> Self {
         self.push(name, DataType::Boolean, true, Arc::new(values.collect::<BooleanArray>()))
     }

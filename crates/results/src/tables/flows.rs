@@ -23,15 +23,16 @@ struct Row<'a> {
     split: Option<SplitNs>,
 }
 
-impl Source for Flows<'_> {
+impl<'a> Source for Flows<'a> {
     fn rows(&self) -> usize {
         self.output.flows.len()
     }
 
     fn batch(&self, rows: Range<usize>) -> Result<RecordBatch, ResultsError> {
         let Scenario { plan, classes, jobs, .. } = self.scenario;
-        let row = |(flow, record)| {
-            let split = if plan.record.explain { SplitNs::of(record) } else { None };
+        let row = |(flow, record): (&'a Flow, &'a FlowRecord)| {
+            let known = plan.record.explain && !flow.is_outside();
+            let split = if known { SplitNs::of(record) } else { None };
             Row { flow, record, times: FlowTimes::of(flow, record), split }
         };
         let rows: Vec<Row> = rows
@@ -59,7 +60,7 @@ impl Source for Flows<'_> {
             .i64_or_null("finish_ns", rows().map(|r| r.times.finish_ns))
             .string("status", rows().map(|r| status(r.record.status)))
             .i64_or_null("fct_ns", rows().map(|r| r.times.fct_ns))
-            .i64("ideal_ns", rows().map(|r| r.times.ideal_ns))
+            .i64_or_null("ideal_ns", rows().map(|r| r.times.ideal_ns))
             .f64_or_null("slowdown", rows().map(|r| r.times.slowdown))
             .i64_or_null(
                 "deadline_ns",
@@ -68,7 +69,10 @@ impl Source for Flows<'_> {
             .bool_or_null("deadline_met", rows().map(|r| deadline_met(r.flow, r.record)))
             .i64("packets_sent", rows().map(|r| int(r.record.packets_sent)))
             .i64("packets_retransmitted", rows().map(|r| int(r.record.packets_retransmitted)))
-            .i64("timeouts", rows().map(|r| int(r.record.timeouts)))
+            .i64_or_null(
+                "timeouts",
+                rows().map(|r| (!r.flow.is_outside()).then(|| int(r.record.timeouts))),
+            )
             .i64("ecn_marked", rows().map(|r| int(r.record.ecn_marked)))
             .i64("packets_reordered", rows().map(|r| int(r.record.packets_reordered)))
             .i64_or_null("propagation_ns", split(|s| s.propagation))
@@ -88,6 +92,7 @@ impl Source for Flows<'_> {
                 "queueing_host_ns",
                 rows().map(|r| r.split.as_ref().filter(|_| knows(r.flow)).map(|split| split.host)),
             )
+            .bool("kernel", rows().map(|r| r.flow.is_outside()))
             .batch()
             .map_err(arrow("flows"))
     }

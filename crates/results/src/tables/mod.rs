@@ -7,6 +7,7 @@ mod gaps;
 mod imbalance;
 mod jobs;
 mod links;
+mod packets;
 mod paths;
 mod ports;
 mod reorder;
@@ -45,10 +46,11 @@ pub enum Kind {
     Senders,
     Gaps,
     Waits,
+    Packets,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 11] = [
+    pub const ALL: [Kind; 12] = [
         Self::Flows,
         Self::Ports,
         Self::Links,
@@ -60,6 +62,7 @@ impl Kind {
         Self::Senders,
         Self::Gaps,
         Self::Waits,
+        Self::Packets,
     ];
 
     /// Returns the table's name, which is also its file name `<name>.parquet`.
@@ -76,6 +79,7 @@ impl Kind {
             Self::Senders => "senders",
             Self::Gaps => "gaps",
             Self::Waits => "waits",
+            Self::Packets => "packets",
         }
     }
 
@@ -120,9 +124,13 @@ impl<'a> Tables<'a> {
             Kind::Imbalance => record.imbalance.is_some(),
             Kind::Reorder => record.reordering.is_some(),
             Kind::RoundTrips => record.round_trips,
-            Kind::Senders => record.senders.is_some(),
+            Kind::Senders => {
+                let kernels = &self.scenario.kernels;
+                record.senders.is_some() || kernels.iter().any(|kernel| kernel.tcp_info.is_some())
+            }
             Kind::Gaps => !record.gaps.is_empty(),
             Kind::Waits => !record.waits.is_empty(),
+            Kind::Packets => !self.scenario.kernels.is_empty(),
         };
         Kind::ALL.into_iter().filter(has).collect()
     }
@@ -152,6 +160,7 @@ impl<'a> Tables<'a> {
             Kind::Senders => Box::new(senders::Senders { scenario, output }),
             Kind::Gaps => Box::new(gaps::Gaps::new(scenario, output)),
             Kind::Waits => Box::new(waits::Waits::new(scenario, output)),
+            Kind::Packets => Box::new(packets::Packets { scenario, output }),
         }
     }
 }

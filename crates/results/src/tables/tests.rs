@@ -1,12 +1,17 @@
 use super::*;
 use crate::testing::{finished_flow, flow, run};
-use afflux_net::record::{PathRecord, ReorderRecord, SenderRecord, UplinkRecord};
+use afflux_net::record::{
+    FlowRecord, OutsideRecord, PathRecord, ReorderRecord, RoundTrips, SenderRecord, Status,
+    UplinkRecord,
+};
+use afflux_net::spec::Flow;
 use afflux_scenario::JobKind;
 use afflux_units::{Span, Time};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_array::{Array, StringArray};
 use arrow_schema::DataType;
+use std::net::Ipv4Addr;
 
 /// Returns `name type` of each column, with `?` if it is nullable.
 fn columns(kind: Kind) -> Vec<String> {
@@ -56,9 +61,9 @@ fn strings<'a>(batch: &'a RecordBatch, name: &str) -> Vec<Option<&'a str>> {
 #[test]
 fn columns_of_the_contract() {
     let flows = "id i64, class string, job string?, src i32, dst i32, bytes i64, start_ns i64?, finish_ns i64?, status string, fct_ns i64?, \
-        ideal_ns i64, slowdown f64?, deadline_ns i64?, deadline_met bool?, packets_sent i64, packets_retransmitted i64, timeouts i64, ecn_marked i64, \
+        ideal_ns i64?, slowdown f64?, deadline_ns i64?, deadline_met bool?, packets_sent i64, packets_retransmitted i64, timeouts i64?, ecn_marked i64, \
         packets_reordered i64, propagation_ns i64?, serialization_ns i64?, recovery_ns i64?, reordering_ns i64?, paused_ns i64?, queueing_ns i64?, \
-        pacing_ns i64?, window_ns i64?, application_ns i64?, src_name string, dst_name string, delivered_bytes i64, goodput_bps f64?, queueing_host_ns i64?";
+        pacing_ns i64?, window_ns i64?, application_ns i64?, src_name string, dst_name string, delivered_bytes i64, goodput_bps f64?, queueing_host_ns i64?, kernel bool";
     assert_eq!(columns(Kind::Flows).join(", "), flows);
     let ports = "time_ns i64, node string, port i32, queue i32, peer string, queue_bytes i64, queue_bytes_max i64, tx_bytes i64, rx_bytes i64, drops i64, \
         in_discards i64, ecn_marks i64, pause_frames_tx i64, pause_frames_rx i64, paused_ns i64, latency_ns_max i64, cnps i64";
@@ -75,6 +80,11 @@ fn columns_of_the_contract() {
     assert_eq!(columns(Kind::Imbalance).join(", "), imbalance);
     let senders = "time_ns i64, flow i64, subflow i64, cwnd_bytes i64?, ssthresh_bytes i64?, srtt_ns i64?, flight_bytes i64, pacing_bps i64?";
     assert_eq!(columns(Kind::Senders).join(", "), senders);
+    let packets = "flow i64, protocol string, src_address string, src_port i32, dst_address string, dst_port i32, sent_packets i64, sent_bytes i64, \
+        received_packets i64, received_bytes i64, dropped_packets i64, retransmitted_bytes i64?, last_sent_ns i64?, last_received_ns i64?, \
+        delay_ns_least i64?, delay_ns_mean f64?, delay_ns_most i64?, round_trips i64?, round_trip_ns_least i64?, round_trip_ns_mean f64?, \
+        round_trip_ns_most i64?";
+    assert_eq!(columns(Kind::Packets).join(", "), packets);
     assert_eq!(
         columns(Kind::Reorder).join(", "),
         "time_ns i64, node string, port i32, queues i64, bytes i64"
@@ -282,6 +292,70 @@ fn what_senders_do_not_have_is_null() {
     assert_eq!(i64s(&batch, "flight_bytes"), [Some(2_920), Some(0)]);
 }
 
+/// Ideal time, slowdown, time-outs and parts of a kernel's flow are unknown, and its retransmissions
+/// count.
+#[test]
+fn flows_of_kernels() {
+    let (scenario, mut output) = run();
+    let before = crate::summary(&scenario, &output, &crate::ProcessStart::now());
+    let real = |transport| Flow { transport, ..flow(0, 2, 5_000, 1_000_000) };
+    output.started = vec![real(Flow::OUTSIDE), real(Flow::OUTSIDE_OPEN)];
+    let done = FlowRecord {
+        ideal: Span(0),
+        propagation: Span(0),
+        packets_retransmitted: 3,
+        bytes_received: 5_000,
+        ..finished_flow(1_000_000, 8_000_000)
+    };
+    let open = FlowRecord { finish: None, status: Status::Terminated, ..done.clone() };
+    output.flows.extend([done, open]);
+    let times = RoundTrips { samples: 2, sum: 9_000, least: 3_000, most: 6_000 };
+    output.outside = vec![OutsideRecord {
+        flow: 3,
+        protocol: 6,
+        multipath: true,
+        source: (Ipv4Addr::new(10, 0, 0, 1), 5),
+        destination: (Ipv4Addr::new(10, 0, 0, 3), 80),
+        sent_packets: 9,
+        sent_bytes: 5_100,
+        received_packets: 8,
+        received_bytes: 5_000,
+        dropped_packets: 1,
+        retransmitted_bytes: 100,
+        last_sent: Some(Time(9_000)),
+        last_received: None,
+        delays: times,
+        round_trips: RoundTrips::default(),
+    }];
+    let batch = only(Kind::Flows, &scenario, &output);
+    for name in ["ideal_ns", "timeouts", "propagation_ns"] {
+        assert_eq!(i64s(&batch, name)[3..], [None, None], "{name}");
+    }
+    assert_eq!(f64s(&batch, "slowdown")[3..], [None, None]);
+    assert_eq!(i64s(&batch, "fct_ns")[3..], [Some(8_000), None]);
+    let kernel: Vec<_> = batch["kernel"].as_boolean().iter().flatten().collect();
+    assert_eq!(kernel, [false, false, false, true, true]);
+    let batch = only(Kind::Packets, &scenario, &output);
+    assert_eq!(strings(&batch, "protocol"), [Some("mptcp")]);
+    assert_eq!(strings(&batch, "dst_address"), [Some("10.0.0.3")]);
+    assert_eq!(
+        (i64s(&batch, "delay_ns_least"), f64s(&batch, "delay_ns_mean")),
+        (vec![Some(3)], vec![Some(4.5)])
+    );
+    assert_eq!(
+        (i64s(&batch, "round_trips"), f64s(&batch, "round_trip_ns_mean")),
+        (vec![Some(0)], vec![None])
+    );
+    let after = crate::summary(&scenario, &output, &crate::ProcessStart::now());
+    assert_eq!((after.flows.of_kernels, after.flows.started), (2, before.flows.started + 2));
+    assert_eq!(after.retransmits, before.retransmits + 6);
+    assert_eq!(after.fct.all.sample.count, before.fct.all.sample.count + 1);
+    // A flow without an end is not one whose completion was cut off.
+    assert_eq!(after.fct.all.sample.unfinished, before.fct.all.sample.unfinished);
+    assert_eq!(after.slowdown.all, before.slowdown.all);
+    assert_eq!(after.failed_checks, before.failed_checks);
+}
+
 #[test]
 fn what_is_recorded() {
     let (mut scenario, output) = run();
@@ -309,5 +383,5 @@ fn many_rows_come_in_batches() {
     scenario.plan.flows.clear();
     output.flows.clear();
     let table = Tables::new(&scenario, &output).get(Kind::Flows).unwrap();
-    assert_eq!((table.batches.len(), table.schema.fields().len()), (0, 33));
+    assert_eq!((table.batches.len(), table.schema.fields().len()), (0, 34));
 }

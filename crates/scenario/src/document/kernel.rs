@@ -1,7 +1,7 @@
 //! `[[host.kernel]]`: hosts that are real Linux kernels in simulated time.
 
 use super::Parameter;
-use afflux_config::{Duration, Names, Size, table};
+use afflux_config::{Duration, Names, Off, Or, Size, table};
 use std::collections::BTreeMap;
 
 table! {
@@ -15,6 +15,9 @@ table! {
         pub matching: Names,
         /// Version of the kernel, as in `"6.12"`. Default `"6.12"`.
         image: String,
+        /// Traffic class of the flows that these hosts send, for summaries, comparisons and reports.
+        /// Default `"kernel"`.
+        class: String,
         /// Files and directories of this machine that are copied into the guest, with the shared
         /// libraries that programs need. A relative path starts at the scenario's directory, and the
         /// copy is in `/root`, where commands start. An absolute path is the same in the guest.
@@ -31,6 +34,12 @@ table! {
         /// Kernel parameters, set before any command, as in
         /// `{ "net.ipv4.tcp_congestion_control" = "dctcp" }`. Default: the kernel's own values.
         sysctl: BTreeMap<String, Parameter>,
+        /// Interval at which the state of all TCP connections of these hosts is recorded as the kernel
+        /// tells it (`tcp_info`), in whole milliseconds, or `"off"`: windows, round trips and pacing
+        /// rates go to `senders.parquet`, everything to `HOST.tcp_info.csv`. A sample of a connection
+        /// takes 120 bytes of the guest's memory. Default: that of `record.senders`, rounded up to
+        /// whole milliseconds.
+        tcp_info: Or<Off, Duration>,
         /// Memory of each guest, `"24MB"` to `"4GB"`, in whole MiB. Default `"64MB"`; files take
         /// part of it.
         memory: Size,

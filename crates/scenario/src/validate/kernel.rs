@@ -6,28 +6,34 @@ use crate::inputs::Inputs;
 use crate::scenario::KernelHost;
 use afflux_config::keys::fill;
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Duration, Names, Size};
+use afflux_config::{Duration, Names, Or, Size};
 use afflux_net::spec::{EngineKind, HostConfig, Link, NodeId, NodeKind, Plan};
 use afflux_units::{Bytes, Span};
 use std::collections::BTreeMap;
 
 const MIB: u64 = 1 << 20;
+const PS_PER_MS: u64 = 1_000_000_000;
 /// Directory of the guest in which commands start.
 const HOME: &str = "/root";
+/// Traffic class of kernels whose block names none.
+const CLASS: &str = "kernel";
 /// Largest number of hosts with addresses.
 const MOST_HOSTS: u32 = 65_534;
 
-/// Checks the blocks, and takes from the plan what does not apply to kernels. Returns the kernels,
-/// ordered by host.
+/// Checks the blocks, and takes from the plan what does not apply to kernels. Adds their traffic
+/// classes to `classes`. Returns the kernels, ordered by host.
 pub fn hosts(
     document: &mut Document,
     plan: &mut Plan,
     inputs: &Inputs,
+    classes: &mut Vec<String>,
 ) -> Result<Vec<KernelHost>, Wrong> {
     let mut found: BTreeMap<NodeId, KernelHost> = BTreeMap::new();
     for (index, block) in document.host.kernel.iter_mut().enumerate() {
         let key = Key::from("host").name("kernel").index(index);
-        let template = template(block, &key, inputs)?;
+        let class = class(block, &key, classes)?;
+        let tcp_info = tcp_info(block, &key, plan.record.senders)?;
+        let template = KernelHost { class, tcp_info, ..template(block, &key, inputs)? };
         for host in matching(&plan.topology, &block.matching.0, NodeKind::Host, key.clone())? {
             let name = &plan.topology.nodes[host as usize].name;
             if found.insert(host, KernelHost { host, ..template.clone() }).is_some() {
@@ -51,7 +57,33 @@ pub fn hosts(
     Ok(found.into_values().collect())
 }
 
-/// Checks one block. The number of the host in the returned kernel has no meaning.
+/// Returns the index of the block's class in `classes`, after adding a new one.
+fn class(block: &mut Kernel, key: &Key, classes: &mut Vec<String>) -> Result<u16, Wrong> {
+    let name = fill(&mut block.class, CLASS.into());
+    let known = classes.iter().position(|class| *class == name);
+    let index = u16::try_from(known.unwrap_or(classes.len())).map_err(|_| {
+        let text = "at most 65,536 different classes are possible: use a class that exists";
+        Wrong::at(key.clone().name("class"), text)
+    })?;
+    if known.is_none() {
+        classes.push(name);
+    }
+    Ok(index)
+}
+
+/// Returns the interval in ms of the samples of TCP's state.
+fn tcp_info(block: &mut Kernel, key: &Key, senders: Option<Span>) -> Result<Option<u64>, Wrong> {
+    let whole = |span: Span| Duration(Span(span.0.div_ceil(PS_PER_MS) * PS_PER_MS));
+    let usual = senders.map_or(Or::NONE, |interval| Or::some(whole(interval)));
+    let Some(Duration(interval)) = fill(&mut block.tcp_info, usual).0 else { return Ok(None) };
+    if interval == Span::ZERO || !interval.0.is_multiple_of(PS_PER_MS) {
+        let text = format!("\"{interval}\": write whole milliseconds, as in \"10ms\", or \"off\"");
+        return Err(Wrong::at(key.clone().name("tcp_info"), text));
+    }
+    Ok(Some(interval.0 / PS_PER_MS))
+}
+
+/// Checks one block. Host, class and samples of the returned kernel have no meaning.
 fn template(block: &mut Kernel, key: &Key, inputs: &Inputs) -> Result<KernelHost, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let image = fill(&mut block.image, "6.12".into());
@@ -99,6 +131,8 @@ fn template(block: &mut Kernel, key: &Key, inputs: &Inputs) -> Result<KernelHost
     }
     Ok(KernelHost {
         host: 0,
+        class: 0,
+        tcp_info: None,
         image,
         files: files(block, key, inputs)?,
         commands,

@@ -131,7 +131,7 @@ pub fn check(
         (std::mem::take(&mut traffic.transports.configs), traffic.flows, traffic.applications);
     plan.undrawn = traffic.undrawn;
     hosts::real(&mut document.host, &mut plan, &said, &traffic.uses.transports())?;
-    let kernels = kernel::hosts(document, &mut plan, inputs)?;
+    let kernels = kernel::hosts(document, &mut plan, inputs, &mut traffic.classes)?;
     pfc::fits(&plan, document)?;
     needs::fits(&plan, &traffic.transports)?;
     path_choice::fits(&plan, &traffic.transports)?;
