@@ -8,9 +8,10 @@ import pytest
 from afflux import studies
 from afflux.studies import guests
 from afflux.studies.guests import KERNEL, MODEL, Segment
+from afflux.studies.longfat import kernels as longfat
 from afflux.studies.mptcp import kernels as mptcp
 
-PARTS = {"mptcp": mptcp}
+PARTS = {"longfat": longfat, "mptcp": mptcp}
 
 
 @pytest.fixture
@@ -90,6 +91,9 @@ def test_tables_are_those_of_the_readme(name):
 
 
 def test_scenarios_are_valid(tmp_path):
+    for buffers in longfat.BUFFERS:
+        for sender in (KERNEL, MODEL):
+            assert longfat.scenario(longfat.Run(buffers, sender, 2)).check(seed=2).hosts == 8
     for case in mptcp.CASES:
         loaded = mptcp.with_model(mptcp.Run(case, MODEL, 2), tmp_path).check(seed=2)
         assert loaded.hosts == 4
