@@ -118,6 +118,17 @@ def test_a_build_says_what_it_lacks(command, tmp_path, monkeypatch):
     assert command("kernel", "build", "new").returncode == 2
 
 
+def test_an_image_has_one_timer_frequency(command, tmp_path, monkeypatch):
+    monkeypatch.setenv("AFFLUX_KERNELS", str(tmp_path))
+    (tmp_path / "6.12").mkdir()
+    (tmp_path / "6.12" / "image.json").write_text('{"hz": 250}')
+    assert command("kernel", "build").returncode == 0
+    done = command("kernel", "build", "--hz", "1000")
+    assert done.returncode == 2
+    assert "has a timer of 250 Hz" in done.stderr
+    assert "default 1000" in building.changes(1000)[-1][2]
+
+
 def test_an_interrupted_step_leaves_nothing_under_its_name(tmp_path):
     def step(fail: bool) -> None:
         with building._whole(tmp_path / "done") as partial:

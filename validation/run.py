@@ -23,7 +23,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from . import kept, page
+from . import decision, kept, page
 from .bars import Bars, BarsError, median
 from .case import Case, Measured, Setup, measure, one_line
 
@@ -75,7 +75,8 @@ def main(arguments: list[str] | None = None) -> int:
         + "\n",
         encoding="utf-8",
     )
-    text = page.page(rows, notes, took, [] if options.only else without_runs(bars, cases))
+    missing = [] if options.only else without_runs(bars, cases)
+    text = page.page(rows, notes, took, missing, decision.decisions(decision.read()))
     (options.out / "validation.md").write_text(text, encoding="utf-8")
     if (
         not (options.only or options.lenient or options.repetitions)

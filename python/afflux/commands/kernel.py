@@ -23,6 +23,16 @@ def build(
             callback=at_most(MOST_AT_ONCE),
         ),
     ] = 1,
+    hz: Annotated[
+        int,
+        EXECUTION.option(
+            "--hz",
+            "HZ",
+            "Timer frequency. Retransmission and delayed-acknowledgement timers step in 1/HZ.",
+            min=24,
+            max=1000,
+        ),
+    ] = 250,
     keep: Annotated[bool, EXECUTION.flag("--keep", "Keep source and objects (2.5 GB).")] = False,
 ) -> None:
     """Build an image from the distribution's source package (Debian, Ubuntu; no root). Takes about
@@ -30,7 +40,9 @@ def build(
     from ..kernels import building
 
     with failures():
-        image = building.build(version, jobs=jobs, keep=keep, say=lambda text: note(text, ""))
+        image = building.build(
+            version, hz=hz, jobs=jobs, keep=keep, say=lambda text: note(text, "")
+        )
         print_text(f"kernel {version} is in {image}\n")
 
 

@@ -57,12 +57,14 @@ CHANGES = (
 \treturn len;
 """,
     ),
-    (
-        "arch/um/Kconfig",
-        "config HZ\n\tint\n\tdefault 100\n",
-        f"config HZ\n\tint\n\tdefault {HZ}\n",
-    ),
 )
+
+
+def changes(hz: int) -> tuple[tuple[str, str, str], ...]:
+    """Returns all changes for a timer of `hz`."""
+    timer = "config HZ\n\tint\n\tdefault {}\n"
+    return (*CHANGES, ("arch/um/Kconfig", timer.format(100), timer.format(hz)))
+
 
 Say = Callable[[str], None]
 
@@ -73,9 +75,10 @@ class BuildError(Error):
 
 @dataclass(frozen=True)
 class Place:
-    """Directories of one build."""
+    """Directories of one build, and the timer frequency of its kernel."""
 
     version: str
+    hz: int = HZ
 
     @property
     def image(self) -> Path:
@@ -83,7 +86,8 @@ class Place:
 
     @property
     def work(self) -> Path:
-        return directory() / "build" / self.version
+        name = self.version if self.hz == HZ else f"{self.version}-{self.hz}"
+        return directory() / "build" / name
 
     @property
     def packages(self) -> Path:
@@ -98,13 +102,19 @@ class Place:
         return self.work / "source"
 
 
-def build(version: str = USUAL, *, jobs: int, keep: bool, say: Say) -> Path:
+def build(version: str = USUAL, *, hz: int = HZ, jobs: int, keep: bool, say: Say) -> Path:
     """Builds the image of `version` and returns its directory. `keep` leaves source and objects,
     which a further build would reuse."""
     if not re.fullmatch(r"\d+(\.\d+)*", version):
         raise ValueError(f"{version!r} is no version of a kernel: write one as in {USUAL}")
-    place = Place(version)
-    if (place.image / "image.json").is_file():
+    place = Place(version, hz)
+    facts = place.image / "image.json"
+    if facts.is_file():
+        if (there := json.loads(facts.read_text(encoding="utf-8"))["hz"]) != hz:
+            raise ValueError(
+                f"{place.image} has a timer of {there} Hz: build the one of {hz} Hz into another "
+                "directory (AFFLUX_KERNELS=…)"
+            )
         return place.image
     missing = [package for tool, package in NEEDED.items() if not shutil.which(tool)]
     if missing:
@@ -192,7 +202,7 @@ def _unpack(place: Place, say: Say) -> None:
             (archive,) = (partial / "usr" / "src").glob("linux-source-*.tar.xz")
             _run(["tar", "-C", str(partial), "-xJf", str(archive)], f"unpacking {archive.name}")
             (tree,) = (path for path in partial.glob("linux-source-*") if path.is_dir())
-            for file, before, after in CHANGES:
+            for file, before, after in changes(place.hz):
                 text = (tree / file).read_text(encoding="utf-8")
                 if before not in text:
                     raise BuildError(
@@ -291,7 +301,7 @@ def _install(place: Place) -> None:
         (package,) = place.packages.glob("linux-source-*.deb")
         facts = {
             "release": release.strip(),
-            "hz": HZ,
+            "hz": place.hz,
             "package": package.name.removesuffix(".deb").replace("%3a", ":"),
             "compiler": _run(["gcc", "--version"], "gcc").splitlines()[0],
         }

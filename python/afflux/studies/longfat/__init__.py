@@ -16,7 +16,7 @@ from ...report import Lines
 from ...results.designs import Designs
 from ...results.result import Result
 from .. import Check, Row, Slice, Study, files, named
-from . import pipeline, processor, windows
+from . import kernels, pipeline, processor, windows
 from .measure import FRAME, PAYLOAD, WINDOW, average, converged_rate, of_window, over_seeds
 
 #: Name of hosts that are limited only by the window.
@@ -182,6 +182,7 @@ class LongFat(Study):
             "What do today's transports carry where frames are lost?",
             has=named(*(f"{transport}, *" for transport in _TRANSPORTS)),
         ),
+        kernels.SERIES,
     )
 
     def points(self, quick: bool) -> Sequence[Point]:

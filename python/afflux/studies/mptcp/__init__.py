@@ -21,7 +21,7 @@ from ...results.statistics import interval
 from ...words import Words, say
 from ...words.text import digits
 from .. import Check, Row, Slice, Study, files, named
-from . import dual_homed, figures, four, mechanisms, path
+from . import dual_homed, figures, four, kernels, mechanisms, path
 from .four import ALONE, AWARE, DENSE, LARGE, LIA, LOADED, SIZES, TENTH
 
 #: Payload of a segment in bytes, and its bytes on the wire including preamble and gap.
@@ -135,6 +135,7 @@ class Mptcp(Study):
         Slice("path", "Where do the 130 ms of a lone flow come from?", has=named("path, *")),
         mechanisms.SERIES,
         dual_homed.SERIES,
+        kernels.SERIES,
     )
 
     def points(self, quick: bool) -> Sequence[Point]:

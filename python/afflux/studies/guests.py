@@ -1,0 +1,80 @@
+"""Runs of studies in which some hosts are Linux kernels: what they need, and what is read from them."""
+
+import csv
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from .._core import Error
+from ..kernels import USUAL, directory, images
+from ..results.result import Result
+from ..scenario import Scenario
+
+#: Kinds of senders.
+KERNEL, MODEL = "kernel", "model"
+
+
+def there() -> bool:
+    """Returns whether there is an image of the kernel."""
+    return any(image.version == USUAL for image in images())
+
+
+def left_out(runs: int) -> str:
+    """Returns what tables say about so many runs of kernels without a line; empty where there is an
+    image, with which they would be simulated."""
+    if not runs or there():
+        return ""
+    return (
+        f"{runs} runs of kernels are left out: there is no kernel {USUAL} in {directory()} "
+        "(afflux kernel build).\n\n"
+    )
+
+
+def run(scenario: Scenario, seed: int) -> tuple[Result, dict[str, bytes]]:
+    """Runs a scenario with kernels. Returns its result, and the files of the kernels by name.
+    Raises `Error` if a kernel fails."""
+    made = scenario.check(seed=seed).run(None)
+    if made.kernel_failure:
+        raise Error(made.kernel_failure)
+    return Result.of_run(made), {name: bytes(content) for name, content in made.kernel_files}
+
+
+def rows(files: Mapping[str, bytes], name: str) -> list[dict[str, str]]:
+    """Returns the rows of a CSV file."""
+    return list(csv.DictReader(files[name].decode().splitlines()))
+
+
+class Segment(NamedTuple):
+    """A TCP segment at a NIC. Time in ns."""
+
+    time: int
+    src: tuple[str, int]
+    dst: tuple[str, int]
+    syn: bool
+    fin: bool
+    payload: int
+
+
+def segments(capture: bytes) -> list[Segment]:
+    """Returns the TCP segments of a capture of headers (pcap with times in ns)."""
+    found, at = [], 24
+    while at < len(capture):
+        seconds, ns, length, _ = (
+            int.from_bytes(capture[at + 4 * field : at + 4 * field + 4], "little")
+            for field in range(4)
+        )
+        frame = capture[at + 16 : at + 16 + length]
+        at += 16 + length
+        ip = frame[14:]
+        if frame[12:14] != b"\x08\x00" or ip[9] != 6:
+            continue
+        header = 4 * (ip[0] & 15)
+        tcp = ip[header:]
+        payload = int.from_bytes(ip[2:4], "big") - header - 4 * (tcp[12] >> 4)
+        src, dst = (
+            (".".join(map(str, ip[place : place + 4])), int.from_bytes(tcp[port : port + 2], "big"))
+            for place, port in ((12, 0), (16, 2))
+        )
+        time = seconds * 1_000_000_000 + ns
+        syn, fin = bool(tcp[13] & 2), bool(tcp[13] & 1)
+        found.append(Segment(time, src, dst, syn, fin, payload))
+    return found

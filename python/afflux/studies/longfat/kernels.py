@@ -1,0 +1,187 @@
+"""Linux kernels with their own tuning of buffers over 300 ms, and the model with the limits of the
+same `tcp_rmem` and `tcp_wmem`.
+
+A part of `afflux study longfat`; results/kernels.csv is shipped with afflux. The path is that of the
+part `transports`: 100 Mbps with a queue of one bandwidth-delay product, no losses, CUBIC.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...results.result import Result
+from ...results.statistics import mean
+from ...scenario import Scenario
+from .. import Series, files, guests, lines
+from ..guests import KERNEL, MODEL
+from .measure import FRAME, PAYLOAD
+
+FILE = files("longfat") / "results" / "kernels.csv"
+#: Greatest sizes of receive and send buffer in bytes.
+BUFFERS = {"6 and 4 MiB (Linux's defaults)": (6_291_456, 4_194_304)}
+#: Seeds, which start the flow elsewhere between two ticks.
+SEEDS = (1,)
+#: Start of the flow, and its duration, in s. A sample of the bottleneck covers 1 s.
+_START, _LASTS, _SPAN = 1, 60, 5
+#: Share of the link's payload rate at which the flow has filled it.
+_FILLED = 0.9
+_RATE = 100 * PAYLOAD / FRAME
+FIGURES = (
+    "mbps",
+    "last_20_s_mbps",
+    "filled_s",
+    "window_kB",
+    "drops",
+    "mbps_by_5_s",
+)
+
+
+class Run(NamedTuple):
+    buffers: str
+    sender: str
+    seed: int
+
+
+def every(quick: bool) -> Iterator[Run]:
+    for seed in SEEDS[:1] if quick else SEEDS:
+        for buffers in BUFFERS:
+            for sender in (KERNEL, MODEL):
+                yield Run(buffers, sender, seed)
+
+
+def wanted(file: Path, quick: bool) -> Iterator[Run]:
+    """Yields the runs. Where there is no image, those of kernels without a line are left out."""
+    known, able = read(file), guests.there()
+    return (run for run in every(quick) if run.sender == MODEL or able or run in known)
+
+
+def scenario(run: Run) -> Scenario:
+    receive, send = BUFFERS[run.buffers]
+    made = Scenario.load(files("longfat") / "path.toml")
+    start = f"{_START * 1_000_000_000 + 1_234_567 * run.seed}ns"
+    keys: dict[str, Any] = {
+        "topology.link.0.rate": "1Gbps",
+        "switch.override": [{"match": "hub1", "sharing": "static", "buffer": "3750kB"}],
+        "run.until": f"{_START + _LASTS}s",
+        "host.transport": {
+            "kind": "tcp",
+            "stack": "linux",
+            "congestion": "cubic",
+            "receive_buffer_max": f"{receive}B",
+            "send_buffer_max": f"{send}B",
+        },
+    }
+    if run.sender == MODEL:
+        keys |= {"traffic.0.start": start, "record.senders": "100ms"}
+    else:
+        sysctl = {
+            "net.ipv4.tcp_congestion_control": "cubic",
+            "net.ipv4.tcp_rmem": f"4096 131072 {receive}",
+            "net.ipv4.tcp_wmem": f"4096 16384 {send}",
+        }
+        sends = {start: f"bulk client host4 5001 {_LASTS + 100}"}
+        look = {f"{_START * 900}ms": "tcpinfo 100 > /results/tcp.csv"}
+        common = {"sysctl": sysctl, "memory": "256MB", "watchdog": "600s"}
+        keys |= {
+            "traffic": [],
+            "host.kernel": [
+                {"match": "host0", "at": look | sends, **common},
+                {"match": "host4", "run": "bulk server 5001", **common},
+            ],
+        }
+    for key, value in keys.items():
+        made.set(key, value)
+    return made
+
+
+def measured(result: Result, window: float) -> dict[str, Any]:
+    """Returns what the port to the receiver has carried. `window` is the most in flight, in
+    bytes."""
+    names = ("node", "peer", "time_ns", "tx_bytes", "drops")
+    port = [
+        row
+        for row in zip(*(result.ports.column(name) for name in names), strict=True)
+        if row[:2] == ("hub1", "host4") and row[2] > _START * 1_000_000_000
+    ]
+    rates = [row[3] * 8e-6 * PAYLOAD / FRAME for row in port]
+    filled = (second for second, rate in enumerate(rates, 1) if rate >= _FILLED * _RATE)
+    by_span = [mean(rates[at : at + _SPAN]) for at in range(0, len(rates), _SPAN)]
+    return {
+        "mbps": round(mean(rates), 2),
+        "last_20_s_mbps": round(mean(rates[-20:]), 2),
+        "filled_s": next(filled, ""),
+        "window_kB": round(window / 1e3),
+        "drops": sum(row[4] for row in port),
+        "mbps_by_5_s": " ".join(f"{rate:.1f}" for rate in by_span),
+    }
+
+
+def simulate(run: Run, file: Path) -> str:
+    """Simulates a run and appends its line."""
+    if run.sender == KERNEL:
+        result, left = guests.run(scenario(run), run.seed)
+        info = guests.rows(left, "host0.tcp.csv")
+        window = max(int(row["unacked"]) for row in info) * PAYLOAD
+    else:
+        result = Result.of_run(scenario(run).check(seed=run.seed).run(None))
+        window = max(result.table("senders").column("flight_bytes"))
+    values = measured(result, window)
+    write(run, values, file)
+    return f"{run.buffers}, {run.sender}, seed {run.seed}: {values['mbps']} Mbps"
+
+
+def write(run: Run, values: Mapping[str, Any], file: Path) -> None:
+    lines.append(
+        file,
+        "CUBIC over 300 ms and 100 Mbps, with Linux 6.12 kernels and with the model: afflux study longfat kernels",
+        (*Run._fields, *FIGURES),
+        [*run, *(values[name] for name in FIGURES)],
+    )
+
+
+def read(file: Path = FILE) -> dict[Run, dict[str, str]]:
+    if not file.exists():
+        return {}
+    return {
+        Run(row["buffers"], row["sender"], int(row["seed"])): {name: row[name] for name in FIGURES}
+        for row in lines.read(file)
+    }
+
+
+def _cells(found: Mapping[Run, Mapping[str, str]], buffers: str, sender: str) -> list[str]:
+    """Returns the cells of a row: values that all seeds share, or their range."""
+    of = [values for run, values in found.items() if run[:2] == (buffers, sender)]
+
+    def cell(name: str) -> str:
+        values = sorted({float(one[name]) for one in of if one[name]})
+        if not values:
+            return "never"
+        least, most = values[0], values[-1]
+        return f"{least:g}" if least == most else f"{least:g} – {most:g}"
+
+    return [*(cell(name) for name in FIGURES[:-1]), of[0][FIGURES[-1]]]
+
+
+def table(file: Path = FILE) -> str:
+    found = read(file)
+    rows = [
+        f"| {buffers} | {sender} | {' | '.join(_cells(found, buffers, sender))} |"
+        for buffers in BUFFERS
+        for sender in (KERNEL, MODEL)
+        if any(run[:2] == (buffers, sender) for run in found)
+    ]
+    head = "| buffers up to | sender | Mbps in 60 s | in the last 20 s | 90 % of the link after, s | most in flight, kB | drops | Mbps by 5 s, seed 1 |"
+    missing = sum(run.sender == KERNEL and run not in found for run in every(False))
+    return guests.left_out(missing) + "\n".join((head, "|" + "---|" * 8, *rows))
+
+
+SERIES = Series(
+    "kernels",
+    "What does a Linux kernel with its own tuning of buffers carry over 300 ms?",
+    "about 2 min",
+    FILE,
+    wanted,
+    read,
+    simulate,
+    table,
+)

@@ -1,0 +1,108 @@
+"""Parts of studies with Linux kernels as hosts: scenarios, what is read from captures, tables, and
+what happens without an image."""
+
+import struct
+
+import pytest
+
+from afflux import studies
+from afflux.studies import guests
+from afflux.studies.guests import KERNEL, MODEL, Segment
+from afflux.studies.longfat import kernels as longfat
+from afflux.studies.mptcp import kernels as mptcp
+
+PARTS = {"longfat": longfat, "mptcp": mptcp}
+
+
+@pytest.fixture
+def no_image(tmp_path, monkeypatch):
+    monkeypatch.setenv("AFFLUX_KERNELS", str(tmp_path / "none"))
+
+
+def frame(src: str, dst: str, flags: int, payload: int) -> bytes:
+    """Returns the headers of a TCP frame; ports are 40000 and 5001."""
+    ends = [bytes(map(int, address.split("."))) for address in (src, dst)]
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, 40 + payload, 0, 0, 64, 6, 0) + b"".join(ends)
+    tcp = struct.pack(">HHIIBBHHH", 40000, 5001, 0, 0, 5 << 4, flags, 0, 0, 0)
+    return bytes(12) + b"\x08\x00" + ip + tcp
+
+
+def capture(*frames: tuple[int, bytes]) -> bytes:
+    head = struct.pack("<IIIIII", 0xA1B23C4D, 0x00040002, 0, 0, 128, 1)
+    return head + b"".join(
+        struct.pack("<IIII", time // 10**9, time % 10**9, len(content), len(content)) + content
+        for time, content in frames
+    )
+
+
+def test_segments_of_a_capture():
+    ends = ("10.0.0.2", "10.3.0.4")
+    arp = bytes(12) + b"\x08\x06" + bytes(28)
+    found = guests.segments(
+        capture((1_000_000_005, frame(*ends, 2, 0)), (7, arp), (9, frame(*ends, 17, 1000)))
+    )
+    src, dst = (ends[0], 40000), (ends[1], 5001)
+    assert found == [
+        Segment(1_000_000_005, src, dst, True, False, 0),
+        Segment(9, src, dst, False, True, 1000),
+    ]
+
+
+def test_flows_of_captures():
+    first, second = (("10.1.0.2", "10.1.0.4"), ("10.2.0.2", "10.2.0.4"))
+    left = {
+        "host1.pcap": capture(
+            (1_000_000, frame(*first, 2, 0)),
+            (2_000_000, frame(*second, 2, 0)),
+            (9_000_000, frame(*first, 17, 500)),
+        ),
+        "host3.pcap": capture(
+            (5_000_000, frame(*first, 16, 500)),
+            (8_000_000, frame(*second, 16, 500)),
+            (11_000_000, frame(*first, 17, 500)),
+            (12_000_000, frame(*first, 16, 0)),
+        ),
+    }
+    assert mptcp.of_captures(left) == [mptcp.Flow(10.0, 8.0), mptcp.Flow(6.0, None)]
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_without_an_image_kernels_are_left_out_and_the_table_says_so(name, no_image, tmp_path):
+    part = PARTS[name]
+    runs = list(part.wanted(tmp_path / "none.csv", False))
+    assert runs
+    assert {run.sender for run in runs} == {MODEL}
+    table = part.table(tmp_path / "none.csv")
+    assert f"{len(runs)} runs of kernels are left out" in table
+    assert "afflux kernel build" in table
+    # Lines that come with afflux count.
+    shipped = list(part.wanted(part.FILE, False))
+    assert {run.sender for run in shipped} == {KERNEL, MODEL}
+    assert not part.SERIES.missing(part.FILE)
+    assert "left out" not in part.table(part.FILE)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_tables_are_those_of_the_readme(name):
+    part = PARTS[name]
+    readme = (studies.files(name) / "README.md").read_text(encoding="utf-8")
+    assert part.table(part.FILE) in readme
+    assert studies.find(name).part("kernels") is part.SERIES
+
+
+def test_scenarios_are_valid(tmp_path):
+    for buffers in longfat.BUFFERS:
+        for sender in (KERNEL, MODEL):
+            assert longfat.scenario(longfat.Run(buffers, sender, 2)).check(seed=2).hosts == 8
+    for case in mptcp.CASES:
+        loaded = mptcp.with_model(mptcp.Run(case, MODEL, 2), tmp_path).check(seed=2)
+        assert loaded.hosts == 4
+        kernels = mptcp.with_kernels(mptcp.Run(case, KERNEL, 2)).check(seed=2)
+        assert "10.3.0.4 5001 70000B" in kernels.resolved
+
+
+def test_starts_of_short_flows():
+    first, second = mptcp.starts(1), mptcp.starts(2)
+    assert first != second
+    assert len(first) == 50
+    assert all(0 <= start % 200_000_000 < 8_000_000 for start in first)
