@@ -65,8 +65,8 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
         }
     }
 
-    /// Makes room for a frame that finds its queue full. Of data the arriving frame or the newest
-    /// waiting one is cut to a header, each with probability 1/2.
+    /// Makes room for a frame that finds its queue full. In the queue of data the arriving frame or
+    /// the newest waiting one is cut to a header, each with probability 1/2.
     #[cold]
     #[inline(never)]
     fn trim(

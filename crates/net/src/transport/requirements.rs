@@ -4,7 +4,7 @@
 use crate::queue::aqm::QueueTag;
 use crate::spec::Pauses;
 
-/// What a configured transport requires. The default is a transport that requires nothing.
+/// Requirements of a configured transport. The default is a transport that requires nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Requirements {
     pub ecn: Ecn,
