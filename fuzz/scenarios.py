@@ -291,7 +291,7 @@ def attempt(
     if ended.code != 0 or ended.wrong(place.name):
         return "refused", ended.wrong(place.name), ended, text
     if start.startswith("examples/kernels/"):
-        # Its run would boot kernels.
+        # A run would boot kernels.
         return "checked", None, ended, text
     for until in ("", "1ms", "100us", "10us"):
         looked = (

@@ -40,7 +40,7 @@ pub fn tail(console: &str) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    // What follows a panic is where in the kernel it was.
+    // Lines after a panic are a trace of functions of the kernel.
     let panic = lines.iter().position(|line| line.contains("Kernel panic"));
     let lines = &lines[..panic.map_or(lines.len(), |place| place + 1)];
     let last = &lines[lines.len().saturating_sub(LINES)..];
