@@ -74,11 +74,11 @@ def test_iperf3_over_a_long_path(command):
     assert report["start"]["test_start"]["reverse"] == 1
     rates = [interval["sum"]["bits_per_second"] for interval in report["intervals"]]
     assert len(rates) == 8
-    # The first second has three windows of slow start, the last three carry what the link takes,
-    # but for the pauses in which a window is on its way.
-    assert rates[0] < 10e6
-    assert 70e6 < sum(rates[-3:]) / 3 < 100e6 * 1448 / 1538
-    assert report["end"]["sum_received"]["bytes"] > 40e6
+    # HyStart ends slow start when acknowledgements arrive for half a round trip, which is at half
+    # of the link's rate. CUBIC grows slowly from there.
+    assert rates[0] < 5e6
+    assert 7e6 < sum(rates[-3:]) / 3 < 12e6
+    assert report["end"]["sum_received"]["bytes"] > 6e6
 
 
 def test_redis_under_load(command):
