@@ -13,7 +13,6 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import REPO
 
 from afflux import Result, _core, kernels
 from afflux.kernels import building
@@ -70,6 +69,11 @@ def wrong(tmp_path: Path, *replacements: tuple[str, str]) -> str:
         (('run = "', 'watchdog = "1ms"\nrun = "'), 'write a time from "1s" to "1h"'),
         (('run = "', 'sysctl = { "a b" = 1 }\nrun = "'), "is no name of a kernel parameter"),
         (('run = "', 'files = ["nothing.py"]\nrun = "'), "nothing.py"),
+        (
+            ('run = "', 'files = ["/nowhere/redis-benchmark"]\nrun = "'),
+            "/nowhere/redis-benchmark: cannot be read: No such file or directory (os error 2): "
+            "the package redis-tools has it (key host.kernel[0].files[0]",
+        ),
         (('"1s" =', '"soon" ='), "write a time as in"),
         (('run = "', 'sysctls = { a = 1 }\nrun = "'), 'did you mean "sysctl"'),
         (
@@ -438,22 +442,3 @@ def test_a_kill_leaves_nothing_behind(tmp_path):
         assert not left
     assert seen >= 3, "the guests were running at some of the kills"
     assert Path("/proc/mounts").read_text() == mounts
-
-
-@needs_image
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "path", sorted((REPO / "examples/kernels").glob("*.toml")), ids=lambda p: p.stem
-)
-def test_examples(command, tmp_path, path):
-    loaded = _core.load(path)
-    for file in re.findall(r'files = \["(.*?)"\]', path.read_text()):
-        if not Path(file).exists():
-            pytest.skip(f"needs {file}")
-    done = command("run", path)
-    assert done.returncode == 0, done.stderr
-    consoles = "".join(
-        file.read_text() for file in (tmp_path / "out" / f"{loaded.name}-1").glob("*.console")
-    )
-    assert "bulk" in consoles
-    assert "received" in consoles

@@ -116,7 +116,8 @@ def short(keys: Sequence[str]) -> list[str]:
     """Shortens each key to its last parts, as few as distinguish it."""
 
     def last(key: str, parts: int) -> str:
-        return ".".join(key.split(".")[-parts:])
+        # A name in quotes may have dots.
+        return ".".join(re.findall(r'"[^"]*"|[^."]+', key)[-parts:])
 
     def fits(key: str, parts: int) -> bool:
         return [last(other, parts) for other in keys].count(last(key, parts)) == 1

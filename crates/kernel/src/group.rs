@@ -1,7 +1,6 @@
 //! Guests that run at the same time.
 
 use crate::guest::{Failure, Guest, GuestSpec, Starting, State};
-use crate::process::Meeting;
 use crate::socket;
 use std::io;
 
@@ -21,11 +20,10 @@ pub struct Failed {
 /// Starts all guests, in parallel.
 pub fn start(specs: Vec<GuestSpec>) -> Result<Vec<Guest>, Failed> {
     let of = |name: &str, failure| Failed { name: name.into(), console: String::new(), failure };
-    let meeting = Meeting::new().map_err(|error| of("", error.into()))?;
     let mut starting = Vec::new();
-    for (index, spec) in specs.into_iter().enumerate() {
+    for spec in specs {
         let name = spec.name.clone();
-        let started = Starting::new(spec, &meeting.path().join(index.to_string()));
+        let started = Starting::new(spec);
         starting.push((name.clone(), started.map_err(|error| of(&name, explained(error)))?));
     }
     let mut guests = Vec::new();

@@ -43,7 +43,7 @@ pub enum Failure {
     /// Spins, or sends without end: it has not been idle for the time of its watchdog.
     #[error("did not become idle for {} s of real time (host.kernel watchdog)", .0.as_secs_f64())]
     Busy(Duration),
-    #[error("its kernel did not start")]
+    #[error("its kernel did not start; if it lacks memory, raise memory in [[host.kernel]]")]
     NoStart,
     #[error("{0}")]
     System(#[from] io::Error),
@@ -106,9 +106,18 @@ pub struct Starting {
 }
 
 impl Starting {
-    /// Starts the process of a guest. Sockets are in `dir`, which must not exist yet.
-    pub fn new(mut spec: GuestSpec, dir: &Path) -> io::Result<Starting> {
-        std::fs::create_dir(dir)?;
+    /// Starts the process of a guest.
+    pub fn new(spec: GuestSpec) -> io::Result<Starting> {
+        let dir = process::new_directory()?;
+        let started = Starting::inside(spec, &dir);
+        if started.is_err() {
+            let _ = std::fs::remove_dir_all(&dir);
+        }
+        started
+    }
+
+    /// Starts the process of a guest, whose sockets are in `dir`. The process removes it.
+    fn inside(mut spec: GuestSpec, dir: &Path) -> io::Result<Starting> {
         let clock = UnixListener::bind(dir.join("time"))?;
         let mut sockets = vec!["time".to_string()];
         let mut cards = Vec::new();

@@ -59,7 +59,6 @@ struct Prepared {
     gid_map: Vec<u8>,
     sockets: Vec<CString>,
     dir: CString,
-    parent: CString,
 }
 
 impl Process {
@@ -83,7 +82,6 @@ impl Process {
             gid_map: format!("{group} {group} 1").into_bytes(),
             sockets: sockets.collect::<io::Result<_>>()?,
             dir: c_string(start.dir.as_os_str())?,
-            parent: c_string(start.dir.parent().unwrap_or(Path::new("/")).as_os_str())?,
         };
         let mut command = Command::new(start.image);
         command
@@ -227,8 +225,6 @@ fn remove_when_ended(first: libc::pid_t, prepared: &Prepared) -> ! {
             libc::unlink(socket.as_ptr());
         }
         libc::rmdir(prepared.dir.as_ptr());
-        // Succeeds for the last guest only.
-        libc::rmdir(prepared.parent.as_ptr());
         libc::_exit(0)
     }
 }
@@ -256,29 +252,19 @@ pub fn unnamed(name: &std::ffi::CStr) -> io::Result<File> {
     }
 }
 
-/// A new directory for sockets. It is removed when this object and all guests are gone.
-#[derive(Debug)]
-pub struct Meeting(PathBuf);
-
-impl Meeting {
-    pub fn new() -> io::Result<Meeting> {
-        let template = std::env::temp_dir().join("afflux-XXXXXX");
-        let mut bytes = c_string(template.as_os_str())?.into_bytes_with_nul();
-        // SAFETY: the bytes end with a zero, and mkdtemp changes them in place.
-        if unsafe { libc::mkdtemp(bytes.as_mut_ptr().cast()) }.is_null() {
-            return Err(io::Error::last_os_error());
-        }
-        bytes.pop();
-        Ok(Meeting(PathBuf::from(OsStr::from_bytes(&bytes))))
+/// Makes a directory for sockets, which only this user can enter.
+pub fn new_directory() -> io::Result<PathBuf> {
+    let base = std::env::temp_dir();
+    let template = base.join("afflux-XXXXXX");
+    let mut bytes = c_string(template.as_os_str())?.into_bytes_with_nul();
+    // SAFETY: the bytes end with a zero, and mkdtemp changes them in place.
+    if unsafe { libc::mkdtemp(bytes.as_mut_ptr().cast()) }.is_null() {
+        let error = io::Error::last_os_error();
+        return Err(io::Error::other(format!(
+            "no directory for sockets in {}: {error}",
+            base.display()
+        )));
     }
-
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Meeting {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir(&self.0);
-    }
+    bytes.pop();
+    Ok(PathBuf::from(OsStr::from_bytes(&bytes)))
 }

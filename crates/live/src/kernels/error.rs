@@ -29,8 +29,8 @@ pub enum KernelError {
 
 impl KernelError {
     pub(super) fn start(failed: &Failed) -> KernelError {
-        let name = if failed.name.is_empty() { "kernels" } else { &failed.name };
-        KernelError::Start(format!("{name}: {}{}", failed.failure, tail(&failed.console)))
+        let Failed { name, failure, console } = failed;
+        KernelError::Start(format!("{name}: {failure}{}", tail(console)))
     }
 }
 
@@ -40,6 +40,9 @@ pub fn tail(console: &str) -> String {
     if lines.is_empty() {
         return String::new();
     }
+    // Lines after a panic are a trace of functions of the kernel.
+    let panic = lines.iter().position(|line| line.contains("Kernel panic"));
+    let lines = &lines[..panic.map_or(lines.len(), |place| place + 1)];
     let last = &lines[lines.len().saturating_sub(LINES)..];
     format!("; its console ends with\n  {}", last.join("\n  "))
 }

@@ -200,10 +200,12 @@ impl<'s, 'p> Relay<'s, 'p> {
             rest.ended = Some(end);
             let console = guest.console();
             let name = self.shared.names[rest.host as usize];
-            let reason = match console.lines().find(|line| line.contains("Kernel panic")) {
-                Some(line) => line.trim().to_string(),
-                None => "its kernel ended before run.until".into(),
-            };
+            // The kernel's own time is before its words.
+            let panic = |line: &str| line.find("Kernel panic").map(|at| line[at..].to_string());
+            let reason = console
+                .lines()
+                .find_map(panic)
+                .unwrap_or_else(|| "its kernel ended before run.until".into());
             self.fail(name, &format!("{reason}, at {}", shown(end)), &console);
             return self.look_for_ends(end);
         }

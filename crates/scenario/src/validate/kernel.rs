@@ -10,6 +10,8 @@ use afflux_config::{Duration, Names, Or, Size};
 use afflux_net::spec::{EngineKind, HostConfig, Link, NodeId, NodeKind, Plan};
 use afflux_units::{Bytes, Span};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 const MIB: u64 = 1 << 20;
 const PS_PER_MS: u64 = 1_000_000_000;
@@ -17,6 +19,17 @@ const PS_PER_MS: u64 = 1_000_000_000;
 const HOME: &str = "/root";
 /// Traffic class of kernels whose block names none.
 const CLASS: &str = "kernel";
+/// Programs that scenarios often name, with the packages of Debian and Ubuntu that have them.
+const PACKAGES: [(&str, &str); 8] = [
+    ("iperf3", "iperf3"),
+    ("redis-server", "redis-server"),
+    ("redis-benchmark", "redis-tools"),
+    ("memcached", "memcached"),
+    ("nginx", "nginx"),
+    ("ip", "iproute2"),
+    ("tc", "iproute2"),
+    ("ss", "iproute2"),
+];
 /// Largest number of hosts with addresses.
 const MOST_HOSTS: u32 = 65_534;
 
@@ -162,7 +175,7 @@ fn files(block: &mut Kernel, key: &Key, inputs: &Inputs) -> Result<Vec<KernelFil
         } else {
             let absolute = path.to_string_lossy().into_owned();
             let mut digest = written.get(&absolute).cloned();
-            inputs.identify(file, &mut digest, &at)?;
+            inputs.identify(file, &mut digest, &at).map_err(|wrong| packaged(wrong, &path))?;
             digests.extend(digest.map(|digest| (absolute, digest)));
         }
         found.push((path, to));
@@ -173,7 +186,18 @@ fn files(block: &mut Kernel, key: &Key, inputs: &Inputs) -> Result<Vec<KernelFil
     Ok(found)
 }
 
-type KernelFile = (std::path::PathBuf, String);
+/// Adds to a message about a missing program the package that has it.
+fn packaged(mut wrong: Wrong, path: &Path) -> Wrong {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    if !path.exists()
+        && let Some((_, package)) = PACKAGES.iter().find(|(program, _)| *program == name)
+    {
+        wrong.message = format!("{}: the package {package} has it", wrong.message);
+    }
+    wrong
+}
+
+type KernelFile = (PathBuf, String);
 
 /// Refuses plans that cannot have kernels.
 fn fits(plan: &Plan, found: &BTreeMap<NodeId, KernelHost>) -> Result<(), Wrong> {
@@ -199,7 +223,7 @@ fn fits(plan: &Plan, found: &BTreeMap<NodeId, KernelHost>) -> Result<(), Wrong> 
     if !plan.record.captures.is_empty() {
         return wrong(
             "record.capture",
-            "links are not captured beside kernels: each kernel's packets are in kernels/HOST.pcap of the result",
+            "links are not captured beside kernels: each kernel's packets are in HOST.pcap of the result",
         );
     }
     if plan.record.paths {
