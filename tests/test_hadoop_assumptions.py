@@ -208,6 +208,8 @@ def test_the_readme_has_the_tables() -> None:
         table(found),
         constants.table(constants.read()),
         hosts.table(),
+        hosts.quick_table(),
+        hosts.quick_sentence(),
         medians.table(others),
         slides.table(others),
     ):
