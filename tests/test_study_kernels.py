@@ -69,14 +69,14 @@ def test_flows_of_captures():
 @pytest.mark.parametrize("name", PARTS)
 def test_without_an_image_kernels_are_left_out_and_the_table_says_so(name, no_image, tmp_path):
     part = PARTS[name]
-    runs = list(part.wanted(tmp_path / "none.csv", False))
+    runs = list(part.COMPARISON.wanted(tmp_path / "none.csv", False))
     assert runs
     assert {run.sender for run in runs} == {MODEL}
     table = part.table(tmp_path / "none.csv")
     assert f"{len(runs)} runs of kernels are left out" in table
     assert "afflux kernel build" in table
     # Lines that come with afflux count.
-    shipped = list(part.wanted(part.FILE, False))
+    shipped = list(part.COMPARISON.wanted(part.FILE, False))
     assert {run.sender for run in shipped} == {KERNEL, MODEL}
     assert not part.SERIES.missing(part.FILE)
     assert "left out" not in part.table(part.FILE)

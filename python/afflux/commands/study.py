@@ -149,7 +149,6 @@ def study(
     """List the built-in studies. With NAME, run a study or a part of it and compare its results
     with the published numbers. A study that was stopped continues."""
     from .. import studies
-    from ..executors.local import cores
     from ..terminal import studies as screens
 
     own = {"--assume": assume, "--baseline": baseline, "--scenario": scenario, "--goals": goals}
@@ -176,6 +175,8 @@ def study(
         if isinstance(piece, studies.Series):
             _refuse(piece.name, own, execution)
             place = out or Path("out") / f"{chosen.folder}-{piece.name}"
+            from ..executors.local import cores
+
             jobs = execution.jobs or cores()
             _run_series(chosen.name, piece, place, quick, fresh, jobs, as_json)
         else:

@@ -1,16 +1,79 @@
 """Runs of studies in which some hosts are Linux kernels: what they need, and what is read from them."""
 
 import csv
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from .._core import Error
 from ..kernels import USUAL, directory, images
 from ..results.result import Result
 from ..scenario import Scenario
+from . import lines
 
 #: Kinds of senders.
 KERNEL, MODEL = "kernel", "model"
+
+
+class Run(NamedTuple):
+    """A run of a comparison. `sender`: `KERNEL` or `MODEL`."""
+
+    case: str
+    sender: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Cases that are simulated with kernels and with the model. Every run has a line in a file."""
+
+    #: First line of the file.
+    comment: str
+    cases: Sequence[str]
+    seeds: Sequence[int]
+    #: Columns of the file with the results of a run.
+    figures: Sequence[str]
+
+    def every(self, quick: bool) -> Iterator[Run]:
+        for seed in self.seeds[:1] if quick else self.seeds:
+            for case in self.cases:
+                for sender in (KERNEL, MODEL):
+                    yield Run(case, sender, seed)
+
+    def wanted(self, file: Path, quick: bool) -> Iterator[Run]:
+        """Yields the runs. Where there is no image, those of kernels without a line are left out."""
+        known, able = self.read(file), there()
+        return (run for run in self.every(quick) if run.sender == MODEL or able or run in known)
+
+    def write(self, run: Run, values: Mapping[str, Any], file: Path) -> None:
+        line = [*run, *(values[name] for name in self.figures)]
+        lines.append(file, self.comment, (*Run._fields, *self.figures), line)
+
+    def read(self, file: Path) -> dict[Run, dict[str, str]]:
+        if not file.exists():
+            return {}
+        return {
+            Run(row["case"], row["sender"], int(row["seed"])): {
+                name: row[name] for name in self.figures
+            }
+            for row in lines.read(file)
+        }
+
+    def table(
+        self, file: Path, head: str, cells: Callable[[Sequence[Mapping[str, str]]], Iterable[str]]
+    ) -> str:
+        """Returns a table with a row for each case and sender. `cells` receives the results of all
+        seeds."""
+        found = self.read(file)
+        rows = []
+        for case in self.cases:
+            for sender in (KERNEL, MODEL):
+                of = [values for run, values in found.items() if run[:2] == (case, sender)]
+                if of:
+                    rows.append(f"| {case} | {sender} | {' | '.join(cells(of))} |")
+        missing = sum(run.sender == KERNEL and run not in found for run in self.every(False))
+        return left_out(missing) + "\n".join((head, "|" + "---|" * (head.count("|") - 1), *rows))
 
 
 def there() -> bool:

@@ -1,21 +1,17 @@
 """Shows the list of studies, and the parts and assumptions of each."""
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.console import RenderableType
 from rich.text import Text
 
+from ..executors.local import cores
 from ..studies import Part, Series, Slice, Study
 from ..studies.part import Ended
 from ..studies.study import MEASURED_ON, here
 from ..words import text
 from .drawing import paragraphs, plural
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0))
 
 
 def listed(every: Iterable[Study]) -> list[dict[str, Any]]:
@@ -26,7 +22,7 @@ def listed(every: Iterable[Study]) -> list[dict[str, Any]]:
             "title": study.title,
             "question": study.question,
             "answer": study.finding,
-            "duration": here(study.duration, _cores()),
+            "duration": here(study.duration, cores()),
             "parts": [part.name for part in study.parts],
             "points": len(study.points(False)),
             "points_quick": len(study.points(True)),
@@ -62,9 +58,9 @@ def studies(every: Sequence[dict[str, Any]]) -> Iterator[RenderableType]:
 def _origin() -> str:
     """Says where durations come from. They are shipped with afflux, because `check` would take
     minutes to estimate so many simulations."""
-    cores = _cores()
+    count = cores()
     shipped = f"measured on {MEASURED_ON} cores, comes with afflux"
-    return shipped if cores == MEASURED_ON else f"{shipped}, here for {plural(cores, 'core')}"
+    return shipped if count == MEASURED_ON else f"{shipped}, here for {plural(count, 'core')}"
 
 
 def about(study: Study) -> dict[str, Any]:
@@ -94,7 +90,7 @@ def about(study: Study) -> dict[str, Any]:
 def _duration(part: Part) -> str:
     """Returns the expected duration of a part. A series runs one simulation at a time, so more
     cores do not shorten it."""
-    return here(part.duration, _cores()) if isinstance(part, Slice) else part.duration
+    return here(part.duration, cores()) if isinstance(part, Slice) else part.duration
 
 
 def study(of: Study) -> Iterator[RenderableType]:

@@ -219,15 +219,15 @@ impl<'a> Shard<'a> {
         let paused =
             |info: &PortInfo| party.port(&Party::of(plan, info.peer), world.link(info)).is_some();
         let balanced = Balanced::of(world, id);
-        // In the window engine, ports with pFabric's queue and no other feature are always open. In
-        // the classical engine pFabric is a discipline like any other.
+        // In the window engine, ports with the queue of pFabric or NDP and no other feature are always
+        // open. In the classical engine both queues are disciplines like any other.
         let ordered =
             aqm.map(|aqm| aqm.about()).filter(|about| about.pfabric_order).map(|about| about.limit);
         let trimming = match aqm {
             Some(Aqm::Trim(config)) => Some(config),
             _ => None,
         };
-        let unusual = !classical
+        let bare = !classical
             && alone
             && !recorded
             && world.tick() == 1
@@ -240,9 +240,10 @@ impl<'a> Shard<'a> {
             && matches!(buffer, Buffer::Unlimited)
             && balanced.as_ref().is_none_or(|balanced| balanced.sprays)
             && !world.ports.of(id).iter().any(|info| captured(info) || paused(info));
-        let ranked = unusual && ordered.is_some();
+        let ranked = bare && ordered.is_some();
         let bound = |bytes: u64| bytes < Limits::MOST as u64;
-        let trims = unusual && trimming.is_some_and(|trim| bound(trim.data) && bound(trim.headers));
+        let trims = bare && trimming.is_some_and(|trim| bound(trim.data) && bound(trim.headers));
+        let always_open = ranked || trims;
         let switch = (spec.kind == NodeKind::Switch).then(|| &plan.switches[spec.config as usize]);
         let largest = if aqm.is_some() || qdisc.is_some() { plan.largest_frame() } else { 0 };
         // True if every port may be open (see `shard::hop`): it records nothing but uplink bytes,
@@ -313,7 +314,7 @@ impl<'a> Shard<'a> {
                 let site =
                     Site { line: world.rate(info).0, frame: largest, least: plan.wire.min_frame };
                 let discipline =
-                    (aqm.is_some() && !ranked && !trims || memory > 0).then(|| Discipline {
+                    (aqm.is_some() && !always_open || memory > 0).then(|| Discipline {
                         aqm: aqm
                             .iter()
                             .flat_map(|config| {
@@ -408,13 +409,13 @@ impl<'a> Shard<'a> {
             .map(|qdisc| qdisc.limit() - 1)
             .min()
             .unwrap_or(u64::MAX);
-        let loops = uniform && (ranked || trims || opens);
+        let loops = uniform && (always_open || opens);
         // In the classical engine a node that may be open starts open and in exact mode.
         let exact = opens && classical;
-        if exact || ranked || trims {
+        if exact || always_open {
             self.ports[first_port as usize..].iter_mut().for_each(|p| p.open = true);
         }
-        if opens || ranked || trims {
+        if opens || always_open {
             self.lanes.resize(self.ports.len(), Lane::new(scheduling.of_priority()));
         }
         let mut memory = NodeMemory {
@@ -467,7 +468,7 @@ impl<'a> Shard<'a> {
             loops,
             opens: opens && !classical,
             ring,
-            open: exact || ranked || trims,
+            open: exact || always_open,
             memory,
             marks_from,
             holds,

@@ -5,15 +5,15 @@ A part of `afflux study longfat`; results/kernels.csv is shipped with afflux. Th
 part `transports`: 100 Mbps with a queue of one bandwidth-delay product, no losses, CUBIC.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...results.result import Result
 from ...results.statistics import mean
 from ...scenario import Scenario
-from .. import Series, files, guests, lines
-from ..guests import KERNEL, MODEL
+from .. import Series, files, guests
+from ..guests import KERNEL, MODEL, Run
 from .measure import FRAME, PAYLOAD
 
 FILE = files("longfat") / "results" / "kernels.csv"
@@ -36,27 +36,16 @@ FIGURES = (
 )
 
 
-class Run(NamedTuple):
-    buffers: str
-    sender: str
-    seed: int
-
-
-def every(quick: bool) -> Iterator[Run]:
-    for seed in SEEDS[:1] if quick else SEEDS:
-        for buffers in BUFFERS:
-            for sender in (KERNEL, MODEL):
-                yield Run(buffers, sender, seed)
-
-
-def wanted(file: Path, quick: bool) -> Iterator[Run]:
-    """Yields the runs. Where there is no image, those of kernels without a line are left out."""
-    known, able = read(file), guests.there()
-    return (run for run in every(quick) if run.sender == MODEL or able or run in known)
+COMPARISON = guests.Comparison(
+    "CUBIC over 300 ms and 100 Mbps, with Linux 6.12 kernels and with the model: afflux study longfat kernels",
+    tuple(BUFFERS),
+    SEEDS,
+    FIGURES,
+)
 
 
 def scenario(run: Run) -> Scenario:
-    receive, send = BUFFERS[run.buffers]
+    receive, send = BUFFERS[run.case]
     made = Scenario.load(files("longfat") / "path.toml")
     start = f"{_START * 1_000_000_000 + 1_234_567 * run.seed}ns"
     keys: dict[str, Any] = {
@@ -126,31 +115,12 @@ def simulate(run: Run, file: Path) -> str:
         result = Result.of_run(scenario(run).check(seed=run.seed).run(None))
         window = max(result.table("senders").column("flight_bytes"))
     values = measured(result, window)
-    write(run, values, file)
-    return f"{run.buffers}, {run.sender}, seed {run.seed}: {values['mbps']} Mbps"
+    COMPARISON.write(run, values, file)
+    return f"{run.case}, {run.sender}, seed {run.seed}: {values['mbps']} Mbps"
 
 
-def write(run: Run, values: Mapping[str, Any], file: Path) -> None:
-    lines.append(
-        file,
-        "CUBIC over 300 ms and 100 Mbps, with Linux 6.12 kernels and with the model: afflux study longfat kernels",
-        (*Run._fields, *FIGURES),
-        [*run, *(values[name] for name in FIGURES)],
-    )
-
-
-def read(file: Path = FILE) -> dict[Run, dict[str, str]]:
-    if not file.exists():
-        return {}
-    return {
-        Run(row["buffers"], row["sender"], int(row["seed"])): {name: row[name] for name in FIGURES}
-        for row in lines.read(file)
-    }
-
-
-def _cells(found: Mapping[Run, Mapping[str, str]], buffers: str, sender: str) -> list[str]:
+def _cells(of: Sequence[Mapping[str, str]]) -> list[str]:
     """Returns the cells of a row: values that all seeds share, or their range."""
-    of = [values for run, values in found.items() if run[:2] == (buffers, sender)]
 
     def cell(name: str) -> str:
         values = sorted({float(one[name]) for one in of if one[name]})
@@ -163,16 +133,8 @@ def _cells(found: Mapping[Run, Mapping[str, str]], buffers: str, sender: str) ->
 
 
 def table(file: Path = FILE) -> str:
-    found = read(file)
-    rows = [
-        f"| {buffers} | {sender} | {' | '.join(_cells(found, buffers, sender))} |"
-        for buffers in BUFFERS
-        for sender in (KERNEL, MODEL)
-        if any(run[:2] == (buffers, sender) for run in found)
-    ]
     head = "| buffers up to | sender | Mbps in 60 s | in the last 20 s | 90 % of the link after, s | most in flight, kB | drops | Mbps by 5 s, seed 1 |"
-    missing = sum(run.sender == KERNEL and run not in found for run in every(False))
-    return guests.left_out(missing) + "\n".join((head, "|" + "---|" * 8, *rows))
+    return COMPARISON.table(file, head, _cells)
 
 
 SERIES = Series(
@@ -180,8 +142,8 @@ SERIES = Series(
     "What does a Linux kernel with its own tuning of buffers carry over 300 ms?",
     "about 2 min",
     FILE,
-    wanted,
-    read,
+    COMPARISON.wanted,
+    COMPARISON.read,
     simulate,
     table,
 )

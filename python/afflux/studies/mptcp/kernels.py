@@ -7,7 +7,7 @@ version 1 (RFC 8684), the author's kernel of 2014 had version 0.
 
 import random
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from ...results.result import Result
 from ...results.statistics import interval, mean
 from ...scenario import Scenario
-from .. import Series, files, guests, lines
-from ..guests import KERNEL, MODEL
+from .. import Series, files, guests
+from ..guests import KERNEL, Run
 from .four import CASES as SLICE
 from .four import TENTH
 
@@ -46,10 +46,12 @@ FIGURES = (
 )
 
 
-class Run(NamedTuple):
-    case: str
-    sender: str
-    seed: int
+COMPARISON = guests.Comparison(
+    "Lone flows of 70 kB on the slice with Linux 6.12 kernels and with the model: afflux study mptcp kernels",
+    tuple(CASES),
+    SEEDS,
+    FIGURES,
+)
 
 
 class Flow(NamedTuple):
@@ -57,19 +59,6 @@ class Flow(NamedTuple):
 
     last_byte: float
     fin: float | None
-
-
-def every(quick: bool) -> Iterator[Run]:
-    for seed in SEEDS[:1] if quick else SEEDS:
-        for case in CASES:
-            for sender in (KERNEL, MODEL):
-                yield Run(case, sender, seed)
-
-
-def wanted(file: Path, quick: bool) -> Iterator[Run]:
-    """Yields the runs. Where there is no image, those of kernels without a line are left out."""
-    known, able = read(file), guests.there()
-    return (run for run in every(quick) if run.sender == MODEL or able or run in known)
 
 
 def starts(seed: int) -> list[int]:
@@ -172,31 +161,13 @@ def simulate(run: Run, file: Path) -> str:
             result = Result.of_run(with_model(run, Path(folder)).check(seed=run.seed).run(None))
         flows = [Flow(fct / 1e6, None) for fct in result.flows.column("fct_ns") if fct is not None]
     values = measured(flows)
-    lines.append(
-        file,
-        "Lone flows of 70 kB on the slice with Linux 6.12 kernels and with the model: afflux study mptcp kernels",
-        (*Run._fields, *FIGURES),
-        [*run, *(values[name] for name in FIGURES)],
-    )
+    COMPARISON.write(run, values, file)
     return f"{run.case}, {run.sender}, seed {run.seed}: {values['last_byte_ms']} ms to the last byte, {values['fin_ms'] or '–'} ms to the FIN"
 
 
-def read(file: Path = FILE) -> dict[Run, dict[str, str]]:
-    if not file.exists():
-        return {}
-    return {
-        Run(row["case"], row["sender"], int(row["seed"])): {name: row[name] for name in FIGURES}
-        for row in lines.read(file)
-    }
-
-
-def _cell(found: Mapping[Run, Mapping[str, str]], case: str, sender: str, name: str) -> str:
+def _cell(of: Sequence[Mapping[str, str]], name: str) -> str:
     """Formats a mean over the seeds with its 95 % interval."""
-    values = [
-        float(values[name])
-        for run, values in found.items()
-        if run[:2] == (case, sender) and values[name]
-    ]
+    values = [float(one[name]) for one in of if one[name]]
     if not values:
         return "–"
     low, high = interval(values) or (None, None)
@@ -205,17 +176,9 @@ def _cell(found: Mapping[Run, Mapping[str, str]], case: str, sender: str, name: 
 
 
 def table(file: Path = FILE) -> str:
-    found = read(file)
     columns = ("last_byte_ms", "last_byte_most_ms", "fin_ms", "fin_most_ms")
-    rows = [
-        f"| {case} | {sender} | {' | '.join(_cell(found, case, sender, name) for name in columns)} |"
-        for case in CASES
-        for sender in (KERNEL, MODEL)
-        if any(run[:2] == (case, sender) for run in found)
-    ]
     head = "| flows | hosts | SYN to last byte, ms | the longest | SYN to FIN, ms | the longest |"
-    missing = sum(run.sender == KERNEL and run not in found for run in every(False))
-    return guests.left_out(missing) + "\n".join((head, "|" + "---|" * 6, *rows))
+    return COMPARISON.table(file, head, lambda of: (_cell(of, name) for name in columns))
 
 
 SERIES = Series(
@@ -223,8 +186,8 @@ SERIES = Series(
     "How long do lone flows of 70 kB take with Linux kernels, and does their close wait?",
     "about 3 min",
     FILE,
-    wanted,
-    read,
+    COMPARISON.wanted,
+    COMPARISON.read,
     simulate,
     table,
 )
