@@ -292,6 +292,12 @@ def test_explain_compare_and_report(command, tmp_path):
         assert "time-outs of simulated senders" in done.stdout
     compared = command("compare", "out/mixed-1", "out/deep-1", "--json")
     assert compared.returncode == 0, compared.stderr
+    # The parts are those of simulated flows, and the sentence says so.
+    done = command("report", "out/mixed-1", "-o", "one.html")
+    assert done.returncode == 0, done.stderr
+    one = (tmp_path / "one.html").read_text()
+    assert "Of the time of simulated flows, " in one
+    assert "Of the time of all flows" not in one.partition("<script")[0]
     done = command("report", "out/mixed-1", "out/deep-1", "-o", "report.html")
     assert done.returncode == 0, done.stderr
     result = Result.open(tmp_path / "out/mixed-1")

@@ -230,9 +230,10 @@ def of_one(design: Design, metric: Metric | None) -> PageAnswer:
         **words,
     )
     parts = parts_of(design)
-    why = (
-        [say("first.split", part=parts[0][0], share=number(100 * parts[0][1], 0))] if parts else []
-    )
+    why = []
+    if parts:
+        key = "first.split.simulated" if has_kernels(design) else "first.split"
+        why.append(say(key, part=parts[0][0], share=number(100 * parts[0][1], 0)))
     if (own := _own_hosts(design)) is not None:
         why.append(say("first.split.host", share=number(100 * own, 0)))
     if design.deterministic:
@@ -268,6 +269,11 @@ def _width(value: Value, seeds: int) -> Words:
     return say(
         "first.one.interval", what=what_of(value.metric), seeds=seeds, below=below, above=above
     )
+
+
+def has_kernels(design: Design) -> bool:
+    """True if some flows are those of real kernels, whose completion times have no known parts."""
+    return any(result.summary["flows"].get("of_kernels") for result in design.results.values())
 
 
 def parts_of(design: Design) -> list[tuple[Words, float]]:

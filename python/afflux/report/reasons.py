@@ -13,7 +13,7 @@ from ..words import known as known_words
 from . import differs
 from .axis import axis, number, short
 from .dots import capital_of, ci, mark, seed_marks, ticks
-from .heading import by_seed, parts_of
+from .heading import by_seed, has_kernels, parts_of
 from .markup import both, colour, plain
 
 #: Most bars that fit next to the sentences.
@@ -112,4 +112,5 @@ def split_bars(design: Design) -> str:
         f"<span>{number(100 * share, 0)}\N{NO-BREAK SPACE}%</span>"
         for name, share in parts
     )
-    return f'<p class="note">{both(say("first.split.caption"))}</p><div class="mini">{lines}</div>'
+    key = "first.split.caption.simulated" if has_kernels(design) else "first.split.caption"
+    return f'<p class="note">{both(say(key))}</p><div class="mini">{lines}</div>'
