@@ -21,8 +21,6 @@ pub struct Sorter {
     next: Vec<u32>,
     count: Vec<u32>,
     pub active: Vec<u32>,
-    /// Bit set of the nodes in `active`, used while entries are counted.
-    present: Vec<u64>,
     /// Number of entries in the window.
     pub taken: usize,
     /// Width of a cell as a power of two: entries with equal `offset >> shift` share a cell.
@@ -48,6 +46,10 @@ const CELLS: usize = 1 << 12;
 /// same for one entry as for dozens, and on slow links most windows have one or two.
 const FEW: usize = 8;
 
+/// Number of nodes of which it costs less to look whether they have entries than to look at each
+/// entry whether it is the first of its node.
+const ENTRIES_PER_SCAN: usize = 4;
+
 /// Number of ports above which the state of ports and nodes exceeds the caches of a core. Measured:
 /// prefetching gains 8 % at k = 32, and costs as much in smaller fabrics.
 const PORTS_IN_CACHE: usize = 12_000;
@@ -66,7 +68,6 @@ impl Sorter {
             next: vec![0; nodes],
             count: vec![0; nodes],
             active: Vec::new(),
-            present: vec![0; nodes.div_ceil(64)],
             taken: 0,
             shift: 0,
             ahead: shard.ports.len() > PORTS_IN_CACHE,
@@ -93,52 +94,89 @@ impl Sorter {
         self.active.clear();
         self.shift = self.time_bits.saturating_sub(cells.ilog2());
         self.cells[..cells].fill(0);
-        for (_, piece) in log.pieces() {
-            for frame in piece {
-                let node = self.node_of_port[frame.port as usize];
-                self.count[node as usize] += 1;
-                self.present[node as usize / 64] |= 1 << (node % 64);
-                self.cells[(frame.offset >> self.shift) as usize % CELLS] += 1;
-            }
-        }
-        let mut next = 0;
-        for cell in &mut self.cells[..cells] {
-            (*cell, next) = (next, next + *cell);
-        }
         if self.entries.len() < self.taken {
             let room = self.taken.next_power_of_two();
             self.entries.resize(room, Frame::default());
             self.by_time.resize(room, 0);
         }
+        if self.taken * ENTRIES_PER_SCAN > self.count.len() {
+            self.count::<false>(log);
+            self.active.extend(
+                (0..).zip(&self.count).filter(|(_, count)| **count > 0).map(|(node, _)| node),
+            );
+        } else {
+            self.count::<true>(log);
+            self.active.sort_unstable();
+        }
+        self.order_by_time(log, cells);
+        self.order_by_node(log);
+        log.clear();
+    }
+
+    /// Counts the entries of each cell and node. `LIST`: also lists the nodes that have entries.
+    #[inline(always)]
+    fn count<const LIST: bool>(&mut self, log: &WindowLog<Frame>) {
+        let Sorter { node_of_port, count, cells, active, shift, .. } = self;
+        for (_, piece) in log.pieces() {
+            for frame in piece {
+                let node = node_of_port[frame.port as usize];
+                let count = &mut count[node as usize];
+                if LIST && *count == 0 {
+                    active.push(node);
+                }
+                *count += 1;
+                cells[(frame.offset >> *shift) as usize % CELLS] += 1;
+            }
+        }
+    }
+
+    /// Lists the places of the entries in the order of their cells.
+    #[inline(always)]
+    fn order_by_time(&mut self, log: &WindowLog<Frame>, cells: usize) {
+        let mut next = 0;
+        for cell in &mut self.cells[..cells] {
+            (*cell, next) = (next, next + *cell);
+        }
+        let Sorter { cells, by_time, shift, .. } = self;
         for (first, piece) in log.pieces() {
             for (place, frame) in (first..).zip(piece) {
-                let at = &mut self.cells[(frame.offset >> self.shift) as usize % CELLS];
-                self.by_time[*at as usize] = place;
+                let at = &mut cells[(frame.offset >> *shift) as usize % CELLS];
+                // SAFETY: the cells have been counted over the entries of this log, so that their
+                // places number the entries, for which there is room.
+                #[allow(unsafe_code)]
+                unsafe {
+                    *by_time.get_unchecked_mut(*at as usize) = place;
+                }
                 *at += 1;
             }
         }
+    }
+
+    /// Copies the entries, ordered by node, and by cell within a node.
+    #[inline(always)]
+    fn order_by_node(&mut self, log: &WindowLog<Frame>) {
         // Nodes are processed in ascending order, so that neighbours in memory are used one after
         // the other.
-        for (word, bits) in self.present.iter_mut().enumerate() {
-            let mut left = std::mem::take(bits);
-            while left != 0 {
-                self.active.push(word as u32 * 64 + left.trailing_zeros());
-                left &= left - 1;
+        let mut first = 0;
+        for &node in &self.active {
+            self.next[node as usize] = first;
+            first += self.count[node as usize];
+        }
+        let Sorter { node_of_port, next, by_time, entries, taken, .. } = self;
+        let places = log.places();
+        for &place in &by_time[..*taken] {
+            // SAFETY: `count` has looked up the node of each entry with the checks, and counted the
+            // entries of each node, so that their places number the entries, for which there is
+            // room.
+            #[allow(unsafe_code)]
+            unsafe {
+                let frame = places.get_unchecked(place as usize);
+                let node = *node_of_port.get_unchecked(frame.port as usize);
+                let at = next.get_unchecked_mut(node as usize);
+                *entries.get_unchecked_mut(*at as usize) = *frame;
+                *at += 1;
             }
         }
-        let mut next = 0;
-        for &node in &self.active {
-            self.next[node as usize] = next;
-            next += self.count[node as usize];
-        }
-        let places = log.places();
-        for &place in &self.by_time[..self.taken] {
-            let frame = &places[place as usize];
-            let at = &mut self.next[self.node_of_port[frame.port as usize] as usize];
-            self.entries[*at as usize] = *frame;
-            *at += 1;
-        }
-        log.clear();
     }
 
     /// Takes at most [`FEW`] entries from the log of the current window.
