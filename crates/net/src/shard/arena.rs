@@ -41,17 +41,24 @@ impl Default for Arena {
 }
 
 impl Arena {
-    /// Appends a frame to a chain. `empty`: whether the chain is empty.
+    /// Appends a frame to a chain, and applies `change` to it in its slot: a frame that is changed
+    /// before it is copied would stall the processor. `empty`: whether the chain is empty.
     #[inline(always)]
-    pub fn push(&mut self, chain: &mut Chain, empty: bool, frame: Frame) {
+    pub fn push(
+        &mut self,
+        chain: &mut Chain,
+        empty: bool,
+        frame: &Frame,
+        change: impl FnOnce(&mut Frame),
+    ) {
+        if self.free as usize >= self.frames.len() {
+            self.grow();
+        }
         let slot = self.free;
-        let slot = match self.frames.get_mut(slot as usize) {
-            Some(free) => {
-                self.free = std::mem::replace(free, frame).offset;
-                slot
-            }
-            None => self.grow(frame),
-        };
+        let place = &mut self.frames[slot as usize];
+        self.free = place.offset;
+        *place = *frame;
+        change(place);
         if empty {
             chain.first = slot;
         } else {
@@ -60,11 +67,12 @@ impl Arena {
         chain.last = slot;
     }
 
+    /// Adds a free slot.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, frame: Frame) -> u32 {
-        self.frames.push(frame);
-        self.frames.len() as u32 - 1
+    fn grow(&mut self) {
+        self.free = self.frames.len() as u32;
+        self.frames.push(Frame { offset: NONE, ..Frame::default() });
     }
 
     /// Removes the first frame of a chain that is not empty. Returns the frame, and whether the

@@ -69,6 +69,7 @@ impl<'a> Shard<'a> {
                 state.active.push(port);
             }
         }
+        state.memory.set_idle();
         state.memory.exact = false;
     }
 
@@ -132,7 +133,7 @@ impl<'a> Shard<'a> {
         }
         let (mut hop, ports, lanes) = self.hop::<O, OWN>(out, node);
         let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
-        hop.push(p, lane, port, queue, frame);
+        hop.push(p, lane, port, queue, &frame, |_| {});
         hop.note_clock(p, lane, now, queue, frame.priority());
         if !HELD {
             self.nodes[node as usize].used += size;

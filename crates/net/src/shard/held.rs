@@ -61,7 +61,7 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
                 Verdict::Mark => frame.flags |= self.store.mark(),
                 Verdict::Admit | Verdict::Trim(_) => {}
             }
-            self.push(p, lane, port, 0, frame);
+            self.push(p, lane, port, 0, &frame, |_| {});
             if lane.clocked {
                 self.store.arena.set_note(&lane.queues[0].chain, clock);
             }

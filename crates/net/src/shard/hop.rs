@@ -17,7 +17,6 @@
 
 use super::forward::rank;
 use super::lane::{Lane, Limits, RANKED, SHARED, Sent, Store, TRIMMED};
-use super::send::send;
 use super::{Node, Outlet, Slab};
 use crate::frame::{Change, Extra, Frame};
 use crate::port::Port;
@@ -109,9 +108,19 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
         if KIND == TRIMMED {
             return self.offer_trimmed(p, lane, port, now, frame, hash);
         }
-        let class = frame.priority();
         let queue = lane.queue_of(frame);
-        let limits = self.state.memory.limits_of(class);
+        if p.free_at <= now
+            && !lane.held
+            && frame.size as u32 <= self.state.memory.idle
+            && used.is_none()
+        {
+            self.start(p, lane, port, now, queue, frame, Change { hash, ..frame.to(p.peer_port) });
+            return true;
+        }
+        let limits = match KIND {
+            SHARED => self.state.memory.limits_of(frame.priority()),
+            _ => &self.state.memory.limits[0],
+        };
         let mut flags = frame.flags;
         if lane.queues[queue].waits.bytes() + frame.size as u32 > limits.queue
             || self.exceeds(limits, frame)
@@ -128,7 +137,7 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
             return true;
         }
         self.take(frame);
-        self.wait(p, lane, port, now, queue, Frame { hash, flags, ..*frame });
+        self.wait(p, lane, port, now, queue, frame, hash, flags);
         true
     }
 
@@ -145,7 +154,7 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
         frame: &Frame,
         change: Change,
     ) {
-        let (at, time) = p.begin(at, frame);
+        let (time, arrives) = p.start(at, frame);
         p.count_sent(frame.size, time);
         if KIND == RANKED {
             lane.sent.size = frame.size;
@@ -156,10 +165,12 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
             // Schedule the earlier of the two events first: it sinks less far into the heap.
             self.out.sent(p.free_at, port);
         }
-        send(self.out, self.extras, p, at, time, frame, change);
+        self.out.frame(arrives, p.peer_shard, frame, change, self.extras);
     }
 
+    /// Appends a frame to its queue, with this hash and these flags.
     #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
     pub(super) fn wait(
         &mut self,
         p: &mut Port,
@@ -167,15 +178,17 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
         port: u32,
         now: u64,
         queue: usize,
-        frame: Frame,
+        frame: &Frame,
+        hash: u32,
+        flags: u16,
     ) {
-        self.push(p, lane, port, queue, frame);
+        self.push(p, lane, port, queue, frame, |frame| (frame.hash, frame.flags) = (hash, flags));
         if lane.rare {
             self.wait_rarely(p, lane, port, now, queue, frame.priority());
         }
     }
 
-    /// Appends a frame to its queue.
+    /// Appends a frame to its queue, with this change.
     #[inline(always)]
     pub(super) fn push(
         &mut self,
@@ -183,7 +196,8 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
         lane: &mut Lane,
         port: u32,
         queue: usize,
-        frame: Frame,
+        frame: &Frame,
+        change: impl FnOnce(&mut Frame),
     ) {
         let (bit, q) = (1 << queue, &mut lane.queues[queue]);
         if KIND != RANKED {
@@ -192,9 +206,11 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
         p.queued += frame.size as u64;
         let Store { arena, rank_queues, .. } = &mut *self.store;
         if KIND == RANKED {
+            let mut frame = *frame;
+            change(&mut frame);
             rank_queues[port as usize].push(arena, frame, rank(self.extras, &frame));
         } else {
-            arena.push(&mut q.chain, lane.occupied & bit == 0, frame);
+            arena.push(&mut q.chain, lane.occupied & bit == 0, frame, change);
         }
         lane.occupied |= bit;
         if KIND == RANKED {

@@ -99,6 +99,9 @@ pub struct NodeMemory {
     /// Bounds for lossy classes, and for lossless ones. Kind `TRIMMED`: `queue` is the limit of the
     /// data, and of the headers.
     pub limits: [Limits; 2],
+    /// Bound in bytes for the size of a frame that finds its port idle. Within it the frame is
+    /// neither dropped nor marked, and no cause for a PAUSE. 0 where waiting frames exceed a bound.
+    pub idle: u32,
     /// Kind `TRIMMED`: size in bytes to which data frames are cut.
     pub header: u16,
     /// Bit set of lossless classes.

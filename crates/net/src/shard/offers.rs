@@ -115,7 +115,8 @@ impl<'a> Shard<'a> {
             self.offer_hop::<O, SHARED>(out, now, node, port, frame, hash, used)
         };
         if settled {
-            return;
+            // The exact memory in use has decided, possibly beyond the bound.
+            return self.nodes[node as usize].memory.set_idle();
         }
         if managed {
             self.enter_exact(now, node);
@@ -188,7 +189,7 @@ impl<'a> Shard<'a> {
             hop.give_back(frame);
             hop.start(p, lane, port, now, queue, frame, frame.to(p.peer_port));
         } else if fits {
-            hop.wait(p, lane, port, now, queue, *frame);
+            hop.wait(p, lane, port, now, queue, frame, frame.hash, frame.flags);
         }
         if fits {
             self.uncharge_open(node, port, queue as u8, frame);

@@ -21,6 +21,7 @@ impl NodeMemory {
         let groups = vec![0; if counts { ports * CLASSES } else { 0 }].into();
         NodeMemory {
             limits: [Limits::NEVER; 2],
+            idle: 0,
             header: 0,
             lossless,
             kind: if counts { SHARED } else { OWN },
@@ -85,6 +86,19 @@ impl Node {
     }
 }
 
+impl NodeMemory {
+    /// Sets the bound for frames that need not wait. Such a frame counts nowhere, so it exceeds no
+    /// bound of the memory as long as the frames that wait exceed none.
+    pub(super) fn set_idle(&mut self) {
+        let within = self.limits.iter().all(|limits| self.used <= limits.used)
+            && self.groups.chunks_exact(CLASSES).all(|classes| {
+                (0..).zip(classes).all(|(class, &bytes)| bytes <= self.limits_of(class).group)
+            });
+        let queue = self.limits[0].queue.min(self.limits[1].queue);
+        self.idle = if within { queue } else { 0 };
+    }
+}
+
 impl<'a> Shard<'a> {
     /// Sets the bounds for the memory now in use. Returns `false` if that is too much for any
     /// bound.
@@ -107,10 +121,11 @@ impl<'a> Shard<'a> {
                 / LEVELS;
         let limits = [false, true].map(|lossless| state.limits(level, lossless, sizes));
         let [Some(lossy), Some(lossless)] = limits else {
-            state.memory.limits = [Limits::NEVER; 2];
+            (state.memory.limits, state.memory.idle) = ([Limits::NEVER; 2], 0);
             return false;
         };
         state.memory.limits = [lossy, lossless];
+        state.memory.set_idle();
         true
     }
 
@@ -204,7 +219,12 @@ impl<'a> Shard<'a> {
                     state.take_memory(&frame);
                     let (lane_queue, bit) = (&mut lane.queues[queue], 1 << queue);
                     lane_queue.waits.add(frame.size);
-                    store.arena.push(&mut lane_queue.chain, lane.occupied & bit == 0, frame);
+                    store.arena.push(
+                        &mut lane_queue.chain,
+                        lane.occupied & bit == 0,
+                        &frame,
+                        |_| {},
+                    );
                     lane.occupied |= bit;
                     if lane.clocked {
                         store.arena.set_note(&lane_queue.chain, clock);
@@ -222,6 +242,7 @@ impl<'a> Shard<'a> {
                 p.count_sent(sent.size, sent.time);
             }
         }
+        state.memory.set_idle();
         state.open = true;
     }
 

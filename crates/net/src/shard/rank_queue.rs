@@ -71,13 +71,13 @@ impl RankQueue {
         let urgency = rank << 32 | self.arrivals as u64;
         match self.flows.iter_mut().find(|flow| flow.key == key) {
             Some(flow) => {
-                arena.push(&mut flow.chain, false, frame);
+                arena.push(&mut flow.chain, false, &frame, |_| {});
                 arena.set_note(&flow.chain, urgency);
                 flow.first = flow.first.min(urgency);
             }
             None => {
                 let mut chain = Chain::default();
-                arena.push(&mut chain, true, frame);
+                arena.push(&mut chain, true, &frame, |_| {});
                 arena.set_note(&chain, urgency);
                 self.flows.push(Flow { key, first: urgency, chain });
             }

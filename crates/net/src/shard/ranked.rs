@@ -33,7 +33,7 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
             self.start(p, lane, port, now, 0, frame, Change { hash, ..frame.to(p.peer_port) });
             return true;
         }
-        self.push(p, lane, port, 0, Frame { hash, ..*frame });
+        self.push(p, lane, port, 0, frame, |frame| frame.hash = hash);
         if full {
             self.drop_worst(p, lane, port);
         }

@@ -61,7 +61,7 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
         if p.free_at <= now {
             self.start(p, lane, port, now, queue, frame, Change { hash, ..frame.to(p.peer_port) });
         } else {
-            self.push(p, lane, port, queue, Frame { hash, ..*frame });
+            self.push(p, lane, port, queue, frame, |frame| frame.hash = hash);
         }
     }
 
