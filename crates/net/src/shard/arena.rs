@@ -75,22 +75,28 @@ impl Arena {
         self.frames.push(Frame { offset: NONE, ..Frame::default() });
     }
 
-    /// Removes the first frame of a chain that is not empty. Returns the frame, and whether the
-    /// chain is empty now.
+    /// Removes the first frame of a chain that is not empty. Returns its slot, which the caller
+    /// has to release, and whether the chain is empty now.
     #[inline(always)]
-    pub fn pop(&mut self, chain: &mut Chain) -> (Frame, bool) {
+    pub fn take(&mut self, chain: &mut Chain) -> (u32, bool) {
         let slot = chain.first;
+        let empty = slot == chain.last;
+        if !empty {
+            chain.first = self.frames[slot as usize].offset;
+            // The next frame of a long queue is not in the cache.
+            prefetch::<1, _>(&self.frames, chain.first as usize);
+        }
+        (slot, empty)
+    }
+
+    /// Returns the frame in a slot that has been taken out of its chain, and makes the slot free.
+    #[inline(always)]
+    pub fn release(&mut self, slot: u32) -> Frame {
         let place = &mut self.frames[slot as usize];
         let frame = *place;
         place.offset = self.free;
         self.free = slot;
-        let empty = slot == chain.last;
-        if !empty {
-            chain.first = frame.offset;
-            // The next frame of a long queue is not in the cache.
-            prefetch::<1, _>(&self.frames, frame.offset as usize);
-        }
-        (frame, empty)
+        frame
     }
 
     /// Replaces the last frame of a chain that is not empty, and returns it.
@@ -103,21 +109,20 @@ impl Arena {
         &self.frames[chain.first as usize]
     }
 
-    /// Removes the frame behind `before` from a chain.
-    pub fn unlink(&mut self, chain: &mut Chain, before: u32) -> Frame {
+    /// Removes the frame behind `before` from a chain. Returns its slot, which the caller has to
+    /// release.
+    pub fn unlink(&mut self, chain: &mut Chain, before: u32) -> u32 {
         let slot = self.behind(before);
-        let frame = self.frames[slot as usize];
         if slot == chain.last {
             chain.last = before;
         } else {
-            self.frames[before as usize].offset = frame.offset;
+            self.frames[before as usize].offset = self.frames[slot as usize].offset;
         }
-        self.frames[slot as usize].offset = self.free;
-        self.free = slot;
-        frame
+        slot
     }
 
     /// Returns the frame in a slot.
+    #[inline(always)]
     pub fn at(&self, slot: u32) -> &Frame {
         &self.frames[slot as usize]
     }

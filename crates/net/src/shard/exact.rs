@@ -194,7 +194,7 @@ impl<'a> Shard<'a> {
         self.nodes[node as usize].used -= sent.size as u64;
         if self.nodes[node as usize].managed.is_some() {
             let charge =
-                self.charge_of(node, port, sent.queue, (sent.input, sent.class, sent.size));
+                self.charge_of(node, port, sent.queue, (sent.input, sent.class(), sent.size));
             self.release(out, at, node, &charge);
         }
     }

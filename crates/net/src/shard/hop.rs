@@ -65,24 +65,40 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
     ) -> (Sent, bool) {
         let q = &mut lane.queues[queue];
         let clock = if RARE && lane.clocked { self.store.arena.note(q.chain.first()) } else { 0 };
-        let (mut frame, empty) = self.store.pop::<KIND>(port, &mut q.chain);
+        let (slot, empty) = self.store.take::<KIND>(port, &mut q.chain);
+        let frame = self.store.arena.at(slot);
         if KIND != RANKED {
             q.waits.take(frame.size);
         }
         let behind = q.waits;
         lane.occupied &= !((empty as u8) << queue);
         p.queued -= frame.size as u64;
-        self.give_back(&frame);
+        if KIND == SHARED {
+            self.state.release_waiting(frame);
+        }
+        let mut flags = frame.flags;
         if KIND != RANKED && behind.bytes() >= self.state.marks_from {
+            let frame = *frame;
             match self.judge_start(p, port, queue, behind, &frame) {
-                Some(flags) => frame.flags = flags,
-                None => return (Sent::of(&frame, queue as u8), false),
+                Some(marked) => flags = marked,
+                None => {
+                    self.store.arena.release(slot);
+                    return (Sent::of(&frame, queue as u8), false);
+                }
             }
         }
         if RARE && lane.clocked {
-            frame = self.tell_pause(p, at, clock, frame);
+            let frame = Frame { flags, ..self.store.arena.release(slot) };
+            let frame = self.tell_pause(p, at, clock, frame);
+            self.start(p, lane, port, at, queue, &frame, frame.to(p.peer_port));
+            return (lane.sent, true);
         }
-        self.start(p, lane, port, at, queue, &frame, frame.to(p.peer_port));
+        // The frame is copied from its slot to where it goes.
+        let Hop { out, extras, store, .. } = self;
+        let frame = store.arena.at(slot);
+        let change = Change { flags, ..frame.to(p.peer_port) };
+        transmit::<O, KIND>(*out, *extras, p, lane, port, at, queue, frame, change);
+        store.arena.release(slot);
         (lane.sent, true)
     }
 
@@ -154,18 +170,8 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
         frame: &Frame,
         change: Change,
     ) {
-        let (time, arrives) = p.start(at, frame);
-        p.count_sent(frame.size, time);
-        if KIND == RANKED {
-            lane.sent.size = frame.size;
-        } else {
-            lane.sent = Sent::of(frame, queue as u8);
-        }
-        if O::CLASSICAL {
-            // Schedule the earlier of the two events first: it sinks less far into the heap.
-            self.out.sent(p.free_at, port);
-        }
-        self.out.frame(arrives, p.peer_shard, frame, change, self.extras);
+        let Hop { out, extras, .. } = self;
+        transmit::<O, KIND>(*out, *extras, p, lane, port, at, queue, frame, change);
     }
 
     /// Appends a frame to its queue, with this hash and these flags.
@@ -241,14 +247,32 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
             self.state.memory.groups[group] += cost;
         }
     }
+}
 
-    #[inline(always)]
-    pub(super) fn give_back(&mut self, frame: &Frame) {
-        let cost = frame.size as u32 + self.state.memory.overhead;
-        if KIND == SHARED {
-            let group = self.state.group_of(frame);
-            self.state.memory.used -= cost as u64;
-            self.state.memory.groups[group] -= cost;
-        }
+/// Transmits a frame at `at`, when the transmitter is idle.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+fn transmit<O: Outlet, const KIND: u8>(
+    out: &mut O,
+    extras: &mut Slab<Extra>,
+    p: &mut Port,
+    lane: &mut Lane,
+    port: u32,
+    at: u64,
+    queue: usize,
+    frame: &Frame,
+    change: Change,
+) {
+    let (time, arrives) = p.start(at, frame);
+    p.count_sent(frame.size, time);
+    if KIND == RANKED {
+        lane.sent.size = frame.size;
+    } else {
+        lane.sent = Sent::of(frame, queue as u8);
     }
+    if O::CLASSICAL {
+        // Schedule the earlier of the two events first: it sinks less far into the heap.
+        out.sent(p.free_at, port);
+    }
+    out.frame(arrives, p.peer_shard, frame, change, extras);
 }

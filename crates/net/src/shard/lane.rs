@@ -71,14 +71,19 @@ pub struct Sent {
     /// Port at which the frame arrived.
     pub input: u32,
     pub size: u16,
+    /// Flags of the frame, of which only the class is of use later.
+    pub flags: u16,
     /// Index of the queue; `PAUSE_QUEUE` for a PAUSE frame.
     pub queue: u8,
-    pub class: u8,
 }
 
 impl Sent {
+    #[inline(always)]
     pub fn of(frame: &Frame, queue: u8) -> Self {
-        Sent { input: frame.port, size: frame.size, queue, class: frame.priority() }
+        Sent { input: frame.port, size: frame.size, flags: frame.flags, queue }
+    }
+    pub fn class(self) -> u8 {
+        (self.flags & Frame::PRIORITY) as u8
     }
 }
 
@@ -244,14 +249,14 @@ pub struct Store {
 }
 
 impl Store {
-    /// Removes the next frame of a queue that is not empty. Returns the frame, and whether the
-    /// queue is empty now.
+    /// Removes the next frame of a queue that is not empty. Returns its slot, which the caller has
+    /// to release, and whether the queue is empty now.
     #[inline(always)]
-    pub fn pop<const KIND: u8>(&mut self, port: u32, chain: &mut Chain) -> (Frame, bool) {
+    pub fn take<const KIND: u8>(&mut self, port: u32, chain: &mut Chain) -> (u32, bool) {
         if KIND == RANKED {
-            self.rank_queues[port as usize].pop(&mut self.arena)
+            self.rank_queues[port as usize].take(&mut self.arena)
         } else {
-            self.arena.pop(chain)
+            self.arena.take(chain)
         }
     }
 

@@ -186,7 +186,7 @@ impl<'a> Shard<'a> {
         let fits = lane.queues[queue].waits.bytes() + frame.size as u32
             <= hop.state.memory.limits_of(frame.priority()).queue;
         if fits && p.free_at <= now && !lane.held {
-            hop.give_back(frame);
+            hop.state.release_waiting(frame);
             hop.start(p, lane, port, now, queue, frame, frame.to(p.peer_port));
         } else if fits {
             hop.wait(p, lane, port, now, queue, frame, frame.hash, frame.flags);

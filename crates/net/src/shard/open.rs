@@ -203,8 +203,8 @@ impl<'a> Shard<'a> {
                 lane.sent = Sent {
                     input: sent.input,
                     size: sent.size,
+                    flags: sent.class as u16,
                     queue: sent.queue,
-                    class: sent.class,
                 };
                 if sent.queue != PAUSE_QUEUE && !until_start {
                     left += sent.size as u64;
@@ -274,7 +274,7 @@ impl<'a> Shard<'a> {
         for port in first..first + state.ports {
             let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
             p.open = false;
-            let Sent { input, size, queue, class } = lane.sent;
+            let (Sent { input, size, queue, .. }, class) = (lane.sent, lane.sent.class());
             let sending = if exact { lane.sending } else { p.free_at > now && size > 0 };
             let recalled = sending.then(|| p.interrupted(size));
             let a = p.automaton.as_deref_mut().expect("not plain");
@@ -295,10 +295,11 @@ impl<'a> Shard<'a> {
                 let mut left = lane.occupied >> number & 1 != 0;
                 while left {
                     let noted = lane.clocked.then(|| store.arena.note(lane_queue.chain.first()));
-                    let (mut frame, empty) = match state.memory.kind {
-                        RANKED => store.pop::<RANKED>(port, &mut lane_queue.chain),
-                        _ => store.pop::<OWN>(port, &mut lane_queue.chain),
+                    let (slot, empty) = match state.memory.kind {
+                        RANKED => store.take::<RANKED>(port, &mut lane_queue.chain),
+                        _ => store.take::<OWN>(port, &mut lane_queue.chain),
                     };
+                    let mut frame = store.arena.release(slot);
                     left = !empty;
                     frame.offset = 0;
                     let class = frame.priority();
@@ -374,6 +375,15 @@ impl Node {
         (frame.port - self.first_port) as usize * CLASSES + frame.priority() as usize
     }
 
+    /// Releases the memory of a frame that waited, at a node with shared memory.
+    #[inline(always)]
+    pub(super) fn release_waiting(&mut self, frame: &Frame) {
+        let cost = frame.size as u32 + self.memory.overhead;
+        let group = self.group_of(frame);
+        self.memory.used -= cost as u64;
+        self.memory.groups[group] -= cost;
+    }
+
     pub(super) fn take_memory(&mut self, frame: &Frame) {
         let cost = frame.size as u32 + self.memory.overhead;
         self.memory.used += cost as u64;
@@ -408,6 +418,7 @@ fn own_queue(memory: &NodeMemory, queue: usize) -> usize {
     if memory.kind == TRIMMED { 0 } else { queue }
 }
 
-fn charge(mmu: &Mmu, first: u32, port: u32, Sent { input, size, queue, class }: Sent) -> Charge {
-    Charge::new(mmu.size_of(size as u64, class), input - first, port - first, class, queue)
+fn charge(mmu: &Mmu, first: u32, port: u32, sent: Sent) -> Charge {
+    let (class, size) = (sent.class(), mmu.size_of(sent.size as u64, sent.class()));
+    Charge::new(size, sent.input - first, port - first, class, sent.queue)
 }

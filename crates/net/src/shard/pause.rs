@@ -129,7 +129,7 @@ impl<'a> Shard<'a> {
         if p.open {
             p.send_pause(at, &frame);
             let lane = &mut self.lanes[port as usize];
-            lane.sent = Sent { input: 0, size: frame.size, queue: PAUSE_QUEUE, class: 0 };
+            lane.sent = Sent { input: 0, size: frame.size, flags: 0, queue: PAUSE_QUEUE };
             lane.sending = true;
         } else {
             p.depart_pause(at, &frame);

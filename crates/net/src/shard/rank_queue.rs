@@ -85,17 +85,17 @@ impl RankQueue {
     }
 
     /// Removes the next frame to send: the oldest frame of the flow that has the frame with the
-    /// smallest rank (the oldest among equals). Returns the frame, and whether the queue is empty
-    /// now. The queue must not be empty.
+    /// smallest rank (the oldest among equals). Returns its slot, which the caller has to release,
+    /// and whether the queue is empty now. The queue must not be empty.
     #[inline(always)]
-    pub fn pop(&mut self, arena: &mut Arena) -> (Frame, bool) {
+    pub fn take(&mut self, arena: &mut Arena) -> (u32, bool) {
         let mut next = (0, self.flows[0].first);
         for (place, flow) in self.flows.iter().enumerate().skip(1) {
             if flow.first < next.1 {
                 next = (place, flow.first);
             }
         }
-        self.take(arena, next.0, None)
+        self.remove(arena, next.0, None)
     }
 
     /// Removes the frame to drop when the limit is reached: the frame with the largest rank (the
@@ -119,16 +119,17 @@ impl RankQueue {
                 before = Some(slot);
             }
         }
-        self.take(arena, found.0, found.1)
+        let (slot, empty) = self.remove(arena, found.0, found.1);
+        (arena.release(slot), empty)
     }
 
     /// Removes the frame behind `before` (`None`: the first frame) from the flow in this place.
+    /// Returns its slot, and whether the queue is empty now.
     #[inline(always)]
-    fn take(&mut self, arena: &mut Arena, place: usize, before: Option<u32>) -> (Frame, bool) {
+    fn remove(&mut self, arena: &mut Arena, place: usize, before: Option<u32>) -> (u32, bool) {
         let flow = &mut self.flows[place];
-        let slot = before.map_or(flow.chain.first(), |before| arena.behind(before));
-        let (frame, empty) = match before {
-            None => arena.pop(&mut flow.chain),
+        let (slot, empty) = match before {
+            None => arena.take(&mut flow.chain),
             Some(before) => (arena.unlink(&mut flow.chain, before), false),
         };
         self.frames -= 1;
@@ -138,7 +139,7 @@ impl RankQueue {
             // Rare: the newest frame of a flow is usually its most urgent one.
             flow.first = least_note(arena, &flow.chain);
         }
-        (frame, self.flows.is_empty())
+        (slot, self.flows.is_empty())
     }
 }
 
@@ -184,7 +185,8 @@ mod tests {
                         expected.first().map(|(frame, _)| frame.seq)
                     );
                 } else if bytes > 0 {
-                    let (sent, empty) = queue.pop(&mut arena);
+                    let (slot, empty) = queue.take(&mut arena);
+                    let sent = arena.release(slot);
                     bytes -= sent.size as u64;
                     let (expected, _) = discipline.pull(&mut frames, 0, 0).expect("frames wait");
                     assert_eq!((sent.seq, empty), (expected.frame.seq, frames.is_empty()));
