@@ -288,9 +288,38 @@ fn order_entries(entries: &mut [Frame], ties: Ties) {
         }
         return;
     }
-    if entries.len() > KEYS {
-        return entries.sort_unstable_by(order);
+    match entries.len() {
+        ..=INSERTED => insert_entries(entries, ties),
+        ..=KEYS => order_by_keys(entries, ties),
+        _ => entries.sort_unstable_by(order),
     }
+}
+
+/// Largest number of entries in a cell that is sorted by insertion.
+const INSERTED: usize = 8;
+
+/// Sorts at most [`INSERTED`] entries by time and rank.
+fn insert_entries(entries: &mut [Frame], ties: Ties) {
+    let mut keys = [(0, Rank::FIRST); INSERTED];
+    for i in 0..entries.len().min(INSERTED) {
+        let frame = entries[i];
+        let key = (frame.offset, Rank::of(&frame, ties));
+        let mut place = i;
+        while place > 0 && keys[place - 1] > key {
+            keys[place] = keys[place - 1];
+            entries[place] = entries[place - 1];
+            place -= 1;
+        }
+        keys[place] = key;
+        if place < i {
+            entries[place] = frame;
+        }
+    }
+}
+
+/// Sorts at most [`KEYS`] entries by time and rank.
+#[inline(never)]
+fn order_by_keys(entries: &mut [Frame], ties: Ties) {
     let mut keys = [0; KEYS];
     for (place, (key, frame)) in keys.iter_mut().zip(entries.iter()).enumerate() {
         *key = (frame.offset as u64) << PLACE_BITS | place as u64;
