@@ -21,6 +21,8 @@ pub struct Sorter {
     next: Vec<u32>,
     count: Vec<u32>,
     pub active: Vec<u32>,
+    /// Bit set of the nodes in `active`, used while entries are counted.
+    present: Vec<u64>,
     /// Number of entries in the window.
     pub taken: usize,
     /// Width of a cell as a power of two: entries with equal `offset >> shift` share a cell.
@@ -46,9 +48,9 @@ const CELLS: usize = 1 << 12;
 /// same for one entry as for dozens, and on slow links most windows have one or two.
 const FEW: usize = 8;
 
-/// Number of nodes of which it costs less to look whether they have entries than to look at each
-/// entry whether it is the first of its node.
-const ENTRIES_PER_SCAN: usize = 4;
+/// Number of entries of a node from which on they are ordered by cells of time first. Fewer are
+/// ordered by comparisons.
+const SEVERAL: usize = 2;
 
 /// Number of ports above which the state of ports and nodes exceeds the caches of a core. Measured:
 /// prefetching gains 8 % at k = 32, and costs as much in smaller fabrics.
@@ -68,6 +70,7 @@ impl Sorter {
             next: vec![0; nodes],
             count: vec![0; nodes],
             active: Vec::new(),
+            present: vec![0; nodes.div_ceil(64)],
             taken: 0,
             shift: 0,
             ahead: shard.ports.len() > PORTS_IN_CACHE,
@@ -85,48 +88,90 @@ impl Sorter {
         if self.taken <= FEW {
             return self.collect_few(log);
         }
-        let cells = (self.taken / self.active.len().max(1) * CELLS_PER_ENTRY)
-            .next_power_of_two()
-            .min(CELLS);
+        let entries_of_node = self.taken / self.active.len().max(1);
         for &node in &self.active {
             self.count[node as usize] = 0;
         }
         self.active.clear();
-        self.shift = self.time_bits.saturating_sub(cells.ilog2());
-        self.cells[..cells].fill(0);
         if self.entries.len() < self.taken {
             let room = self.taken.next_power_of_two();
             self.entries.resize(room, Frame::default());
             self.by_time.resize(room, 0);
         }
-        if self.taken * ENTRIES_PER_SCAN > self.count.len() {
+        if entries_of_node < SEVERAL {
+            // All entries share a cell.
+            self.shift = self.time_bits;
             self.count::<false>(log);
-            self.active.extend(
-                (0..).zip(&self.count).filter(|(_, count)| **count > 0).map(|(node, _)| node),
-            );
+            self.place_nodes();
+            self.order_by_node(log.pieces().flat_map(|(_, piece)| piece));
         } else {
+            let cells = (entries_of_node * CELLS_PER_ENTRY).next_power_of_two().min(CELLS);
+            self.shift = self.time_bits.saturating_sub(cells.ilog2());
+            self.cells[..cells].fill(0);
             self.count::<true>(log);
-            self.active.sort_unstable();
+            self.place_nodes();
+            self.order_by_time(log, cells);
+            let (places, by_time) = (log.places(), std::mem::take(&mut self.by_time));
+            let ordered = by_time[..self.taken].iter().map(|&place| {
+                // SAFETY: `order_by_time` has set these elements to places of the log's entries.
+                #[allow(unsafe_code)]
+                unsafe {
+                    places.get_unchecked(place as usize)
+                }
+            });
+            self.order_by_node(ordered);
+            self.by_time = by_time;
         }
-        self.order_by_time(log, cells);
-        self.order_by_node(log);
         log.clear();
     }
 
-    /// Counts the entries of each cell and node. `LIST`: also lists the nodes that have entries.
+    /// Counts the entries of each node, and lists the nodes. `TIMED`: also counts the entries of
+    /// each cell.
     #[inline(always)]
-    fn count<const LIST: bool>(&mut self, log: &WindowLog<Frame>) {
-        let Sorter { node_of_port, count, cells, active, shift, .. } = self;
+    fn count<const TIMED: bool>(&mut self, log: &WindowLog<Frame>) {
+        // Nodes are processed in ascending order, so that neighbours in memory are used one after
+        // the other. If there are many entries, a scan of all nodes costs less than to note the
+        // node of each entry.
+        if self.taken > self.count.len() {
+            self.count_noting::<TIMED, false>(log);
+            let counted = (0..).zip(&self.count).filter(|(_, count)| **count > 0);
+            return self.active.extend(counted.map(|(node, _)| node));
+        }
+        self.count_noting::<TIMED, true>(log);
+        for (word, bits) in self.present.iter_mut().enumerate() {
+            let mut left = std::mem::take(bits);
+            while left != 0 {
+                self.active.push(word as u32 * 64 + left.trailing_zeros());
+                left &= left - 1;
+            }
+        }
+    }
+
+    /// Counts the entries of each node. `TIMED`: also those of each cell. `NOTE`: notes the nodes
+    /// in `present`.
+    #[inline(always)]
+    fn count_noting<const TIMED: bool, const NOTE: bool>(&mut self, log: &WindowLog<Frame>) {
+        let Sorter { node_of_port, count, cells, shift, present, .. } = self;
         for (_, piece) in log.pieces() {
             for frame in piece {
                 let node = node_of_port[frame.port as usize];
-                let count = &mut count[node as usize];
-                if LIST && *count == 0 {
-                    active.push(node);
+                count[node as usize] += 1;
+                if TIMED {
+                    cells[(frame.offset >> *shift) as usize % CELLS] += 1;
                 }
-                *count += 1;
-                cells[(frame.offset >> *shift) as usize % CELLS] += 1;
+                if NOTE {
+                    present[node as usize / 64] |= 1 << (node % 64);
+                }
             }
+        }
+    }
+
+    /// Sets the place of each node's first entry.
+    fn place_nodes(&mut self) {
+        let mut first = 0;
+        for &node in &self.active {
+            self.next[node as usize] = first;
+            first += self.count[node as usize];
         }
     }
 
@@ -141,8 +186,9 @@ impl Sorter {
         for (first, piece) in log.pieces() {
             for (place, frame) in (first..).zip(piece) {
                 let at = &mut cells[(frame.offset >> *shift) as usize % CELLS];
-                // SAFETY: the cells have been counted over the entries of this log, so that their
-                // places number the entries, for which there is room.
+                // SAFETY: `count` has counted the entries of each cell, so the places of a cell end
+                // where those of the next one begin, and the last ones at the number of entries,
+                // for which there is room.
                 #[allow(unsafe_code)]
                 unsafe {
                     *by_time.get_unchecked_mut(*at as usize) = place;
@@ -152,25 +198,16 @@ impl Sorter {
         }
     }
 
-    /// Copies the entries, ordered by node, and by cell within a node.
+    /// Copies the entries, ordered by node. Those of a node keep their order.
     #[inline(always)]
-    fn order_by_node(&mut self, log: &WindowLog<Frame>) {
-        // Nodes are processed in ascending order, so that neighbours in memory are used one after
-        // the other.
-        let mut first = 0;
-        for &node in &self.active {
-            self.next[node as usize] = first;
-            first += self.count[node as usize];
-        }
-        let Sorter { node_of_port, next, by_time, entries, taken, .. } = self;
-        let places = log.places();
-        for &place in &by_time[..*taken] {
-            // SAFETY: `count` has looked up the node of each entry with the checks, and counted the
-            // entries of each node, so that their places number the entries, for which there is
-            // room.
+    fn order_by_node<'e>(&mut self, ordered: impl Iterator<Item = &'e Frame>) {
+        let Sorter { node_of_port, next, entries, .. } = self;
+        for frame in ordered {
+            // SAFETY: `count` has looked up the node of each entry with all checks, and counted the
+            // entries of each node, so the places of a node end where those of the next one begin,
+            // and the last ones at the number of entries, for which there is room.
             #[allow(unsafe_code)]
             unsafe {
-                let frame = places.get_unchecked(place as usize);
                 let node = *node_of_port.get_unchecked(frame.port as usize);
                 let at = next.get_unchecked_mut(node as usize);
                 *entries.get_unchecked_mut(*at as usize) = *frame;

@@ -57,6 +57,20 @@ impl<'a> Shard<'a> {
         if KIND != RANKED && self.is_exact(node) {
             return self.offer_exact::<O, false>(out, now, node, port, Frame { hash, ..*frame });
         }
+        self.offer_within::<O, KIND>(out, now, node, port, frame, hash);
+    }
+
+    /// Offers a frame to a port of an open node that is not in exact mode.
+    #[inline(always)]
+    pub(super) fn offer_within<O: Outlet, const KIND: u8>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        frame: &Frame,
+        hash: u32,
+    ) {
         if !self.offer_hop::<O, KIND>(out, now, node, port, frame, hash, None) {
             self.offer_beyond(out, now, node, port, frame, hash);
         }

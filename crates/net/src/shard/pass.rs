@@ -64,7 +64,10 @@ impl<'a> Shard<'a> {
                         (port, &balancer_of, balancer_of.hash)
                     }
                 };
-            if self.nodes[node as usize].open {
+            let state = &self.nodes[node as usize];
+            if state.open && !state.memory.exact && state.memory.kind == SHARED {
+                self.offer_within::<O, SHARED>(out, now, node, first + port as u32, frame, hash);
+            } else if state.open {
                 self.offer_open(out, now, node, first + port as u32, frame, hash);
             } else {
                 self.offer_long(out, now, node, first + port as u32, &Frame { hash, ..*frame });
