@@ -117,21 +117,24 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
         hash: u32,
         used: Option<u64>,
     ) -> bool {
-        self.advance(p, lane, port, now);
         if KIND == RANKED {
+            self.advance(p, lane, port, now);
             return self.offer_ranked(p, lane, port, now, frame, hash);
         }
         if KIND == TRIMMED {
+            self.advance(p, lane, port, now);
             return self.offer_trimmed(p, lane, port, now, frame, hash);
         }
         let queue = lane.queue_of(frame);
-        if p.free_at <= now
-            && !lane.held
-            && frame.size as u32 <= self.state.memory.idle
-            && used.is_none()
-        {
-            self.start(p, lane, port, now, queue, frame, Change { hash, ..frame.to(p.peer_port) });
-            return true;
+        if lane.rare {
+            self.advance_rarely(p, lane, port, 0, now);
+        } else if p.free_at <= now {
+            self.advance(p, lane, port, now);
+            if p.free_at <= now && frame.size as u32 <= self.state.memory.idle && used.is_none() {
+                let change = Change { hash, ..frame.to(p.peer_port) };
+                self.start(p, lane, port, now, queue, frame, change);
+                return true;
+            }
         }
         let limits = match KIND {
             SHARED => self.state.memory.limits_of(frame.priority()),
