@@ -253,13 +253,10 @@ impl Conweave {
     }
 
     /// Loads the paths to a rack, unless that was done since the routes last changed.
-    #[inline]
+    #[inline(always)]
     fn see_paths(&mut self, site: &impl Holding, rack: u32) {
-        if self.routes != site.epoch() {
-            self.routes = site.epoch();
-            self.known.clear();
-        }
-        if self.known.get(rack as usize).is_none_or(Option::is_none) {
+        if self.routes != site.epoch() || self.known.get(rack as usize).is_none_or(Option::is_none)
+        {
             self.look_at_paths(site, rack);
         }
     }
@@ -267,6 +264,10 @@ impl Conweave {
     #[cold]
     #[inline(never)]
     fn look_at_paths(&mut self, site: &impl Holding, rack: u32) {
+        if self.routes != site.epoch() {
+            self.routes = site.epoch();
+            self.known.clear();
+        }
         if self.known.len() <= rack as usize {
             self.known.resize_with(rack as usize + 1, || None);
         }
