@@ -423,7 +423,9 @@ fn run_loop(
         run_entry(shard, later, frame, node, start, done);
         entries = rest;
     }
-    while let Some(Reverse(soon)) = later.soon.pop() {
+    while !later.soon.is_empty()
+        && let Some(Reverse(soon)) = later.soon.pop()
+    {
         run_in_window(shard, later, soon, node, done);
     }
     shard.finish_window(later, later.window_end, node);

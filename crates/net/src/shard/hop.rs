@@ -131,6 +131,7 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
         } else if p.free_at <= now {
             self.advance(p, lane, port, now);
             if p.free_at <= now && frame.size as u32 <= self.state.memory.idle && used.is_none() {
+                debug_assert!(KIND != SHARED || self.state.memory.is_within());
                 let change = Change { hash, ..frame.to(p.peer_port) };
                 self.start(p, lane, port, now, queue, frame, change);
                 return true;

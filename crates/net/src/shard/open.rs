@@ -90,12 +90,16 @@ impl NodeMemory {
     /// Sets the bound for frames that need not wait. Such a frame counts nowhere, so it exceeds no
     /// bound of the memory as long as the frames that wait exceed none.
     pub(super) fn set_idle(&mut self) {
-        let within = self.limits.iter().all(|limits| self.used <= limits.used)
+        let queue = self.limits[0].queue.min(self.limits[1].queue);
+        self.idle = if self.is_within() { queue } else { 0 };
+    }
+
+    /// True if the frames that wait exceed no bound of the memory.
+    pub(super) fn is_within(&self) -> bool {
+        self.limits.iter().all(|limits| self.used <= limits.used)
             && self.groups.chunks_exact(CLASSES).all(|classes| {
                 (0..).zip(classes).all(|(class, &bytes)| bytes <= self.limits_of(class).group)
-            });
-        let queue = self.limits[0].queue.min(self.limits[1].queue);
-        self.idle = if within { queue } else { 0 };
+            })
     }
 }
 
