@@ -135,16 +135,17 @@ impl<'a> Shard<'a> {
         let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
         hop.push(p, lane, port, queue, &frame, |_| {});
         hop.note_clock(p, lane, now, queue, frame.priority());
+        let sending = lane.sending;
         if !HELD {
-            self.nodes[node as usize].used += size;
-        }
-        if managed && !HELD {
-            self.mmu(node).charge(&charge, taken.headroom);
-            if taken.pause {
-                self.pause_group(out, now, node, charge.input, charge.class());
+            hop.state.used += size;
+            if let Some(managed) = &mut hop.state.managed {
+                managed.mmu.charge(&charge, taken.headroom);
             }
         }
-        if !self.lanes[port as usize].sending {
+        if taken.pause {
+            self.pause_group(out, now, node, charge.input, charge.class());
+        }
+        if !sending {
             self.start_exact(out, now, node, port);
         }
     }
@@ -202,31 +203,28 @@ impl<'a> Shard<'a> {
     /// Starts the next frame if the transmitter is idle at `at`. A PAUSE frame overtakes all
     /// waiting frames.
     pub(super) fn start_exact<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
-        let until_start = self.nodes[node as usize].until_start;
         loop {
-            let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
+            if O::CLASSICAL && self.lanes[port as usize].backlog {
+                self.fill_ring_exactly(out, at, node, port);
+            }
+            let (mut hop, ports, lanes) = self.hop::<O, OWN>(out, node);
+            let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
             if lane.sending {
                 // The end of the previous transmission resumed a group, and the PAUSE frame that
                 // says so is now in transmission.
                 return;
             }
-            let pause = p.pause();
-            if pause.is_some_and(|pause| pause.pending != 0) {
+            if p.pause().is_some_and(|pause| pause.pending != 0) {
                 self.send_pause(out, at, port);
                 break;
             }
-            if O::CLASSICAL && lane.backlog {
-                self.fill_ring_exactly(out, at, node, port);
-            }
-            let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
-            let Some(queue) = lane.first_free(&self.store.arena, p, at) else {
+            let Some(queue) = lane.first_free(&hop.store.arena, p, at) else {
                 if O::CLASSICAL && lane.occupied != 0 {
                     self.await_expiry(out, port);
                 }
                 break;
             };
-            let (mut hop, ports, lanes) = self.hop::<O, OWN>(out, node);
-            let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
+            let until_start = hop.state.until_start;
             let (sent, starts) = hop.start_first::<true>(p, lane, port, queue, at);
             lane.sending = starts;
             self.see_to_losses();
@@ -246,11 +244,15 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Moves frames from the host's queueing discipline to the ring of the card.
+    /// Moves frames from the host's queueing discipline to the ring of the card, unless the
+    /// transmitter is busy or has to send a PAUSE frame first.
     #[cold]
     fn fill_ring_exactly<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
         let (mut hop, ports, lanes) = self.hop::<O, OWN>(out, node);
         let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
+        if lane.sending || p.pause().is_some_and(|pause| pause.pending != 0) {
+            return;
+        }
         let before = p.queued;
         hop.fill_ring(p, lane, port, at);
         let taken = p.queued - before;
