@@ -8,6 +8,7 @@ use afflux_units::{Bytes, Probability, Rate, Span};
 use schemars::Schema;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::marker::PhantomData;
 
@@ -36,8 +37,8 @@ use std::marker::PhantomData;
 /// - `ExampleKeys` is the table as written. All its keys are optional, and `"Example"` is its name
 ///   in the JSON Schema. `Example` is the resolved table. A key's type there is
 ///   [`Quantity::Parsed`] of the declared type, or the type after `as`: `gain: f64 as u32 = …`.
-/// - A default has one of five forms: a literal as a scenario would spell it, with its source if it
-///   needs one; an expression in parentheses, with a description for readers, which may use earlier
+/// - A default has one of five forms: a literal, or literals in brackets, as a scenario would spell
+///   it, with its source if it needs one; an expression in parentheses, with a description for readers, which may use earlier
 ///   keys and the arguments of the table; such an expression in braces, which may be `None`;
 ///   `none`; or `required`: a table without the key is refused. Keys with the third or fourth form
 ///   become options.
@@ -231,6 +232,7 @@ macro_rules! keys {
     (@missing $slot:expr; $name:expr; $default:tt) => {};
 
     (@early $slot:expr; $ty:ty; $literal:literal) => { $slot.get_or_insert_with(|| $crate::keys::written::<$ty>($literal.into())) };
+    (@early $slot:expr; $ty:ty; [$($item:literal),+]) => { $slot.get_or_insert_with(|| $crate::keys::written::<$ty>([$($crate::tree::Value::from($item)),+].into())) };
     (@early $slot:expr; $ty:ty; $default:tt) => {};
 
     (@kind $ty:ty; $default:tt; $kind:ty) => { $kind };
@@ -247,6 +249,7 @@ macro_rules! keys {
     }};
     (@fill $slot:expr; $ty:ty; ($value:expr)) => { $slot.get_or_insert_with(|| $value).clone() };
     (@fill $slot:expr; $ty:ty; required) => { $slot.clone().expect("a table without it is refused") };
+    (@fill $slot:expr; $ty:ty; [$($item:literal),+]) => { $slot.clone().expect("filled in") };
     (@fill $slot:expr; $ty:ty; $literal:literal) => { $slot.clone().expect("filled in") };
 
     (@value $given:expr, $at:expr; $default:tt; [] [] [$slot:expr, $table:expr]) => {{
@@ -272,6 +275,7 @@ macro_rules! keys {
     (@checked $given:expr, $at:expr; $check:expr) => { $crate::keys::checked($given, $at, $check)? };
 
     (@literal $literal:literal) => { Some($literal.into()) };
+    (@literal [$($item:literal),+]) => { Some([$($crate::tree::Value::from($item)),+].into()) };
     (@literal $default:tt) => { None };
 }
 
@@ -344,9 +348,22 @@ quantities! {
     bool => bool, |yes| yes;
     String => String, |text| text;
 }
+impl<T, const N: usize> Quantity for [T; N] {
+    type Parsed = [T; N];
+    fn parsed(self) -> [T; N] {
+        self
+    }
+}
 impl<T> Quantity for Vec<T> {
     type Parsed = Vec<T>;
     fn parsed(self) -> Vec<T> {
+        self
+    }
+}
+
+impl<K, T> Quantity for BTreeMap<K, T> {
+    type Parsed = BTreeMap<K, T>;
+    fn parsed(self) -> BTreeMap<K, T> {
         self
     }
 }
@@ -392,6 +409,12 @@ literals! {
     i64 => Integer;
     f64 => Float;
     bool => Boolean;
+}
+
+impl<const N: usize> From<[Value; N]> for Value {
+    fn from(items: [Value; N]) -> Value {
+        Value::Array(items.map(|value| Tree { value, origin: Origin::Line(1) }).into())
+    }
 }
 
 /// Returns the value of a key. If the key is missing, stores the default first.
@@ -489,6 +512,15 @@ pub fn up_to_a_second(Duration(time): Duration, key: Key) -> Result<Span, Wrong>
     }
 }
 
+/// Checks that a time is at most a second.
+pub fn at_most_a_second(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
+    if time > Span::from_s(1) {
+        Err(Wrong::at(key, format!("\"{time}\": write a time up to 1s")))
+    } else {
+        Ok(time)
+    }
+}
+
 /// Checks that a time is above 0 and at most a day.
 pub fn up_to_a_day(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
     let right = time > Span::ZERO && time <= Span::from_s(86_400);
@@ -533,6 +565,10 @@ impl Described {
                 Value::Integer(_) | Value::Float(_) => {
                     format!("Default {}{source}.", value.shown())
                 }
+                Value::Array(items) => {
+                    let items: Vec<_> = items.iter().map(|item| item.value.shown()).collect();
+                    format!("Default `[{}]`{source}.", items.join(", "))
+                }
                 _ => format!("Default `{}`{source}.", value.shown()),
             }),
             (None, Some(prose)) => Some(format!("Default: {prose}{source}.")),
@@ -547,7 +583,8 @@ fn json(value: &Value) -> serde_json::Value {
         Value::Integer(number) => (*number).into(),
         Value::Float(number) => (*number).into(),
         Value::Boolean(yes) => (*yes).into(),
-        Value::Array(_) | Value::Table(_) => serde_json::Value::Null,
+        Value::Array(items) => items.iter().map(|item| json(&item.value)).collect(),
+        Value::Table(_) => serde_json::Value::Null,
     }
 }
 

@@ -109,20 +109,13 @@ pub fn wire() -> Wire {
 }
 
 pub fn host() -> HostConfig {
-    HostConfig {
-        delay: Span::ZERO,
-        queue: None,
+    let parts = HostParts {
+        nic: NicKeys::default().resolve(&"host".into()).expect("defaults are right"),
+        kind: SchedulingKind::Fifo,
         scheduling: Scheduling::One,
-        aqm: None,
-        marking: None,
-        pacer: None,
         qdisc: None,
-        ecn: true,
-        honours_pause: true,
-        storm: None,
-        processor: None,
-        timing: None,
-    }
+    };
+    HostKeys::default().resolve(&"host".into(), parts).expect("defaults are right")
 }
 
 /// Timing of real hosts, with default settings.

@@ -8,10 +8,17 @@
 use crate::Model;
 use crate::frame::Frame;
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Duration, keys};
+use afflux_config::{Duration, Word, keys};
 use afflux_engine::random::Stream;
 use afflux_units::{Rate, Span};
 use std::collections::VecDeque;
+
+/// No timing of real hosts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Exact;
+impl Word for Exact {
+    const WORD: &'static str = "exact";
+}
 
 keys! {
     /// Timing of real hosts. Parts without a key have their defaults. The value `"0ns"` makes a

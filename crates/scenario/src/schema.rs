@@ -1,6 +1,8 @@
 //! The JSON Schema of scenario files.
 
 use crate::document::Document;
+use afflux_config::keys::Written;
+use afflux_net::spec::{HostKeys, NicKeys, SwitchKeys};
 use serde_json::Value;
 
 pub fn schema() -> String {
@@ -13,20 +15,26 @@ pub fn schema() -> String {
     {
         required.retain(|key| key != "kind");
     }
-    defaults_of_switch(&mut schema);
+    defaults_of_override(&mut schema, "SwitchOverride", "switch", &SwitchKeys::names());
+    defaults_of_override(
+        &mut schema,
+        "HostOverride",
+        "host",
+        &[NicKeys::names(), HostKeys::names()].concat(),
+    );
     serde_json::to_string_pretty(&schema).unwrap_or_default()
 }
 
-/// Sets the description of each default in an override: the keys of `[switch]` default to their
-/// values in `[switch]` there.
-fn defaults_of_switch(schema: &mut Value) {
-    let keys =
-        schema.pointer_mut("/$defs/SwitchOverride/properties").and_then(Value::as_object_mut);
-    for (name, key) in keys.into_iter().flatten().filter(|(name, _)| *name != "match") {
+/// Sets the description of each default in the override `form`: the keys of `table` that it
+/// repeats default to their values there.
+fn defaults_of_override(schema: &mut Value, form: &str, table: &str, repeated: &[&str]) {
+    let keys = schema.pointer_mut(&format!("/$defs/{form}/properties"));
+    let keys = keys.and_then(Value::as_object_mut).into_iter().flatten();
+    for (name, key) in keys.filter(|(name, _)| repeated.contains(&name.as_str())) {
         let Some(key) = key.as_object_mut() else { continue };
         key.remove("default");
         let about = key.get("description").and_then(Value::as_str).unwrap_or_default();
-        let about = format!("{about} In an override the default is that of `[switch] {name}`.");
+        let about = format!("{about} In an override the default is that of `[{table}] {name}`.");
         key.insert("description".into(), about.into());
     }
 }

@@ -133,20 +133,15 @@ impl Case {
             hosts: 2,
             ..Default::default()
         };
-        let host = HostConfig {
-            delay: Span::ZERO,
-            queue: None,
+        let parts = HostParts {
+            nic: NicKeys::default().resolve(&"host".into()).expect("defaults are right"),
+            kind: SchedulingKind::Fifo,
             scheduling: Scheduling::One,
-            aqm: None,
-            marking: None,
-            pacer: None,
-            ecn: false,
-            honours_pause: true,
-            storm: None,
-            processor: None,
-            timing: None,
             qdisc: None,
         };
+        let host = HostKeys { ecn: Some(false), ..HostKeys::default() }
+            .resolve(&"host".into(), parts)
+            .expect("defaults are right");
         let storm = Storm {
             priority: 3,
             from: Time::ZERO,

@@ -1,7 +1,20 @@
 //! Specifies hosts, frame sizes and TCP.
 
+use super::processor::{Processor, ProcessorKeys};
 use crate::congestion::EcnMode;
-use afflux_config::words;
+use crate::pacer::{Config as Pacer, Keys as PacerKeys};
+use crate::queue::aqm::Config as Aqm;
+use crate::queue::flowcontrol::keys::{Storm, StormKeys};
+use crate::queue::limit::{Limit, QueueSize};
+use crate::queue::marking::keys::{EcnKeys, Marking};
+use crate::queue::qdisc::{Config as Qdisc, QdiscKeys, RingKeys};
+use crate::queue::scheduling::Kind as SchedulingKind;
+use crate::queue::scheduling::about::Scheduling;
+use crate::queue::scheduling::blocks::NicQueueKeys;
+use crate::timing::{Config as Timing, Exact, Keys as TimingKeys};
+use afflux_config::keys::{at_most_a_second, meaningless};
+use afflux_config::tree::Wrong;
+use afflux_config::{Duration, Off, Or, Size, Unlimited, keys, words};
 use afflux_units::{Bytes, Rate, Span};
 
 /// Frame sizes in bytes. A frame occupies `size` bytes in buffers, and takes the time of `size +
@@ -36,34 +49,106 @@ impl Wire {
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct HostConfig {
-    /// Delay of the NIC and the stack. It is added once when a frame leaves the host and once when
-    /// a frame arrives.
-    pub delay: Span,
-    /// Limit of the NIC's queue; `None`: unlimited. Frames that exceed the limit are dropped.
-    pub queue: Option<super::Limit>,
-    /// Scheduling, queue management and marking of the NIC's queues, with the same options as on
-    /// switches.
-    pub scheduling: super::Scheduling,
-    pub aqm: Option<super::Aqm>,
-    pub marking: Option<super::Marking>,
-    /// Pacer that holds back data of TCP flows that have met congestion.
-    pub pacer: Option<super::Pacer>,
-    /// Queueing discipline of the kernel, which holds frames back while the card has enough.
-    /// `None`: the card takes all frames. It requires a single queue that has no limit and does not
-    /// mark.
-    pub qdisc: Option<super::Qdisc>,
-    /// True if the host requests explicit congestion notification where its transport uses it, and
-    /// accepts it from peers that request it.
-    pub ecn: bool,
-    /// True if the NIC stops sending when it receives a PAUSE frame.
-    pub honours_pause: bool,
-    pub storm: Option<super::Storm>,
-    /// Processor for arriving frames; `None`: processing takes no time.
-    pub processor: Option<super::Processor>,
-    /// Timing model of the host; `None`: no delay or jitter.
-    pub timing: Option<super::Timing>,
+keys! {
+    /// Delay and queues of a NIC.
+    pub struct NicKeys as "NicKeys" => Nic {
+        /// Delay of NIC and stack, added once when a frame leaves a host and once when a frame
+        /// arrives. The pFabric authors' ns-2 has 2.5 us.
+        delay: Duration = "0ns", check at_most_a_second;
+        /// Limit of the NIC's queue; frames that do not fit are dropped. Without a limit a sender
+        /// waits for its NIC.
+        queue: Or<Unlimited, QueueSize> as Option<Limit> = "unlimited", check |limit, key| match limit.0 {
+            Some(QueueSize(Limit::Bytes(0) | Limit::Packets(0))) => Err(Wrong::at(
+                key,
+                "a queue of size 0 drops every frame: write a size above 0, or \"unlimited\"",
+            )),
+            limit => Ok(limit.map(|QueueSize(limit)| limit)),
+        };
+        @{
+            /// Order in which the NIC sends. Default `"fifo"`, or the order that follows from the
+            /// `nic_queue` blocks.
+            scheduling: SchedulingKind;
+            /// With `scheduling = "strict_priority"` and without `nic_queue` blocks: number of
+            /// queues, 2 to 8. Default 8.
+            priorities: u8;
+            /// With `scheduling = "dwrr"` or `"ets"`: bytes per turn for a weight of 1, or for the
+            /// least bandwidth. Default: a full frame.
+            quantum: Size;
+            /// Queues of each NIC, by class, 2 to 8 of them. In an override all queues are replaced.
+            /// Default: none: one queue, or with `scheduling = "strict_priority"` as many as
+            /// `priorities` says.
+            nic_queue: Vec<NicQueueKeys>;
+        };
+    }
+}
+
+keys! {
+    /// Settings of a host, apart from those of `NicKeys`.
+    pub struct HostKeys as "HostKeys" => HostConfig(parts: HostParts) {
+        /// Whether the host uses explicit congestion notification: it asks for ECN if its transport
+        /// does, and agrees when a peer asks. If `false`, no connection from or to the host uses
+        /// ECN, and DCTCP behaves as Reno there, as in Linux. `false` is Linux's `tcp_ecn = 0` on a
+        /// host without DCTCP; DCTCP asks and agrees whatever `tcp_ecn` is.
+        ecn: bool = true;
+        /// ECN marking in the NIC's queues, as on switches, or `"off"`. The pFabric authors' ns-2
+        /// also marks at NICs.
+        marking "nic_ecn": Or<Off, EcnKeys> as Option<Marking> = "off", table |ecn, key| if parts.kind.is_pfabric() {
+            Err(meaningless(key.clone(), &parts.kind.word()))
+        } else {
+            ecn.marking(key)
+        };
+        @{
+            /// Queueing discipline of the kernel, which holds frames back while the NIC has enough:
+            /// a name, or a table with `kind` and parameters; in an override the whole value is
+            /// replaced. Default: `"fq_codel"` if the default of `timing` is not `"exact"`, some
+            /// traffic is TCP, and no host has `queue`, `scheduling`, `nic_queue`, `nic_ecn` or
+            /// `pacer`; otherwise `"off"`: the NIC takes everything at once. RDMA frames are not
+            /// held back.
+            #[schemars(schema_with = "afflux_config::name_or_table::<QdiscKeys>")]
+            qdisc: QdiscKeys;
+        };
+        @rings: RingKeys;
+        /// HULL's pacer before the NIC, or `"off"`. `{}` has the authors' parameters. In an override
+        /// the whole value is replaced.
+        pacer: Or<Off, PacerKeys> as Option<Pacer> = "off", table PacerKeys::resolve;
+        /// Whether the NIC obeys PAUSE frames of its switch.
+        honours_pause: bool = true;
+        /// Fault for tests: the NIC repeatedly sends PAUSE frames to its switch. Default: none: no
+        /// storm.
+        storm: StormKeys as Option<Storm> = none, table StormKeys::resolve;
+        /// Processor that handles arriving frames, or `"off"`: handling takes no time. In an
+        /// override the whole value is replaced.
+        processor: Or<Off, ProcessorKeys> as Option<Processor> = "off", table ProcessorKeys::processor;
+        /// Timing of real hosts (interrupts, hand-over to the NIC, gaps between frames, clocks), or
+        /// `"exact"` for none of it. With `"exact"`, simultaneous senders stay in phase, and at a
+        /// full queue one of them can take every free place. In an override the whole value is
+        /// replaced. Default: `{}` if all traffic but datagrams uses Linux's TCP
+        /// (`stack = "linux"`) or RDMA; otherwise, and always with `run.compat` or
+        /// `run.engine = "ideal"`, `"exact"`.
+        timing: Or<Exact, TimingKeys> as Option<Timing> = none, table TimingKeys::resolve;
+    }
+    plus {
+        delay: Span = parts.nic.delay;
+        /// Limit of the NIC's queue; `None`: unlimited. Frames that exceed the limit are dropped.
+        queue: Option<Limit> = parts.nic.queue.filter(|_| !parts.kind.is_pfabric());
+        /// Scheduling of the NIC's queues, as on switches.
+        scheduling: Scheduling = parts.scheduling;
+        /// Discipline that drops and serves by urgency. The limit of the queue is then its own.
+        aqm: Option<Aqm> = parts.kind.discipline(parts.nic.queue);
+        /// Queueing discipline of the kernel, which holds frames back while the card has enough.
+        /// `None`: the card takes all frames. It requires a single queue that has no limit and does
+        /// not mark.
+        qdisc: Option<Qdisc> = parts.qdisc;
+    }
+}
+
+/// Settings of a host that follow from several of its keys.
+#[derive(Debug, Clone)]
+pub struct HostParts {
+    pub nic: Nic,
+    pub kind: SchedulingKind,
+    pub scheduling: Scheduling,
+    pub qdisc: Option<Qdisc>,
 }
 
 #[derive(Debug, Clone, PartialEq)]

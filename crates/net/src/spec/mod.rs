@@ -38,7 +38,7 @@ pub use crate::queue::flowcontrol::keys::{
 pub use crate::queue::limit::{Compare, Limit, QueueSize};
 pub use crate::queue::marking::keys::{EcnKeys, Idle, Incapable, MarkAt, Marking, Spacing};
 pub use crate::queue::qdisc::configs::*;
-pub use crate::queue::qdisc::{Config as Qdisc, Kind as QdiscKind, QdiscKeys};
+pub use crate::queue::qdisc::{Config as Qdisc, Kind as QdiscKind, QdiscKeys, RingKeys};
 pub use crate::queue::scheduling::Kind as SchedulingKind;
 pub use crate::queue::scheduling::about::{Classes, Scheduling, Served, Service, Share};
 pub use crate::queue::scheduling::blocks::{NicQueueKeys, QueueKeys, ServiceKeys};
@@ -50,8 +50,8 @@ pub use crate::transport::rated::keys::{D3, Pdq};
 pub use fabric::{Down, Link, LinkId, Node, NodeId, NodeKind, Topology};
 pub use flow::{Flow, FlowId, GroupId, Start, Undrawn};
 pub use host::{
-    Burst, DelayedAck, Estimator, HostConfig, Manner, Metrics, Pacing, Reader, Receive,
-    ReceiveBuffer, Recovery, Retries, SackCompression, SendBuffer,
+    Burst, DelayedAck, Estimator, HostConfig, HostKeys, HostParts, Manner, Metrics, NicKeys,
+    Pacing, Reader, Receive, ReceiveBuffer, Recovery, Retries, SackCompression, SendBuffer,
 };
 pub use host::{TcpConfig, Wire};
 pub use mptcp::{MptcpConfig, PathManager, PathScheduler};

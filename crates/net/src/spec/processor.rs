@@ -1,5 +1,6 @@
 //! Keys of processors that handle arriving frames: `processor` of `[switch]` and `[host]`.
 
+use afflux_config::keys::at_most_a_second;
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, keys};
 use afflux_units::Span;
@@ -11,11 +12,11 @@ keys! {
     #[derive(Copy)]
     pub struct ProcessorKeys as "Processor" => Processor {
         /// Processor time of a frame: `"25us"` is 40,000 packets per second.
-        packet_time: Duration = "0ns", check up_to_1_s;
+        packet_time: Duration = "0ns", check at_most_a_second;
         /// Additional processor time of each arrival, even if the frame is then dropped. Above its
         /// capacity such a processor therefore handles fewer frames (receive livelock, Mogul and
         /// Ramakrishnan 1997).
-        interrupt_time: Duration = "0ns", check up_to_1_s;
+        interrupt_time: Duration = "0ns", check at_most_a_second;
         /// Largest number of waiting frames, including the one in processing.
         queue: u32 = 300 from "Linux 2.2 and 2.4: `netdev_max_backlog`", in 1 to 1_000_000 as "a number of frames from 1 to 1000000";
         /// Times at which the processor stops, such as those of a receiver whose kernel writes to
@@ -44,14 +45,6 @@ keys! {
         work: Duration = required, check from_1_us_to_1_h;
         /// Time during which the processor stands still.
         pause: Duration = required, check from_1_us_to_1_h;
-    }
-}
-
-fn up_to_1_s(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
-    if time > Span::from_s(1) {
-        Err(Wrong::at(key, format!("\"{time}\": write a time up to 1s")))
-    } else {
-        Ok(time)
     }
 }
 

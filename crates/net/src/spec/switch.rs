@@ -13,7 +13,7 @@ use crate::queue::scheduling::Kind as SchedulingKind;
 use crate::queue::scheduling::about::Scheduling;
 use crate::queue::scheduling::blocks::QueueKeys;
 use crate::spec::processor::{Processor, ProcessorKeys};
-use afflux_config::keys::meaningless;
+use afflux_config::keys::{at_most_a_second, meaningless};
 use afflux_config::tree::Wrong;
 use afflux_config::{Duration, Off, Or, Size, keys, words};
 use afflux_units::{Bytes, Span};
@@ -109,11 +109,7 @@ keys! {
             };
         /// Pipeline latency added to every frame between its arrival and its entry into the output
         /// queue. Shallow switches of today take 500 to 800 ns.
-        latency: Duration = "0ns" from "the ns-3 simulators", check |Duration(latency), key| if latency > Span::from_s(1) {
-            Err(Wrong::at(key, format!("\"{latency}\": write a time up to 1s")))
-        } else {
-            Ok(latency)
-        };
+        latency: Duration = "0ns" from "the ns-3 simulators", check at_most_a_second;
         /// Processor that handles arriving frames, or `"off"`: handling takes no time. In an
         /// override the whole value is replaced.
         processor: Or<Off, ProcessorKeys> as Option<Processor> = "off", table ProcessorKeys::processor;

@@ -11,7 +11,7 @@ mod switch;
 pub use cost::{Cost, Prices};
 pub use host::{Host, HostOverride, Wire, WireTable};
 pub use kernel::Kernel;
-pub use python::{Parameter, Python};
+pub use python::{Parameter, Python, PythonClass};
 pub use sonic::Sonic;
 pub use switch::Switch;
 

@@ -5,15 +5,15 @@ use super::switch::matching;
 use super::transport::Transports;
 use crate::document::{Host, HostOverride, Wire, WireTable};
 use crate::wire::{Frames, Profile};
-use afflux_config::keys::{fill, meaningless, nested};
+use afflux_config::keys::{fill, meaningless};
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Duration, Or, Size, spelling};
+use afflux_config::{Or, Size, spelling};
 use afflux_net::spec::{
-    self, EngineKind, HostConfig, NodeKind, PacerKeys, Plan, ProcessorKeys, QdiscKeys, QueueSize,
-    StormKeys, TimingKeys, Topology,
+    self, EngineKind, HostConfig, HostKeys, HostParts, NicKeys, NodeKind, Plan, Qdisc, QdiscKeys,
+    TimingKeys, Topology,
 };
 use afflux_net::transports::HostTiming;
-use afflux_units::{Bytes, Rate, Span};
+use afflux_units::{Bytes, Rate};
 use std::collections::BTreeSet;
 
 pub fn wire(host: &mut Host) -> Result<Frames, Wrong> {
@@ -128,7 +128,7 @@ pub struct Said {
 }
 
 impl Said {
-    fn by(keys: &Host) -> Said {
+    fn by(keys: &HostKeys) -> Said {
         Said { timing: keys.timing.is_some(), qdisc: keys.qdisc.is_some() }
     }
 }
@@ -138,7 +138,7 @@ impl Said {
 /// queueing discipline if one of the transports also has `HostTiming::Kernel`. Neither applies with
 /// `run.compat` or `engine = "ideal"`.
 pub fn real(
-    host: &mut Host,
+    keys: &mut HostKeys,
     plan: &mut Plan,
     said: &[Said],
     used: &BTreeSet<u16>,
@@ -151,37 +151,37 @@ pub fn real(
         && met().all(|timing| timing != HostTiming::Exact)
         && met().any(|timing| timing != HostTiming::Any);
     let kernel = real && met().any(|timing| timing == HostTiming::Kernel);
-    timing(host, plan, said, real)?;
-    qdisc(host, plan, said, kernel)
+    timing(keys, plan, said, real)?;
+    qdisc(keys, plan, said, kernel)
 }
 
-fn timing(host: &mut Host, plan: &mut Plan, said: &[Said], real: bool) -> Result<(), Wrong> {
-    if host.timing.is_some() {
+fn timing(keys: &mut HostKeys, plan: &mut Plan, said: &[Said], real: bool) -> Result<(), Wrong> {
+    if keys.timing.is_some() {
         return Ok(());
     }
     if !real {
-        host.timing = Some(Or::NONE);
+        keys.timing = Some(Or::NONE);
         return Ok(());
     }
-    let mut keys = TimingKeys::default();
-    let default = keys.resolve(&Key::from("host.timing"))?;
-    host.timing = Some(Or::some(keys));
+    let mut written = TimingKeys::default();
+    let default = written.resolve(&Key::from("host.timing"))?;
+    keys.timing = Some(Or::some(written));
     let unsaid = plan.hosts.iter_mut().zip(said).filter(|(_, said)| !said.timing);
     unsaid.for_each(|(config, _)| config.timing = Some(default.clone()));
     Ok(())
 }
 
-fn qdisc(host: &mut Host, plan: &mut Plan, said: &[Said], kernel: bool) -> Result<(), Wrong> {
-    if host.qdisc.is_some() {
+fn qdisc(keys: &mut HostKeys, plan: &mut Plan, said: &[Said], kernel: bool) -> Result<(), Wrong> {
+    if keys.qdisc.is_some() {
         return Ok(());
     }
     let unsaid = || said.iter().enumerate().filter(|(_, said)| !said.qdisc).map(|(index, _)| index);
     if !kernel || unsaid().any(|index| !allows_qdisc(&plan.hosts[index])) {
-        host.qdisc = Some(QdiscKeys::Off(Default::default()));
-        return without_qdisc(host, &Key::from("host"), "qdisc = \"off\", the default here");
+        keys.qdisc = Some(QdiscKeys::Off(Default::default()));
+        return without_qdisc(keys, &Key::from("host"), "qdisc = \"off\", the default here");
     }
-    host.qdisc = Some(QdiscKeys::default());
-    let default = discipline(host, &Key::from("host"))?;
+    keys.qdisc = Some(QdiscKeys::default());
+    let default = discipline(keys, &Key::from("host"))?;
     for index in unsaid().collect::<Vec<_>>() {
         plan.hosts[index].qdisc = default.clone();
     }
@@ -198,38 +198,22 @@ fn allows_qdisc(config: &HostConfig) -> bool {
         && config.pacer.is_none()
 }
 
-/// Refuses keys of a queueing discipline that have no effect, because there is no discipline.
-fn without_qdisc(keys: &Host, key: &Key, why: &str) -> Result<(), Wrong> {
-    match [("bql", keys.bql.is_some()), ("hardware_queues", keys.hardware_queues.is_some())]
-        .iter()
-        .find(|(_, written)| *written)
-    {
-        Some((name, _)) => Err(meaningless(key.clone().name(name), why)),
-        None => Ok(()),
+/// Resolves `qdisc`; `None` if it is not written or off.
+fn discipline(keys: &mut HostKeys, key: &Key) -> Result<Option<Qdisc>, Wrong> {
+    let at = |name: &str| key.clone().name(name);
+    match keys.qdisc.as_mut().map(|kind| kind.resolve(&at("qdisc"))).transpose()? {
+        None => Ok(None),
+        Some(None) => without_qdisc(keys, key, "qdisc = \"off\"").map(|()| None),
+        Some(Some(kind)) => keys.rings.resolve(key, kind).map(Some),
     }
 }
 
-/// Resolves `qdisc`; `None` if it is not written or off.
-fn discipline(keys: &mut Host, key: &Key) -> Result<Option<spec::Qdisc>, Wrong> {
-    let at = |name: &str| key.clone().name(name);
-    let Some(kind) = keys.qdisc.as_mut().map(|kind| kind.resolve(&at("qdisc"))).transpose()? else {
-        return Ok(None);
-    };
-    let Some(kind) = kind else {
-        return without_qdisc(keys, key, "qdisc = \"off\"").map(|()| None);
-    };
-    let ring = keys.bql.map(|Size(bytes)| bytes.0);
-    if ring.is_some_and(|bytes| !(1..=100_000_000).contains(&bytes)) {
-        return Err(Wrong::at(at("bql"), "write a size from 1B to 100MB"));
+/// Refuses keys of a queueing discipline that have no effect, because there is no discipline.
+fn without_qdisc(keys: &HostKeys, key: &Key, why: &str) -> Result<(), Wrong> {
+    match keys.rings.given() {
+        Some(name) => Err(meaningless(key.clone().name(name), why)),
+        None => Ok(()),
     }
-    let rings = fill(&mut keys.hardware_queues, 1);
-    if !(1..=64).contains(&rings) {
-        return Err(Wrong::at(
-            at("hardware_queues"),
-            format!("found {rings}: write a whole number from 1 to 64"),
-        ));
-    }
-    Ok(Some(spec::Qdisc { kind, ring, rings }))
 }
 
 /// Sets the configuration number of every host in `topology`. Returns the distinct configurations,
@@ -240,20 +224,21 @@ pub fn assign(
     frame: u16,
 ) -> Result<(Vec<HostConfig>, Vec<Said>), Wrong> {
     let key = Key::from("host");
-    let given = host.clone();
-    let (mut configs, mut said) = (vec![build(host, frame, &key)?], vec![Said::by(&given)]);
-    let meant = meant(&given, topology)?;
+    let given = (host.nic.clone(), host.keys.clone());
+    let base = build(&mut host.nic, &mut host.keys, frame, &key)?;
+    let (mut configs, mut said) = (vec![base], vec![Said::by(&given.1)]);
+    let meant = meant(host, topology)?;
     let mut known: Vec<(Vec<usize>, u32)> = vec![(Vec::new(), 0)];
     for (node, changes) in topology.nodes.iter_mut().zip(meant) {
         if let Some((_, config)) = known.iter().find(|(known, _)| *known == changes) {
             node.config = *config;
             continue;
         }
-        let mut keys = given.clone();
-        changes.iter().for_each(|index| overlay(&mut keys, &given.overrides[*index]));
+        let overrides = changes.iter().map(|index| &host.overrides()[*index]);
+        let (mut nic, mut keys) = overrides.fold(given.clone(), overlay);
         let key = key.clone().name("override").index(changes.last().copied().unwrap_or(0));
         node.config = configs.len() as u32;
-        configs.push(build(&mut keys, frame, &key)?);
+        configs.push(build(&mut nic, &mut keys, frame, &key)?);
         said.push(Said::by(&keys));
         known.push((changes, node.config));
     }
@@ -263,88 +248,51 @@ pub fn assign(
 /// Returns, for each host, the indices of the overrides that match it.
 fn meant(host: &Host, topology: &Topology) -> Result<Vec<Vec<usize>>, Wrong> {
     let mut meant: Vec<Vec<usize>> = vec![Vec::new(); topology.hosts as usize];
-    for (index, change) in host.overrides.iter().enumerate() {
-        for node in matching(
-            topology,
-            &change.matching.0,
-            NodeKind::Host,
-            Key::from("host").name("override").index(index),
-        )? {
+    for (index, change) in host.overrides().iter().enumerate() {
+        let key = Key::from("host").name("override").index(index);
+        let names = change.clone().resolve(&key)?.matching;
+        for node in matching(topology, &names.0, NodeKind::Host, key)? {
             meant[node as usize].push(index);
         }
     }
     Ok(meant)
 }
 
-/// Applies an override to `keys`. If a changed key makes other keys meaningless, those are removed.
-fn overlay(keys: &mut Host, change: &HostOverride) {
-    if change.scheduling.is_some_and(|scheduling| keys.scheduling != Some(scheduling))
-        || change.nic_queue.is_some()
+/// Keys of a host as an override may replace them.
+type Keys = (NicKeys, HostKeys);
+
+/// Returns the keys of `change`, and those of `base` for all that `change` does not have. If a
+/// changed key makes other keys of `base` meaningless, those are removed.
+fn overlay((mut nic, host): Keys, change: &HostOverride) -> Keys {
+    let (over, keys) = (change.nic.clone(), change.keys.clone());
+    if over.scheduling.is_some_and(|scheduling| nic.scheduling != Some(scheduling))
+        || over.nic_queue.is_some()
     {
-        (keys.scheduling, keys.priorities, keys.quantum) = (None, None, None);
-        keys.nic_queue = change.nic_queue.clone();
+        (nic.scheduling, nic.priorities, nic.quantum, nic.nic_queue) = (None, None, None, None);
     }
-    macro_rules! take {
-        ($($name:ident)*) => { $(if change.$name.is_some() { keys.$name = change.$name.clone(); })* };
-    }
-    take!(delay queue scheduling priorities quantum ecn nic_ecn qdisc bql hardware_queues honours_pause storm processor timing);
+    (over.or(nic), keys.or(host))
 }
 
-fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
-    let delay = fill(&mut keys.delay, Duration(Span::ZERO)).0;
-    if delay > Span::from_s(1) {
-        return Err(Wrong::at(
-            key.clone().name("delay"),
-            format!("\"{delay}\": write a time up to 1s"),
-        ));
-    }
-    let queue = fill(&mut keys.queue, Or::NONE).0.map(|QueueSize(limit)| limit);
-    if matches!(queue, Some(spec::Limit::Bytes(0) | spec::Limit::Packets(0))) {
-        return Err(Wrong::at(
-            key.clone().name("queue"),
-            "a queue of size 0 drops every frame: write a size above 0, or \"unlimited\"",
-        ));
-    }
+fn build(
+    nic: &mut NicKeys,
+    keys: &mut HostKeys,
+    frame: u16,
+    key: &Key,
+) -> Result<HostConfig, Wrong> {
     let order = Order {
-        scheduling: &mut keys.scheduling,
-        priorities: &mut keys.priorities,
-        quantum: &mut keys.quantum,
-        queues: keys.nic_queue.iter_mut().flatten().map(|queue| &mut queue.service).collect(),
+        scheduling: &mut nic.scheduling,
+        priorities: &mut nic.priorities,
+        quantum: &mut nic.quantum,
+        queues: nic.nic_queue.iter_mut().flatten().map(|queue| &mut queue.service).collect(),
         blocks: "host.nic_queue",
         frame,
     };
     let scheduling = scheduling(order, key)?;
-    let kind = keys.scheduling.expect("filled in");
-    let aqm = kind.discipline(queue);
-    fill(&mut keys.nic_ecn, Or::NONE);
-    let marking = nested(&mut keys.nic_ecn, key.clone().name("nic_ecn"), |ecn, key| match aqm {
-        Some(_) => Err(meaningless(key.clone(), &kind.word())),
-        None => ecn.marking(key),
-    })?;
-    fill(&mut keys.pacer, Or::NONE);
-    let pacer = nested(&mut keys.pacer, key.clone().name("pacer"), PacerKeys::resolve)?;
-    let storm = nested(&mut keys.storm, key.clone().name("storm"), StormKeys::resolve)?;
-    fill(&mut keys.processor, Or::NONE);
+    let kind = nic.scheduling.expect("filled in");
     // A discipline that is not written follows from the traffic: see `real`.
     let qdisc = discipline(keys, key)?;
-    let config = HostConfig {
-        delay,
-        queue: if aqm.is_some() { None } else { queue },
-        scheduling,
-        aqm,
-        marking,
-        pacer,
-        qdisc,
-        ecn: fill(&mut keys.ecn, true),
-        honours_pause: fill(&mut keys.honours_pause, true),
-        storm,
-        processor: nested(
-            &mut keys.processor,
-            key.clone().name("processor"),
-            ProcessorKeys::processor,
-        )?,
-        timing: nested(&mut keys.timing, key.clone().name("timing"), TimingKeys::resolve)?,
-    };
+    let config =
+        keys.resolve(key, HostParts { nic: nic.resolve(key)?, kind, scheduling, qdisc })?;
     if config.qdisc.is_some() && !allows_qdisc(&config) {
         let why = "host.queue, scheduling, nic_queue, nic_ecn or pacer, which say themselves what waits in the NIC: write qdisc = \"off\", or remove them";
         return Err(Wrong::at(key.clone().name("qdisc"), format!("has no effect with {why}")));
@@ -356,8 +304,8 @@ fn build(keys: &mut Host, frame: u16, key: &Key) -> Result<HostConfig, Wrong> {
 /// names one.
 pub fn transports(host: &Host, topology: &Topology, known: &Transports) -> Result<Vec<u16>, Wrong> {
     let meant = meant(host, topology)?;
-    let mut named = Vec::with_capacity(host.overrides.len());
-    for (index, change) in host.overrides.iter().enumerate() {
+    let mut named = Vec::with_capacity(host.overrides().len());
+    for (index, change) in host.overrides().iter().enumerate() {
         let key = Key::from("host").name("override").index(index).name("transport");
         named.push(change.transport.as_deref().map(|name| known.find(name, key)).transpose()?);
     }
@@ -374,7 +322,7 @@ pub fn priority_of_dscp(host: &Host) -> Result<[u8; 64], Wrong> {
     for (dscp, priority) in [(3, 3), (4, 4), (5, 2), (8, 0), (46, 5), (48, 6)] {
         map[dscp] = priority;
     }
-    for (dscp, &priority) in &host.dscp_to_priority {
+    for (dscp, &priority) in host.dscp_to_priority.iter().flatten() {
         let key = Key::from("host").name("dscp_to_priority").name(dscp);
         if priority > 7 {
             return Err(Wrong::at(

@@ -1,24 +1,19 @@
 //! `[[host.kernel]]`: hosts that are real Linux kernels.
 
 use super::switch::matching;
-use crate::document::{Document, Kernel, Parameter};
+use crate::document::{Document, Kernel};
 use crate::inputs::Inputs;
 use crate::scenario::KernelHost;
-use afflux_config::keys::fill;
+use afflux_config::Names;
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Duration, Names, Or, Size};
 use afflux_net::spec::{EngineKind, HostConfig, Link, NodeId, NodeKind, Plan};
-use afflux_units::{Bytes, Span};
+use afflux_units::Span;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-const MIB: u64 = 1 << 20;
-const PS_PER_MS: u64 = 1_000_000_000;
 /// Directory of the guest in which commands start.
 const HOME: &str = "/root";
-/// Traffic class of kernels whose block names none.
-const CLASS: &str = "kernel";
 /// Programs that scenarios often name, with the packages of Debian and Ubuntu that have them.
 const PACKAGES: [(&str, &str); 8] = [
     ("iperf3", "iperf3"),
@@ -42,12 +37,25 @@ pub fn hosts(
     classes: &mut Vec<String>,
 ) -> Result<Vec<KernelHost>, Wrong> {
     let mut found: BTreeMap<NodeId, KernelHost> = BTreeMap::new();
-    for (index, block) in document.host.kernel.iter_mut().enumerate() {
+    for (index, block) in document.host.kernel.iter_mut().flatten().enumerate() {
         let key = Key::from("host").name("kernel").index(index);
-        let class = class(block, &key, classes)?;
-        let tcp_info = tcp_info(block, &key, plan.record.senders)?;
-        let template = KernelHost { class, tcp_info, ..template(block, &key, inputs)? };
-        for host in matching(&plan.topology, &block.matching.0, NodeKind::Host, key.clone())? {
+        let settings = block.resolve(&key, plan.record.senders)?;
+        let at_once = settings.run.into_iter().flat_map(|Names(commands)| commands);
+        let mut commands: Vec<_> = at_once.map(|command| (Span::ZERO, command)).collect();
+        commands.extend(settings.at.into_iter().flatten());
+        commands.sort_by_key(|(start, _)| *start);
+        let template = KernelHost {
+            host: 0,
+            class: class(settings.class, &key, classes)?,
+            tcp_info: settings.tcp_info,
+            image: settings.image,
+            files: files(block, &key, inputs)?,
+            commands,
+            sysctls: settings.sysctl.unwrap_or_default(),
+            memory: settings.memory,
+            watchdog: settings.watchdog,
+        };
+        for host in matching(&plan.topology, &settings.matching.0, NodeKind::Host, key.clone())? {
             let name = &plan.topology.nodes[host as usize].name;
             if found.insert(host, KernelHost { host, ..template.clone() }).is_some() {
                 let text = format!("{name} has a kernel already: name each host once");
@@ -70,9 +78,8 @@ pub fn hosts(
     Ok(found.into_values().collect())
 }
 
-/// Returns the index of the block's class in `classes`, after adding a new one.
-fn class(block: &mut Kernel, key: &Key, classes: &mut Vec<String>) -> Result<u16, Wrong> {
-    let name = fill(&mut block.class, CLASS.into());
+/// Returns the index of the class `name` in `classes`, after adding a new one.
+fn class(name: String, key: &Key, classes: &mut Vec<String>) -> Result<u16, Wrong> {
     let known = classes.iter().position(|class| *class == name);
     let index = u16::try_from(known.unwrap_or(classes.len())).map_err(|_| {
         let text = "at most 65,536 different classes are possible: use a class that exists";
@@ -82,77 +89,6 @@ fn class(block: &mut Kernel, key: &Key, classes: &mut Vec<String>) -> Result<u16
         classes.push(name);
     }
     Ok(index)
-}
-
-/// Returns the interval in ms of the samples of TCP's state.
-fn tcp_info(block: &mut Kernel, key: &Key, senders: Option<Span>) -> Result<Option<u64>, Wrong> {
-    let whole = |span: Span| Duration(Span(span.0.div_ceil(PS_PER_MS) * PS_PER_MS));
-    let usual = senders.map_or(Or::NONE, |interval| Or::some(whole(interval)));
-    let Some(Duration(interval)) = fill(&mut block.tcp_info, usual).0 else { return Ok(None) };
-    if interval == Span::ZERO || !interval.0.is_multiple_of(PS_PER_MS) {
-        let text = format!("\"{interval}\": write whole milliseconds, as in \"10ms\", or \"off\"");
-        return Err(Wrong::at(key.clone().name("tcp_info"), text));
-    }
-    Ok(Some(interval.0 / PS_PER_MS))
-}
-
-/// Checks one block. Host, class and samples of the returned kernel have no meaning.
-fn template(block: &mut Kernel, key: &Key, inputs: &Inputs) -> Result<KernelHost, Wrong> {
-    let at = |name: &str| key.clone().name(name);
-    let image = fill(&mut block.image, "6.12".into());
-    if image.is_empty() || !image.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
-        let text =
-            format!("\"{image}\" is no version: write one as in \"6.12\" (afflux kernel list)");
-        return Err(Wrong::at(at("image"), text));
-    }
-    let memory = fill(&mut block.memory, Size(Bytes(64_000_000))).0;
-    if !(24_000_000..=4_000_000_000).contains(&memory.0) {
-        let text = format!("\"{memory}\": write a size from \"24MB\" to \"4GB\"");
-        return Err(Wrong::at(at("memory"), text));
-    }
-    let watchdog = fill(&mut block.watchdog, Duration(Span::from_s(60))).0;
-    if watchdog < Span::from_s(1) || watchdog > Span::from_s(3600) {
-        let text = format!("\"{watchdog}\": write a time from \"1s\" to \"1h\"");
-        return Err(Wrong::at(at("watchdog"), text));
-    }
-    let mut commands = Vec::new();
-    for command in block.run.iter().flat_map(|Names(commands)| commands) {
-        commands.push((Span::ZERO, command.clone()));
-    }
-    for (time, command) in block.at.iter().flatten() {
-        let start: Span = time.parse().map_err(|error| {
-            let text = format!("\"{time}\": {error}; write a time as in \"1.5s\"");
-            Wrong::at(at("at").name(time), text.replace('`', "\""))
-        })?;
-        commands.push((start, command.clone()));
-    }
-    commands.sort_by_key(|(start, _)| *start);
-    let mut sysctls = Vec::new();
-    for (name, value) in block.sysctl.iter().flatten() {
-        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte);
-        if name.is_empty() || !name.bytes().all(allowed) {
-            let text = "is no name of a kernel parameter: write it as in \"net.ipv4.tcp_ecn\"";
-            return Err(Wrong::at(at("sysctl").name(name), text));
-        }
-        let value = match value {
-            Parameter::Flag(on) => u8::from(*on).to_string(),
-            Parameter::Whole(number) => number.to_string(),
-            Parameter::Number(number) => number.to_string(),
-            Parameter::Text(text) => text.clone(),
-        };
-        sysctls.push((name.clone(), value));
-    }
-    Ok(KernelHost {
-        host: 0,
-        class: 0,
-        tcp_info: None,
-        image,
-        files: files(block, key, inputs)?,
-        commands,
-        sysctls,
-        memory: memory.0.div_ceil(MIB),
-        watchdog,
-    })
 }
 
 /// Returns path and place in the guest of each file. Writes absolute paths and digests into the

@@ -60,6 +60,7 @@ pub fn check(
     most_flows: Option<u64>,
 ) -> Result<Checked, Wrong> {
     let written = document.clone();
+    document.host.remove_empty();
     let wire = hosts::wire(&mut document.host)?;
     let mut topology = topology::build(&mut document.topology, inputs, wire.overhead())?;
     hosts::lasts(&wire, &topology)?;
@@ -124,13 +125,13 @@ pub fn check(
         warnings: Vec::new(),
         most_flows,
         undrawn: Vec::new(),
-        kernels: !document.host.kernel.is_empty(),
+        kernels: document.host.kernel.is_some(),
     };
     let (mut traffic, budget) = traffic::generate(&mut document.traffic, context)?;
     (plan.transports, plan.flows, plan.applications) =
         (std::mem::take(&mut traffic.transports.configs), traffic.flows, traffic.applications);
     plan.undrawn = traffic.undrawn;
-    hosts::real(&mut document.host, &mut plan, &said, &traffic.uses.transports())?;
+    hosts::real(&mut document.host.keys, &mut plan, &said, &traffic.uses.transports())?;
     let kernels = kernel::hosts(document, &mut plan, inputs, &mut traffic.classes)?;
     pfc::fits(&plan, document)?;
     needs::fits(&plan, &traffic.transports)?;

@@ -181,8 +181,8 @@ fn unpausable(plan: &Plan, document: &Document) -> Result<(), Wrong> {
             _ => keys.device_queue.is_some_and(|packets| packets > 0),
         };
         let in_override = match table {
-            "host" if !pfabric_order(host.scheduling) => {
-                host.overrides.iter().position(|change| pfabric_order(change.scheduling))
+            "host" if !pfabric_order(host.nic.scheduling) => {
+                host.overrides().iter().position(|change| pfabric_order(change.nic.scheduling))
             }
             "switch" if !asks(&switch.keys) => {
                 switch.overrides().iter().position(|change| asks(&change.keys))

@@ -1,7 +1,7 @@
 //! `[host.python]`: puts a placeholder for a congestion control in Python into the plan. The caller
 //! that runs the plan provides the class.
 
-use crate::document::{Host, Parameter, Python};
+use crate::document::{Host, Parameter, PythonClass};
 use crate::inputs::Inputs;
 use crate::validate::transport::Transports;
 use afflux_config::tree::{Key, Wrong};
@@ -50,13 +50,12 @@ pub fn bind(
     transports: &mut Transports,
     inputs: &Inputs,
 ) -> Result<Option<OwnCongestion>, Wrong> {
-    let Some(Python { file, sha256, class, transports: named, parameters }) = &mut host.python
-    else {
-        return Ok(None);
-    };
+    let Some(python) = &mut host.python else { return Ok(None) };
     let key = Key::from("host.python");
+    let PythonClass { class, transports: named, parameters, .. } = python.resolve(&key)?;
     let at = key.clone().name("file");
-    let (path, bytes) = inputs.read(file, sha256, &at)?;
+    let file = python.file.as_mut().expect("required");
+    let (path, bytes) = inputs.read(file, &mut python.sha256, &at)?;
     let text = String::from_utf8(bytes)
         .map_err(|_| Wrong::input(at, &path, None, "is not UTF-8 text".to_string()))?;
     let place_holder = || CongestionControl::External(Foreign(Arc::new(Absent)));
@@ -89,5 +88,5 @@ pub fn bind(
             format!("no transport of this scenario can use it: {}", TransportConfig::OWN_WINDOW),
         ));
     }
-    Ok(Some(OwnCongestion { path, text, class: class.clone(), parameters: parameters.clone() }))
+    Ok(Some(OwnCongestion { path, text, class, parameters: parameters.unwrap_or_default() }))
 }

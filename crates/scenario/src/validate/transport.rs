@@ -73,7 +73,7 @@ pub fn check(host: &mut Host, context: &KeyContext) -> Result<Transports, Wrong>
     let default = host.transport.get_or_insert_with(|| TransportKeys::Tcp(Tcp::default()));
     transports.configs.push(default.resolve(&Key::from("host.transport"), context)?);
     let key = Key::from("host.transports");
-    for (name, transport) in &mut host.transports {
+    for (name, transport) in host.transports.iter_mut().flatten() {
         let key = key.clone().name(name);
         if name == "default" {
             return Err(Wrong::at(
@@ -98,7 +98,7 @@ pub fn check(host: &mut Host, context: &KeyContext) -> Result<Transports, Wrong>
 
 /// Round trip of a full frame and its acknowledgement between the two hosts that are farthest apart, without queues.
 pub fn idle_round_trip(host: &Host, frames: &Frames, facts: &Facts) -> Span {
-    let hosts = host.delay.map_or(0, |delay| delay.0.0).saturating_mul(4);
+    let hosts = host.nic.delay.map_or(0, |delay| delay.0.0).saturating_mul(4);
     let frame = u64::from(frames.payload)
         + u64::from(frames.wire.data_header)
         + u64::from(frames.wire.ack)

@@ -1,16 +1,15 @@
 //! `kind = "hadoop"`: one Hadoop job.
 
 use super::block::{Place, Workload, model};
-use super::cluster::{Cluster, Framework, MOST_MAPS, cluster};
+use super::cluster::{Cluster, MOST_MAPS, add};
 use super::keys::FlowKeys;
 use crate::validate::traffic::common::Shared;
-use crate::validate::traffic::context::{HadoopCluster, TrafficContext};
-use crate::validate::traffic::{mtu, segments};
+use crate::validate::traffic::context::TrafficContext;
 use afflux_config::keys::fill;
 use afflux_config::tree::Wrong;
 use afflux_config::{Size, keys};
 use afflux_net::Model;
-use afflux_traffic::hadoop::{self, Work};
+use afflux_traffic::hadoop::{self, Framework, Work};
 use afflux_traffic::{Generated, Job, JobKind};
 
 keys! {
@@ -40,12 +39,9 @@ impl Workload for Keys {
     ) -> Result<Generated, Wrong> {
         let Place { index, key, classes } = place;
         let at = |name: &str| key.clone().name(name);
-        shared.template.transport = mtu::of_all(shared.template.transport, context)?;
         let block = self.resolve(key)?;
-        let slot = self.cluster.get_or_insert_default();
-        let framework = block.framework;
-        let (mut settings, message_delay) =
-            cluster(slot, framework, &shared, key, classes, context)?;
+        let cluster = self.cluster.get_or_insert_default();
+        let mut settings = cluster.settings(block.framework, &mut shared, key, classes, context)?;
         let size = block.size.0;
         if size == 0 {
             return Err(Wrong::at(at("size"), "\"0B\": write a size above 0"));
@@ -85,14 +81,7 @@ impl Workload for Keys {
             output: size,
             reducers,
         }];
-        segments::transfers_fit(
-            &settings,
-            &context.transports.configs[usize::from(shared.template.transport)],
-            key,
-            None,
-        )?;
-        context.budget.reserve(settings.expected_flows() as f64, || at("size"))?;
-        context.clusters.push(HadoopCluster { block: index, message_delay, settings });
+        add(settings, index, shared.template.transport, key, ("size", None), context)?;
         Ok(Generated {
             jobs: vec![Job::new(JobKind::Application, "", Some(shared.start))],
             ..Generated::default()

@@ -1,15 +1,14 @@
 //! `kind = "hadoop_trace"`: Hadoop jobs of a trace.
 
 use super::block::{Place, Workload, model};
-use super::cluster::{Cluster, Framework, cluster};
+use super::cluster::{Cluster, add};
 use super::keys::FlowKeys;
 use crate::validate::traffic::common::{self, Shared};
-use crate::validate::traffic::context::{HadoopCluster, TrafficContext};
-use crate::validate::traffic::{mtu, segments};
+use crate::validate::traffic::context::TrafficContext;
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Size, keys};
 use afflux_net::Model;
-use afflux_traffic::hadoop::{self, TraceOptions, Work};
+use afflux_traffic::hadoop::{self, Framework, TraceOptions, Work};
 use afflux_traffic::{Generated, Job, JobKind};
 
 keys! {
@@ -59,12 +58,9 @@ impl Workload for Keys {
     ) -> Result<Generated, Wrong> {
         let Place { index, key, classes } = place;
         let at = |name: &str| key.clone().name(name);
-        shared.template.transport = mtu::of_all(shared.template.transport, context)?;
         let block = self.resolve(key)?;
-        let slot = self.cluster.get_or_insert_default();
-        let framework = block.framework;
-        let (mut settings, message_delay) =
-            cluster(slot, framework, &shared, key, classes, context)?;
+        let cluster = self.cluster.get_or_insert_default();
+        let mut settings = cluster.settings(block.framework, &mut shared, key, classes, context)?;
         let path = context.inputs.identify(
             self.file.as_mut().expect("required"),
             &mut self.sha256,
@@ -89,14 +85,7 @@ impl Workload for Keys {
         if settings.jobs.is_empty() {
             return Err(Wrong::at(at("jobs"), format!("no job of {} is left", path.display())));
         }
-        segments::transfers_fit(
-            &settings,
-            &context.transports.configs[usize::from(shared.template.transport)],
-            key,
-            Some(&path),
-        )?;
-        context.budget.reserve(settings.expected_flows() as f64, || at("file"))?;
-        context.clusters.push(HadoopCluster { block: index, message_delay, settings });
+        add(settings, index, shared.template.transport, key, ("file", Some(&path)), context)?;
         Ok(given)
     }
     fn ends_with_jobs(&self) -> bool {

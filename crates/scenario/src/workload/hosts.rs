@@ -158,12 +158,6 @@ pub enum Sizes {
     Table(SizeTable),
 }
 
-impl Hosts {
-    pub fn all() -> Hosts {
-        Hosts(vec![HostItem::Text("all".into())])
-    }
-}
-
 impl Sizes {
     /// Returns the path of the distribution file, if there is one.
     pub fn paths(slot: &mut Option<Sizes>) -> Vec<&mut String> {

@@ -3,7 +3,7 @@
 use super::cluster::{Cluster, Kind};
 use super::draws::{self, Attempt, Task, draw};
 use super::process::{Giver, Signal, unless};
-use super::settings::{Framework, TaskCapacity};
+use super::settings::TaskCapacity;
 use super::speculate::{self, Running};
 use afflux_units::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -395,7 +395,11 @@ impl Cluster {
                 // The master stops the container (ContainerLauncherImpl).
                 self.connect(job, progress.master, node, self.settings.launch_rpcs, &mut rpc).await;
             }
-            let Framework::Tez { next_task, idle_release } = self.settings.framework else { break };
+            let (Some(next_task), Some(idle_release)) =
+                (self.settings.next_task, self.settings.idle_release)
+            else {
+                break;
+            };
             let release = self.simulation.now() + draw(idle_release, &mut stream);
             let Some((next, since)) = self.next_task(&progress, node, kind, release).await else {
                 break;

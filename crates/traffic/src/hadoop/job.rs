@@ -4,7 +4,6 @@ use super::cluster::{Cluster, Kind, some_of};
 use super::container::Progress;
 use super::draws::{self, Task, draw};
 use super::process::unless;
-use super::settings::Framework;
 use super::speculate;
 use afflux_engine::random::Stream;
 use afflux_net::record::TaskRecord;
@@ -162,8 +161,7 @@ impl Cluster {
         let period = self.settings.master_heartbeat;
         // Tez requests containers at once; MapReduce sleeps before each heartbeat
         // (RMCommunicator.AllocatorRunnable).
-        let mut wait =
-            if let Framework::Tez { .. } = self.settings.framework { Span::ZERO } else { period };
+        let mut wait = if self.settings.tez { Span::ZERO } else { period };
         loop {
             self.simulation.sleep(wait).await;
             wait = period;

@@ -4,6 +4,7 @@ use super::cluster::{Cluster, cpu};
 use super::container::{Place, Progress};
 use super::draws::{self, Attempt, Task};
 use super::job::Part;
+use super::settings::CHECKSUM;
 use afflux_units::Span;
 use std::sync::Arc;
 
@@ -105,7 +106,7 @@ impl Cluster {
         if from == node {
             self.simulation.sleep(cpu(s.map_cpu, bytes)).await;
         } else {
-            let wire = bytes + bytes * s.checksum / 512;
+            let wire = bytes + bytes * CHECKSUM / 512;
             // The reading node opens the connection (BlockReaderFactory, DataXceiver). Its request
             // goes to the data node, and the block comes back.
             self.send(

@@ -18,8 +18,8 @@ mod transfer;
 
 pub use map::share;
 pub use settings::{
-    Classes, Committer, Disks, FetchFailure, Framework, Range, Settings, TaskCapacity,
-    TransportChoice, Work,
+    Classes, ClusterKeys, Committer, Disks, FetchFailure, Framework, Machines, Range, Settings,
+    TaskCapacity, TaskWork, TransportChoice, Work,
 };
 
 pub use trace::{MOST_MAPS, TraceOptions, blocks, read_trace};

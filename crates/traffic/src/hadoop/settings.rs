@@ -1,7 +1,11 @@
 //! Settings of a Hadoop cluster and its jobs.
 
 use crate::Draws;
-use afflux_units::{Rate, Span, Time};
+use afflux_config::keys::meaningless;
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Between, Duration, Off, Or, Size, Speed, keys, words};
+use afflux_net::spec::ReceiveBuffer;
+use afflux_units::{Bytes, Rate, Span, Time};
 
 /// A time that is drawn uniformly, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,25 +23,24 @@ pub enum TaskCapacity {
     Memory { node: u64, map: u64, reduce: u64, master: u64 },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Framework {
-    MapReduce,
-    /// Apache Tez, which reuses containers.
-    Tez {
-        /// Time to start a further task in a container.
-        next_task: Range,
-        /// Time after which a container without a task is given back.
-        idle_release: Range,
-    },
-}
-
-/// Algorithm of FileOutputCommitter (`mapreduce.fileoutputcommitter.algorithm.version`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Committer {
-    /// The commit of the job moves the output of every task.
-    V1,
-    /// Each task moves its own output.
-    V2,
+words! {
+    /// Framework that runs the tasks:
+    pub enum Framework {
+        /// Hadoop MapReduce: a container per task.
+        Mapreduce,
+        /// Apache Tez: a container runs several tasks one after the other, and events are reported sooner.
+        Tez,
+    }
+    /// How the output of the tasks becomes the output of the job:
+    pub enum Committer {
+        /// A task's commit renames the directory of its attempt. The commit of the job lists these
+        /// directories and moves the file of each with four calls, one after the other: state of
+        /// the output directory, list, state of the new file, rename
+        /// (`FileOutputCommitter.mergePaths`).
+        V1,
+        /// A task's commit moves the task's own file, at the same time as other tasks.
+        V2,
+    }
 }
 
 /// Number of directory entries that the name node lists per call (`dfs.ls.limit`).
@@ -72,20 +75,49 @@ impl Committer {
     }
 }
 
-/// Conditions under which a fetch fails, and the consequences (ShuffleSchedulerImpl.copyFailed).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct FetchFailure {
-    /// Longest time until the request has arrived (`connect_timeout`), and from then until the
-    /// answer has arrived (`read_timeout`); `None`: no limit.
-    pub connect_timeout: Option<Span>,
-    pub read_timeout: Option<Span>,
-    /// Time for which a host is left alone after a failure. It is multiplied by 1.3 to the power of
-    /// the failures of an output, up to `most`.
-    pub penalty: Span,
-    pub most: Span,
-    /// Number of failures of an output after which its fetches have no time-outs; at least a tenth
-    /// of the number of maps.
-    pub limit: u32,
+/// Longest time of keys that have a limit.
+const DAY: Span = Span::from_s(86_400);
+
+keys! {
+    /// Conditions under which a fetch fails, and the consequences (ShuffleSchedulerImpl.copyFailed).
+    pub struct FetchKeys as "HadoopFetch" => FetchFailure(tez: bool) {
+        /// Time after which the fetch of map outputs fails if the request has not arrived at their
+        /// host, the handshake of its connection included
+        /// (`mapreduce.reduce.shuffle.connect.timeout`, `tez.runtime.shuffle.connect.timeout`), or
+        /// `"off"`: each fetch takes as long as it takes. Hadoop and Tez have `"180s"`. After a
+        /// failure the reducer leaves the host alone for 10 s times 1.3 to the power of the failures
+        /// of an output (ShuffleSchedulerImpl: 13 s, 16.9 s, …), with Tez for 2 s times that, and
+        /// then fetches its outputs again.
+        connect_timeout "fetch_connect_timeout": Or<Off, Duration> as Option<Span> = "off", check timeout;
+        /// Time after which a fetch fails if the answer has not arrived in full, counted from the
+        /// arrival of the request (`mapreduce.reduce.shuffle.read.timeout`,
+        /// `tez.runtime.shuffle.read.timeout`), or `"off"`: each fetch takes as long as it takes.
+        /// Hadoop and Tez have `"180s"` for each read from the connection: time without a byte. The
+        /// model knows only the ends of transfers, so write more than the longest regular answer
+        /// takes. The rest of the answer still crosses the network. The reducer leaves the host
+        /// alone for the times that `fetch_connect_timeout` describes.
+        read_timeout "fetch_read_timeout": Or<Off, Duration> as Option<Span> = "off", check timeout;
+        /// Longest time for which a host is left alone after a failed fetch
+        /// (`mapreduce.reduce.shuffle.retry-delay.max.ms`). Needs `fetch_connect_timeout` or
+        /// `fetch_read_timeout`, and MapReduce: Tez has no such limit.
+        retry_delay_max "fetch_retry_delay_max": Duration as Option<Span> =
+            {(!tez && (connect_timeout.is_some() || read_timeout.is_some())).then_some(Duration(Span::from_s(60)))} "`\"60s\"`",
+            check |time, key| match (tez, connect_timeout.is_none() && read_timeout.is_none()) {
+                (true, _) => Err(meaningless(key, "framework = \"tez\"")),
+                (_, true) => Err(meaningless(key, "fetch_connect_timeout = \"off\" and fetch_read_timeout = \"off\"")),
+                _ => positive(time, key),
+            };
+    }
+    plus {
+        /// Time for which a host is left alone after a failure. It is multiplied by 1.3 to the power
+        /// of the failures of an output, up to `most`. Tez's ShuffleScheduler works as Hadoop's, but
+        /// has shorter penalties and no limit on them, for which a day stands.
+        penalty: Span = Span::from_s(if tez { 2 } else { 10 });
+        most: Span = retry_delay_max.unwrap_or(if tez { DAY } else { Span::from_s(60) });
+        /// Number of failures of an output after which its fetches have no time-outs; at least a
+        /// tenth of the number of maps.
+        limit: u32 = if tez { 15 } else { 30 };
+    }
 }
 
 /// Factor of the penalty per failure: PENALTY_GROWTH_RATE of MapReduce and Tez.
@@ -108,14 +140,189 @@ impl FetchFailure {
     }
 }
 
-/// Disks of each node of a kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Disks {
-    pub count: u32,
-    pub read: Rate,
-    pub write: Rate,
-    /// Time before each request.
-    pub seek: Span,
+keys! {
+    /// Disks of each node.
+    #[derive(Copy)]
+    pub struct DiskKeys as "Disks" => Disks {
+        /// Number of disks of a node.
+        count: u32 = 12, in 1 to 1000;
+        /// Read rate of each disk, which concurrent requests share.
+        read: Speed = "1.2Gbps" from "150 MB/s, a hard disk", check at_least_1_mbps;
+        /// Write rate of each disk, which concurrent requests share.
+        write: Speed = (Speed(read)) "`read`", check at_least_1_mbps;
+        /// Seek time before each request.
+        seek: Duration = "8ms", check |Duration(seek), key| if seek > Span::from_s(1) {
+            Err(Wrong::at(key, format!("\"{seek}\": write at most \"1s\"")))
+        } else {
+            Ok(seek)
+        };
+    }
+}
+
+keys! {
+    /// Capacity of compute nodes for containers.
+    pub struct CapacityKeys as "HadoopCapacity" => Capacity of written {
+        /// Memory for containers per compute node (`yarn.nodemanager.resource.memory-mb`).
+        node_memory: Size as Option<u64> = {written.memory(8 << 30)} "`\"8GiB\"`", check |Size(size), key| written.unless_slots(size.0, key);
+        /// Memory of a map's container (`mapreduce.map.memory.mb`).
+        map_memory: Size as Option<u64> = {written.memory(1 << 30)} "`\"1GiB\"`", check |size, key| written.container(size, node_memory, key);
+        /// Memory of a reducer's container (`mapreduce.reduce.memory.mb`).
+        reduce_memory: Size as Option<u64> = {written.memory(1 << 30)} "`\"1GiB\"`", check |size, key| written.container(size, node_memory, key);
+        /// Memory of the container of a job's master (`yarn.app.mapreduce.am.resource.mb`).
+        master_memory: Size as Option<u64> = {written.memory(1_536 << 20)} "`\"1536MiB\"`", check |size, key| written.container(size, node_memory, key);
+        /// Instead of memory: number of maps at a time per compute node. Needs `reduce_slots`.
+        /// Default: none: memory limits them.
+        map_slots: u32 = none, in 1 to 10000;
+        /// Instead of memory: number of reducers at a time per compute node. Needs `map_slots`.
+        /// Default: none: memory limits them.
+        reduce_slots: u32 = none, in 1 to 10000;
+    }
+}
+
+impl CapacityKeys {
+    fn slots(&self) -> bool {
+        self.map_slots.is_some() || self.reduce_slots.is_some()
+    }
+
+    /// Returns the default of a memory: `bytes`, unless slots are written.
+    fn memory(&self, bytes: u64) -> Option<Size> {
+        (!self.slots()).then_some(Size(Bytes(bytes)))
+    }
+
+    fn unless_slots(&self, bytes: u64, key: Key) -> Result<u64, Wrong> {
+        if self.slots() { Err(meaningless(key, "map_slots and reduce_slots")) } else { Ok(bytes) }
+    }
+
+    /// Checks the memory of a container, which must fit into that of a node.
+    fn container(&self, Size(size): Size, node: Option<u64>, key: Key) -> Result<u64, Wrong> {
+        let node = node.unwrap_or(u64::MAX);
+        match self.unless_slots(size.0, key.clone())? {
+            0 => Err(Wrong::at(key, "\"0B\": write a size above 0")),
+            bytes if bytes > node => {
+                let what = format!("\"{size}\" does not fit node_memory = \"{}\"", Bytes(node));
+                Err(Wrong::at(key, what))
+            }
+            bytes => Ok(bytes),
+        }
+    }
+
+    fn tasks(&mut self, key: &Key) -> Result<TaskCapacity, Wrong> {
+        let c = self.resolve(key)?;
+        let missing = |name: &str| {
+            let what =
+                format!("{name} is missing: write both map_slots and reduce_slots, or neither");
+            Err(Wrong::at(key.clone(), what))
+        };
+        match (c.map_slots, c.reduce_slots) {
+            (Some(map), Some(reduce)) => Ok(TaskCapacity::Slots { map, reduce }),
+            (None, Some(_)) => missing("map_slots"),
+            (Some(_), None) => missing("reduce_slots"),
+            (None, None) => {
+                let bytes = |memory: Option<u64>| memory.expect("filled in without slots");
+                Ok(TaskCapacity::Memory {
+                    node: bytes(c.node_memory),
+                    map: bytes(c.map_memory),
+                    reduce: bytes(c.reduce_memory),
+                    master: bytes(c.master_memory),
+                })
+            }
+        }
+    }
+}
+
+keys! {
+    /// Processors of compute nodes.
+    pub struct CpuKeys as "HadoopCpu" => Cpu {
+        /// Share of the compute nodes' processors that is available to tasks, if other work (such as
+        /// the sockets of other traffic) takes the rest. Starts of containers, Java virtual
+        /// machines, masters and further tasks, and processor times per megabyte, become longer in
+        /// proportion.
+        cpu_share: f64 = 1.0, in 0.01 to 1.0;
+    }
+}
+
+keys! {
+    /// Processor time of tasks, and how fast they read.
+    pub struct TaskKeys as "HadoopTasks" => TaskWork(cpu_share: f64) {
+        /// Processor time of a map per megabyte of input, which limits how fast the map reads.
+        map_cpu "map_cpu_per_mb": Duration as u64 = "10ms" from "5 to 20 ms are usual", check |time, key| per_byte(time, cpu_share, key);
+        /// Processor time of a reducer per megabyte of input, which limits how fast the reducer
+        /// writes.
+        reduce_cpu "reduce_cpu_per_mb": Duration as u64 = "10ms", check |time, key| per_byte(time, cpu_share, key);
+        /// Receive buffer of a map's connection to a data node, if `transport` sets none: initial
+        /// size, and maximum (`tcp_rmem`).
+        read_buffer: [Size; 2] as ReceiveBuffer = ["128KiB", "6MiB"], check |[Size(initial), Size(most)], key| {
+            if initial.0 < 4_096 || initial > most || most.0 > 1 << 30 {
+                let what = "write two sizes from \"4KiB\" to \"1GiB\", the second not below the first";
+                return Err(Wrong::at(key, what));
+            }
+            Ok(ReceiveBuffer { initial, most, share: 128 })
+        };
+    }
+}
+
+/// Multiplies a processor time on compute nodes, of which only a share is available.
+fn longer(time: u64, share: f64) -> u64 {
+    (time as f64 / share).round() as u64
+}
+
+/// Returns a time per megabyte as picoseconds per byte.
+fn per_byte(Duration(time): Duration, share: f64, key: Key) -> Result<u64, Wrong> {
+    if (Span::from_us(10)..=Span::from_s(60)).contains(&time) {
+        return Ok(longer(time.0 / 1_000_000, share));
+    }
+    Err(Wrong::at(key, format!("\"{time}\": write \"10us\" to \"60s\" per megabyte")))
+}
+
+fn at_least_1_mbps(Speed(rate): Speed, key: Key) -> Result<Rate, Wrong> {
+    if rate < Rate::from_mbps(1) {
+        return Err(Wrong::at(key, format!("\"{rate}\": write at least \"1Mbps\"")));
+    }
+    Ok(rate)
+}
+
+fn range(Between(least, most): Between, _: Key) -> Result<Range, Wrong> {
+    Ok(Range { least, most })
+}
+
+fn positive(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
+    if time > Span::ZERO && time <= DAY {
+        return Ok(time);
+    }
+    Err(Wrong::at(key, format!("\"{time}\": write a time above 0, up to 24h")))
+}
+
+fn timeout(time: Or<Off, Duration>, key: Key) -> Result<Option<Span>, Wrong> {
+    let or_off = |wrong: Wrong| Wrong::at(key.clone(), format!("{}, or \"off\"", wrong.message));
+    time.0.map(|time| positive(time, key.clone()).map_err(or_off)).transpose()
+}
+
+fn count<const LEAST: u32>(count: u32, key: Key) -> Result<u32, Wrong> {
+    if (LEAST..=1_000_000).contains(&count) {
+        return Ok(count);
+    }
+    Err(Wrong::at(key, format!("found {count}: write a whole number from {LEAST} to 1000000")))
+}
+
+fn counts(numbers: [u32; 2], key: Key) -> Result<(u32, u32), Wrong> {
+    Ok((count::<0>(numbers[0], key.clone())?, count::<0>(numbers[1], key)?))
+}
+
+/// Checks a number of replicas, which are on different data nodes.
+fn replicas(number: u32, nodes: &[u32], key: Key) -> Result<u32, Wrong> {
+    match count::<1>(number, key.clone())? {
+        number if number as usize > nodes.len() => {
+            Err(Wrong::at(key, format!("found {number}: there are {} data nodes", nodes.len())))
+        }
+        number => Ok(number),
+    }
+}
+
+fn size<const LEAST: u64>(Size(Bytes(bytes)): Size, key: Key) -> Result<u64, Wrong> {
+    if (LEAST..=1 << 50).contains(&bytes) {
+        return Ok(bytes);
+    }
+    Err(Wrong::at(key, format!("\"{bytes}B\": write a size from {LEAST}B to 1024TiB")))
 }
 
 /// Transports and classes of Hadoop's flows: indices into `Plan::transports` and the scenario's
@@ -144,10 +351,220 @@ pub struct Classes {
     pub log: u16,
 }
 
-/// Settings of a cluster and its jobs. The scenario's keys describe units, defaults and sources.
+keys! {
+    /// Configuration of a Hadoop cluster and its jobs.
+    pub struct ClusterKeys as "HadoopConfiguration" => Settings(parts: ClusterParts) {
+        /// Time from the end of a transfer until the programs learn of it, and from a decision
+        /// until a transfer starts. It limits the engine's lookahead, so a value much below the
+        /// links' delay makes runs slow.
+        message_delay: Duration = "5us", check |time, key| match positive(time, key.clone())? {
+            time if time < Span::from_ns(100) || time > Span::from_ms(1) => {
+                Err(Wrong::at(key, format!("\"{time}\": write \"100ns\" to \"1ms\"")))
+            }
+            time => Ok(time),
+        };
+        @capacity: CapacityKeys;
+        /// Time between heartbeats of a node manager, at which it is given containers
+        /// (`yarn.resourcemanager.nodemanagers.heartbeat-interval-ms`).
+        node_heartbeat: Duration = "1s", check positive;
+        /// Containers that a node is given per heartbeat
+        /// (`yarn.scheduler.capacity.per-node-heartbeat.maximum-offswitch-assignments`). Maps on
+        /// compute nodes that hold blocks do not count. A node sends a further heartbeat when a
+        /// container ends.
+        containers_per_heartbeat: u32 = 1, check count::<1>;
+        /// Time that a job's master sleeps before each of its heartbeats, at which it learns which
+        /// containers it has been given
+        /// (`yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms`).
+        master_heartbeat: Duration = "1s", check positive;
+        /// Time that a node needs to start a container, without `launch_rpcs` and
+        /// `localized_files`.
+        container_start: Between as Range = ["0.5s", "3s"], check |times, _| Ok(parts.busy(times));
+        /// Round trips of a job's master to a node to start a container: TCP's handshake, two for
+        /// the token, the call. The master starts containers with one thread per compute node, and
+        /// 10 more.
+        launch_rpcs: u32 = 4, check count::<0>;
+        /// Files that a node fetches from data nodes before the first container of a job starts
+        /// there: for tasks, and for the job's master. The first two share `resources`, each further
+        /// one has 100 B per map. Each takes two calls to the name node and a new connection to a
+        /// data node.
+        localized_files: [u32; 2] as (u32, u32) = (if parts.tez { [5, 6] } else { [2, 4] })
+            "`[2, 4]`, with Tez `[5, 6]` (ContainerLocalizer; YARNRunner)", check counts;
+        /// Time to start a container's Java virtual machine.
+        jvm_start: Between as Range = ["0.5s", "2s"], check |times, _| Ok(parts.busy(times));
+        /// Time that a job's master needs after its start before it asks for containers.
+        master_init: Between as Range = "1s", check |times, _| Ok(parts.busy(times));
+        /// Round trips of a job's master to `master` after `master_init`: connection, files and
+        /// directories, registration, what its containers need.
+        master_rpcs: u32 = (if parts.tez { 16 } else { 28 })
+            "28, with Tez 16 (MRAppMaster, JobHistoryEventHandler, TaskAttemptImpl)", check count::<0>;
+        @cpu: CpuKeys;
+        /// With Tez: time to start a further task in a container.
+        next_task: Between as Option<Range> = {parts.tez.then_some(Between(Span::from_ms(100), Span::from_ms(100)))} "`\"100ms\"`",
+            check |times, key| parts.with_tez(&key).map(|()| parts.busy(times));
+        /// With Tez: a container without work is given back after this time
+        /// (`tez.am.container.idle.release-timeout-min.millis`, `-max`).
+        idle_release: Between as Option<Range> = {parts.tez.then_some(Between(Span::from_s(5), Span::from_s(10)))} "`[\"5s\", \"10s\"]`",
+            check |times, key| parts.with_tez(&key).and_then(|()| range(times, key));
+        @{
+            /// Disks of compute nodes, for spills and merges. Default: every key has its own
+            /// default.
+            disks: DiskKeys;
+            /// Disks of data nodes. Default: `disks`.
+            data_disks: DiskKeys;
+        };
+        /// Share of input blocks that are in a data node's memory, from which they are read.
+        block_cached: f64 = 0.0, in 0.0 to 1.0;
+        /// Share of map outputs that are in memory when they are fetched.
+        output_cached: f64 = 1.0, in 0.0 to 1.0;
+        /// Size of a block (`dfs.blocksize`).
+        block "block_size": Size as u64 = "128MiB", check size::<1>;
+        /// Number of data nodes that hold each input block (`dfs.replication`).
+        input_replication: u32 = (parts.at_most_nodes(3)) "3, or as many as there are", check |number, key| replicas(number, &parts.machines.data, key);
+        /// Number of data nodes to which each output block is written.
+        output_replication: u32 = 1 from "`mapreduce.terasort.output.replication`", check |number, key| replicas(number, &parts.machines.data, key);
+        /// Whether a file is complete only when data nodes have it on disk
+        /// (`mapreduce.terasort.final.sync`).
+        final_sync: bool = true;
+        @tasks: TaskKeys;
+        /// Size of a map's buffer for its output (`mapreduce.task.io.sort.mb`).
+        sort_buffer: Size as u64 = "100MiB", check size::<MIB>;
+        /// Share of `sort_buffer` at which a spill begins (`mapreduce.map.sort.spill.percent`).
+        spill_share: f64 = 0.8, in 0.0 to 1.0, check |share, _| Ok(f64::max(share, 0.01));
+        /// Bytes of `sort_buffer` per byte of output: 16 B of accounting per record.
+        sort_overhead: f64 = 1.16 from "records of 100 B", in 1.0 to 100.0;
+        /// Files that are merged at once (`mapreduce.task.io.sort.factor`, `tez.runtime.io.sort.factor`).
+        merge_factor: u32 = (if parts.tez { 100 } else { 10 }) "10, with Tez 100", check count::<2>;
+        /// Shares of the maps that have ended when the master asks for the first and for the last
+        /// reducers.
+        slow_start: [f64; 2] as (f64, f64) = (if parts.tez { [0.25, 0.75] } else { [0.05, 0.05] })
+            "`[0.05, 0.05]` (`mapreduce.job.reduce.slowstart.completedmaps`), with Tez `[0.25, 0.75]` (`tez.shuffle-vertex-manager.min-src-fraction`, `max`)",
+            check |shares, key| match shares {
+                [first, last] if 0.0 <= first && first <= last && last <= 1.0 => Ok((first, last)),
+                _ => Err(Wrong::at(key, format!("found {shares:?}: write two numbers from 0 to 1, the second not below the first"))),
+            };
+        /// Share of the cluster's capacity that reducers may take while maps wait
+        /// (`yarn.app.mapreduce.am.job.reduce.rampup.limit`).
+        ramp_up: f64 = 0.5, in 0.0 to 1.0;
+        /// Fetching threads per reducer (`mapreduce.reduce.shuffle.parallelcopies`, `tez.runtime.shuffle.parallel.copies`).
+        parallel_copies: u32 = (if parts.tez { 20 } else { 5 }) "5, with Tez 20", check count::<1>;
+        /// Map outputs per request to one host.
+        maps_per_fetch: u32 = 20, check count::<1>;
+        /// Time between two requests of a reducer for new outputs.
+        event_poll: Duration = (Duration(Span::from_ms(if parts.tez { 100 } else { 1_000 }))) "`\"1s\"`, with Tez `\"100ms\"`", check positive;
+        /// Size of a request for map outputs.
+        request "request_size": Size as u64 = "300B", check size::<1>;
+        /// Size of the headers of each output in the answer.
+        segment_header: Size as u64 = "30B", check size::<0>;
+        /// Time that the serving host needs to find an output.
+        fetch_service: Between as Range = ["200us", "1ms"], check range;
+        @fetch: FetchKeys;
+        /// Memory of a reducer for map outputs.
+        shuffle_memory: Size as u64 = (parts.usable_memory())
+            "`reduce_memory` times 0.8 (the Java heap) times 0.7 (`mapreduce.reduce.shuffle.input.buffer.percent`), with Tez times 0.9", check size::<MIB>;
+        /// Share of `shuffle_memory` at which outputs are merged to disk.
+        merge_share: f64 = (if parts.tez { 0.9 } else { 0.66 }) "0.66, with Tez 0.9", in 0.0 to 1.0;
+        /// A map output larger than this share of `shuffle_memory` goes to disk at once.
+        single_share: f64 = 0.25, in 0.0 to 1.0;
+        /// Number of outputs in memory at which they are merged
+        /// (`mapreduce.reduce.merge.inmem.threshold`).
+        merge_outputs: u32 = 1000, check count::<1>;
+        /// Time to start the client's Java virtual machine.
+        client_start: Between as Range = ["2s", "3s"], check range;
+        /// Pieces of the input that the client samples.
+        samples: u32 = 10, check count::<0>;
+        /// Size of each sample.
+        sample "sample_size": Size as u64 = "1MB", check size::<0>;
+        /// Size of the files that the client uploads for the tasks.
+        resources: Size as u64 = "500kB", check size::<0>;
+        /// Number of data nodes to which these files are written
+        /// (`mapreduce.client.submit.file.replication`).
+        submit_replication: u32 = (parts.at_most_nodes(10)) "10, or as many as there are", check count::<1>;
+        /// Remote calls, one after the other, of a submission.
+        submit_rpcs: u32 = 75 from "TeraInputFormat, JobSubmitter, YarnClientImpl", check count::<0>;
+        /// Round trips, one after the other, of a map and of a reducer to the name node, the
+        /// handshake of the connection included. A further task in a container needs two less.
+        task_rpcs: [u32; 2] as (u32, u32) = [7, 12] from "MapTask, DFSInputStream; DFSOutputStream, FileOutputCommitter", check counts;
+        /// Round trips of a map and of a reducer to the job's master, the handshake included. A
+        /// further task in a container needs three less.
+        umbilical_rpcs: [u32; 2] as (u32, u32) = (if parts.tez { [5, 6] } else { [7, 10] }) "`[7, 10]` (YarnChild, Task), with Tez `[5, 6]`", check counts;
+        /// Short reads of a map from data nodes, each over a new connection: its part of the list of
+        /// maps, and the end of its last record.
+        task_reads: u32 = 2, check count::<0>;
+        /// Remote calls of each block that is written: one to the name node, the others to the data
+        /// node.
+        block_rpcs: u32 = 4 from "DataStreamer", check count::<0>;
+        /// Remote calls of the commit of a job.
+        commit_rpcs: u32 = (if parts.tez { 9 } else { 7 }) "7, with Tez 9 (CommitterEventHandler; DAGAppMaster)", check count::<0>;
+        /// Algorithm of `FileOutputCommitter` (`mapreduce.fileoutputcommitter.algorithm.version`).
+        /// Hadoop 2 has 1. With `"v1"` a reducer has two calls less than `task_rpcs`. The commit of
+        /// a job then has, in addition to `commit_rpcs`, four calls for each task that has written
+        /// output, and one for each 1000 tasks to list them (`dfs.ls.limit`). Each call takes
+        /// `rpc_service` and its time on the network.
+        committer: Committer = "v2" from "as in Hadoop 3";
+        /// Whether a second attempt of a slow map is started (`mapreduce.map.speculative`;
+        /// DefaultSpeculator with LegacyTaskRuntimeEstimator), only with MapReduce. The attempt that
+        /// ends first counts, and the other one is killed. Hadoop's default is `true`. It is off here
+        /// because the model knows a map's progress only roughly: one that reads its block counts as
+        /// two thirds done and is speculated after twice the mean time.
+        map_speculative: bool as Option<bool> = {(!parts.tez).then_some(false)} "`false`", check |on, key| parts.without_tez(&key).map(|()| on);
+        /// Whether a second attempt of a slow reducer is started (`mapreduce.reduce.speculative`),
+        /// only with MapReduce. The second one fetches all map outputs again. Hadoop's default is
+        /// `true`. It is off here because the model knows a reducer's progress only roughly: a third
+        /// for its share of the outputs that have arrived, a third when they are merged, the rest at
+        /// its end.
+        reduce_speculative: bool as Option<bool> = {(!parts.tez).then_some(false)} "`false`", check |on, key| parts.without_tez(&key).map(|()| on);
+        /// Remote calls after the commit that close and copy the job's history.
+        history_rpcs: u32 = (if parts.tez { 0 } else { 49 }) "49, with Tez 0 (JobHistoryEventHandler.processDoneFiles)", check count::<0>;
+        /// Time between the two calls with which a job's master unregisters
+        /// (RMCommunicator.doUnregistration). With `"0s"` there is only one call.
+        unregister: Duration = (Duration(Span::from_s(if parts.tez { 0 } else { 1 }))) "`\"1s\"`, with Tez `\"0s\"`",
+            check |Duration(time), key| if time > DAY { Err(Wrong::at(key, format!("\"{time}\": write a time up to 24h"))) } else { Ok(time) };
+        /// Size of a call, and of its answer.
+        rpc "rpc_size": Size as u64 = "500B" from "0.2 to 2 kB are usual", check size::<1>;
+        /// Time that the server needs for a call.
+        rpc_service: Between as Range = ["100us", "1ms"], check range;
+        /// Size of a job's history, which is written when the job ends.
+        history: Size as u64 = (Size(Bytes(if parts.tez { 0 } else { 1_000_000 }))) "`\"1MB\"`, with Tez `\"0B\"`", check size::<0>;
+        /// Time between two checks of the client whether the job has ended. The client checks each
+        /// second, and asks again if its last answer is older than two seconds (Job,
+        /// `MAX_JOBSTATUS_AGE`).
+        client_poll: Duration = "2s", check positive;
+        /// Size of the log of each container, uploaded when the job has ended
+        /// (`yarn.log-aggregation-enable`); `"0B"`: no log.
+        log "log_size": Size as u64 = "0B", check size::<0>;
+    }
+    plus {
+        /// True with Apache Tez, which reuses containers.
+        tez: bool = parts.tez;
+        compute: Vec<u32> = parts.machines.compute;
+        data: Vec<u32> = parts.machines.data;
+        /// Data nodes that logs are sent to.
+        log_hosts: Vec<u32> = parts.machines.log_hosts;
+        /// Host of the name node and the resource manager.
+        master: u32 = parts.machines.master;
+        client: u32 = parts.machines.client;
+        capacity: TaskCapacity = parts.capacity;
+        compute_disks: Disks = parts.disks.0;
+        data_disks: Disks = parts.disks.1;
+        /// Processor time of maps and of reducers in ps per byte.
+        map_cpu: u64 = parts.tasks.map_cpu;
+        reduce_cpu: u64 = parts.tasks.reduce_cpu;
+        fetch_failure: FetchFailure = parts.fetch_failure;
+        /// Whether slow maps, and slow reducers, get a second attempt.
+        speculative: (bool, bool) = (map_speculative == Some(true), reduce_speculative == Some(true));
+        transports: TransportChoice = parts.transports;
+        draws: Draws = parts.draws;
+        jobs: Vec<Work> = Vec::new();
+    }
+}
+
+const MIB: u64 = 1 << 20;
+/// Additional bytes on the wire per 512 bytes of a block: HDFS's CRC32C.
+pub const CHECKSUM: u64 = 4;
+
+/// Hosts of a cluster.
 #[derive(Debug, Clone)]
-pub struct Settings {
-    pub framework: Framework,
+pub struct Machines {
     pub compute: Vec<u32>,
     pub data: Vec<u32>,
     /// Data nodes that logs are sent to.
@@ -155,92 +572,84 @@ pub struct Settings {
     /// Host of the name node and the resource manager.
     pub master: u32,
     pub client: u32,
-    pub capacity: TaskCapacity,
-    pub node_heartbeat: Span,
-    /// Number of containers that a node is given at a heartbeat. Maps on nodes that hold blocks do
-    /// not count.
-    pub containers_per_heartbeat: u32,
-    pub master_heartbeat: Span,
-    /// Round trips from a job's master to a node that starts a container, handshake included.
-    pub launch_rpcs: u32,
-    /// Number of files that a node fetches for tasks, and for the job's master.
-    pub localized_files: (u32, u32),
-    pub container_start: Range,
-    pub jvm_start: Range,
-    /// Time that a job's master works after its start before it requests containers.
-    pub master_init: Range,
-    /// Round trips of a job's master to the cluster's master before its first heartbeat, handshake
-    /// included.
-    pub master_rpcs: u32,
-    pub compute_disks: Disks,
-    pub data_disks: Disks,
-    /// Share of input blocks (`block_cached`) and of map outputs (`output_cached`) that are read
-    /// from memory.
-    pub block_cached: f64,
-    pub output_cached: f64,
-    pub block: u64,
-    pub input_replication: u32,
-    pub output_replication: u32,
-    /// Additional bytes on the wire, for checksums, per 512 bytes of a block.
-    pub checksum: u64,
-    pub final_sync: bool,
-    /// Processor time of maps and of reducers in ps per byte.
-    pub map_cpu: u64,
-    pub reduce_cpu: u64,
-    /// Size of a map's buffer in bytes, share of it at which a spill begins, and bytes in the
-    /// buffer per byte of output.
-    pub sort_buffer: u64,
-    pub spill_share: f64,
-    pub sort_overhead: f64,
-    pub merge_factor: u32,
-    /// Shares of the maps that have ended when the master requests the first and the last reducers.
-    pub slow_start: (f64, f64),
-    /// Share of the capacity that reducers may take while maps wait for containers.
-    pub ramp_up: f64,
-    pub parallel_copies: u32,
-    pub maps_per_fetch: u32,
-    pub event_poll: Span,
-    pub request: u64,
-    pub segment_header: u64,
-    pub fetch_service: Range,
-    pub fetch_failure: FetchFailure,
-    /// A reducer's memory for map outputs in bytes, share of it at which a merge begins, share of
-    /// it above which an output is written to disk at once, and number of outputs at which a merge
-    /// begins.
-    pub shuffle_memory: u64,
-    pub merge_share: f64,
-    pub single_share: f64,
-    pub merge_outputs: u32,
-    pub client_start: Range,
-    pub samples: u32,
-    pub sample: u64,
-    pub resources: u64,
-    pub submit_replication: u32,
-    pub submit_rpcs: u32,
-    /// Round trips of a map and of a reducer to the name node (`task_rpcs`) and to the job's master
-    /// (`umbilical_rpcs`), handshakes included.
-    pub task_rpcs: (u32, u32),
-    pub umbilical_rpcs: (u32, u32),
-    /// Number of short reads of a map from data nodes, each over a new connection.
-    pub task_reads: u32,
-    pub block_rpcs: u32,
-    pub commit_rpcs: u32,
-    pub committer: Committer,
-    pub history_rpcs: u32,
-    /// Time between the two calls with which a job's master unregisters. With zero there is only
-    /// one call.
-    pub unregister: Span,
-    pub rpc: u64,
-    pub rpc_service: Range,
-    /// Whether slow maps, and slow reducers, get a second attempt.
-    pub speculative: (bool, bool),
-    pub history: u64,
-    pub client_poll: Span,
-    /// Size in bytes of the log of each container.
-    pub log: u64,
-    pub transports: TransportChoice,
-    pub draws: Draws,
-    pub jobs: Vec<Work>,
+}
+
+/// Settings that `ClusterKeys` are resolved with.
+#[derive(Debug, Clone)]
+pub struct ClusterParts {
+    tez: bool,
+    machines: Machines,
+    cpu_share: f64,
+    tasks: TaskWork,
+    capacity: TaskCapacity,
+    disks: (Disks, Disks),
+    fetch_failure: FetchFailure,
+    transports: TransportChoice,
+    draws: Draws,
+}
+
+impl ClusterKeys {
+    /// Checks the written keys and fills in the defaults of the others. `key` is the path of the
+    /// table. `transports` chooses the transports of flows for given processor times.
+    pub fn settings(
+        &mut self,
+        key: &Key,
+        framework: Framework,
+        machines: Machines,
+        draws: Draws,
+        transports: impl FnOnce(&TaskWork) -> Result<TransportChoice, Wrong>,
+    ) -> Result<Settings, Wrong> {
+        let at = |name: &str| key.clone().name(name);
+        let tez = framework == Framework::Tez;
+        let disks = self.disks.get_or_insert_default().resolve(&at("disks"))?;
+        let alike = self.disks.unwrap_or_default();
+        let data_disks = self.data_disks.get_or_insert(alike).resolve(&at("data_disks"))?;
+        let cpu_share = self.cpu.resolve(key)?.cpu_share;
+        let tasks = self.tasks.resolve(key, cpu_share)?;
+        let parts = ClusterParts {
+            tez,
+            machines,
+            cpu_share,
+            capacity: self.capacity.tasks(key)?,
+            disks: (disks, data_disks),
+            fetch_failure: self.fetch.resolve(key, tez)?,
+            transports: transports(&tasks)?,
+            tasks,
+            draws,
+        };
+        self.resolve(key, parts)
+    }
+}
+
+impl ClusterParts {
+    fn busy(&self, Between(least, most): Between) -> Range {
+        let longer = |time: Span| Span(longer(time.0, self.cpu_share));
+        Range { least: longer(least), most: longer(most) }
+    }
+
+    fn with_tez(&self, key: &Key) -> Result<(), Wrong> {
+        let word = "framework = \"mapreduce\"";
+        if self.tez { Ok(()) } else { Err(meaningless(key.clone(), word)) }
+    }
+
+    fn without_tez(&self, key: &Key) -> Result<(), Wrong> {
+        let word = "framework = \"tez\"";
+        if self.tez { Err(meaningless(key.clone(), word)) } else { Ok(()) }
+    }
+
+    fn at_most_nodes(&self, number: u32) -> u32 {
+        number.min(self.machines.data.len() as u32)
+    }
+
+    /// Returns the part of a reducer's memory that map outputs may take.
+    fn usable_memory(&self) -> Size {
+        let memory = match self.capacity {
+            TaskCapacity::Memory { reduce, .. } => reduce,
+            TaskCapacity::Slots { .. } => 1 << 30,
+        };
+        let share = if self.tez { 0.9 } else { 0.7 };
+        Size(Bytes((memory as f64 * 0.8 * share) as u64))
+    }
 }
 
 impl Settings {
@@ -339,6 +748,7 @@ mod tests {
         let failure = FetchFailure {
             connect_timeout: None,
             read_timeout: None,
+            retry_delay_max: None,
             penalty: Span::from_s(10),
             most: Span::from_s(60),
             limit: 30,

@@ -4,6 +4,7 @@ use super::cluster::{Cluster, cpu, some_of};
 use super::container::Place;
 use super::draws::{self, Attempt, draw};
 use super::process::Signal;
+use super::settings::CHECKSUM;
 use afflux_engine::random::Stream;
 use afflux_net::app::NewFlow;
 use afflux_units::Span;
@@ -203,7 +204,7 @@ impl Cluster {
     /// receives. Ends when all nodes have the block.
     pub async fn pipeline(&self, job: usize, node: u32, chain: &[u32], bytes: u64, transport: u16) {
         let transports = self.settings.transports;
-        let wire = bytes + bytes * self.settings.checksum / 512;
+        let wire = bytes + bytes * CHECKSUM / 512;
         let mut from = node;
         let mut hops = Vec::new();
         for &to in chain {

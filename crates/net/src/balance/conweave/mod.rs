@@ -22,9 +22,9 @@ pub use tag::{Begun, Cause, Kind, Tag};
 
 use super::{About, PathContext};
 use crate::Model;
-use afflux_config::tree::{Key, Wrong};
+use afflux_config::keys::at_most_a_second;
+use afflux_config::tree::Wrong;
 use afflux_config::{Duration, keys, words};
-use afflux_units::Span;
 
 words! {
     /// Memory of reorder queues.
@@ -46,19 +46,19 @@ keys! {
     pub struct Keys as "Conweave" => ConweaveConfig(context: &PathContext<'_>) {
         /// An RTT_REPLY that takes longer than the propagation delay of the round trip plus this
         /// time is late, and the flow is rerouted (`extra_reply_deadline`).
-        reply_extra: Duration = "4us" from "8 us (theta_reply) over two hops of 1 us", check up_to_a_second;
+        reply_extra: Duration = "4us" from "8 us (theta_reply) over two hops of 1 us", check at_most_a_second;
         /// Time for which a path is avoided after a marked frame arrived over it (theta_path_busy).
-        path_busy: Duration = "16us" from "the authors' runs; the paper's rule is the time to send `kmin`: 8 us for 100 kB at 100 Gb/s", check up_to_a_second;
+        path_busy: Duration = "16us" from "the authors' runs; the paper's rule is the time to send `kmin`: 8 us for 100 kB at 100 Gb/s", check at_most_a_second;
         /// Silence of a flow after which it may take another path at once (theta_inactive).
-        inactive: Duration = "300us" from "on the authors' fat-trees 1 ms", check up_to_a_second;
+        inactive: Duration = "300us" from "on the authors' fat-trees 1 ms", check at_most_a_second;
         /// Time after the predicted arrival of the TAIL at which reordered frames are released
         /// (`extra_voq_flush_time`).
-        flush_extra: Duration = "16us" from "on lossless fat-trees 64 us", check up_to_a_second;
+        flush_extra: Duration = "16us" from "on lossless fat-trees 64 us", check at_most_a_second;
         /// Time to wait for a TAIL if no frame of the old path has been seen in its epoch, in
         /// addition to `flush_extra` (`default_voq_waiting_time`).
-        default_wait: Duration = "200us" from "on fat-trees 300 us (IRN) and 600 us (lossless)", check up_to_a_second;
+        default_wait: Duration = "200us" from "on fat-trees 300 us (IRN) and 600 us (lossless)", check at_most_a_second;
         /// Silence of a flow after which a ToR forgets it.
-        age: Duration = "2ms" from "the authors' simulator", check |age, at| match up_to_a_second(age, at.clone())? {
+        age: Duration = "2ms" from "the authors' simulator", check |age, at| match at_most_a_second(age, at.clone())? {
             age if age < inactive => {
                 Err(Wrong::at(at, format!("\"{age}\" is below inactive = \"{inactive}\", so the ToR would forget active flows: write a longer time")))
             }
@@ -76,14 +76,6 @@ keys! {
         /// release one nanosecond after the TAIL. Otherwise it works as in the paper: epochs of two
         /// bits, four bytes of header.
         ns3: bool = context.ns3;
-    }
-}
-
-fn up_to_a_second(Duration(time): Duration, at: Key) -> Result<Span, Wrong> {
-    if time > Span::from_s(1) {
-        Err(Wrong::at(at, format!("\"{time}\": write a time up to 1s")))
-    } else {
-        Ok(time)
     }
 }
 
@@ -181,6 +173,7 @@ mod weave_tests;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use afflux_units::Span;
     use std::cmp::Ordering::*;
 
     pub fn config(ns3: bool) -> ConweaveConfig {

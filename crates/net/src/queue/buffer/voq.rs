@@ -8,7 +8,7 @@
 use crate::Model;
 use crate::queue::scheduling::Limits;
 use crate::queue::{QueueView, Reason};
-use afflux_config::keys::meaningless;
+use afflux_config::keys::{at_most_a_second, meaningless};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Chance, Duration, Off, Or, Size, Speed, Unlimited, Word, keys, words};
 use afflux_units::{Bytes, Pace, Rate, Span};
@@ -57,7 +57,7 @@ keys! {
             };
         /// Time from a frame's request for a credit to the grant. The frame can leave after this
         /// time at the earliest. It is added to `latency`.
-        grant_latency: Duration = "1500ns" from "a guess: 1 to 2 us within one box, 5 to 10 us across a chassis", check time;
+        grant_latency: Duration = "1500ns" from "a guess: 1 to 2 us within one box, 5 to 10 us across a chassis", check at_most_a_second;
         /// Rate at which the scheduler of an egress port grants credits, as a multiple of the
         /// port's rate, or `"unlimited"`: credits are granted as soon as they are requested. Below
         /// 1 the credits limit the port's throughput.
@@ -86,7 +86,7 @@ keys! {
         max_time: Or<Off, Duration> as Option<Span> = "off" from "`\"5ms\"` is the other reading of Arista's table: 15.6 MB at 25G",
             check |given, at| match given.0 {
                 Some(Duration(Span::ZERO)) => Err(Wrong::at(at, "\"0ps\": write a time above 0, or \"off\"")),
-                given => given.map(|span| time(span, at)).transpose(),
+                given => given.map(|span| at_most_a_second(span, at)).transpose(),
             };
         /// Size of the on-chip memory.
         on_chip: Size as u64 = "16MB" from "Jericho and Jericho+", check size;
@@ -203,14 +203,6 @@ fn size(Size(bytes): Size, key: Key) -> Result<u64, Wrong> {
             Err(Wrong::at(key, format!("\"{bytes}\": write a size up to 1TiB")))
         }
         bytes => Ok(bytes.0),
-    }
-}
-
-fn time(Duration(span): Duration, key: Key) -> Result<Span, Wrong> {
-    if span > Span::from_s(1) {
-        Err(Wrong::at(key, format!("\"{span}\": write a time up to 1s")))
-    } else {
-        Ok(span)
     }
 }
 

@@ -16,8 +16,9 @@ use crate::Model;
 use crate::frame::Frame;
 use crate::timing;
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{keys, tagged};
+use afflux_config::{Size, keys, tagged};
 use afflux_engine::random::Stream;
+use afflux_units::Bytes;
 use std::collections::VecDeque;
 
 /// The disciplines that `host.qdisc` names. Each line gives a file (which is the name in
@@ -94,16 +95,24 @@ impl Default for QdiscKeys {
     }
 }
 
-/// A host's queueing discipline.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Config {
-    pub kind: Kind,
-    /// Bytes, including the frame in transmission, from which the card takes no more. `None`: as
-    /// many as its link needs.
-    pub ring: Option<u64>,
-    /// Number of queues of the card. The card serves them in turn. Each has a ring and a discipline
-    /// of its own.
-    pub rings: u8,
+keys! {
+    /// A host's queueing discipline.
+    pub struct RingKeys as "NicRings" => Config(kind: Kind) {
+        /// With `qdisc`: limit in bytes on the frames that the NIC holds, including the frame in
+        /// transmission (byte queue limits). At the limit it takes no more frames from the kernel.
+        /// Default: two frames and what the link sends in 20 us, below 10 Gbps in 50 us, which is a
+        /// NIC's time until it tells the kernel that frames have left.
+        ring "bql": Size as Option<u64> = none, check |Size(Bytes(bytes)), key| match bytes {
+            1..=100_000_000 => Ok(bytes),
+            _ => Err(Wrong::at(key, "write a size from 1B to 100MB")),
+        };
+        /// With `qdisc`: number of queues of the NIC, 1 to 64. The NIC serves them in turn. Each has
+        /// its own discipline (Linux's `mq`), and a hash assigns each flow to one of them.
+        rings "hardware_queues": u8 = 1, in 1 to 64 as "a whole number from 1 to 64";
+    }
+    plus {
+        kind: Kind = kind;
+    }
 }
 
 impl Config {

@@ -1,6 +1,7 @@
 //! Settings of PDQ and D3.
 
 use crate::transport::key_context::KeyContext;
+use afflux_config::keys::at_most_a_second;
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Off, Or, Size, Speed, keys};
 use afflux_units::{Bytes, Rate, Span};
@@ -30,9 +31,7 @@ keys! {
         /// list, but at most once per round trip. 0 switches it off.
         suppressed_probing: f64 = 0.2 from "the paper's", in 0.0 to 1000.0 as "a number of round trips from 0 to 1000";
         /// Smallest time between the starts of two paused flows.
-        dampening: Duration = "10us" from "Aequitas; the paper gives none", check |Duration(time), at| {
-            if time > Span::from_s(1) { Err(Wrong::at(at, format!("\"{time}\": write a time up to 1s"))) } else { Ok(time) }
-        };
+        dampening: Duration = "10us" from "Aequitas; the paper gives none", check at_most_a_second;
         /// Largest number of flows in the list of a link (M).
         max_flows: u32 = 1000, in 2 to 1_000_000;
     }

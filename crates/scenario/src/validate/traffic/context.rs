@@ -95,7 +95,6 @@ impl TransportUsage {
 /// A Hadoop cluster, whose jobs are numbered from 0 in their block.
 pub struct HadoopCluster {
     pub block: usize,
-    pub message_delay: Span,
     pub settings: Settings,
 }
 

@@ -188,9 +188,9 @@ pub fn generate(
 
 /// Creates the programs of Hadoop clusters. Jobs are numbered through all blocks.
 fn applications(clusters: Vec<HadoopCluster>, parts: &[Generated]) -> Option<Applications> {
-    let latency = clusters.iter().map(|cluster| cluster.message_delay).min()?;
+    let latency = clusters.iter().map(|cluster| cluster.settings.message_delay).min()?;
     let home = clusters[0].settings.master;
-    let program = |HadoopCluster { block, mut settings, .. }: HadoopCluster| {
+    let program = |HadoopCluster { block, mut settings }: HadoopCluster| {
         let before: usize = parts[..block].iter().map(|part| part.jobs.len()).sum();
         settings.jobs.iter_mut().for_each(|work| work.job += before as u32);
         Arc::new(Hadoop(Arc::new(settings))) as Arc<dyn Program>

@@ -43,7 +43,7 @@ impl WarningInput<'_> {
 
     /// Returns the key `name` below `[host]`, or below the first override that has it.
     pub fn host_key(&self, name: &str) -> Key {
-        self.place("host", self.written.host.overrides.len(), name)
+        self.place("host", self.written.host.overrides().len(), name)
     }
 
     fn place(&self, table: &str, overrides: usize, name: &str) -> Key {

@@ -26,9 +26,11 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     let of_hosts: Vec<Override> = input
         .document
         .host
-        .overrides
+        .overrides()
         .iter()
-        .map(|change| Override::of(input, &change.matching, change, NodeKind::Host))
+        .filter_map(|change| {
+            Some(Override::of(input, change.matching.as_ref()?, change, NodeKind::Host))
+        })
         .collect();
     overrides(input, "host", NodeKind::Host, &of_hosts, found);
     queues(input, found);
