@@ -48,10 +48,6 @@ const CELLS: usize = 1 << 12;
 /// same for one entry as for dozens, and on slow links most windows have one or two.
 const FEW: usize = 8;
 
-/// Number of entries of a node from which on they are ordered by cells of time first. Fewer are
-/// ordered by comparisons.
-const SEVERAL: usize = 2;
-
 /// Number of ports above which the state of ports and nodes exceeds the caches of a core. Measured:
 /// prefetching gains 8 % at k = 32, and costs as much in smaller fabrics.
 const PORTS_IN_CACHE: usize = 12_000;
@@ -88,7 +84,11 @@ impl Sorter {
         if self.taken <= FEW {
             return self.collect_few(log);
         }
-        let entries_of_node = self.taken / self.active.len().max(1);
+        let cells = (self.taken / self.active.len().max(1) * CELLS_PER_ENTRY)
+            .next_power_of_two()
+            .min(CELLS);
+        self.shift = self.time_bits.saturating_sub(cells.ilog2());
+        self.cells[..cells].fill(0);
         for &node in &self.active {
             self.count[node as usize] = 0;
         }
@@ -98,67 +98,38 @@ impl Sorter {
             self.entries.resize(room, Frame::default());
             self.by_time.resize(room, 0);
         }
-        if entries_of_node < SEVERAL {
-            // All entries share a cell.
-            self.shift = self.time_bits;
-            self.count::<false>(log);
-            self.place_nodes();
-            self.order_by_node(log.pieces().flat_map(|(_, piece)| piece));
-        } else {
-            let cells = (entries_of_node * CELLS_PER_ENTRY).next_power_of_two().min(CELLS);
-            self.shift = self.time_bits.saturating_sub(cells.ilog2());
-            self.cells[..cells].fill(0);
-            self.count::<true>(log);
-            self.place_nodes();
-            self.order_by_time(log, cells);
-            let (places, by_time) = (log.places(), std::mem::take(&mut self.by_time));
-            let ordered = by_time[..self.taken].iter().map(|&place| {
-                // SAFETY: `order_by_time` has set these elements to places of the log's entries.
-                #[allow(unsafe_code)]
-                unsafe {
-                    places.get_unchecked(place as usize)
-                }
-            });
-            self.order_by_node(ordered);
-            self.by_time = by_time;
-        }
-        log.clear();
-    }
-
-    /// Counts the entries of each node, and lists the nodes. `TIMED`: also counts the entries of
-    /// each cell.
-    #[inline(always)]
-    fn count<const TIMED: bool>(&mut self, log: &WindowLog<Frame>) {
         // Nodes are processed in ascending order, so that neighbours in memory are used one after
         // the other. If there are many entries, a scan of all nodes costs less than to note the
         // node of each entry.
         if self.taken > self.count.len() {
-            self.count_noting::<TIMED, false>(log);
+            self.count::<false>(log);
             let counted = (0..).zip(&self.count).filter(|(_, count)| **count > 0);
-            return self.active.extend(counted.map(|(node, _)| node));
-        }
-        self.count_noting::<TIMED, true>(log);
-        for (word, bits) in self.present.iter_mut().enumerate() {
-            let mut left = std::mem::take(bits);
-            while left != 0 {
-                self.active.push(word as u32 * 64 + left.trailing_zeros());
-                left &= left - 1;
+            self.active.extend(counted.map(|(node, _)| node));
+        } else {
+            self.count::<true>(log);
+            for (word, bits) in self.present.iter_mut().enumerate() {
+                let mut left = std::mem::take(bits);
+                while left != 0 {
+                    self.active.push(word as u32 * 64 + left.trailing_zeros());
+                    left &= left - 1;
+                }
             }
         }
+        self.place_nodes();
+        self.order_by_time(log, cells);
+        self.order_by_node(log);
+        log.clear();
     }
 
-    /// Counts the entries of each node. `TIMED`: also those of each cell. `NOTE`: notes the nodes
-    /// in `present`.
+    /// Counts the entries of each node and of each cell. `NOTE`: notes the nodes in `present`.
     #[inline(always)]
-    fn count_noting<const TIMED: bool, const NOTE: bool>(&mut self, log: &WindowLog<Frame>) {
+    fn count<const NOTE: bool>(&mut self, log: &WindowLog<Frame>) {
         let Sorter { node_of_port, count, cells, shift, present, .. } = self;
         for (_, piece) in log.pieces() {
             for frame in piece {
                 let node = node_of_port[frame.port as usize];
                 count[node as usize] += 1;
-                if TIMED {
-                    cells[(frame.offset >> *shift) as usize % CELLS] += 1;
-                }
+                cells[(frame.offset >> *shift) as usize % CELLS] += 1;
                 if NOTE {
                     present[node as usize / 64] |= 1 << (node % 64);
                 }
@@ -173,6 +144,7 @@ impl Sorter {
             self.next[node as usize] = first;
             first += self.count[node as usize];
         }
+        assert_eq!(first as usize, self.taken, "the places of all nodes are those of all entries");
     }
 
     /// Lists the places of the entries in the order of their cells.
@@ -182,6 +154,7 @@ impl Sorter {
         for cell in &mut self.cells[..cells] {
             (*cell, next) = (next, next + *cell);
         }
+        assert_eq!(next as usize, self.taken, "the places of all cells are those of all entries");
         let Sorter { cells, by_time, shift, .. } = self;
         for (first, piece) in log.pieces() {
             for (place, frame) in (first..).zip(piece) {
@@ -198,16 +171,19 @@ impl Sorter {
         }
     }
 
-    /// Copies the entries, ordered by node. Those of a node keep their order.
+    /// Copies the entries, ordered by node. Those of a node keep the order of their cells.
     #[inline(always)]
-    fn order_by_node<'e>(&mut self, ordered: impl Iterator<Item = &'e Frame>) {
-        let Sorter { node_of_port, next, entries, .. } = self;
-        for frame in ordered {
-            // SAFETY: `count` has looked up the node of each entry with all checks, and counted the
-            // entries of each node, so the places of a node end where those of the next one begin,
-            // and the last ones at the number of entries, for which there is room.
+    fn order_by_node(&mut self, log: &WindowLog<Frame>) {
+        let Sorter { node_of_port, next, by_time, entries, taken, .. } = self;
+        let places = log.places();
+        for &place in &by_time[..*taken] {
+            // SAFETY: `order_by_time` has set these elements to places of the log's entries.
+            // `count` has looked up the node of each entry with all checks, and counted the entries
+            // of each node, so the places of a node end where those of the next one begin, and the
+            // last ones at the number of entries, for which there is room.
             #[allow(unsafe_code)]
             unsafe {
+                let frame = places.get_unchecked(place as usize);
                 let node = *node_of_port.get_unchecked(frame.port as usize);
                 let at = next.get_unchecked_mut(node as usize);
                 *entries.get_unchecked_mut(*at as usize) = *frame;
