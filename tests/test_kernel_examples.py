@@ -12,6 +12,8 @@ import pytest
 from conftest import REPO, Command
 from test_kernels import needs_image
 
+from afflux import Result
+
 EXAMPLES = REPO / "examples" / "kernels"
 #: Key of the congestion control of the incast's kernels.
 CONTROL = 'host.kernel.0.sysctl."net.ipv4.tcp_congestion_control"'
@@ -63,9 +65,36 @@ def test_long_path(command):
 
 
 def test_mptcp_uses_both_paths(command):
-    (rate,) = received(run(command, "mptcp") / "host1.console")
+    out = run(command, "mptcp", "--set", "record.gaps=all", "--set", "record.senders=100ms")
+    console = (out / "host1.console").read_text()
+    (rate,) = received(out / "host1.console")
     # More than one path carries.
     assert 120 < rate < 200 * 1448 / 1538
+    the_connection_is_one_flow(command, Result.open(out), console)
+
+
+def the_connection_is_one_flow(command: Command, result: Result, console: str) -> None:
+    """The transfer and the server's last byte have two subflows each."""
+    flows, packets = result.flows, result.table("packets")
+    bytes = re.search(r"received (\d+) bytes", console)
+    assert bytes
+    assert flows.column("bytes") == flows.column("delivered_bytes") == [int(bytes[1]), 1]
+    assert flows.column("status") == ["finished", "finished"]
+    ids = flows.column("id")
+    assert packets.column("flow") == [ids[0], ids[0], ids[1], ids[1]]
+    assert packets.column("subflow") == [0, 1, 0, 1]
+    assert packets.column("src_address") == ["10.0.0.1", "10.1.0.1", "10.0.0.2", "10.1.0.2"]
+    # Each subflow carries, over the path of its cards.
+    assert min(packets.column("sent_bytes")[:2]) > 10e6
+    assert sum(packets.column("sent_bytes")[:2]) >= int(bytes[1])
+    for table in ("senders", "gaps"):
+        of = zip(*map(result.table(table).column, ("flow", "subflow")), strict=True)
+        assert {(ids[0], 0), (ids[0], 1)} <= set(of), table
+    one = json.loads(command("explain", "result", "--flow", str(ids[0]), "--json").stdout)
+    assert (one["subflows"], one["protocol"]) == (2, "mptcp")
+    assert one["received_packets"] == sum(packets.column("received_packets")[:2])
+    # The paths have 2 and 10 ms, and their difference is no queueing: 200 kB at 100 Mbps are 16 ms.
+    assert 0 < one["queueing_ns_mean"] < one["delay_ns_mean"] - one["delay_ns_least"]
 
 
 def test_iperf3_over_a_long_path(command):

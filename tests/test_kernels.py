@@ -297,6 +297,7 @@ def test_explain_compare_and_report(command, tmp_path):
     assert done.returncode == 0, done.stderr
     one = (tmp_path / "one.html").read_text()
     assert "Of the time of simulated flows, " in one
+    assert "programs on 2 Linux kernels" in one
     assert "Of the time of all flows" not in one.partition("<script")[0]
     done = command("report", "out/mixed-1", "out/deep-1", "-o", "report.html")
     assert done.returncode == 0, done.stderr

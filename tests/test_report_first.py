@@ -55,6 +55,21 @@ def test_the_question_says_what_was_simulated(results):
 
 
 @pytest.mark.parametrize(
+    ("matches", "words"),
+    [
+        (["host0"], "programs on a Linux kernel"),
+        (["host[0-2]", "host1,host4"], "programs on 4 Linux kernels"),
+        (["host*"], "programs on 9 Linux kernels"),
+        (["nowhere*"], "programs on Linux kernels"),
+        ([], ""),
+    ],
+)
+def test_programs_on_kernels_are_traffic(matches, words):
+    scenario = {"host": {"kernel": [{"match": match} for match in matches]}}
+    assert questions._kernels(scenario, [f"host{number}" for number in range(9)]) == words
+
+
+@pytest.mark.parametrize(
     "path",
     sorted((REPO / "examples").glob("*.toml"))
     + sorted((REPO / "python" / "afflux" / "templates").glob("*.toml")),

@@ -68,8 +68,10 @@ def _setting(designs: Sequence[Design]) -> Words:
         names = designs[0].first.summary.get("host_names", [])
         parts += [
             _one_of(scenarios, lambda scenario: _traffic(scenario, names)),
-            _controls(scenarios) or _one_of(scenarios, _transports),
+            _one_of(scenarios, lambda scenario: _kernels(scenario, _nodes(designs[0])[0])),
         ]
+        if any(scenario.get("traffic") or not _kernel_blocks(scenario) for scenario in scenarios):
+            parts.append(_controls(scenarios) or _one_of(scenarios, _transports))
     parts.append(_seeds(designs))
     shown = [part for part in parts if part]
     return (
@@ -106,12 +108,24 @@ def _listed(some: Sequence[str], key: str) -> Words:
 # Fabric.
 
 
-def _fabric(design: Design) -> Words:
+def _nodes(design: Design) -> tuple[list[str], list[str]]:
+    """Returns the names of the hosts and of the switches. Both are empty if links were not
+    recorded."""
     result = design.first
     if "links" not in result.recorded:
-        return Words("", "")
+        return [], []
     nodes = dict.fromkeys([*result.links.column("from"), *result.links.column("to")])
-    hosts = [node for node in nodes if result.is_host(node)]
+    return (
+        [node for node in nodes if result.is_host(node)],
+        [node for node in nodes if not result.is_host(node)],
+    )
+
+
+def _fabric(design: Design) -> Words:
+    result = design.first
+    hosts, switches = _nodes(design)
+    if not hosts:
+        return Words("", "")
     at_hosts = [
         rate
         for node, rate in zip(
@@ -125,7 +139,6 @@ def _fabric(design: Design) -> Words:
         if len(rates) == 1
         else say("asked.rates", low=_rate(rates[0]), high=_rate(rates[-1]))
     )
-    switches = len(nodes) - len(hosts)
     kind, values = "custom", {}
     if written := result.scenario:
         topology = toml.with_defaults(written)["topology"]
@@ -137,14 +150,15 @@ def _fabric(design: Design) -> Words:
         }
     words = {
         "hosts": text.count(len(hosts)),
-        "switches": text.count(switches),
+        "switches": text.count(len(switches)),
         "rate": rate,
         **values,
     }
     if not has(f"asked.fabric.{kind}"):
         kind = "custom"
     return say(
-        f"asked.fabric.{kind}" if kind != "custom" or switches != 1 else "asked.fabric.one", **words
+        f"asked.fabric.{kind}" if kind != "custom" or len(switches) != 1 else "asked.fabric.one",
+        **words,
     )
 
 
@@ -376,6 +390,27 @@ def _value(item: Any) -> str:
         if letter.isalpha() and place and shown[place - 1].isdigit():
             return f"{shown[:place]} {shown[place:]}"
     return shown
+
+
+# Kernels.
+
+
+def _kernel_blocks(scenario: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    blocks: Sequence[Mapping[str, Any]] = scenario.get("host", {}).get("kernel", [])
+    return blocks
+
+
+def _kernels(scenario: Mapping[str, Any], names: Sequence[str]) -> Words:
+    """Words the traffic of real kernels: `programs on 17 Linux kernels`. Without their number if it
+    is unknown. `names` are the names of all hosts."""
+    blocks = _kernel_blocks(scenario)
+    if not blocks:
+        return Words("", "")
+    found = [_hosts(block.get("match"), names) for block in blocks]
+    hosts = {host for some in found for host in some or ()}
+    if not all(found):
+        return say("asked.kernels.some")
+    return say("asked.kernels.one") if len(hosts) == 1 else say("asked.kernels", count=len(hosts))
 
 
 # Transports.

@@ -4,7 +4,7 @@ The network sees when a packet enters at its sender's NIC, where it waits, and w
 does not see why the kernel sent it no earlier: windows, pacing, queueing disciplines, socket
 buffers and programs are inside the guest."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +26,10 @@ class KernelFlow:
     flow_class: str
     src_name: str
     dst_name: str
-    #: `tcp`, `mptcp` (a subflow), `udp`, `icmp`, or the protocol's number.
+    #: `tcp`, `mptcp`, `udp`, `icmp`, or the protocol's number.
     protocol: str
+    #: Number of subflows; 1 without MPTCP. The ports are those of the first one.
+    subflows: int
     src_port: int
     dst_port: int
     #: Payload that was sent, and payload that arrived, without what was sent twice.
@@ -48,18 +50,14 @@ class KernelFlow:
     delay_ns_least: int | None
     delay_ns_mean: float | None
     delay_ns_most: int | None
+    #: Mean delay above the least one of its path, which is that of an empty path if any packet met
+    #: one.
+    queueing_ns_mean: float | None
     #: From a data packet that was sent once until its acknowledgement, at the sender's NIC.
     round_trips: int | None
     round_trip_ns_least: int | None
     round_trip_ns_mean: float | None
     round_trip_ns_most: int | None
-
-    @property
-    def queueing_ns(self) -> float | None:
-        """Mean delay above the least one, which is that of an empty path if any packet met one."""
-        if self.delay_ns_mean is None or self.delay_ns_least is None:
-            return None
-        return self.delay_ns_mean - self.delay_ns_least
 
     @property
     def unneeded(self) -> int:
@@ -68,11 +66,10 @@ class KernelFlow:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the flow as `afflux explain --json` prints it."""
-        found = {
+        return {
             "class" if name == "flow_class" else name: getattr(self, name)
             for name in self.__slots__
         }
-        return found | {"queueing_ns_mean": self.queueing_ns}
 
 
 _OF_FLOWS = (
@@ -111,18 +108,47 @@ def flows(result: Result, only: Iterable[int] | None = None) -> list[KernelFlow]
         return []
     packets = result.table("packets")
     chosen = None if only is None else set(only)
-    row_of = {
-        id: row for row, id in enumerate(packets.column("flow")) if chosen is None or id in chosen
-    }
-    if not row_of:
+    rows_of: dict[int, list[int]] = {}
+    for row, id in enumerate(packets.column("flow")):
+        if chosen is None or id in chosen:
+            rows_of.setdefault(id, []).append(row)
+    if not rows_of:
         return []
     of_packets = {name: packets.column(name) for name in _OF_PACKETS}
     table = result.flows
     of_flows = {name: table.column(name) for name in _OF_FLOWS}
     found = []
     for row, (id, name) in enumerate(zip(table.column("id"), table.column("class"), strict=True)):
-        if (other := row_of.get(id)) is not None:
+        if (others := rows_of.get(id)) is not None:
             values = {key: column[row] for key, column in of_flows.items()}
-            values |= {key: column[other] for key, column in of_packets.items()}
-            found.append(KernelFlow(id=id, flow_class=name, **values))
+            subflows = [
+                {key: column[other] for key, column in of_packets.items()} for other in others
+            ]
+            values |= _joined(subflows)
+            found.append(KernelFlow(id=id, flow_class=name, subflows=len(subflows), **values))
     return found
+
+
+def _joined(subflows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns the counts and times of all subflows together. Means are weighted by their samples."""
+    joined = dict(subflows[0])
+    delayed = [one for one in subflows if one["delay_ns_mean"] is not None]
+    queueing = [
+        (one["delay_ns_mean"] - one["delay_ns_least"]) * one["received_packets"] for one in delayed
+    ]
+    joined["queueing_ns_mean"] = (
+        sum(queueing) / sum(one["received_packets"] for one in delayed) if delayed else None
+    )
+    if len(subflows) == 1:
+        return joined
+    for name in ("received_packets", "dropped_packets", "round_trips"):
+        joined[name] = sum(one[name] for one in subflows)
+    for name, weight in (("delay_ns", "received_packets"), ("round_trip_ns", "round_trips")):
+        known = [one for one in subflows if one[f"{name}_mean"] is not None]
+        if known:
+            joined[f"{name}_least"] = min(one[f"{name}_least"] for one in known)
+            joined[f"{name}_most"] = max(one[f"{name}_most"] for one in known)
+            joined[f"{name}_mean"] = sum(one[f"{name}_mean"] * one[weight] for one in known) / sum(
+                one[weight] for one in known
+            )
+    return joined

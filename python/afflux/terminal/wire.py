@@ -13,6 +13,8 @@ from .drawing import plural, table
 def one(flow: KernelFlow) -> Iterator[RenderableType]:
     """Renders one flow: its ends, completion, delays, round trips, losses."""
     ports = f" port {flow.src_port} → {flow.dst_port}" if flow.dst_port else ""
+    if flow.subflows > 1:
+        ports = f", {flow.subflows} subflows, the first{ports}"
     yield Text.assemble(
         (f"Flow {flow.id}", "bold"),
         f"  {flow.src_name} → {flow.dst_name}, {text.size(flow.bytes)}, class {flow.flow_class},"
@@ -26,7 +28,11 @@ def one(flow: KernelFlow) -> Iterator[RenderableType]:
             *map(text.time, (flow.delay_ns_least, flow.delay_ns_mean, flow.delay_ns_most)),
         )
         above = flow.delay_ns_most - (flow.delay_ns_least or 0) if flow.delay_ns_most else 0
-        made.add_row("  above the least", text.time(0), *map(text.time, (flow.queueing_ns, above)))
+        # Subflows can have paths of different lengths.
+        most = above if flow.subflows == 1 else None
+        made.add_row(
+            "  above the least", text.time(0), *map(text.time, (flow.queueing_ns_mean, most))
+        )
     if flow.round_trips:
         made.add_row(
             "round trip to its acknowledgement",
@@ -85,7 +91,7 @@ def several(flows: Sequence[KernelFlow], *, most: int) -> Iterator[RenderableTyp
             text.size(one.bytes),
             text.time(one.fct_ns),
             "–" if one.goodput_bps is None else text.rate(one.goodput_bps),
-            *map(text.time, (one.queueing_ns, one.round_trip_ns_mean)),
+            *map(text.time, (one.queueing_ns_mean, one.round_trip_ns_mean)),
             *map(text.count, (one.dropped_packets, one.packets_retransmitted)),
         )
     yield made

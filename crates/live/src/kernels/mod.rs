@@ -5,7 +5,9 @@
 
 mod error;
 mod image;
+mod multipath;
 mod pcap;
+mod received;
 mod relay;
 mod report;
 mod root;

@@ -3,9 +3,10 @@
 use super::KernelError;
 use super::error::tail;
 use super::pcap::Pcap;
+use super::received::FlowKey;
 use super::segment::seen;
 use super::store::{Store, Stored};
-use super::wire::{FlowKey, Flows};
+use super::wire::Flows;
 use crate::{addresses, packet};
 use afflux_kernel::{Failure, Group, Guest, NEVER, State};
 use afflux_net::Progress;

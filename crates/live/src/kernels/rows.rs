@@ -5,9 +5,11 @@
 //! connection if this direction opened it, otherwise its first payload. It is complete when a FIN
 //! has shown its end and everything before the FIN is acknowledged (or has arrived, with
 //! `fct_end = "last_byte"`). Other protocols do not show an end.
+//! A connection of MPTCP is one flow per direction. Its data have an end of their own (DATA_FIN).
 
+use super::received::FlowKey;
 use super::segment::{TCP, Tuple, of_ends, reversed};
-use super::wire::{self, FlowKey, Flows};
+use super::wire::{self, Flows, Transfer};
 use crate::addresses::host_of;
 use afflux_net::record::{
     FlowRecord, GapRecord, Output, OutsideRecord, RoundTrips, SenderRecord, Split, Status,
@@ -42,9 +44,9 @@ struct Course {
     given_up: Option<u64>,
 }
 
-fn course(key: &FlowKey, flow: &wire::Flow, end: FctEnd) -> Option<Course> {
+fn course(protocol: u8, flow: &wire::Flow, end: FctEnd) -> Option<Course> {
     let (sent, received) = (&flow.sent, &flow.received);
-    if key.0.0 != TCP {
+    if protocol != TCP {
         return Some(Course { start: sent.first?, finish: None, given_up: sent.last });
     }
     let start = if sent.opened { sent.first? } else { sent.first_data? };
@@ -67,10 +69,12 @@ pub struct Rows {
     of: BTreeMap<Tuple, Vec<Known>>,
 }
 
-/// A flow, its start and completion in ns, and the largest payload of its segments in bytes.
+/// A flow with the number of its subflow, its start and completion in ns, and the largest payload of
+/// its segments in bytes.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     flow: FlowId,
+    subflow: u8,
     start: u64,
     finish: Option<u64>,
     segment: u64,
@@ -99,19 +103,19 @@ impl Rows {
         dropped: &BTreeMap<FlowKey, u64>,
     ) -> Rows {
         let mut rows = Rows::default();
-        let mut found: Vec<(u64, &FlowKey, &wire::Flow, Course)> = Vec::new();
-        for (key, flow) in seen.iter() {
-            let back = seen.latest(reversed(key.0));
-            if let Some(course) =
-                course(key, flow, plan.run.fct_end).filter(|_| is_flow(flow, back))
-            {
-                found.push((course.start, key, flow, course));
+        let mut found: Vec<(Transfer, Course)> = Vec::new();
+        for transfer in seen.transfers() {
+            let Transfer { flow, subflows, back } = &transfer;
+            let course = course(subflows[0].0.0, flow, plan.run.fct_end);
+            if let Some(course) = course.filter(|_| is_flow(flow, back.as_ref())) {
+                found.push((transfer, course));
             }
         }
-        found.sort_by_key(|(start, key, ..)| (*start, **key));
+        found.sort_by_key(|(transfer, course)| (course.start, transfer.subflows[0]));
         let first = plan.flows.len() as FlowId;
         let first_id = plan.flows.iter().map(|flow| flow.id + 1).max().unwrap_or(0).max(0);
-        for (_, key, flow, course) in found {
+        for (Transfer { flow, subflows, .. }, course) in &found {
+            let key = &subflows[0];
             let class_of = |host: u32| kernels.iter().find(|kernel| kernel.host == host);
             let (Some(src), Some(dst)) = (host_of(key.0.1), host_of(key.0.3)) else { continue };
             let Some(class) = class_of(src).map(|kernel| kernel.class) else { continue };
@@ -132,23 +136,27 @@ impl Rows {
                 connection: None,
                 priority: 0,
             });
-            rows.records.push(record(key, flow, &course));
-            let dropped = dropped.get(key).copied().unwrap_or(0);
-            rows.packets.push(packets(first + number, key, flow, dropped));
-            rows.of.entry(key.0).or_default().push(Known {
-                flow: first + number,
-                start: course.start,
-                finish: course.finish,
-                segment: segment(flow, seen.latest(reversed(key.0))),
-            });
+            rows.records.push(record(key, flow, course));
+            for (subflow, key) in (0..=u8::MAX).zip(subflows) {
+                let dropped = dropped.get(key).copied().unwrap_or(0);
+                let of_subflow = seen.of(key);
+                rows.packets.push(packets(first + number, key, of_subflow, dropped));
+                rows.of.entry(key.0).or_default().push(Known {
+                    flow: first + number,
+                    subflow,
+                    start: of_subflow.sent.first.unwrap_or(0).max(course.start),
+                    finish: course.finish,
+                    segment: segment(of_subflow, seen.latest(reversed(key.0))),
+                });
+            }
         }
         rows
     }
 
     /// Returns the flow of a tuple that had only one.
-    fn only(&self, tuple: Tuple) -> Option<FlowId> {
+    fn only(&self, tuple: Tuple) -> Option<Known> {
         match self.of.get(&tuple)?[..] {
-            [Known { flow, .. }] => Some(flow),
+            [known] => Some(known),
             _ => None,
         }
     }
@@ -178,6 +186,7 @@ impl Rows {
             threshold: or_none(threshold.saturating_mul(known.segment), threshold < NO_THRESHOLD),
             smoothed: or_none(round_trip.saturating_mul(1_000_000), round_trip > 0),
             rate: or_none(pacing.saturating_mul(8), pacing > 0 && pacing < u64::MAX / 8),
+            subflow: known.subflow,
             ..SenderRecord::new(known.flow, unacknowledged * known.segment)
         })
     }
@@ -190,7 +199,7 @@ impl Rows {
         let of = |flow: FlowId| {
             let place = carried.binary_search_by_key(&flow, |one| one.flow).ok()?;
             let tuple = of_ends(carried[place].ends?);
-            self.only(tuple).or_else(|| self.only(reversed(tuple)))
+            self.only(tuple).or_else(|| self.only(reversed(tuple))).map(|known| known.flow)
         };
         let first = output.flows.len() as FlowId;
         let mut lost = 0;
@@ -216,8 +225,8 @@ impl Rows {
                 return Some(gap);
             }
             let place = carried.binary_search_by_key(&gap.flow, |one| one.flow).ok()?;
-            let flow = self.only(of_ends(carried[place].ends?))?;
-            Some(GapRecord { flow, ..gap })
+            let Known { flow, subflow, .. } = self.only(of_ends(carried[place].ends?))?;
+            Some(GapRecord { flow, subflow, ..gap })
         };
         output.gaps = std::mem::take(&mut output.gaps).into_iter().filter_map(data).collect();
         output.gaps.sort_unstable_by_key(|gap| (gap.node, gap.port, gap.flow, gap.subflow));

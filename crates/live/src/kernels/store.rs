@@ -1,6 +1,6 @@
 //! Packets of kernels that are inside the simulated network, by token.
 
-use super::wire::FlowKey;
+use super::received::FlowKey;
 use std::sync::Mutex;
 
 /// A frame in the network, the virtual time in ns at which it was sent, and its flow.

@@ -3,16 +3,14 @@
 //! A flow is one direction of a connection. Positions in TCP's sequence count from the segment that
 //! opens the direction (SYN), which has position 0, so the payload starts at position 1.
 
+use super::multipath::{Connections, Key};
+use super::received::{FlowKey, Received, position};
 use super::segment::{Options, Seen, Tcp, Tuple, reversed};
 use afflux_net::record::RoundTrips;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Most segments of one flow that wait for the acknowledgement of their round trip.
 const MOST_TIMED: usize = 64;
-
-/// A flow: its tuple, and the sequence number with which TCP opened it. A tuple that is used again
-/// has another one.
-pub type FlowKey = (Tuple, u32);
 
 /// One direction of a connection. Times are in ns, positions and counts in bytes and packets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,33 +47,9 @@ pub struct Sent {
     timed: VecDeque<(u64, u64)>,
 }
 
-/// Packets at the receiver's NIC.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Received {
-    pub packets: u64,
-    pub bytes: u64,
-    pub last: Option<u64>,
-    /// Data packets that arrived marked, and that arrived after later payload.
-    pub marked: u64,
-    pub reordered: u64,
-    /// Times from the hand-over at the sender until arrival.
-    pub delays: RoundTrips,
-    /// Position up to which all payload has arrived, and the time of the last advance.
-    pub next: u64,
-    pub advanced: Option<u64>,
-    highest: u64,
-    /// Payload behind a hole: start and end.
-    beyond: BTreeMap<u64, u64>,
-}
-
-/// Returns the position that is nearest to `near` and has these low 32 bits.
-fn position(near: u64, low: u32) -> u64 {
-    let step = low.wrapping_sub(near as u32) as i32;
-    near.saturating_add_signed(step.into())
-}
-
 impl Sent {
-    fn add(&mut self, at: u64, seen: &Seen, opening: u32) {
+    /// Adds a packet. Returns the position of its payload.
+    fn add(&mut self, at: u64, seen: &Seen, opening: u32) -> u64 {
         self.packets += 1;
         self.bytes += seen.payload;
         self.first.get_or_insert(at);
@@ -83,7 +57,7 @@ impl Sent {
         let Some(tcp) = seen.tcp else {
             self.data_packets += 1;
             self.first_data.get_or_insert(at);
-            return;
+            return 0;
         };
         self.opened |= tcp.syn && tcp.acknowledged.is_none();
         self.multipath |= tcp.options.multipath;
@@ -100,6 +74,7 @@ impl Sent {
         if seen.payload > 0 {
             self.data(at, start, start + seen.payload);
         }
+        start
     }
 
     fn data(&mut self, at: u64, start: u64, end: u64) {
@@ -139,53 +114,22 @@ impl Sent {
     }
 }
 
-impl Received {
-    fn add(&mut self, at: u64, sent: u64, marked: bool, seen: &Seen, opening: u32) {
-        self.packets += 1;
-        self.bytes += seen.payload;
-        self.last = Some(at);
-        self.delays.note(at - sent);
-        let Some(tcp) = seen.tcp else {
-            self.marked += u64::from(marked);
-            self.next += seen.payload;
-            self.advanced = Some(at);
-            return;
-        };
-        self.next = self.next.max(1);
-        self.highest = self.highest.max(1);
-        if seen.payload > 0 {
-            self.marked += u64::from(marked);
-            let place = position(self.next, tcp.sequence.wrapping_sub(opening));
-            let start = place + u64::from(tcp.syn);
-            self.data(at, start, start + seen.payload);
-        }
-    }
-
-    fn data(&mut self, at: u64, start: u64, end: u64) {
-        self.reordered += u64::from(start < self.highest);
-        self.highest = self.highest.max(end);
-        if end <= self.next {
-            return;
-        }
-        let known = self.beyond.entry(start).or_default();
-        *known = end.max(*known);
-        while let Some(first) = self.beyond.first_entry().filter(|first| *first.key() <= self.next)
-        {
-            let end = first.remove();
-            if end > self.next {
-                self.next = end;
-                self.advanced = Some(at);
-            }
-        }
-    }
-}
-
 /// Flows that one host has sent or received.
 #[derive(Debug, Default)]
 pub struct Flows {
     of: BTreeMap<FlowKey, Flow>,
     /// Sequence number with which each direction was opened the last time.
     opened: BTreeMap<Tuple, u32>,
+    connections: Connections,
+}
+
+/// One direction of a connection of TCP or MPTCP.
+pub struct Transfer {
+    pub flow: Flow,
+    /// Flows of the subflows, in the order in which they opened. TCP has one.
+    pub subflows: Vec<FlowKey>,
+    /// The other direction, if it is known.
+    pub back: Option<Flow>,
 }
 
 impl Flows {
@@ -203,7 +147,8 @@ impl Flows {
     /// Adds a packet that the host sends. Returns its flow.
     pub fn sent(&mut self, at: u64, seen: &Seen) -> FlowKey {
         let key = self.key(seen);
-        self.of.entry(key).or_default().sent.add(at, seen, key.1);
+        let start = self.of.entry(key).or_default().sent.add(at, seen, key.1);
+        self.connections.sent(key, start, seen);
         self.reset(at, seen);
         key
     }
@@ -211,7 +156,9 @@ impl Flows {
     /// Adds a packet that has arrived, which was sent at `sent`.
     pub fn received(&mut self, at: u64, sent: u64, marked: bool, seen: &Seen) {
         let key = self.key(seen);
-        self.of.entry(key).or_default().received.add(at, sent, marked, seen, key.1);
+        let flow = self.of.entry(key).or_default();
+        let start = flow.received.add(at, sent, marked, seen, key.1);
+        self.connections.received(at, key, start, seen);
         self.reset(at, seen);
         let Some(acknowledged) = seen.tcp.and_then(|tcp| tcp.acknowledged) else { return };
         let back = self.known(reversed(seen.tuple));
@@ -234,6 +181,7 @@ impl Flows {
     /// Joins the records that two hosts have of their flows.
     pub fn join(&mut self, other: Flows) {
         self.opened.extend(other.opened);
+        self.connections.join(other.connections);
         for (key, seen) in other.of {
             let flow = self.of.entry(key).or_default();
             if seen.sent.packets > 0 {
@@ -250,9 +198,77 @@ impl Flows {
         self.of.get(&self.known(tuple))
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (&FlowKey, &Flow)> {
-        self.of.iter()
+    pub fn of(&self, key: &FlowKey) -> &Flow {
+        &self.of[key]
     }
+
+    /// Returns all flows. The subflows of a connection of MPTCP are one.
+    pub fn transfers(&self) -> Vec<Transfer> {
+        let connections: BTreeMap<Key, Transfer> = self
+            .connections
+            .iter()
+            .map(|(key, direction, mut subflows)| {
+                subflows.sort_by_key(|flow| (self.of[flow].sent.first, *flow));
+                let parts: Vec<&Flow> = subflows.iter().map(|flow| &self.of[flow]).collect();
+                let mut flow = sum(&parts);
+                let data = direction.sent.clone().unwrap_or_default();
+                flow.sent.highest = data.highest;
+                flow.sent.ended = data.ended;
+                flow.sent.acknowledged = data.acknowledged;
+                if let Some(received) = &direction.received {
+                    (flow.received.next, flow.received.advanced) =
+                        (received.next, received.advanced);
+                }
+                (key, Transfer { flow, subflows, back: None })
+            })
+            .collect();
+        let parts: BTreeSet<FlowKey> =
+            connections.values().flat_map(|transfer| transfer.subflows.iter().copied()).collect();
+        let alone = self.of.iter().filter(|(key, _)| !parts.contains(key)).map(|(key, flow)| {
+            let back = self.latest(reversed(key.0)).cloned();
+            Transfer { flow: flow.clone(), subflows: vec![*key], back }
+        });
+        let mut all: Vec<Transfer> = alone.collect();
+        let back = |key: &Key| {
+            let peer = self.connections.peer(*key)?;
+            connections.get(&peer).map(|transfer| transfer.flow.clone())
+        };
+        let backs: Vec<Option<Flow>> = connections.keys().map(back).collect();
+        all.extend(
+            connections
+                .into_values()
+                .zip(backs)
+                .map(|(transfer, back)| Transfer { back, ..transfer }),
+        );
+        all
+    }
+}
+
+/// Returns the counts and times of all subflows of a direction together. The first one has opened
+/// the connection. A connection is reset when all its subflows are.
+fn sum(parts: &[&Flow]) -> Flow {
+    let mut whole = Flow::default();
+    let (sent, received) = (&mut whole.sent, &mut whole.received);
+    for part in parts {
+        sent.packets += part.sent.packets;
+        sent.bytes += part.sent.bytes;
+        sent.data_packets += part.sent.data_packets;
+        sent.retransmitted_packets += part.sent.retransmitted_packets;
+        sent.retransmitted_bytes += part.sent.retransmitted_bytes;
+        sent.first = [sent.first, part.sent.first].into_iter().flatten().min();
+        sent.first_data = [sent.first_data, part.sent.first_data].into_iter().flatten().min();
+        sent.last = sent.last.max(part.sent.last);
+        received.packets += part.received.packets;
+        received.bytes += part.received.bytes;
+        received.last = received.last.max(part.received.last);
+        received.marked += part.received.marked;
+        received.reordered += part.received.reordered;
+    }
+    sent.multipath = true;
+    sent.opened = parts.first().is_some_and(|first| first.sent.opened);
+    let resets: Option<Vec<u64>> = parts.iter().map(|part| part.sent.reset).collect();
+    sent.reset = resets.and_then(|resets| resets.into_iter().max());
+    whole
 }
 
 #[cfg(test)]
@@ -343,13 +359,5 @@ mod tests {
         assert_eq!(keys, [77, FIRST]);
         assert_eq!(sender.of[&(again.tuple, FIRST)].sent.reset, Some(9));
         assert_eq!(sender.of[&(again.tuple, 77)].sent.reset, None);
-    }
-
-    #[test]
-    fn positions_pass_four_gigabytes() {
-        assert_eq!(position(1, 5), 5);
-        assert_eq!(position(1 << 32, u32::MAX), (1 << 32) - 1);
-        assert_eq!(position((1 << 33) - 1, 3), (1 << 33) + 3);
-        assert_eq!(position(1, u32::MAX), 0);
     }
 }

@@ -324,24 +324,23 @@ pub struct ReceiveBuffer {
     pub share: u32,
 }
 
-/// Send buffer. Linux makes it larger than three windows of payload (`tcp_sndbuf_expand`), so it
-/// limits only at its maximum size.
+/// Send buffer with the accounting of Linux. It is larger than the congestion window
+/// (`tcp_sndbuf_expand`), so it limits only at its maximum size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SendBuffer {
-    /// Minimum number of bytes for payload. Equal to `most` for a fixed size.
+    /// Minimum size in bytes, bookkeeping included. Equal to `most` for a fixed size.
     pub initial: Bytes,
     pub most: Bytes,
 }
 
 impl SendBuffer {
-    /// Returns the capacity in segments while the congestion window is `cwnd` segments. As in
-    /// Linux, the buffer has twice the memory of the window. The memory of a segment is its payload
-    /// with 640 bytes of headers, rounded up to a power of two, plus 256 bytes.
-    pub fn segments(&self, mss: u16, cwnd: u32) -> u32 {
+    /// Returns the size in bytes while the congestion window is `cwnd` segments. As in Linux, the
+    /// buffer has twice the memory of the window. The memory of a segment is its payload with 640
+    /// bytes of headers, rounded up to a power of two, plus 256 bytes.
+    pub fn size(&self, mss: u16, cwnd: u32) -> u64 {
         let of_segment = (u64::from(mss) + 640).next_power_of_two() + 256;
         let grown = 2 * u64::from(cwnd.max(10)) * of_segment;
-        let bytes = grown.clamp(self.initial.0, self.most.0);
-        u32::try_from(bytes / u64::from(mss)).unwrap_or(u32::MAX).max(1)
+        grown.clamp(self.initial.0, self.most.0)
     }
 }
 

@@ -38,6 +38,15 @@ fn ns(ps: u64) -> i64 {
     int(Span(ps).round_ns())
 }
 
+impl Packets<'_> {
+    /// Returns the number of the subflow in a row. The rows of a flow's subflows follow each other.
+    fn subflow(&self, row: usize) -> i64 {
+        let before = self.output.outside[..row].iter().rev();
+        let flow = self.output.outside[row].flow;
+        int(before.take_while(|record| record.flow == flow).count() as u64)
+    }
+}
+
 impl Source for Packets<'_> {
     fn rows(&self) -> usize {
         self.output.outside.len()
@@ -45,12 +54,14 @@ impl Source for Packets<'_> {
 
     fn batch(&self, rows: Range<usize>) -> Result<RecordBatch, ResultsError> {
         let plan = &self.scenario.plan;
+        let numbers = rows.clone();
         let rows = || self.output.outside[rows.clone()].iter();
         let least = |times: &RoundTrips| (times.samples > 0).then(|| ns(times.least));
         let most = |times: &RoundTrips| (times.samples > 0).then(|| ns(times.most));
         let tcp = |r: &OutsideRecord, value: u64| (r.protocol == TCP).then(|| int(value));
         Columns::new(rows().len())
             .i64("flow", rows().map(|r| self.output.flow(plan, r.flow).id))
+            .i64("subflow", numbers.map(|row| self.subflow(row)))
             .string("protocol", rows().map(protocol))
             .string("src_address", rows().map(|r| r.source.0.to_string()))
             .i32("src_port", rows().map(|r| r.source.1.into()))

@@ -80,7 +80,7 @@ fn columns_of_the_contract() {
     assert_eq!(columns(Kind::Imbalance).join(", "), imbalance);
     let senders = "time_ns i64, flow i64, subflow i64, cwnd_bytes i64?, ssthresh_bytes i64?, srtt_ns i64?, flight_bytes i64, pacing_bps i64?";
     assert_eq!(columns(Kind::Senders).join(", "), senders);
-    let packets = "flow i64, protocol string, src_address string, src_port i32, dst_address string, dst_port i32, sent_packets i64, sent_bytes i64, \
+    let packets = "flow i64, subflow i64, protocol string, src_address string, src_port i32, dst_address string, dst_port i32, sent_packets i64, sent_bytes i64, \
         received_packets i64, received_bytes i64, dropped_packets i64, retransmitted_bytes i64?, last_sent_ns i64?, last_received_ns i64?, \
         delay_ns_least i64?, delay_ns_mean f64?, delay_ns_most i64?, round_trips i64?, round_trip_ns_least i64?, round_trip_ns_mean f64?, \
         round_trip_ns_most i64?";

@@ -29,6 +29,7 @@ impl Sender {
     ) {
         self.restart(now, config);
         self.written = self.segments;
+        self.send_memory.append(self.segments);
         self.segments = to;
         let message = Message {
             flow,

@@ -91,16 +91,18 @@ macro_rules! tcp {
                     part => Err(Wrong::at(at, format!("found {part}: write a number from 1/256 to 1"))),
                 };
                 /// Fixed size of the send buffer, which holds the bytes that the application has
-                /// handed over and that are not acknowledged (Linux's `SO_SNDBUF`, doubled). The
-                /// kernel's bookkeeping, about 2 % of large buffers, is not subtracted. Default:
-                /// none: the buffer grows up to `send_buffer_max`.
+                /// handed over and that are not acknowledged (Linux's `SO_SNDBUF`, doubled). As in
+                /// Linux, each offload buffer takes 896 bytes of it for bookkeeping, and a full
+                /// buffer puts the application to sleep until a third of it is free. Default: none:
+                /// the buffer grows up to `send_buffer_max`.
                 send_buffer: Size = none, check |Size(size), at| match size.0 {
                     bytes if bytes < u64::from(mss) || bytes > 1 << 40 => Err(Wrong::at(at, format!("\"{size}\": write at least a segment of {mss} B, at most 1 TiB"))),
                     _ => Ok(size),
                 };
                 /// Largest size of the send buffer on Linux (`tcp_wmem[2]`). The buffer starts at
-                /// 16 KiB and grows to more than three congestion windows, so only this maximum
-                /// limits a connection: it does not carry more per round trip.
+                /// 16 KiB and grows with the congestion window, so only this maximum limits a
+                /// connection. A limited connection carries about two thirds of it per round trip,
+                /// because the application sleeps until a third is free.
                 send_buffer_max: Or<Unlimited, Size> = {
                     send_buffer.is_none().then_some(if stack == Stack::Linux { Or::some(Size(SEND_MAX)) } else { Or::NONE })
                 } "`\"4MiB\"` with `stack = \"linux\"`, otherwise `\"unlimited\"`", check |most, at| match most.0 {

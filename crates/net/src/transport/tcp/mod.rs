@@ -19,6 +19,7 @@ mod receiver;
 mod reduction;
 mod rtt;
 mod scoreboard;
+mod send_memory;
 mod sender;
 mod small_queue;
 mod subflow;
@@ -65,7 +66,7 @@ pub const MODEL: Model = Model {
     faithful: "slow start, congestion avoidance, limited transmit, SACK scoreboard, RACK and tail loss probes, proportional rate reduction, F-RTO and \
                undo by timestamps, time-out with back-off on kernel ticks, window validation and idle restart, quick, delayed and compressed \
                acknowledgements, ECN with its negotiation and fallback, handshake, persistent connections, receive buffers with auto-tuning by \
-               timestamps' round trips, and readers that stall, pacing, bursts of segmentation offload, small queues at the sender's own transmitter, \
+               timestamps' round trips, send buffers that wake their writer when a third is free, readers that stall, pacing, bursts of segmentation offload, small queues at the sender's own transmitter, \
                cached thresholds, connections that are given up after retries in vain",
     simplified: "one direction of data; all segments are full except the last of a flow; the FIN is part of the last segment; duplicate SACKs neither \
                  undo a reduction nor widen the reordering window; timestamps are the only option that takes bytes; the handshake's round trip sets the \

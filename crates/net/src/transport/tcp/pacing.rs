@@ -1,7 +1,8 @@
 //! Determines when segments that the window allows may leave: spaced at the pacing rate, or
 //! together as with segmentation offload. It also limits the bytes that wait at the host's own
-//! transmitter.
+//! transmitter, and lets the application write into the send buffer.
 
+use super::send_memory::Offload;
 use super::sender::{MILLISECOND, Sender};
 use crate::congestion::{Controller, State};
 use crate::spec::{Burst, Manner, Pacing, TcpConfig};
@@ -24,6 +25,11 @@ const LEAST_IN_LINE: u64 = 4;
 /// Returns the time in ps that a segment takes at a rate in bits per second.
 fn spacing(rate: u64, config: &TcpConfig) -> u64 {
     (config.mss as u128 * 8_000_000_000_000 / rate.max(1) as u128) as u64
+}
+
+/// Returns the segments that an application can write into one offload buffer.
+pub(super) fn whole_buffer(config: &TcpConfig) -> u32 {
+    (GSO_MAX / config.mss as u64).max(1) as u32
 }
 
 impl Sender {
@@ -182,7 +188,7 @@ impl Sender {
         // The rest of a buffer that the application has filled leaves as soon as it fits, and a
         // single segment leaves at once. The application might still fill up its last buffer,
         // unless that carries the FIN.
-        let filled = (GSO_MAX / config.mss as u64).max(1) as u32;
+        let filled = whole_buffer(config);
         let left = (filled - self.next.saturating_sub(self.written) % filled)
             .min(self.segments - self.next);
         if left == 1
@@ -235,5 +241,38 @@ impl Sender {
             limit = limit.saturating_mul(2);
         }
         (self.small_queue.bytes > limit).then(|| self.small_queue.falls_to(limit))
+    }
+
+    /// Lets the application write into the send buffer, if acknowledgements may have made enough
+    /// room. An application without a limit has written everything.
+    #[inline(always)]
+    pub(super) fn fill_send_buffer(&mut self, config: &TcpConfig) {
+        if self.una >= self.send_memory.wakes_at || self.next >= self.send_memory.to {
+            self.write_on(config);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write_on(&mut self, config: &TcpConfig) {
+        let Some(buffer) = &config.send else { return };
+        if config.manner == Manner::Ns3 {
+            // ns-3's sockets tell the application of all free memory, and count payload only.
+            let segments = buffer.size(config.mss, self.window.cwnd) / u64::from(config.mss);
+            let segments = u32::try_from(segments).unwrap_or(u32::MAX).max(1);
+            self.send_memory.to = self.send_memory.to.max(self.una.saturating_add(segments));
+            self.send_memory.wakes_at = self.una + 1;
+            return;
+        }
+        let whole = whole_buffer(config);
+        let (sent, written) = match config.burst {
+            Burst::Linux => (self.offload(config), whole),
+            Burst::Segments(1) => (1, 1),
+            Burst::Segments(most) => (most, whole.max(most)),
+        };
+        let mss = u64::from(config.mss);
+        let offload = Offload { mss, sent: sent.into(), written: written.into() };
+        let size = buffer.size(config.mss, self.window.cwnd);
+        self.send_memory.fill(self.una, self.next, size, offload);
     }
 }

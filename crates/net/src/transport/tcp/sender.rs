@@ -9,6 +9,7 @@ use super::ns3_state::Ns3;
 use super::rack::Rack;
 use super::rtt::Rtt;
 use super::scoreboard::{Scoreboard, Segment};
+use super::send_memory::SendMemory;
 use super::small_queue::{AtHost, SmallQueue};
 use crate::congestion::{
     Ack, CongestionControl, Control, Controller, Echo, NewReno, SampleContext, Sampler, State,
@@ -145,6 +146,7 @@ pub struct Sender {
     pub(super) sent_since: u32,
     /// First segment beyond the receive window. With a fixed window: its size in segments.
     pub(super) edge: u32,
+    pub(super) send_memory: SendMemory,
     /// Newest timestamp of the receiver, which data segments echo.
     pub echo: u32,
     /// True if the connection is open, or uses no handshake.
@@ -253,6 +255,7 @@ impl Sender {
             delivered_since: 0,
             sent_since: 0,
             edge: first_edge(config),
+            send_memory: SendMemory::new(config),
             echo: 0,
             connected: !config.handshake,
             new_only: false,
@@ -371,15 +374,9 @@ impl Sender {
         matches!(self.state, State::Reduced | State::Recovery)
     }
     /// Returns the first segment that may not be sent: it lies beyond the receive window, or does
-    /// not fit into the send buffer.
+    /// not been written into the send buffer.
     pub(super) fn window_end(&self, config: &TcpConfig) -> u32 {
-        let end = self.allowed_end(config);
-        match &config.send {
-            None => end,
-            Some(buffer) => {
-                end.min(self.una.saturating_add(buffer.segments(config.mss, self.window.cwnd)))
-            }
-        }
+        self.allowed_end(config).min(self.send_memory.to)
     }
     fn allowed_end(&self, config: &TcpConfig) -> u32 {
         match config.receive {
@@ -693,6 +690,7 @@ impl Sender {
     /// Returns the next segment to send now, if pace, transmit queue and window allow one.
     #[inline]
     pub fn transmit(&mut self, now: u64, cause: Cause, config: &TcpConfig) -> Option<Transmit> {
+        self.fill_send_buffer(config);
         if self.pace_at > now && self.burst == 0 && !(self.at_once && config.manner == Manner::Ns3)
         {
             self.in_line = false;
