@@ -301,10 +301,12 @@ fn order_entries(entries: &mut [Frame], ties: Ties) {
         }
         return;
     }
-    match entries.len() {
-        ..=INSERTED => insert_entries(entries, ties),
-        ..=KEYS => order_by_keys(entries, ties),
-        _ => entries.sort_unstable_by(order),
+    if entries.len() <= INSERTED {
+        insert_entries(entries, ties);
+    } else if entries.len() <= KEYS {
+        order_by_keys(entries, ties);
+    } else {
+        entries.sort_unstable_by(order);
     }
 }
 

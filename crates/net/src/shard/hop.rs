@@ -97,7 +97,7 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
         let Hop { out, extras, store, .. } = self;
         let frame = store.arena.at(slot);
         let change = Change { flags, ..frame.to(p.peer_port) };
-        transmit::<O, KIND>(*out, *extras, p, lane, port, at, queue, frame, change);
+        transmit::<O, KIND>(out, extras, p, lane, port, at, queue, frame, change);
         store.arena.release(slot);
         (lane.sent, true)
     }
@@ -175,7 +175,7 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
         change: Change,
     ) {
         let Hop { out, extras, .. } = self;
-        transmit::<O, KIND>(*out, *extras, p, lane, port, at, queue, frame, change);
+        transmit::<O, KIND>(out, extras, p, lane, port, at, queue, frame, change);
     }
 
     /// Appends a frame to its queue, with this hash and these flags.
