@@ -139,6 +139,27 @@ fn a_send_buffer() {
     assert_eq!(with(Some(SendBuffer { initial: Bytes(16 << 10), most: Bytes(1 << 30) })), free);
 }
 
+/// Windows of up to 1 MB do not reach the limit of 4 MiB, so that nothing changes: neither bursts of
+/// segmentation offload nor the growth of the window.
+#[test]
+fn a_send_buffer_that_does_not_limit() {
+    let with = |send| {
+        let mut topology = star(5);
+        for link in &mut topology.links {
+            (link.rate, link.delay) = (Rate::from_gbps(1), Span::from_us(500));
+        }
+        let flows = (1..5).map(|s| flow(s as i64, s, 0, 3_000_000, Time(s as u64 * 777_777)));
+        let mut plan = plan(topology, flows.collect());
+        plan.switches[0].buffer = Buffer::Unlimited;
+        plan.transports =
+            vec![TransportConfig::Tcp(TcpConfig { max_window: Some(680), send, ..linux() })];
+        let output = run(&plan, &Progress::default()).unwrap();
+        format!("{:?} {:?}", output.flows, output.counters)
+    };
+    let linux = SendBuffer { initial: Bytes(16 << 10), most: Bytes(4 << 20) };
+    assert_eq!(with(Some(linux)), with(None));
+}
+
 /// Two segments from each of n senders fit into the buffer, so DCTCP loses nothing. A transfer of 1
 /// MB takes at least 8 ms at 1 Gb/s, and not much more.
 #[test]

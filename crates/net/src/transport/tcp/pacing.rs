@@ -243,11 +243,17 @@ impl Sender {
         (self.small_queue.bytes > limit).then(|| self.small_queue.falls_to(limit))
     }
 
-    /// Lets the application write into the send buffer, if acknowledgements may have made enough
-    /// room. An application without a limit has written everything.
+    /// Lets the application write into the send buffer, if acknowledgements or a larger window may
+    /// have made enough room, and less than a window is written and not sent. An application without
+    /// a limit has written everything.
     #[inline(always)]
     pub(super) fn fill_send_buffer(&mut self, config: &TcpConfig) {
-        if self.una >= self.send_memory.wakes_at || self.next >= self.send_memory.to {
+        let to = self.send_memory.to;
+        let needs = || {
+            self.una >= self.send_memory.wakes_at
+                || self.next.saturating_add(self.window.cwnd) >= to
+        };
+        if to < self.segments && needs() {
             self.write_on(config);
         }
     }
