@@ -36,7 +36,8 @@ pub use crate::queue::flowcontrol::keys::{
     Watchdog, WatchdogKeys, mask,
 };
 pub use crate::queue::limit::{Compare, Limit, QueueSize};
-pub use crate::queue::marking::keys::{EcnKeys, Idle, Incapable, MarkAt, Marking, Spacing};
+pub use crate::queue::marking::keys::{EcnKeys, Idle, Incapable, MarkAt, Marking};
+pub use crate::queue::marking::spacing::Spacing;
 pub use crate::queue::qdisc::configs::*;
 pub use crate::queue::qdisc::{Config as Qdisc, Kind as QdiscKind, QdiscKeys, RingKeys};
 pub use crate::queue::scheduling::Kind as SchedulingKind;
