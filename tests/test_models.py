@@ -11,6 +11,8 @@ BALANCE = "net/src/balance"
 CONGESTION = "net/src/congestion"
 AQM = "net/src/queue/aqm"
 SCHEDULING = "net/src/queue/scheduling"
+SPACING = "net/src/queue/marking/spacing"
+MEMORY = "net/src/queue/buffer/mmu"
 FABRICS = "scenario/src/topology/fabric"
 WORKLOADS = "scenario/src/workload"
 TRANSPORT = "net/src/transport"
@@ -21,6 +23,8 @@ REGISTRIES = {
     f"{CONGESTION}/rate/mod.rs": ("rate_controls", "RdmaCongestion|RateControl|Control"),
     f"{BALANCE}/mod.rs": ("balancers", "Balance|BalanceKeys|Balancer"),
     f"{AQM}/mod.rs": ("disciplines", "Aqm|AqmKeys|Config"),
+    f"{SPACING}/mod.rs": ("spacings", "Spacing"),
+    f"{MEMORY}/mod.rs": ("memories", "Sharing|Rules|RuleState"),
     f"{SCHEDULING}/mod.rs": ("schedulings", "Scheduling|SchedulingKind|Kind"),
     f"{TRANSPORT}/list.rs": ("transports", "Transport|TransportConfig|TransportKeys"),
     f"{FABRICS}/mod.rs": ("fabrics", "Topology"),
@@ -33,8 +37,9 @@ LISTS = [f"{TRANSPORT}/list.rs", f"{TRANSPORT}/mod.rs", f"{TRANSPORT}/registry.r
 #: The default transport, which other transports, Hadoop's connections and background traffic use.
 EXEMPT = {"tcp"}
 
-#: Folders whose models have English words as names. Only paths to the model itself count for them.
-ENGLISH = {FABRICS, WORKLOADS}
+#: Folders whose models have English words, or names of simulators, as names. Only paths to the model
+#: itself count for them.
+ENGLISH = {FABRICS, WORKLOADS, SPACING, MEMORY}
 
 #: Names with additional meanings. Only paths to the model itself count for them.
 AMBIGUOUS = {
@@ -83,7 +88,15 @@ ALLOWED = {
     # Fields that are written on frames for downstream switches.
     "conga": [f"{BALANCE}/tag.rs"],
     "glb": [f"{BALANCE}/tag.rs"],
-    "conweave": [f"{BALANCE}/tag.rs", f"{BALANCE}/counters.rs"],
+    "conweave": [f"{BALANCE}/tag.rs", f"{BALANCE}/counters.rs", "net/src/spec/mod.rs"],
+    # The plan contains the settings of each kind of memory.
+    "hpcc": ["net/src/spec/mod.rs"],
+    # Presets of real switches, and warnings about pools and groups that only SONiC's memory has.
+    "sonic": [
+        "net/src/spec/mod.rs",
+        "scenario/src/validate/preset.rs",
+        "scenario/src/validate/warnings/",
+    ],
     # The bandwidths of ETS are shares in deficit weighted round robin.
     "ets": [f"{SCHEDULING}/dwrr.rs"],
     # A transport and its queue. Also a profile of frame sizes and distributions of flow sizes that
@@ -125,7 +138,7 @@ def registered() -> list[tuple[str, str, str, str]]:
         text = (CRATES / registry).read_text()
         lines = text[text.index(f"macro_rules! {macro}") :]
         lines = lines[: lines.index("\n}\n")]
-        models = re.findall(r"^ +(\w+) (\w+)(?:\([\w:]+\)|;)", lines, re.MULTILINE)
+        models = re.findall(r"^ +(\w+) (\w+)(?:\([\w:, ]+\)|;)", lines, re.MULTILINE)
         assert models, registry
         found += [
             (registry, module, name, enums) for module, name in models if module not in EXEMPT
@@ -156,7 +169,8 @@ SOURCES = {
 )
 def test_a_model_is_named_in_its_file_and_the_registry(registry, module, name, enums):
     folder = registry.rpartition("/")[0]
-    rooms = "congestion|rate|balance|aqm|fabric|workload"
+    rooms = "congestion|rate|balance|aqm|spacing|fabric|workload"
+    rooms = "mmu" if folder == MEMORY else rooms
     words = rf"\b(?:(?:{enums})::{name}|(?:{rooms})::{module})\b"
     if folder not in ENGLISH:
         words += rf"|\b{name}Config\b"

@@ -21,6 +21,19 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
+#: Declaration of a new model's parameters, by kind. A rule of marking has none.
+KEYS = dict.fromkeys(new.KINDS, 'pub struct Keys as "NewRule" => NewRuleConfig') | {
+    "marking": "pub struct NewRule;",
+    "memory": 'pub struct NewRuleKeys as "NewRuleMmu" => NewRuleRules',
+}
+#: Types in the line of the registry.
+TYPES = dict.fromkeys(new.KINDS, "(NewRuleConfig)") | {
+    "congestion-control": "(NewRuleConfig): NewRule(new_rule::NewRule)",
+    "marking": "",
+    "memory": "(NewRuleKeys, NewRuleRules)",
+}
+
+
 @pytest.mark.parametrize("kind", new.KINDS)
 def test_a_model_is_one_file_two_lines_and_a_row(kind: str, checkout: Path):
     before = {file: (REPO / file).read_text().splitlines() for file in _kept(kind)}
@@ -30,8 +43,8 @@ def test_a_model_is_one_file_two_lines_and_a_row(kind: str, checkout: Path):
     ]
     code = (checkout / new.KINDS[kind].folder / "new_rule.rs").read_text()
     assert code.startswith("//! A rule (Author, 2026).\n\nuse super::")
-    assert 'pub struct Keys as "NewRule" => NewRuleConfig' in code
-    assert 'name: "new_rule"' in code
+    assert KEYS[kind] in code
+    assert kind == "marking" or 'name: "new_rule"' in code
     assert not re.search("template|Template", code)
     added = [
         line
@@ -39,12 +52,10 @@ def test_a_model_is_one_file_two_lines_and_a_row(kind: str, checkout: Path):
         for line in (checkout / file).read_text().splitlines()
         if line not in lines
     ]
-    states = ": NewRule(new_rule::NewRule)" if kind == "congestion-control" else ""
-    module = "pub mod" if kind == "congestion-control" else "mod"
     assert [line.strip() for line in added[:3]] == [
-        f"{module} new_rule;",
+        f"{new.KINDS[kind].module} new_rule;",
         "/// A rule (Author, 2026).",
-        f"new_rule NewRule(NewRuleConfig){states};",
+        f"new_rule NewRule{TYPES[kind]};",
     ]
     assert len(added) == 4
     assert "new_rule" in added[3]

@@ -1,9 +1,10 @@
 """Adds a model to the simulator: its file, the lines that register it, and a row of docs/scenario.md.
 
-    python -m docs.generator.new congestion-control|balancer|aqm NAME "DESCRIPTION (SOURCE)."
+    python -m docs.generator.new KIND NAME "DESCRIPTION (SOURCE)."
 
-NAME is the name in scenarios. The new file is a copy of the kind's `template.rs`, which works and
-has a test. docs/dev/add-a-model.md says how to go on.
+KIND is congestion-control, balancer, aqm, marking or memory, NAME the name in scenarios. The new
+file is a copy of the kind's `template.rs`, which works and has a test. docs/dev/add-a-model.md says
+how to go on.
 """
 
 import argparse
@@ -32,16 +33,17 @@ class Kind:
     registry: str
     line: str
     documented: Callable[[str, str, str], str]
-    #: Keywords of the line that declares the file. TCP's settings name the keys of its controls.
+    #: Keywords of the line that declares the file. TCP's settings name the keys of its controls, and
+    #: those of switches the keys of memories.
     module: str = "mod"
 
 
-def after_last_row(key: str) -> Callable[[str, str, str], str]:
+def after_last_row(key: str, value: str = 'kind = "{}"') -> Callable[[str, str, str], str]:
     """Returns a function that adds a row after the last table row that shows the switch's `key`."""
 
     def documented(text: str, name: str, description: str) -> str:
         last = list(re.finditer(rf"^\| .*`{key} = .*\n", text, re.M))[-1].end()
-        row = f'| {description.rstrip(".")} | `{key} = {{ kind = "{name}" }}` |\n'
+        row = f"| {description.rstrip('.')} | `{key} = {{ {value.format(name)} }}` |\n"
         return text[:last] + row + text[last:]
 
     return documented
@@ -50,6 +52,12 @@ def after_last_row(key: str) -> Callable[[str, str, str], str]:
 def in_comment(text: str, name: str, _: str) -> str:
     """Adds the name to the congestion controls that the example of a transport lists."""
     return re.sub(r'(\n    congestion = "cubic" +# .*)', rf"\1, {name}", text, count=1)
+
+
+def among_memories(text: str, name: str, description: str) -> str:
+    """Adds a row to the table of memory management units."""
+    row = f'| `"{name}"` | {description.rstrip(".")} | | |\n'
+    return re.sub(r"(?<=\|\n)(?=\n`\[switch\.mmu\]` holds)", lambda _: row, text, count=1)
 
 
 NET = Path("crates/net/src")
@@ -66,6 +74,19 @@ KINDS = {
     ),
     "aqm": Kind(
         NET / "queue/aqm", "disciplines", "{name} {camel}({camel}Config);", after_last_row("aqm")
+    ),
+    "marking": Kind(
+        NET / "queue/marking/spacing",
+        "spacings",
+        "{name} {camel};",
+        after_last_row("ecn", 'kmin = "30kB", kmax = "90kB", pmax = 0.1, spacing = "{}"'),
+    ),
+    "memory": Kind(
+        NET / "queue/buffer/mmu",
+        "memories",
+        "{name} {camel}({camel}Keys, {camel}Rules);",
+        among_memories,
+        "pub mod",
     ),
 }
 
@@ -91,9 +112,12 @@ def add(root: Path, kind: str, name: str, description: str) -> list[Path]:
     template = (root / chosen.folder / "template.rs").read_text(encoding="utf-8")
     code = template[template.index("\nuse ") :]
     for old, new in (("Template", camel), ("template", name)):
-        code = re.sub(rf"(?<![A-Za-z_]){old}(?=Config|\b)", new, code)
+        code = re.sub(rf"(?<![A-Za-z_]){old}(?=Config|Keys|Rules|Mmu|_|\b)", new, code)
     code = re.sub(
-        r"^    /// .*\n(?=    pub struct Keys)", f"    /// {description}\n", code, flags=re.M
+        r"^    /// .*\n(?=    pub struct (?:[A-Z]\w*)?Keys)",
+        f"    /// {description}\n",
+        code,
+        flags=re.M,
     )
 
     lines = registry.read_text(encoding="utf-8")

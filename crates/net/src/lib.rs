@@ -47,7 +47,7 @@ pub use error::RunError;
 pub use expected::{Expected, Unknowns, expected, sample};
 pub use model::Model;
 pub use progress::Progress;
-pub use queue::buffer::mmu::{ReservedMemory, reserved_memory};
+pub use queue::buffer::mmu::reserved::{ReservedMemory, reserved_memory};
 pub use queue::flowcontrol::headroom::{PortFacts, PortHeadroom, by_formula, headrooms};
 pub use queue::flowcontrol::response_time;
 pub use run::{outside, run, run_with};

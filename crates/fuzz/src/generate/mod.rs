@@ -1,6 +1,7 @@
 //! Generator of random scenario files: every kind of fabric, switch, transport and traffic. They
 //! are small and mostly valid.
 
+mod any_key;
 mod facts;
 mod host;
 mod record;
@@ -27,13 +28,21 @@ const SCENARIO: u64 = 0x7363_656e_6172_696f;
 /// rings of training steps, ECN#, and pFabric without rate control.
 pub const NEWER: u64 = 1_000;
 
+/// First seed whose scenarios also have keys that are drawn from the schema of scenarios: every new
+/// key from the day on which it is declared.
+pub const ANY_KEY: u64 = 2_000;
+
 /// Returns scenario number `number` of `seed` as TOML. The scenario refers to files in `data`.
 pub fn numbered(seed: u64, number: u64, data: &Path) -> String {
     let mut stream = Stream::new(seed, SCENARIO, number);
     let mut choices = Choices::new(&mut stream);
     choices.1 = seed >= NEWER;
     let trims = choices.1 && number % 8 == 7;
-    written(&scenario(&mut choices, data, trims))
+    let mut table = scenario(&mut choices, data, trims);
+    if seed >= ANY_KEY {
+        any_key::add(&mut choices, &mut table, &data.join("scenario.toml"));
+    }
+    written(&table)
 }
 
 /// Returns the scenario that `source` selects, as TOML.

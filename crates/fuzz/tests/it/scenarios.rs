@@ -14,7 +14,7 @@ const HOPS: u64 = 1_000_000;
 /// Packet-hop limit per scenario. Many small scenarios cover more than a few large ones.
 const LARGEST: u64 = 20_000;
 const SEED: u64 = 1_020;
-const _: () = assert!(SEED >= generate::NEWER);
+const _: () = assert!(SEED >= generate::NEWER && SEED < generate::ANY_KEY);
 /// Most scenarios to draw. Most drawn scenarios are valid, so a need for more would indicate a
 /// defect of the generator.
 const MOST: u64 = 2_000;
@@ -25,19 +25,29 @@ const LEAST: u64 = 20;
 
 #[test]
 fn random_scenarios_hold_in_both_engines() {
+    hold(SEED, HOPS);
+}
+
+/// Scenarios with keys that are drawn from the schema.
+#[test]
+fn random_scenarios_with_any_key_hold_in_both_engines() {
+    hold(generate::ANY_KEY + 20, HOPS / 4);
+}
+
+fn hold(seed: u64, most_hops: u64) {
     let limits = Limits { wall: Duration::from_secs(3), hops: LARGEST, ..Limits::default() };
     let (began, mut hops, mut sound, mut refused) = (Instant::now(), 0, 0_u64, 0_u64);
     for number in 0..MOST {
-        let text = generate::numbered(SEED, number, &data());
+        let text = generate::numbered(seed, number, &data());
         match examine(&text, &data().join("scenario.toml"), &limits) {
             Verdict::Sound(figures) => (hops, sound) = (hops + figures.hops, sound + 1),
             Verdict::Refused(_) => refused += 1,
             Verdict::TooLarge(_) => {}
             Verdict::Broken(broken) => {
-                panic!("`afflux-fuzz replay {SEED}:{number}`: {}\n{}", broken.what, broken.detail)
+                panic!("`afflux-fuzz replay {seed}:{number}`: {}\n{}", broken.what, broken.detail)
             }
         }
-        if hops >= HOPS || (sound >= LEAST && began.elapsed() > WALL) {
+        if hops >= most_hops || (sound >= LEAST && began.elapsed() > WALL) {
             break;
         }
     }

@@ -38,14 +38,8 @@ impl Queue {
                 *total as f64 * alpha / (1.0 + alpha) + *reserved_per_queue as f64
             }
             Buffer::Mmu(mmu) => {
-                let alpha = match &mmu.rules {
-                    Rules::Sonic(rules) => rules.own.queues
-                        [usize::from(switch.scheduling.of_priority()[usize::from(priority & 7)])]
-                    .alpha
-                    .unwrap_or(rules.lossy_alpha),
-                    Rules::Conweave(rules) => rules.egress_alpha,
-                    Rules::Hpcc(rules) => 1.0 / f64::from(1u32 << rules.shift.min(31)),
-                };
+                let queue = switch.scheduling.of_priority()[usize::from(priority & 7)];
+                let alpha = mmu.rules.settings().alpha(queue.into());
                 mmu.total as f64 * alpha / (1.0 + alpha)
             }
             Buffer::Voq(voq) => voq.max_bytes.unwrap_or(voq.on_chip + voq.dram) as f64,

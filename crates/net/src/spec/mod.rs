@@ -25,18 +25,20 @@ pub use crate::queue::aqm::configs::*;
 pub use crate::queue::aqm::{AqmKeys, Config as Aqm, QueueTag, TrimKeys};
 pub use crate::queue::buffer::mmu::conweave::ConweaveRules;
 pub use crate::queue::buffer::mmu::hpcc::HpccRules;
-pub use crate::queue::buffer::mmu::keys::{Mmu, MmuKeys, OffsetKeys, Rules, SharedMemory};
-pub use crate::queue::buffer::mmu::sonic::{
-    GroupShare, OwnShares, QueueShare, SonicKeys, SonicRules,
-};
-pub use crate::queue::buffer::sharing::{Sharing, checked_alpha, checked_reserve};
+pub use crate::queue::buffer::mmu::keys::OffsetKeys;
+pub use crate::queue::buffer::mmu::policy::{GroupShare, QueueShare};
+pub use crate::queue::buffer::mmu::sonic::{OwnShares, SonicKeys, SonicRules};
+pub use crate::queue::buffer::mmu::{Config as Mmu, MmuKeys, Rules, SharedMemory};
+pub use crate::queue::buffer::shares::{checked_alpha, checked_reserve};
+pub use crate::queue::buffer::sharing::{Form, Sharing};
 pub use crate::queue::buffer::{VoqConfig as Voq, VoqIngress, VoqKeys};
 pub use crate::queue::flowcontrol::keys::{
     Formula, Headroom, PauseTime, Pauses, Pfc, PfcKeys, Refresh, Storm, StormAction, StormKeys,
     Watchdog, WatchdogKeys, mask,
 };
 pub use crate::queue::limit::{Compare, Limit, QueueSize};
-pub use crate::queue::marking::keys::{EcnKeys, Idle, Incapable, MarkAt, Marking, Spacing};
+pub use crate::queue::marking::keys::{EcnKeys, Idle, Incapable, MarkAt, Marking};
+pub use crate::queue::marking::spacing::Spacing;
 pub use crate::queue::qdisc::configs::*;
 pub use crate::queue::qdisc::{Config as Qdisc, Kind as QdiscKind, QdiscKeys, RingKeys};
 pub use crate::queue::scheduling::Kind as SchedulingKind;

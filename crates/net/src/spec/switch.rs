@@ -3,7 +3,7 @@
 use super::Preset;
 use crate::balance::{Balance, BalanceKeys, RouteHash};
 use crate::queue::aqm::{AqmKeys, Config as Aqm, TrimKeys};
-use crate::queue::buffer::mmu::keys::{Mmu, MmuKeys};
+use crate::queue::buffer::mmu::{Config as Mmu, MmuKeys};
 use crate::queue::buffer::sharing::Sharing;
 use crate::queue::buffer::{VoqConfig as Voq, VoqKeys};
 use crate::queue::flowcontrol::keys::{Pfc, PfcKeys};

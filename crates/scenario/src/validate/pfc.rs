@@ -4,8 +4,7 @@ use crate::document::Document;
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Off, Or};
 use afflux_net::spec::{
-    self, Formula, Headroom, MmuKeys, NodeId, NodeKind, PfcKeys, Plan, SchedulingKind, Sharing,
-    SwitchKeys, Topology,
+    self, Headroom, MmuKeys, NodeId, NodeKind, PfcKeys, Plan, SchedulingKind, SwitchKeys, Topology,
 };
 use afflux_units::{Bytes, Rate};
 
@@ -50,15 +49,6 @@ pub fn overlay_pfc(
             }
         }),
         (base, change) => change.or(base.map(Or::some)),
-    }
-}
-
-/// Returns the headroom formula of a kind of memory.
-pub fn formula(sharing: Sharing) -> Formula {
-    match sharing {
-        Sharing::Conweave => Formula::Conweave,
-        Sharing::Hpcc => Formula::Hpcc,
-        _ => Formula::Sonic,
     }
 }
 

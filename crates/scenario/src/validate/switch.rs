@@ -6,11 +6,11 @@ use crate::document::Switch;
 use crate::topology::Names;
 use afflux_config::keys::{fill, meaningless, nested};
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Off, Or, Size};
+use afflux_config::{Off, Or, Size, spelling};
 use afflux_net::spec::{
-    self, Buffer, Compare, EcnKeys, Forwarding, Limit, Marking, NodeId, NodeKind, QueueConfig,
-    QueueLength, QueueSize, SchedulingKind, Served, SharedMemory, Sharing, SwitchConfig,
-    SwitchKeys, SwitchParts, Topology, checked_alpha, checked_reserve,
+    self, Buffer, Compare, EcnKeys, Form, Forwarding, Limit, Marking, NodeId, NodeKind,
+    QueueConfig, QueueLength, QueueSize, SchedulingKind, Served, SharedMemory, Sharing,
+    SwitchConfig, SwitchKeys, SwitchParts, Topology, checked_alpha, checked_reserve,
 };
 use afflux_units::{Bytes, Rate};
 
@@ -139,15 +139,16 @@ fn overlay(base: &SwitchKeys, mut change: SwitchKeys) -> SwitchKeys {
 fn check_pfabric(keys: &mut SwitchKeys, word: &str, key: &Key) -> Result<(), Wrong> {
     let at = |name: &str| key.clone().name(name);
     if keys.sharing.is_none() && keys.voq.is_none() {
-        keys.sharing = Some(Sharing::Static);
+        keys.sharing = Some(Sharing::of(Form::PerQueue));
     }
-    if !matches!(keys.sharing, Some(Sharing::Static | Sharing::Unlimited)) {
+    let form = keys.sharing.map(Sharing::form);
+    if !matches!(form, Some(Form::PerQueue | Form::Unlimited)) {
         let what = format!(
             "{word} drops the least urgent frame of each queue, so queues need their own limits: write sharing = \"static\" (with buffer) or \"unlimited\""
         );
         return Err(Wrong::at(at("sharing"), what));
     }
-    if keys.sharing == Some(Sharing::Static)
+    if form == Some(Form::PerQueue)
         && fill(&mut keys.drop_when, Compare::AtOrAbove) == Compare::Above
     {
         return Err(Wrong::at(
@@ -208,7 +209,10 @@ fn build(keys: &mut SwitchKeys, context: &PathContext, key: &Key) -> Result<Swit
             ("ecn", is_on(&keys.ecn)),
             ("aqm", is_on(&keys.aqm)),
             ("scheduling", kind.is_pfabric()),
-            ("sharing", fill(&mut keys.sharing, Sharing::Unlimited) != Sharing::Unlimited),
+            (
+                "sharing",
+                fill(&mut keys.sharing, Sharing::of(Form::Unlimited)).form() != Form::Unlimited,
+            ),
         ];
         if let Some((name, _)) = asked.into_iter().find(|(_, asked)| *asked) {
             return Err(meaningless(at(name), "trimming"));
@@ -297,9 +301,10 @@ fn flow_control(
     }
     fill(&mut keys.pfc, Or::NONE);
     nested(&mut keys.pfc, at("pfc"), |pfc, key| match bypass {
-        Some(bypass) => pfc.resolve(key, pfc::formula(sharing), bypass),
+        Some(bypass) => pfc.resolve(key, sharing.formula(), bypass),
         None => {
-            let what = "PFC needs per-port ingress accounting: write sharing = \"sonic\", \"conweave\", \"hpcc\" or \"voq\"";
+            let kinds = spelling::list(Sharing::names(Sharing::counts_ingress));
+            let what = format!("PFC needs per-port ingress accounting: write sharing = {kinds}");
             Err(Wrong::at(key.clone(), what))
         }
     })
@@ -310,33 +315,33 @@ fn buffer(keys: &mut SwitchKeys, nic_rate: Rate, key: &Key) -> Result<Buffer, Wr
     let packets = keys.buffer.is_some_and(|QueueSize(limit)| matches!(limit, Limit::Packets(_)));
     let sharing = fill(
         &mut keys.sharing,
-        match (packets, &keys.voq) {
-            (true, _) => Sharing::Static,
-            (false, Some(_)) => Sharing::Voq,
-            (false, None) => Sharing::Dynamic,
-        },
+        Sharing::of(match (packets, &keys.voq) {
+            (true, _) => Form::PerQueue,
+            (false, Some(_)) => Form::Voq,
+            (false, None) => Form::Shared,
+        }),
     );
     let (total, alpha, reserved) = sharing.usual();
-    let managed = sharing.is_managed();
+    let (form, managed) = (sharing.form(), sharing.managed().is_some());
     if managed && keys.drop_when.is_some() {
         return Err(meaningless(at("drop_when"), "a memory management unit"));
     }
     for (name, given, needs) in [
-        ("buffer", keys.buffer.is_some(), total.is_some() || sharing == Sharing::Static),
+        ("buffer", keys.buffer.is_some(), total.is_some() || form == Form::PerQueue),
         ("alpha", keys.alpha.is_some(), alpha.is_some()),
         ("reserved", keys.reserved.is_some(), reserved.is_some()),
-        ("voq", keys.voq.is_some(), managed || sharing == Sharing::Voq),
-        ("drop_when", keys.drop_when.is_some(), sharing == Sharing::Static),
+        ("voq", keys.voq.is_some(), managed || form == Form::Voq),
+        ("drop_when", keys.drop_when.is_some(), form == Form::PerQueue),
         ("mmu", keys.mmu.is_some(), managed),
     ] {
         if given && !needs {
-            return Err(meaningless(at(name), sharing.word()));
+            return Err(meaningless(at(name), &sharing.word()));
         }
     }
-    if sharing == Sharing::Voq {
+    if form == Form::Voq {
         return voq::buffer(keys, key);
     }
-    if sharing == Sharing::Static {
+    if form == Form::PerQueue {
         let Some(QueueSize(per_queue)) = keys.buffer else {
             return Err(Wrong::at(
                 key.clone(),
@@ -377,10 +382,10 @@ fn buffer(keys: &mut SwitchKeys, nic_rate: Rate, key: &Key) -> Result<Buffer, Wr
         }
         None => 0,
     };
-    if !managed {
+    let Some(kind) = sharing.managed() else {
         return Ok(Buffer::Shared { total, alpha, reserved_per_queue: reserved });
-    }
-    let memory = SharedMemory { sharing, total, alpha, reserved, nic_rate };
+    };
+    let memory = SharedMemory { kind, total, alpha, reserved, nic_rate };
     keys.mmu.get_or_insert_default().mmu(&memory, &at("mmu")).map(Buffer::Mmu)
 }
 
@@ -414,11 +419,12 @@ fn own_shares(
         else {
             continue;
         };
-        let spec::Rules::Sonic(rules) = &mut mmu.rules else {
+        let Some(own) = mmu.rules.settings_mut().own_queues() else {
             let sharing = keys.sharing.expect("filled in");
             let what = format!(
-                "{} has one value for all queues: remove it, or write sharing = \"sonic\"",
-                sharing.word()
+                "{} has one value for all queues: remove it, or write sharing = {}",
+                sharing.word(),
+                spelling::list(Sharing::names(|kind| kind.about().is_some_and(|it| it.own_shares)))
             );
             return Err(Wrong::at(at(name), what));
         };
@@ -428,7 +434,7 @@ fn own_shares(
                         [[switch.mmu.group]] for them";
             return Err(Wrong::at(at(name), what));
         }
-        let share = &mut rules.own.queues[usize::from(number)];
+        let share = &mut own[usize::from(number)];
         share.alpha = queue.alpha.map(|alpha| checked_alpha(alpha, at("alpha"))).transpose()?;
         share.reserved = queue
             .reserved

@@ -3,6 +3,7 @@
 
 pub mod mmu;
 mod shared;
+pub mod shares;
 pub mod sharing;
 mod static_limit;
 mod voq;

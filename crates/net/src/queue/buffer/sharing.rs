@@ -1,84 +1,109 @@
-//! The kinds of buffer memory, and checks of shares of it.
+//! The kinds of buffer memory.
 
-use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Size, words};
-use afflux_units::Bytes;
+use super::mmu::policy::About;
+use super::mmu::{Kind, memories};
+use crate::queue::flowcontrol::keys::Formula;
+use afflux_config::words;
 
-words! {
-    /// Rules by which queues share the buffer.
-    pub enum Sharing {
-        /// Every queue has its own limit.
-        Static,
-        /// One memory with a dynamic threshold.
-        Dynamic,
-        /// Virtual output queues in on-chip memory and DRAM: a deep-buffer switch, see `voq`.
-        Voq,
-        /// A queue has no limit, so no frame is dropped for lack of memory.
-        Unlimited,
-        /// One memory with ingress and egress accounting, as in real switches, configured in
-        /// SONiC's terms: see `mmu` and `pfc`.
-        Sonic,
-        /// One memory with ingress and egress accounting as in ConWeave's ns-3.
-        Conweave,
-        /// One memory with ingress accounting as in HPCC's ns-3.
-        Hpcc,
-    }
+/// How a kind of memory is limited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Each queue has its own limit.
+    PerQueue,
+    /// All queues share one memory with dynamic thresholds.
+    Shared,
+    /// Virtual output queues.
+    Voq,
+    /// No limit.
+    Unlimited,
+    /// A memory management unit.
+    Managed,
 }
 
-impl Sharing {
-    /// Returns the key and value that select this kind of memory, for messages.
-    pub fn word(self) -> &'static str {
-        match self {
-            Sharing::Static => "sharing = \"static\"",
-            Sharing::Dynamic => "sharing = \"dynamic\"",
-            Sharing::Voq => "sharing = \"voq\"",
-            Sharing::Unlimited => "sharing = \"unlimited\"",
-            Sharing::Sonic => "sharing = \"sonic\"",
-            Sharing::Conweave => "sharing = \"conweave\"",
-            Sharing::Hpcc => "sharing = \"hpcc\"",
+macro_rules! registry {
+    ($($(#[doc = $doc:literal])* $module:ident $name:ident($keys:ident, $rules:ident);)+) => {
+        words! {
+            /// Rules by which queues share the buffer.
+            pub enum Sharing {
+                /// Every queue has its own limit.
+                Static,
+                /// One memory with a dynamic threshold.
+                Dynamic,
+                /// Virtual output queues in on-chip memory and DRAM: a deep-buffer switch, see `voq`.
+                Voq,
+                /// A queue has no limit, so no frame is dropped for lack of memory.
+                Unlimited,
+                $($(#[doc = $doc])* $name,)+
+            }
         }
-    }
+
+        impl Sharing {
+            const ALL: &[(Sharing, &str, Form)] = &[
+                $((Sharing::$name, stringify!($module), Form::Managed),)+
+                (Sharing::Static, "static", Form::PerQueue),
+                (Sharing::Dynamic, "dynamic", Form::Shared),
+                (Sharing::Voq, "voq", Form::Voq),
+                (Sharing::Unlimited, "unlimited", Form::Unlimited),
+            ];
+
+            /// Returns the kind of memory management unit; `None` for other kinds of memory.
+            pub fn managed(self) -> Option<Kind> {
+                match self {
+                    $(Sharing::$name => Some(Kind::$name),)+
+                    _ => None,
+                }
+            }
+        }
+    };
 }
+memories!(registry);
 
 impl Sharing {
+    /// Returns the first kind of this form.
+    pub fn of(form: Form) -> Sharing {
+        Sharing::ALL.iter().find(|kind| kind.2 == form).expect("every form has a kind").0
+    }
+
+    /// Returns the properties of a memory management unit; `None` for other kinds of memory.
+    pub fn about(self) -> Option<&'static About> {
+        self.managed().map(Kind::about)
+    }
+
+    fn row(self) -> &'static (Sharing, &'static str, Form) {
+        Sharing::ALL.iter().find(|kind| kind.0 == self).expect("every kind has a row")
+    }
+
+    /// Returns the names of the kinds for which `is` is true.
+    pub fn names(is: impl Fn(Sharing) -> bool) -> impl Iterator<Item = &'static str> {
+        Sharing::ALL.iter().filter(move |kind| is(kind.0)).map(|kind| kind.1)
+    }
+
+    pub fn form(self) -> Form {
+        self.row().2
+    }
+
+    /// Returns the key and value that select this kind of memory, for messages.
+    pub fn word(self) -> String {
+        format!("sharing = \"{}\"", self.row().1)
+    }
+
     /// Returns the usual size of the whole buffer, alpha, and reserved bytes. `None`: the key has no
     /// effect with this kind of memory.
     pub fn usual(self) -> (Option<u64>, Option<f64>, Option<u64>) {
-        match self {
-            Sharing::Dynamic => (Some(32_000_000), Some(1.0), Some(0)),
-            Sharing::Sonic => (Some(32_000_000), Some(8.0), Some(1_792)),
-            Sharing::Conweave => (Some(9 << 20), Some(1.0), None),
-            Sharing::Hpcc => (Some(32 << 20), None, Some(4_096)),
-            Sharing::Static | Sharing::Voq | Sharing::Unlimited => (None, None, None),
+        match (self.about(), self.form()) {
+            (Some(about), _) => (Some(about.total), about.alpha, about.reserved),
+            (None, Form::Shared) => (Some(32_000_000), Some(1.0), Some(0)),
+            (None, _) => (None, None, None),
         }
     }
 
-    /// True for a memory management unit.
-    pub fn is_managed(self) -> bool {
-        matches!(self, Sharing::Sonic | Sharing::Conweave | Sharing::Hpcc)
+    /// Returns the usual formula of the headroom.
+    pub fn formula(self) -> Formula {
+        self.about().map_or(Formula::Sonic, |about| about.formula)
     }
-}
 
-/// Checks a factor of a dynamic threshold: above 0, up to 1024. Real switches have powers of two.
-pub fn checked_alpha(alpha: f64, key: Key) -> Result<f64, Wrong> {
-    if !(alpha > 0.0 && alpha <= 1024.0) {
-        return Err(Wrong::at(
-            key,
-            format!(
-                "found {alpha}: write a number above 0, up to 1024 (switches have powers of two from 1/128 to 8)"
-            ),
-        ));
+    /// True if frames are counted at ingress, as PFC needs.
+    pub fn counts_ingress(self) -> bool {
+        matches!(self.form(), Form::Managed | Form::Voq)
     }
-    Ok(alpha)
-}
-
-/// Checks reserved memory, which must fit into the whole buffer of `total` bytes.
-pub fn checked_reserve(Size(reserved): Size, total: u64, key: Key) -> Result<u64, Wrong> {
-    if reserved.0 > total {
-        return Err(Wrong::at(
-            key,
-            format!("\"{reserved}\" is more than the whole buffer of {}", Bytes(total)),
-        ));
-    }
-    Ok(reserved.0)
 }

@@ -1,5 +1,6 @@
 //! Keys of ECN marking and RED by queue length: `[switch.ecn]` and `[host.nic_ecn]`.
 
+use super::spacing::Spacing;
 use crate::queue::limit::{Compare, Limit, QueueSize};
 use afflux_config::keys::meaningless;
 use afflux_config::tree::{Key, Wrong};
@@ -120,28 +121,6 @@ words! {
         Drop,
         /// pass.
         Pass,
-    }
-    /// Random spacing of the marks between `kmin` and `kmax`.
-    #[derive(Default)]
-    pub enum Spacing {
-        /// Marks each frame independently, with the probability p of the curve.
-        #[default]
-        Independent,
-        /// Marks with probability p / (1 − count · p), where `count` is the number of frames since
-        /// the last mark. Spacings are then uniform, up to 1/p (Floyd and Jacobson 1993).
-        Uniform,
-        /// Default of ns-3 (`Wait`): no mark before 1/p frames, then with probability p / (2 −
-        /// count · p), so that spacings are uniform from 1/p to 2/p. No mark while at most one
-        /// frame is queued, nor for the first frame after that. A frame that ends an idle period
-        /// also counts in the average.
-        Ns3,
-        /// Default of ns-2 (`wait_`, `use_mark_p_`): like `"ns3"`, with two differences. Only an
-        /// empty queue prevents marks. Above `kmax`, the first frame after a queue below `kmin` is
-        /// not marked either.
-        Ns2,
-        /// Linux: draws one number R per mark, uniform in 0 to 1, and marks the first frame with
-        /// count · p ≥ R.
-        Linux,
     }
 }
 

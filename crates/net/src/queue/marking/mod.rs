@@ -2,11 +2,15 @@
 //! ECN-capable, dropped early.
 
 pub mod keys;
+pub mod spacing;
+
+pub use spacing::rule::Memory;
 
 use crate::Model;
 use crate::queue::{FastPathLimits, QueueView, Reason, Verdict};
-use crate::spec::{self, Compare, Idle, Limit, MarkAt, Spacing};
+use crate::spec::{self, Compare, Idle, Limit, MarkAt};
 use afflux_engine::random::Stream;
+use spacing::rule::Rule;
 
 /// RED on the instantaneous or averaged queue length. A step is its special case.
 #[derive(Debug, Clone)]
@@ -24,25 +28,9 @@ pub struct Red {
     idle: Idle,
     drop_incapable: bool,
     gentle: bool,
-    spacing: Spacing,
+    spacing: &'static dyn Rule,
     /// True if ECN-capable frames are dropped too where every frame is marked.
     pub hard_drop: bool,
-}
-
-/// Marking state of one queue.
-#[derive(Debug, Clone)]
-pub struct Memory {
-    pub average: f64,
-    /// Frames since the last mark; -1 below the thresholds.
-    count: i32,
-    /// Linux's rule: random number drawn at the last mark.
-    drawn: f64,
-}
-
-impl Default for Memory {
-    fn default() -> Self {
-        Memory { average: 0.0, count: -1, drawn: 0.0 }
-    }
 }
 
 impl Red {
@@ -51,10 +39,10 @@ impl Red {
             Limit::Bytes(bytes) => bytes,
             Limit::Packets(packets) => packets as u64,
         };
-        let or_equal = config.compare == Compare::AtOrAbove;
+        let (or_equal, spacing) = (config.compare == Compare::AtOrAbove, config.spacing.rule());
         Red {
             // Rules that remember the spacing of marks depend on short queues too.
-            mark_threshold: if config.spacing == Spacing::Independent {
+            mark_threshold: if spacing.is_independent() {
                 value(config.kmin) + !or_equal as u64
             } else {
                 0
@@ -69,7 +57,7 @@ impl Red {
             idle: config.idle_frame.unwrap_or(Idle::PortFrame),
             drop_incapable: config.drops_incapable(),
             gentle: config.gentle,
-            spacing: config.spacing,
+            spacing,
             hard_drop: config.hard_drop,
         }
     }
@@ -130,31 +118,23 @@ impl Red {
         stream: &mut Stream,
     ) -> Verdict {
         let above = |k: u64| if self.or_equal { length >= k as f64 } else { length > k as f64 };
-        let short = match self.spacing {
-            Spacing::Ns2 => present <= 1,
-            Spacing::Ns3 => present <= if self.in_packets { 1 } else { 1_500 },
-            _ => false,
-        };
-        if !above(self.kmin) || short {
+        if !above(self.kmin) || self.spacing.prevents(present, self.in_packets) {
             memory.count = -1;
             return Verdict::Admit;
         }
         let certain = above(if self.gentle { 2 * self.kmax } else { self.kmax });
-        if certain && self.spacing == Spacing::Ns2 {
-            if !self.hit(1.0, memory, stream) {
-                return Verdict::Admit;
-            }
-        } else if certain {
-            memory.count = if self.spacing == Spacing::Linux { -1 } else { 0 };
+        let marks = if certain {
+            self.spacing.marks_above(memory, stream)
         } else {
             let p = if above(self.kmax) {
                 self.pmax + (1.0 - self.pmax) * (length - self.kmax as f64) / self.kmax as f64
             } else {
                 self.pmax * (length - self.kmin as f64) / (self.kmax - self.kmin) as f64
             };
-            if !self.hit(p, memory, stream) {
-                return Verdict::Admit;
-            }
+            self.spacing.marks(p, memory, stream)
+        };
+        if !marks {
+            return Verdict::Admit;
         }
         match capable {
             true if certain && self.hard_drop => Verdict::Drop(Reason::Red),
@@ -162,36 +142,6 @@ impl Red {
             false if self.drop_incapable => Verdict::Drop(Reason::Red),
             false => Verdict::Admit,
         }
-    }
-
-    fn hit(&self, p: f64, memory: &mut Memory, stream: &mut Stream) -> bool {
-        if self.spacing == Spacing::Independent {
-            return stream.next_f64() < p;
-        }
-        if matches!(self.spacing, Spacing::Ns2 | Spacing::Ns3) && memory.count < 0 {
-            memory.count = 1;
-            return false;
-        }
-        memory.count = memory.count.saturating_add(1);
-        let expected = memory.count as f64 * p;
-        let hit = match self.spacing {
-            Spacing::Linux if memory.count == 0 => {
-                memory.drawn = stream.next_f64();
-                false
-            }
-            Spacing::Linux => expected >= memory.drawn,
-            Spacing::Ns2 | Spacing::Ns3 => {
-                expected >= 2.0 || (expected >= 1.0 && stream.next_f64() < p / (2.0 - expected))
-            }
-            _ => expected >= 1.0 || stream.next_f64() < p / (1.0 - expected),
-        };
-        if hit {
-            memory.count = 0;
-            if self.spacing == Spacing::Linux {
-                memory.drawn = stream.next_f64();
-            }
-        }
-        hit
     }
 
     /// Updates and returns the average after an arrival that finds `length`. The link has been idle
@@ -219,10 +169,7 @@ impl Red {
     fn average(&self, weight: f64, average: f64, length: f64, idle_arrivals: Option<f64>) -> f64 {
         match idle_arrivals {
             Some(arrivals) if length == 0.0 => {
-                libm::pow(
-                    1.0 - weight,
-                    arrivals + matches!(self.spacing, Spacing::Ns2 | Spacing::Ns3) as u8 as f64,
-                ) * average
+                libm::pow(1.0 - weight, arrivals + self.spacing.idle_arrivals()) * average
             }
             _ => average + weight * (length - average),
         }
@@ -253,7 +200,7 @@ pub const MODELS: &[Model] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::Incapable;
+    use crate::spec::{Incapable, Spacing};
     use afflux_units::Probability;
 
     fn config(kmin: u64, kmax: u64, pmax: f64) -> spec::Marking {

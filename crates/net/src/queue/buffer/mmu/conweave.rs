@@ -1,9 +1,12 @@
 //! Buffer rules of ConWeave's ns-3 simulator, which follows TLT-RDMA and Broadcom's description.
 
 use super::charge::{Answer, Bounds, CLASSES, Charge, Group, Take, Totals, fixed, times};
+use super::policy::{About, MemorySite, Policy, Settings};
 use crate::Model;
 use crate::queue::Reason;
-use crate::queue::buffer::sharing::{checked_alpha, checked_reserve};
+use crate::queue::buffer::shares::{checked_alpha, checked_reserve};
+use crate::queue::flowcontrol::keys::Formula;
+use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Size, keys};
 
 keys! {
@@ -20,6 +23,31 @@ keys! {
         egress_alpha: f64 = egress_alpha;
     }
 }
+
+impl ConweaveKeys {
+    pub fn rules(&mut self, key: &Key, site: &MemorySite) -> Result<ConweaveRules, Wrong> {
+        self.resolve(key, site.total, site.alpha)
+    }
+}
+
+impl Settings for ConweaveRules {
+    fn reserved(&self, ports: u64, _: u8) -> u64 {
+        ports * QUEUES * self.mtu
+    }
+    fn alpha(&self, _: usize) -> f64 {
+        self.egress_alpha
+    }
+}
+
+/// Usual values of this memory.
+pub const ABOUT: About = About {
+    total: 9 << 20,
+    alpha: Some(1.0),
+    reserved: None,
+    xon_offset: None,
+    own_shares: false,
+    formula: Formula::Conweave,
+};
 
 #[derive(Debug, Clone)]
 pub struct Conweave {
@@ -45,7 +73,18 @@ fn egress_pool(queue: u8) -> usize {
 }
 
 impl Conweave {
-    pub fn new(rules: &ConweaveRules, total: u64, headroom: &[u64]) -> Self {
+    /// Returns the bytes of the shared pool that a queue uses. Each queue has an MTU and one byte
+    /// of its own.
+    #[inline(always)]
+    fn shared_of(&self, queue: u64) -> u64 {
+        queue.saturating_sub(self.mtu + 1)
+    }
+}
+
+impl Policy for Conweave {
+    type Config = ConweaveRules;
+
+    fn new(rules: &ConweaveRules, total: u64, _: u8, headroom: &[u64], _: &[u64]) -> Self {
         let minima = headroom.len() as u64 * QUEUES * rules.mtu;
         let egress_limit = total.checked_sub(minima).expect("validated: the minima fit the memory");
         let ingress_limit = egress_limit
@@ -55,26 +94,20 @@ impl Conweave {
         Conweave { total, ingress_limit, egress_limit, ingress_alpha, egress_alpha, mtu: rules.mtu }
     }
 
-    /// Returns the bytes of the shared pool that a queue uses. Each queue has an MTU and one byte
-    /// of its own.
     #[inline(always)]
-    fn shared(&self, queue: u64) -> u64 {
-        queue.saturating_sub(self.mtu + 1)
-    }
-
-    #[inline(always)]
-    pub fn answer(
+    fn answer(
         &self,
         totals: &Totals,
         group: &Group,
         queue: u64,
         limit: u64,
         charge: &Charge,
+        _: bool,
     ) -> Answer {
         let size = charge.size;
         let of_pool = totals.egress[egress_pool((charge.queue % CLASSES as u32) as u8)];
         if of_pool + size > self.egress_limit
-            || self.shared(queue) + size > times(self.egress_alpha, self.egress_limit - of_pool)
+            || self.shared_of(queue) + size > times(self.egress_alpha, self.egress_limit - of_pool)
         {
             return Err(Reason::Buffer);
         }
@@ -95,12 +128,12 @@ impl Conweave {
         Ok(Take { headroom, pause })
     }
 
-    pub fn shared_memory(&self) -> u64 {
+    fn shared(&self) -> u64 {
         self.ingress_limit
     }
 
     /// Returns bounds for at most `used` bytes in use. No pool holds more than all memory in use.
-    pub fn bounds(&self, used: u64, lossless: bool) -> Option<Bounds> {
+    fn bounds(&self, used: u64, _: u8, lossless: bool) -> Option<Bounds> {
         let left = self.ingress_limit.checked_sub(used)?;
         let queue = times(self.egress_alpha, self.egress_limit - used);
         let group = if lossless {
@@ -112,23 +145,46 @@ impl Conweave {
     }
 
     #[inline(always)]
-    pub fn charge(totals: &mut Totals, group: &mut Group, charge: &Charge) {
+    fn charge(&self, totals: &mut Totals, group: &mut Group, charge: &Charge, _: bool, _: bool) {
         group.bytes += charge.size;
         totals.ingress[ingress_pool(charge.class())] += charge.size;
         totals.egress[egress_pool((charge.queue % CLASSES as u32) as u8)] += charge.size;
     }
 
     #[inline(always)]
-    pub fn release(totals: &mut Totals, group: &mut Group, charge: &Charge, from_headroom: u64) {
+    fn release(
+        &self,
+        totals: &mut Totals,
+        group: &mut Group,
+        charge: &Charge,
+        from_headroom: u64,
+        _: bool,
+    ) {
         group.bytes -= charge.size;
         group.headroom -= from_headroom;
         totals.ingress[ingress_pool(charge.class())] -= charge.size;
         totals.egress[egress_pool((charge.queue % CLASSES as u32) as u8)] -= charge.size;
     }
 
+    #[inline(always)]
+    fn give_back(
+        &self,
+        totals: &mut Totals,
+        group: &mut Group,
+        charge: &Charge,
+        lossless: bool,
+    ) -> bool {
+        if group.headroom > 0 {
+            return false;
+        }
+        totals.used -= charge.size;
+        self.release(totals, group, charge, 0, lossless);
+        true
+    }
+
     /// Returns true if the group uses no headroom and group − 2 MTU < alpha · (limit − pool − 16),
     /// computed exactly.
-    pub fn may_resume(&self, totals: &Totals, group: &Group, class: u8) -> bool {
+    fn may_resume(&self, totals: &Totals, group: &Group, _: u32, class: u8) -> bool {
         let left = self.ingress_limit as i128 - totals.ingress[ingress_pool(class)] as i128 - 16;
         let beyond = group.bytes as i128 - 2 * self.mtu as i128;
         group.headroom == 0 && (beyond << 16) < self.ingress_alpha as i128 * left

@@ -1,9 +1,12 @@
 //! Buffer rules of HPCC's ns-3 simulator.
 
-use super::charge::{Answer, Bounds, Group, Take, Totals};
+use super::charge::{Answer, Bounds, Charge, Group, Take, Totals};
+use super::policy::{About, MemorySite, Policy, Settings};
 use crate::Model;
 use crate::queue::Reason;
+use crate::queue::flowcontrol::keys::Formula;
 use afflux_config::keys::above_zero;
+use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Speed, keys};
 use afflux_units::Rate;
 
@@ -23,6 +26,31 @@ keys! {
     }
 }
 
+impl HpccKeys {
+    pub fn rules(&mut self, key: &Key, site: &MemorySite) -> Result<HpccRules, Wrong> {
+        self.resolve(key, site.nic_rate, site.reserved, site.xon_offset)
+    }
+}
+
+impl Settings for HpccRules {
+    fn reserved(&self, ports: u64, _: u8) -> u64 {
+        ports * self.reserved
+    }
+    fn alpha(&self, _: usize) -> f64 {
+        1.0 / f64::from(1u32 << self.shift.min(31))
+    }
+}
+
+/// Usual values of this memory.
+pub const ABOUT: About = About {
+    total: 32 << 20,
+    alpha: None,
+    reserved: Some(4_096),
+    xon_offset: Some(3_072),
+    own_shares: false,
+    formula: Formula::Hpcc,
+};
+
 #[derive(Debug, Clone)]
 pub struct Hpcc {
     /// Memory in bytes without headroom and reserves.
@@ -34,7 +62,21 @@ pub struct Hpcc {
 }
 
 impl Hpcc {
-    pub fn new(rules: &HpccRules, total: u64, headroom: &[u64], rates: &[u64]) -> Self {
+    #[inline(always)]
+    fn threshold(&self, shared: u64, port: u32) -> u64 {
+        self.shared.saturating_sub(shared) >> self.shift[port as usize]
+    }
+
+    #[inline(always)]
+    fn shared_of(&self, group: u64) -> u64 {
+        group.saturating_sub(self.reserved)
+    }
+}
+
+impl Policy for Hpcc {
+    type Config = HpccRules;
+
+    fn new(rules: &HpccRules, total: u64, _: u8, headroom: &[u64], rates: &[u64]) -> Self {
         // HPCC's simulator sets aside one reserve per port, whatever the number of queues.
         let aside = headroom.iter().sum::<u64>() + headroom.len() as u64 * rules.reserved;
         let shift = |&rate: &u64| {
@@ -55,24 +97,16 @@ impl Hpcc {
     }
 
     #[inline(always)]
-    fn threshold(&self, shared: u64, port: u32) -> u64 {
-        self.shared.saturating_sub(shared) >> self.shift[port as usize]
-    }
-
-    #[inline(always)]
-    fn shared_of(&self, group: u64) -> u64 {
-        group.saturating_sub(self.reserved)
-    }
-
-    #[inline(always)]
-    pub fn answer(
+    fn answer(
         &self,
         totals: &Totals,
         group: &Group,
+        _: u64,
         limit: u64,
-        size: u64,
-        port: u32,
+        charge: &Charge,
+        _: bool,
     ) -> Answer {
+        let (size, port) = (charge.size, charge.input);
         let threshold = self.threshold(totals.ingress[0], port);
         let shared = self.shared_of(group.bytes);
         if group.headroom + size > limit && size + shared > threshold {
@@ -89,30 +123,44 @@ impl Hpcc {
     }
 
     #[inline(always)]
-    pub fn charge(&self, totals: &mut Totals, group: &mut Group, size: u64, headroom: bool) {
+    fn charge(
+        &self,
+        totals: &mut Totals,
+        group: &mut Group,
+        charge: &Charge,
+        headroom: bool,
+        _: bool,
+    ) {
         if !headroom {
             totals.ingress[0] -= self.shared_of(group.bytes);
-            group.bytes += size;
+            group.bytes += charge.size;
             totals.ingress[0] += self.shared_of(group.bytes);
         }
     }
 
     #[inline(always)]
-    pub fn release(&self, totals: &mut Totals, group: &mut Group, size: u64, from_headroom: u64) {
+    fn release(
+        &self,
+        totals: &mut Totals,
+        group: &mut Group,
+        charge: &Charge,
+        from_headroom: u64,
+        _: bool,
+    ) {
         totals.ingress[0] -= self.shared_of(group.bytes);
         group.headroom -= from_headroom;
-        group.bytes -= size - from_headroom;
+        group.bytes -= charge.size - from_headroom;
         totals.ingress[0] += self.shared_of(group.bytes);
     }
 
-    pub fn shared(&self) -> u64 {
+    fn shared(&self) -> u64 {
         self.shared
     }
 
     /// Returns bounds for at most `used` bytes in use. A frame larger than the threshold is not
     /// safe even within its group's reserve, so there are no bounds unless the threshold exceeds
     /// every frame.
-    pub fn bounds(&self, used: u64) -> Option<Bounds> {
+    fn bounds(&self, used: u64, _: u8, _: bool) -> Option<Bounds> {
         let least = self.shared.checked_sub(used)? >> self.shift.iter().max()?;
         (least > u16::MAX as u64 + 4_096).then(|| Bounds {
             used,
@@ -121,7 +169,7 @@ impl Hpcc {
         })
     }
 
-    pub fn may_resume(&self, totals: &Totals, group: &Group, port: u32) -> bool {
+    fn may_resume(&self, totals: &Totals, group: &Group, port: u32, _: u8) -> bool {
         let shared = self.shared_of(group.bytes);
         group.headroom == 0
             && (shared == 0

@@ -1,40 +1,11 @@
-//! Keys of memory management units: `[switch.mmu]`.
+//! Keys of several kinds of memory management units: `[switch.mmu]`.
 
-use super::conweave::{ConweaveKeys, ConweaveRules};
-use super::hpcc::{HpccKeys, HpccRules};
-use super::sonic::{GroupShare, SonicKeys, SonicRules};
-use crate::queue::buffer::sharing::{Sharing, checked_alpha, checked_reserve};
+use super::policy::GroupShare;
+use crate::queue::buffer::shares::{checked_alpha, checked_reserve};
 use crate::queue::flowcontrol::keys::mask;
-use afflux_config::keys::meaningless;
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Off, Or, Size, keys};
-use afflux_units::{Bytes, Rate};
-
-keys! {
-    /// Accounting and limits of the memory management unit, with `sharing = "sonic"`, `"conweave"`
-    /// or `"hpcc"`. Ingress is counted per port and priority (a priority group), egress per port
-    /// and queue. `alpha` and `reserved` of `[switch]` apply to egress queues.
-    pub struct MmuKeys as "Mmu" => Counting {
-        /// Size of a memory cell. A frame takes whole cells, with 64 B of metadata in the first.
-        /// `"off"` counts bytes, as the ns-3 simulators do. Trident 3 has `"256B"`, Trident 2 and
-        /// Tomahawk `"208B"`.
-        cell: Or<Off, Size> as Option<u16> = "off", check |given, key| match given.0 {
-            None => Ok(None),
-            Some(Size(Bytes(bytes @ 65..=4096))) => Ok(Some(bytes as u16)),
-            Some(Size(bytes)) => {
-                Err(Wrong::at(key, format!("\"{bytes}\": write a size from 65B to 4096B (the first cell holds 64 B of metadata), or \"off\"")))
-            }
-        };
-        /// Priorities that are neither counted nor limited. Default: `[]`; ConWeave's ns-3 has
-        /// `[0]`, for RDMA's acknowledgements.
-        bypass: Vec<u8> as u8 = (Vec::new()), check |given, key| mask(&given, key);
-        @sonic: SonicKeys;
-        @offset: OffsetKeys;
-        @conweave: ConweaveKeys;
-        @hpcc: HpccKeys;
-        @own: OwnKeys;
-    }
-}
+use afflux_config::{Size, keys};
+use afflux_units::Bytes;
 
 keys! {
     /// A key of two kinds of memory.
@@ -84,70 +55,6 @@ keys! {
     } else {
         Ok(())
     };
-}
-
-/// A memory shared by all ports, with ingress and egress accounting. A frame is charged once to the
-/// priority group of its ingress port and once to the queue of its egress port.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Mmu {
-    pub total: u64,
-    /// Size in bytes of the cells in which memory is allocated. The first cell of a frame also
-    /// holds 64 bytes of metadata. `None` counts bytes, as the ns-3 simulators do.
-    pub cell: Option<u16>,
-    /// Priorities whose frames are neither counted nor limited; bit p stands for priority p.
-    pub bypass: u8,
-    pub rules: Rules,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum Rules {
-    Sonic(SonicRules),
-    Conweave(ConweaveRules),
-    Hpcc(HpccRules),
-}
-
-/// Keys of `[switch]` and properties of the fabric that memory management units use.
-pub struct SharedMemory {
-    pub sharing: Sharing,
-    pub total: u64,
-    pub alpha: f64,
-    pub reserved: u64,
-    /// Lowest rate of a host's link.
-    pub nic_rate: Rate,
-}
-
-impl MmuKeys {
-    /// Resolves the keys of this kind of memory, and refuses those of the others.
-    pub fn mmu(&mut self, memory: &SharedMemory, key: &Key) -> Result<Mmu, Wrong> {
-        let SharedMemory { sharing, total, alpha, reserved, nic_rate } = *memory;
-        let (sonic, hpcc) = (sharing == Sharing::Sonic, sharing == Sharing::Hpcc);
-        for (written, belongs) in [
-            (self.sonic.given(), sonic),
-            (self.offset.given(), sonic || hpcc),
-            (self.conweave.given(), sharing == Sharing::Conweave),
-            (self.hpcc.given(), hpcc),
-            (self.own.given(), sonic),
-        ] {
-            if let Some(name) = written.filter(|_| !belongs) {
-                return Err(meaningless(key.clone().name(name), sharing.word()));
-            }
-        }
-        let Counting { cell, bypass } = self.resolve(key)?;
-        let mut offset =
-            |usual| self.offset.resolve(key, total, usual).map(|offset| offset.xon_offset);
-        let rules = match sharing {
-            Sharing::Sonic => {
-                let groups = self.own.resolve(key, total, bypass)?.group.unwrap_or_default();
-                let xon_offset = offset(4_608)?;
-                self.sonic
-                    .resolve(key, total, alpha, reserved, xon_offset, groups)
-                    .map(Rules::Sonic)?
-            }
-            Sharing::Conweave => self.conweave.resolve(key, total, alpha).map(Rules::Conweave)?,
-            _ => self.hpcc.resolve(key, nic_rate, reserved, offset(3_072)?).map(Rules::Hpcc)?,
-        };
-        Ok(Mmu { total, cell, bypass, rules })
-    }
 }
 
 /// Resolves `[[switch.mmu.group]]` into one entry per priority.

@@ -1,6 +1,6 @@
 //! Memory management unit (MMU) of shared-memory switches. It counts each frame at ingress (per
-//! port and priority group) and at egress (per port and queue). Three sets of rules for these
-//! counters are available. The rules decide; the switch charges, releases, pauses and counts.
+//! port and priority group) and at egress (per port and queue). There are several sets of rules for
+//! these counters (`memories!`). The rules decide; the switch charges, releases, pauses and counts.
 //!
 //! All counters except that of the frame's own queue may be upper bounds, because a port releases
 //! its departed frames only when it is looked at. Every rule is monotonic: a frame that is taken
@@ -12,7 +12,12 @@ mod charge;
 pub mod conweave;
 pub mod hpcc;
 pub mod keys;
+pub mod policy;
+pub mod reserved;
 pub mod sonic;
+#[cfg(test)]
+#[allow(dead_code, reason = "compiled so that copies of it compile")]
+mod template;
 #[cfg(test)]
 mod tests;
 mod thresholds;
@@ -20,29 +25,217 @@ mod thresholds;
 pub use charge::{Answer, Bounds, CLASSES, Charge, Take, is_safe};
 
 use crate::Model;
-use crate::queue::flowcontrol::headroom::{PortFacts, headroom as port_headroom};
-use crate::spec::{self, NodeId, Plan};
+use crate::queue::flowcontrol::keys::mask;
+use afflux_config::keys::meaningless;
+use afflux_config::tree::{Key, Wrong};
+use afflux_config::{Off, Or, Size};
+use afflux_units::{Bytes, Rate};
 use cells::METADATA;
 use charge::{Group, PLAIN, Totals};
-use conweave::Conweave;
-use hpcc::Hpcc;
-use sonic::Sonic;
+use keys::{OffsetKeys, OwnKeys};
+use policy::{About, MemorySite, Policy, Settings};
 use thresholds::Thresholds;
 
-/// Rules of the MMU. Not boxed: there is one per switch, and a box would cost each frame a load.
-#[allow(clippy::large_enum_variant)]
-#[derive(Debug, Clone)]
-enum Rules {
-    Sonic(Sonic),
-    Conweave(Conweave),
-    Hpcc(Hpcc),
-    /// Ingress thresholds of a switch with virtual output queues.
-    Thresholds(Thresholds),
+/// The rules that `sharing` names. Each line gives a file (which is the name in scenarios), a type,
+/// and the types of its keys and settings.
+macro_rules! memories {
+    ($with:ident) => {
+        $with! {
+            /// One memory with ingress and egress accounting, as in real switches, configured in
+            /// SONiC's terms: see `mmu` and `pfc`.
+            sonic Sonic(SonicKeys, SonicRules);
+            /// One memory with ingress and egress accounting as in ConWeave's ns-3.
+            conweave Conweave(ConweaveKeys, ConweaveRules);
+            /// One memory with ingress accounting as in HPCC's ns-3.
+            hpcc Hpcc(HpccKeys, HpccRules);
+        }
+    };
+}
+pub(crate) use memories;
+
+/// Declares the tables of all kinds. The hash of a scenario depends on the order of its keys, in
+/// which `xon_offset` follows those of the first kind.
+macro_rules! keys_of {
+    (
+        $(#[doc = $doc:literal])* $module:ident $name:ident($keys:ident, $rules:ident);
+        $($(#[doc = $docs:literal])* $others:ident $names:ident($keys_of_others:ident, $rules_of_others:ident);)*
+    ) => {
+        use $module::{$keys, $rules};
+        $(use $others::{$keys_of_others, $rules_of_others};)*
+
+        afflux_config::keys! {
+            /// Accounting and limits of the memory management unit, with `sharing = "sonic"`, `"conweave"`
+            /// or `"hpcc"`. Ingress is counted per port and priority (a priority group), egress per port
+            /// and queue. `alpha` and `reserved` of `[switch]` apply to egress queues.
+            pub struct MmuKeys as "Mmu" => Counting {
+                /// Size of a memory cell. A frame takes whole cells, with 64 B of metadata in the first.
+                /// `"off"` counts bytes, as the ns-3 simulators do. Trident 3 has `"256B"`, Trident 2 and
+                /// Tomahawk `"208B"`.
+                cell: Or<Off, Size> as Option<u16> = "off", check |given, key| match given.0 {
+                    None => Ok(None),
+                    Some(Size(Bytes(bytes @ 65..=4096))) => Ok(Some(bytes as u16)),
+                    Some(Size(bytes)) => {
+                        Err(Wrong::at(key, format!("\"{bytes}\": write a size from 65B to 4096B (the first cell holds 64 B of metadata), or \"off\"")))
+                    }
+                };
+                /// Priorities that are neither counted nor limited. Default: `[]`; ConWeave's ns-3 has
+                /// `[0]`, for RDMA's acknowledgements.
+                bypass: Vec<u8> as u8 = (Vec::new()), check |given, key| mask(&given, key);
+                @$module: $keys;
+                @offset: OffsetKeys;
+                $(@$others: $keys_of_others;)*
+                @own: OwnKeys;
+            }
+        }
+    };
+}
+memories!(keys_of);
+
+macro_rules! registry {
+    ($($(#[doc = $doc:literal])* $module:ident $name:ident($keys:ident, $settings:ident);)+) => {
+        /// Kinds of rules.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Kind {
+            $($name,)+
+        }
+
+        impl Kind {
+            pub fn about(self) -> &'static About {
+                match self {
+                    $(Kind::$name => &$module::ABOUT,)+
+                }
+            }
+
+            /// Returns the name in scenarios.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Kind::$name => stringify!($module),)+
+                }
+            }
+        }
+
+        /// Settings of the rules.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Rules {
+            $($name($settings),)+
+        }
+
+        impl Rules {
+            pub fn settings(&self) -> &dyn Settings {
+                match self {
+                    $(Rules::$name(settings) => settings,)+
+                }
+            }
+
+            pub fn settings_mut(&mut self) -> &mut dyn Settings {
+                match self {
+                    $(Rules::$name(settings) => settings,)+
+                }
+            }
+        }
+
+        impl MmuKeys {
+            /// Returns the first key that is written of each kind of memory, with that kind.
+            fn given_by_kind(&self) -> Vec<(Kind, Option<&'static str>)> {
+                vec![$((Kind::$name, self.$module.given()),)+]
+            }
+
+            fn rules(&mut self, kind: Kind, key: &Key, site: &MemorySite) -> Result<Rules, Wrong> {
+                match kind {
+                    $(Kind::$name => self.$module.rules(key, site).map(Rules::$name),)+
+                }
+            }
+        }
+
+        /// Rules of the MMU. Not boxed: there is one per switch, and a box would cost each frame a
+        /// load.
+        #[allow(clippy::large_enum_variant)]
+        #[derive(Debug, Clone)]
+        enum RuleState {
+            $($name($module::$name),)+
+            /// Ingress thresholds of a switch with virtual output queues.
+            Thresholds(Thresholds),
+        }
+
+        impl RuleState {
+            fn of(config: &Config, lossless: u8, headroom: &[u64], rates: &[u64]) -> RuleState {
+                match &config.rules {
+                    $(Rules::$name(rules) => {
+                        RuleState::$name(Policy::new(rules, config.total, lossless, headroom, rates))
+                    })+
+                }
+            }
+        }
+
+        /// Evaluates an expression for the rules of whatever kind they are.
+        macro_rules! with_rules {
+            ($all:expr, $rules:ident => $result:expr) => {
+                match $all {
+                    $(RuleState::$name($rules) => $result,)+
+                    RuleState::Thresholds($rules) => $result,
+                }
+            };
+        }
+
+        pub const MODELS: &[Model] = &[$($module::MODEL,)+ thresholds::MODEL];
+    };
+}
+memories!(registry);
+
+/// A memory shared by all ports, with ingress and egress accounting. A frame is charged once to the
+/// priority group of its ingress port and once to the queue of its egress port.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    pub total: u64,
+    /// Size in bytes of the cells in which memory is allocated. The first cell of a frame also
+    /// holds 64 bytes of metadata. `None` counts bytes, as the ns-3 simulators do.
+    pub cell: Option<u16>,
+    /// Priorities whose frames are neither counted nor limited; bit p stands for priority p.
+    pub bypass: u8,
+    pub rules: Rules,
+}
+
+/// Keys of `[switch]` and properties of the fabric that memory management units use.
+pub struct SharedMemory {
+    pub kind: Kind,
+    pub total: u64,
+    pub alpha: f64,
+    pub reserved: u64,
+    /// Lowest rate of a host's link.
+    pub nic_rate: Rate,
+}
+
+impl MmuKeys {
+    /// Resolves the keys of this kind of memory, and refuses those of the others.
+    pub fn mmu(&mut self, memory: &SharedMemory, key: &Key) -> Result<Config, Wrong> {
+        let SharedMemory { kind, total, alpha, reserved, nic_rate } = *memory;
+        let about = kind.about();
+        let shared = [
+            (self.offset.given(), about.xon_offset.is_some()),
+            (self.own.given(), about.own_shares),
+        ];
+        let of_kinds = self.given_by_kind().into_iter().map(|(of, given)| (given, of == kind));
+        for (written, belongs) in of_kinds.chain(shared) {
+            if let Some(name) = written.filter(|_| !belongs) {
+                let word = format!("sharing = \"{}\"", kind.name());
+                return Err(meaningless(key.clone().name(name), &word));
+            }
+        }
+        let Counting { cell, bypass } = self.resolve(key)?;
+        let xon_offset = match about.xon_offset {
+            Some(usual) => self.offset.resolve(key, total, usual)?.xon_offset,
+            None => 0,
+        };
+        let groups = self.own.resolve(key, total, bypass)?.group.unwrap_or_default();
+        let site = MemorySite { total, alpha, reserved, nic_rate, xon_offset, groups };
+        let rules = self.rules(kind, key, &site)?;
+        Ok(Config { total, cell, bypass, rules })
+    }
 }
 
 #[derive(Debug, Clone)]
 pub struct Mmu {
-    rules: Rules,
+    rules: RuleState,
     cells: Option<Cells>,
     bypass: u8,
     pub lossless: u8,
@@ -82,18 +275,8 @@ impl Cells {
 impl Mmu {
     /// Creates the MMU of a switch. `headroom`: bytes by port, for each lossless class. `rates`: by
     /// port.
-    pub fn new(config: &spec::Mmu, lossless: u8, headroom: Vec<u64>, rates: &[u64]) -> Self {
-        let rules = match &config.rules {
-            spec::Rules::Sonic(rules) => {
-                Rules::Sonic(Sonic::new(rules, config.total, lossless, &headroom))
-            }
-            spec::Rules::Conweave(rules) => {
-                Rules::Conweave(Conweave::new(rules, config.total, &headroom))
-            }
-            spec::Rules::Hpcc(rules) => {
-                Rules::Hpcc(Hpcc::new(rules, config.total, &headroom, rates))
-            }
-        };
+    pub fn new(config: &Config, lossless: u8, headroom: Vec<u64>, rates: &[u64]) -> Self {
+        let rules = RuleState::of(config, lossless, &headroom, rates);
         Mmu {
             cells: config.cell.map(Cells::new),
             bypass: config.bypass,
@@ -104,10 +287,10 @@ impl Mmu {
     /// Creates the ingress accounting of virtual output queues: a priority group is paused above
     /// `xoff` bytes until it is down to `xon`.
     pub fn with_thresholds(xoff: u64, xon: u64, lossless: u8, headroom: Vec<u64>) -> Self {
-        Mmu::under(Rules::Thresholds(Thresholds { xoff, xon }), lossless, headroom)
+        Mmu::under(RuleState::Thresholds(Thresholds { xoff, xon }), lossless, headroom)
     }
 
-    fn under(rules: Rules, lossless: u8, headroom: Vec<u64>) -> Self {
+    fn under(rules: RuleState, lossless: u8, headroom: Vec<u64>) -> Self {
         let ports = headroom.len();
         Mmu {
             rules,
@@ -147,16 +330,9 @@ impl Mmu {
         let queue = self.queues[charge.queue as usize];
         let lossless = self.is_lossless(charge.class());
         let limit = self.headroom[charge.input as usize];
-        let answer = match &self.rules {
-            Rules::Sonic(rules) => {
-                rules.answer(&self.totals, group, queue, limit, charge, lossless)
-            }
-            Rules::Conweave(rules) => rules.answer(&self.totals, group, queue, limit, charge),
-            Rules::Hpcc(rules) => {
-                rules.answer(&self.totals, group, limit, charge.size, charge.input)
-            }
-            Rules::Thresholds(rules) => rules.answer(group, limit, charge.size, lossless),
-        };
+        let answer = with_rules!(&self.rules, rules => {
+            rules.answer(&self.totals, group, queue, limit, charge, lossless)
+        });
         answer.map(|take| Take { pause: take.pause && lossless, ..take })
     }
 
@@ -173,14 +349,9 @@ impl Mmu {
         }
         self.queues[charge.queue as usize] += charge.size;
         let lossless = self.lossless >> charge.class() & 1 != 0;
-        match &self.rules {
-            Rules::Sonic(rules) => {
-                rules.charge(&mut self.totals, group, charge, headroom, lossless)
-            }
-            Rules::Conweave(_) => Conweave::charge(&mut self.totals, group, charge),
-            Rules::Hpcc(rules) => rules.charge(&mut self.totals, group, charge.size, headroom),
-            Rules::Thresholds(_) => group.bytes += charge.size,
-        }
+        with_rules!(&self.rules, rules => {
+            rules.charge(&mut self.totals, group, charge, headroom, lossless)
+        });
     }
 
     /// Releases the memory of a departed frame.
@@ -195,16 +366,9 @@ impl Mmu {
         self.totals.headroom -= from_headroom;
         self.queues[charge.queue as usize] -= charge.size;
         let lossless = self.lossless >> charge.class() & 1 != 0;
-        match &self.rules {
-            Rules::Sonic(rules) => {
-                rules.release(&mut self.totals, group, charge, from_headroom, lossless)
-            }
-            Rules::Conweave(_) => Conweave::release(&mut self.totals, group, charge, from_headroom),
-            Rules::Hpcc(rules) => {
-                rules.release(&mut self.totals, group, charge.size, from_headroom)
-            }
-            Rules::Thresholds(_) => group.bytes -= charge.size,
-        }
+        with_rules!(&self.rules, rules => {
+            rules.release(&mut self.totals, group, charge, from_headroom, lossless)
+        });
     }
 
     /// Releases the memory of a departed frame. Fast path of [`Self::release`] for groups that use
@@ -216,17 +380,13 @@ impl Mmu {
         }
         let group = &mut self.groups[charge.group as usize];
         let lossless = self.lossless >> charge.class() & 1 != 0;
-        match &self.rules {
-            Rules::Sonic(rules) if lossless && group.headroom == 0 => {
-                rules.give_back(&mut self.totals, group, charge.size, charge.class());
-                self.queues[charge.queue as usize] -= charge.size;
-            }
-            Rules::Conweave(_) if group.headroom == 0 => {
-                self.totals.used -= charge.size;
-                self.queues[charge.queue as usize] -= charge.size;
-                Conweave::release(&mut self.totals, group, charge, 0);
-            }
-            _ => self.release(charge),
+        let done = with_rules!(&self.rules, rules => {
+            rules.give_back(&mut self.totals, group, charge, lossless)
+        });
+        if done {
+            self.queues[charge.queue as usize] -= charge.size;
+        } else {
+            self.release(charge);
         }
     }
 
@@ -236,24 +396,13 @@ impl Mmu {
         if self.totals.headroom > 0 {
             return None;
         }
-        match &self.rules {
-            Rules::Sonic(rules) => {
-                rules.bounds(used, if lossless { self.lossless } else { !self.lossless }, lossless)
-            }
-            Rules::Conweave(rules) => rules.bounds(used, lossless),
-            Rules::Hpcc(rules) => rules.bounds(used),
-            Rules::Thresholds(_) => None,
-        }
+        let classes = if lossless { self.lossless } else { !self.lossless };
+        with_rules!(&self.rules, rules => rules.bounds(used, classes, lossless))
     }
 
     /// Returns the bytes that the priority groups share.
     pub fn shared(&self) -> u64 {
-        match &self.rules {
-            Rules::Sonic(rules) => rules.shared(),
-            Rules::Conweave(rules) => rules.shared_memory(),
-            Rules::Hpcc(rules) => rules.shared(),
-            Rules::Thresholds(_) => 0,
-        }
+        with_rules!(&self.rules, rules => rules.shared())
     }
 
     /// Returns the bytes of the fullest group.
@@ -270,17 +419,15 @@ impl Mmu {
     /// True if a paused group may be resumed.
     pub fn may_resume(&self, input: u32, class: u8) -> bool {
         let group = &self.groups[input as usize * CLASSES + class as usize];
-        match &self.rules {
-            Rules::Sonic(rules) => rules.may_resume(&self.totals, group, class),
-            Rules::Conweave(rules) => rules.may_resume(&self.totals, group, class),
-            Rules::Hpcc(rules) => rules.may_resume(&self.totals, group, input),
-            Rules::Thresholds(rules) => rules.may_resume(group),
-        }
+        with_rules!(&self.rules, rules => rules.may_resume(&self.totals, group, input, class))
     }
 
     /// True if a departing frame can resume any paused group, not only its own.
     pub fn resumes_any(&self) -> bool {
-        matches!(self.rules, Rules::Sonic(_))
+        fn of<P: Policy>(_: &P) -> bool {
+            P::RESUMES_ANY
+        }
+        with_rules!(&self.rules, rules => of(rules))
     }
 
     #[inline(always)]
@@ -312,40 +459,3 @@ impl Mmu {
         self.totals.used
     }
 }
-
-/// Memory of a switch that is not shared, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReservedMemory {
-    pub headroom: u64,
-    pub reserved: u64,
-}
-
-/// Returns the memory that a switch with an MMU sets aside for headroom and reserves.
-pub fn reserved_memory(plan: &Plan, node: NodeId) -> ReservedMemory {
-    let switch = &plan.switches[plan.topology.nodes[node as usize].config as usize];
-    let spec::Buffer::Mmu(mmu) = &switch.buffer else {
-        return ReservedMemory { headroom: 0, reserved: 0 };
-    };
-    let links = plan.topology.links.iter().filter(|link| link.a == node || link.b == node);
-    let (mut ports, mut headroom) = (0, 0);
-    for link in links {
-        ports += 1;
-        headroom += switch.pfc.as_ref().map_or(0, |pfc| {
-            port_headroom(pfc.headroom, pfc.cable, PortFacts::of(plan, link, switch, pfc))
-        });
-    }
-    let classes = switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities.count_ones()) as u64;
-    match &mmu.rules {
-        spec::Rules::Sonic(rules) => {
-            let reserved = ports
-                * rules.reserved_per_port(switch.pfc.as_ref().map_or(0, |pfc| pfc.priorities));
-            ReservedMemory { headroom: rules.headroom_pool.unwrap_or(headroom * classes), reserved }
-        }
-        spec::Rules::Conweave(rules) => {
-            ReservedMemory { headroom, reserved: ports * CLASSES as u64 * rules.mtu }
-        }
-        spec::Rules::Hpcc(rules) => ReservedMemory { headroom, reserved: ports * rules.reserved },
-    }
-}
-
-pub const MODELS: &[Model] = &[sonic::MODEL, conweave::MODEL, hpcc::MODEL, thresholds::MODEL];

@@ -1,9 +1,12 @@
 //! Buffer rules of real switches, in SONiC's terms.
 
 use super::charge::{Answer, Bounds, CLASSES, Charge, Group, PLAIN, Take, Totals, fixed, times};
+use super::policy::{About, GroupShare, MemorySite, Policy, QueueShare, Settings};
 use crate::Model;
 use crate::queue::Reason;
-use crate::queue::buffer::sharing::{checked_alpha, checked_reserve};
+use crate::queue::buffer::shares::{checked_alpha, checked_reserve};
+use crate::queue::flowcontrol::keys::Formula;
+use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Off, Or, Size, keys};
 
 keys! {
@@ -49,22 +52,6 @@ pub struct OwnShares {
     pub queues: [QueueShare; 8],
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct GroupShare {
-    /// Alpha of the group. It limits a lossy group at ingress even if `lossy_ingress_alpha` limits
-    /// no others.
-    pub alpha: Option<f64>,
-    /// Fixed threshold in bytes instead of a share of the free pool. It excludes `alpha`.
-    pub limit: Option<u64>,
-    pub reserved: Option<u64>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct QueueShare {
-    pub alpha: Option<f64>,
-    pub reserved: Option<u64>,
-}
-
 impl SonicRules {
     /// Returns the bytes reserved for the group of this priority.
     pub fn reserved_of(&self, class: usize, lossless: bool) -> u64 {
@@ -73,10 +60,42 @@ impl SonicRules {
 
     /// Returns the bytes reserved for the groups of one port. `lossless` has a bit for each
     /// lossless priority.
-    pub fn reserved_per_port(&self, lossless: u8) -> u64 {
+    fn reserved_per_port(&self, lossless: u8) -> u64 {
         (0..8).map(|class| self.reserved_of(class, lossless >> class & 1 != 0)).sum()
     }
 }
+
+impl SonicKeys {
+    pub fn rules(&mut self, key: &Key, site: &MemorySite) -> Result<SonicRules, Wrong> {
+        let MemorySite { total, alpha, reserved, xon_offset, groups, .. } = *site;
+        self.resolve(key, total, alpha, reserved, xon_offset, groups)
+    }
+}
+
+impl Settings for SonicRules {
+    fn reserved(&self, ports: u64, lossless: u8) -> u64 {
+        ports * self.reserved_per_port(lossless)
+    }
+    fn headroom(&self, headroom: u64, lossless: u8) -> u64 {
+        self.headroom_pool.unwrap_or(headroom * u64::from(lossless.count_ones()))
+    }
+    fn alpha(&self, queue: usize) -> f64 {
+        self.own.queues[queue].alpha.unwrap_or(self.lossy_alpha)
+    }
+    fn own_queues(&mut self) -> Option<&mut [QueueShare; 8]> {
+        Some(&mut self.own.queues)
+    }
+}
+
+/// Usual values of this memory.
+pub const ABOUT: About = About {
+    total: 32_000_000,
+    alpha: Some(8.0),
+    reserved: Some(1_792),
+    xon_offset: Some(4_608),
+    own_shares: true,
+    formula: Formula::Sonic,
+};
 
 #[derive(Debug, Clone)]
 pub struct Sonic {
@@ -101,7 +120,27 @@ pub struct Sonic {
 }
 
 impl Sonic {
-    pub fn new(rules: &SonicRules, total: u64, lossless: u8, headroom: &[u64]) -> Self {
+    /// Returns the threshold in bytes of a group while `free` bytes of the ingress pool are free:
+    /// alpha times `free`, or the group's fixed limit. Memory is below 2^40 bytes and alpha at most
+    /// 2^10 in units of 1/65536. So a product beyond 64 bits exceeds any memory, unless the group
+    /// has a fixed limit.
+    #[inline(always)]
+    fn threshold(&self, class: usize, free: u64) -> u64 {
+        free.checked_mul(self.alpha[class]).map_or(self.limit[class], |product| product >> 16)
+    }
+
+    /// Returns the bytes of the shared pool that a group uses.
+    #[inline(always)]
+    fn shared_of(&self, group: &Group, class: u8) -> u64 {
+        (group.bytes - group.headroom).saturating_sub(self.reserved[usize::from(class)])
+    }
+}
+
+impl Policy for Sonic {
+    type Config = SonicRules;
+    const RESUMES_ANY: bool = true;
+
+    fn new(rules: &SonicRules, total: u64, lossless: u8, headroom: &[u64], _: &[u64]) -> Self {
         let classes = lossless.count_ones() as u64;
         let headroom_pool = rules.headroom_pool.unwrap_or(headroom.iter().sum::<u64>() * classes);
         let pool =
@@ -146,17 +185,8 @@ impl Sonic {
         }
     }
 
-    /// Returns the threshold in bytes of a group while `free` bytes of the ingress pool are free:
-    /// alpha times `free`, or the group's fixed limit. Memory is below 2^40 bytes and alpha at most
-    /// 2^10 in units of 1/65536. So a product beyond 64 bits exceeds any memory, unless the group
-    /// has a fixed limit.
     #[inline(always)]
-    pub fn threshold(&self, class: usize, free: u64) -> u64 {
-        free.checked_mul(self.alpha[class]).map_or(self.limit[class], |product| product >> 16)
-    }
-
-    #[inline(always)]
-    pub fn answer(
+    fn answer(
         &self,
         totals: &Totals,
         group: &Group,
@@ -204,14 +234,8 @@ impl Sonic {
         Ok(Take { headroom, pause: headroom && !group.paused })
     }
 
-    /// Returns the bytes of the shared pool that a group uses.
     #[inline(always)]
-    fn shared_of(&self, group: &Group, class: u8) -> u64 {
-        (group.bytes - group.headroom).saturating_sub(self.reserved[usize::from(class)])
-    }
-
-    #[inline(always)]
-    pub fn charge(
+    fn charge(
         &self,
         totals: &mut Totals,
         group: &mut Group,
@@ -230,7 +254,7 @@ impl Sonic {
     }
 
     #[inline(always)]
-    pub fn release(
+    fn release(
         &self,
         totals: &mut Totals,
         group: &mut Group,
@@ -248,23 +272,32 @@ impl Sonic {
         totals.ingress[0] += self.shared_of(group, class);
     }
 
-    /// Releases a lossless frame of a group that uses no headroom: fast version of
-    /// [`Self::release`] that also updates `totals.used`.
+    /// Releases a lossless frame of a group that uses no headroom.
     #[inline(always)]
-    pub fn give_back(&self, totals: &mut Totals, group: &mut Group, size: u64, class: u8) {
+    fn give_back(
+        &self,
+        totals: &mut Totals,
+        group: &mut Group,
+        charge: &Charge,
+        lossless: bool,
+    ) -> bool {
+        if !lossless || group.headroom > 0 {
+            return false;
+        }
+        let (size, class) = (charge.size, usize::from(charge.class()));
         totals.used -= size;
-        totals.ingress[0] -=
-            group.bytes.saturating_sub(self.reserved[usize::from(class)]).min(size);
+        totals.ingress[0] -= group.bytes.saturating_sub(self.reserved[class]).min(size);
         group.bytes -= size;
+        true
     }
 
-    pub fn shared(&self) -> u64 {
+    fn shared(&self) -> u64 {
         self.shared
     }
 
     /// Returns bounds for the groups of `classes`. They use that no pool holds more than all memory
     /// in use.
-    pub fn bounds(&self, used: u64, classes: u8, lossless: bool) -> Option<Bounds> {
+    fn bounds(&self, used: u64, classes: u8, lossless: bool) -> Option<Bounds> {
         let left = self.shared.checked_sub(used)?;
         let those = |limited: u8| (0..CLASSES).filter(move |class| limited >> class & 1 != 0);
         let least = |classes: u8| {
@@ -284,7 +317,7 @@ impl Sonic {
         Some(Bounds { used, group: least(classes & self.limited), queue })
     }
 
-    pub fn may_resume(&self, totals: &Totals, group: &Group, class: u8) -> bool {
+    fn may_resume(&self, totals: &Totals, group: &Group, _: u32, class: u8) -> bool {
         let threshold =
             || self.threshold(class.into(), self.shared.saturating_sub(totals.ingress[0]));
         group.headroom == 0

@@ -2,7 +2,7 @@
 //! else is in the memory.
 
 use super::*;
-use crate::spec::{ConweaveRules, GroupShare, HpccRules, OwnShares, QueueShare, SonicRules};
+use crate::spec::{self, ConweaveRules, GroupShare, HpccRules, OwnShares, QueueShare, SonicRules};
 use afflux_engine::random::Stream;
 use afflux_units::Rate;
 

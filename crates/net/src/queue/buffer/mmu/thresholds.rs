@@ -1,7 +1,8 @@
 //! Ingress accounting for PFC on switches with virtual output queues: fixed thresholds for each
 //! lossless priority group. [`super::super::Voq`] limits the memory itself.
 
-use super::charge::{Answer, Group, PLAIN, Take};
+use super::charge::{Answer, Bounds, Charge, Group, PLAIN, Take, Totals};
+use super::policy::Policy;
 use crate::Model;
 use crate::queue::Reason;
 
@@ -11,11 +12,24 @@ pub struct Thresholds {
     pub xon: u64,
 }
 
-impl Thresholds {
-    /// Decides about a frame of `size` bytes. `limit`: headroom of the group in bytes.
+impl Policy for Thresholds {
+    type Config = Thresholds;
+
+    fn new(config: &Thresholds, _: u64, _: u8, _: &[u64], _: &[u64]) -> Self {
+        config.clone()
+    }
+
     #[inline(always)]
-    pub fn answer(&self, group: &Group, limit: u64, size: u64, lossless: bool) -> Answer {
-        let bytes = group.bytes + size;
+    fn answer(
+        &self,
+        _: &Totals,
+        group: &Group,
+        _: u64,
+        limit: u64,
+        charge: &Charge,
+        lossless: bool,
+    ) -> Answer {
+        let bytes = group.bytes + charge.size;
         if !lossless || bytes <= self.xoff {
             return PLAIN;
         }
@@ -25,7 +39,25 @@ impl Thresholds {
         Ok(Take { headroom: false, pause: !group.paused })
     }
 
-    pub fn may_resume(&self, group: &Group) -> bool {
+    #[inline(always)]
+    fn charge(&self, _: &mut Totals, group: &mut Group, charge: &Charge, _: bool, _: bool) {
+        group.bytes += charge.size;
+    }
+
+    #[inline(always)]
+    fn release(&self, _: &mut Totals, group: &mut Group, charge: &Charge, _: u64, _: bool) {
+        group.bytes -= charge.size;
+    }
+
+    fn bounds(&self, _: u64, _: u8, _: bool) -> Option<Bounds> {
+        None
+    }
+
+    fn shared(&self) -> u64 {
+        0
+    }
+
+    fn may_resume(&self, _: &Totals, group: &Group, _: u32, _: u8) -> bool {
         group.bytes <= self.xon
     }
 }
@@ -49,14 +81,19 @@ mod tests {
     fn xoff_headroom_and_xon() {
         let rules = Thresholds { xoff: 10_000, xon: 4_000 };
         let group = |bytes, paused| Group { bytes, headroom: 0, paused };
-        assert_eq!(rules.answer(&group(9_000, false), 3_000, 1_000, true), PLAIN);
+        let answer = |group: Group, size, lossless| {
+            let charge = Charge { size, ..Charge::default() };
+            rules.answer(&Totals::default(), &group, 0, 3_000, &charge, lossless)
+        };
+        assert_eq!(answer(group(9_000, false), 1_000, true), PLAIN);
         assert_eq!(
-            rules.answer(&group(9_001, false), 3_000, 1_000, true),
+            answer(group(9_001, false), 1_000, true),
             Ok(Take { headroom: false, pause: true })
         );
-        assert_eq!(rules.answer(&group(12_000, true), 3_000, 1_000, true), PLAIN);
-        assert_eq!(rules.answer(&group(12_001, true), 3_000, 1_000, true), Err(Reason::Ingress));
-        assert_eq!(rules.answer(&group(1 << 40, false), 3_000, 1_000, false), PLAIN);
-        assert!(rules.may_resume(&group(4_000, true)) && !rules.may_resume(&group(4_001, true)));
+        assert_eq!(answer(group(12_000, true), 1_000, true), PLAIN);
+        assert_eq!(answer(group(12_001, true), 1_000, true), Err(Reason::Ingress));
+        assert_eq!(answer(group(1 << 40, false), 1_000, false), PLAIN);
+        let resumes = |group| rules.may_resume(&Totals::default(), &group, 0, 3);
+        assert!(resumes(group(4_000, true)) && !resumes(group(4_001, true)));
     }
 }
