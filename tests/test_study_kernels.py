@@ -9,9 +9,11 @@ from afflux import studies
 from afflux.studies import guests
 from afflux.studies.guests import KERNEL, MODEL, Segment
 from afflux.studies.longfat import kernels as longfat
+from afflux.studies.mptcp import beside
 from afflux.studies.mptcp import kernels as mptcp
 
-PARTS = {"longfat": longfat, "mptcp": mptcp}
+#: Modules by study and part.
+PARTS = {("longfat", "kernels"): longfat, ("mptcp", "kernels"): mptcp, ("mptcp", "beside"): beside}
 
 
 @pytest.fixture
@@ -19,11 +21,11 @@ def no_image(tmp_path, monkeypatch):
     monkeypatch.setenv("AFFLUX_KERNELS", str(tmp_path / "none"))
 
 
-def frame(src: str, dst: str, flags: int, payload: int) -> bytes:
+def frame(src: str, dst: str, flags: int, payload: int, seq: int = 0) -> bytes:
     """Returns the headers of a TCP frame; ports are 40000 and 5001."""
     ends = [bytes(map(int, address.split("."))) for address in (src, dst)]
     ip = struct.pack(">BBHHHBBH", 0x45, 0, 40 + payload, 0, 0, 64, 6, 0) + b"".join(ends)
-    tcp = struct.pack(">HHIIBBHHH", 40000, 5001, 0, 0, 5 << 4, flags, 0, 0, 0)
+    tcp = struct.pack(">HHIIBBHHH", 40000, 5001, seq, 0, 5 << 4, flags, 0, 0, 0)
     return bytes(12) + b"\x08\x00" + ip + tcp
 
 
@@ -39,12 +41,12 @@ def test_segments_of_a_capture():
     ends = ("10.0.0.2", "10.3.0.4")
     arp = bytes(12) + b"\x08\x06" + bytes(28)
     found = guests.segments(
-        capture((1_000_000_005, frame(*ends, 2, 0)), (7, arp), (9, frame(*ends, 17, 1000)))
+        capture((1_000_000_005, frame(*ends, 2, 0)), (7, arp), (9, frame(*ends, 17, 1000, 77)))
     )
     src, dst = (ends[0], 40000), (ends[1], 5001)
     assert found == [
-        Segment(1_000_000_005, src, dst, True, False, 0),
-        Segment(9, src, dst, False, True, 1000),
+        Segment(1_000_000_005, src, dst, True, False, 0, 0),
+        Segment(9, src, dst, False, True, 1000, 77),
     ]
 
 
@@ -66,6 +68,50 @@ def test_flows_of_captures():
     assert mptcp.of_captures(left) == [mptcp.Flow(10.0, 8.0), mptcp.Flow(6.0, None)]
 
 
+def segment(time: int, seq: int, payload: int, syn: bool = False) -> Segment:
+    return Segment(time, ("10.0.0.2", 40000), ("10.0.0.4", 5001), syn, False, payload, seq)
+
+
+def test_a_connection_is_complete_when_its_last_hole_is_filled():
+    first = 2**32 - 101
+    arrived = [
+        segment(1, first, 0, syn=True),
+        segment(2, 2**32 - 100, 100),
+        segment(3, 200, 100),
+        # A retransmission of bytes that are there, and of half of the hole.
+        segment(4, 0, 100),
+        segment(5, 50, 100),
+        segment(6, 150, 100),
+        # A spurious retransmission after the end.
+        segment(7, 200, 100),
+    ]
+    assert guests.complete(arrived, 400) == 6
+    assert guests.complete(arrived[:5], 400) is None
+    assert guests.complete(arrived, 401) is None
+
+
+def test_flows_beside_mptcp_by_path():
+    loaded, other = (("10.1.0.2", "10.1.0.4"), ("10.2.0.2", "10.2.0.4"))
+    size = beside.BYTES // 2
+    left = {
+        "host1.pcap": capture(
+            (1_000_000, frame(*loaded, 2, 0, 9)),
+            (2_000_000, frame(*other, 2, 0, 9)),
+            # A SYN that is sent again does not begin a flow.
+            (3_000_000, frame(*loaded, 2, 0, 9)),
+        ),
+        "host3.pcap": capture(
+            (4_000_000, frame(*loaded, 2, 0, 9)),
+            (4_000_000, frame(*other, 2, 0, 9)),
+            (5_000_000, frame(*loaded, 16, size, 10)),
+            (6_000_000, frame(*other, 16, size, 10)),
+            (9_000_000, frame(*other, 16, size, 10 + size)),
+            (11_000_000, frame(*loaded, 16, size, 10 + size)),
+        ),
+    }
+    assert beside.of_captures(left) == [beside.Flow(True, 10.0), beside.Flow(False, 7.0)]
+
+
 @pytest.mark.parametrize("name", PARTS)
 def test_without_an_image_kernels_are_left_out_and_the_table_says_so(name, no_image, tmp_path):
     part = PARTS[name]
@@ -85,15 +131,22 @@ def test_without_an_image_kernels_are_left_out_and_the_table_says_so(name, no_im
 @pytest.mark.parametrize("name", PARTS)
 def test_tables_are_those_of_the_readme(name):
     part = PARTS[name]
-    readme = (studies.files(name) / "README.md").read_text(encoding="utf-8")
+    study, named = name
+    readme = (studies.files(study) / "README.md").read_text(encoding="utf-8")
     assert part.table(part.FILE) in readme
-    assert studies.find(name).part("kernels") is part.SERIES
+    assert studies.find(study).part(named) is part.SERIES
 
 
 def test_scenarios_are_valid(tmp_path):
     for buffers in longfat.BUFFERS:
         for sender in (KERNEL, MODEL):
             assert longfat.scenario(longfat.Run(buffers, sender, 2)).check(seed=2).hosts == 8
+    for case in beside.CASES:
+        assert beside.with_model(beside.Run(case, MODEL, 2), tmp_path).check(seed=2).hosts == 4
+        if beside.shutil.which("ip"):
+            kernels = beside.with_kernels(beside.Run(case, KERNEL, 2)).check(seed=2)
+            assert "10.3.0.4 5001 70000B" in kernels.resolved
+            assert "10.0.0.3 5001 1000 mptcp" in kernels.resolved
     for case in mptcp.CASES:
         loaded = mptcp.with_model(mptcp.Run(case, MODEL, 2), tmp_path).check(seed=2)
         assert loaded.hosts == 4

@@ -115,6 +115,8 @@ class Segment(NamedTuple):
     syn: bool
     fin: bool
     payload: int
+    #: Sequence number of the first byte.
+    seq: int
 
 
 def segments(capture: bytes) -> list[Segment]:
@@ -139,5 +141,30 @@ def segments(capture: bytes) -> list[Segment]:
         )
         time = seconds * 1_000_000_000 + ns
         syn, fin = bool(tcp[13] & 2), bool(tcp[13] & 1)
-        found.append(Segment(time, src, dst, syn, fin, payload))
+        seq = int.from_bytes(tcp[4:8], "big")
+        found.append(Segment(time, src, dst, syn, fin, payload, seq))
     return found
+
+
+def complete(segments: Iterable[Segment], size: int) -> int | None:
+    """Returns the time in ns at which all `size` bytes of a connection have arrived, given its
+    segments at the receiver; None if they never have. Retransmissions of bytes that are there do
+    not count."""
+    start: int | None = None
+    holes: list[tuple[int, int]] = [(0, size)]
+    for one in segments:
+        if one.syn:
+            start = one.seq + 1
+        if start is None or not one.payload:
+            continue
+        first = (one.seq - start) % 2**32
+        last = first + one.payload
+        holes = [
+            part
+            for low, high in holes
+            for part in ((low, min(high, first)), (max(low, last), high))
+            if part[0] < part[1]
+        ]
+        if not holes:
+            return one.time
+    return None

@@ -21,7 +21,7 @@ from .four import CASES as SLICE
 from .four import TENTH
 
 FILE = files("mptcp") / "results" / "kernels.csv"
-SEEDS = (1,)
+SEEDS = (1, 2, 3, 4, 5)
 #: Protocol of the flows, and whether the links have a tenth of the printed rates.
 CASES: dict[str, tuple[str, bool]] = {
     "TCP, a tenth of the rates": ("tcp", True),
@@ -31,11 +31,11 @@ CASES: dict[str, tuple[str, bool]] = {
 }
 BYTES, PORT = 70_000, 5001
 #: Cards of each host. Flows take them in turn, each to the card of the same number.
-_CARDS = 4
+CARDS = 4
 #: Start of the first flow in ns, number of flows, time between them, and the greatest random delay
 #: of one, which is two ticks of the kernel.
-_FIRST, _FLOWS, _EVERY, _WITHIN = 1_000_000_000, 50, 200_000_000, 8_000_000
-_END = _FIRST + _FLOWS * _EVERY + 500_000_000
+FIRST, _FLOWS, _EVERY, _WITHIN = 1_000_000_000, 50, 200_000_000, 8_000_000
+END = FIRST + _FLOWS * _EVERY + 500_000_000
 FIGURES = (
     "flows",
     "last_byte_ms",
@@ -63,15 +63,14 @@ class Flow(NamedTuple):
 
 def starts(seed: int) -> list[int]:
     draw = random.Random(seed)
-    return [_FIRST + flow * _EVERY + draw.randrange(_WITHIN) for flow in range(_FLOWS)]
+    return [FIRST + flow * _EVERY + draw.randrange(_WITHIN) for flow in range(_FLOWS)]
 
 
-def base(run: Run) -> Scenario:
-    """Returns the slice without traffic."""
+def base(tenth: bool) -> Scenario:
+    """Returns the slice without traffic, with the printed rates or a tenth of them."""
     made = Scenario.load(files("mptcp") / "slice.toml")
-    tenth = CASES[run.case][1]
     rates = {key: value for key, value in SLICE[TENTH][0].items() if key.startswith("topology")}
-    keys = {"traffic": [], "record": {}, "run.until": f"{_END}ns"} | (rates if tenth else {})
+    keys = {"traffic": [], "record": {}, "run.until": f"{END}ns"} | (rates if tenth else {})
     for key, value in keys.items():
         made.set(key, value)
     return made
@@ -85,11 +84,11 @@ def with_kernels(run: Run) -> Scenario:
     kind = " mptcp" if CASES[run.case][0] == "mptcp" else ""
     # Card n of host h has the address 10.n.0.(h + 1).
     sends = {
-        f"{start}ns": f"bulk client 10.{flow % _CARDS}.0.4 {PORT} {BYTES}B{kind}"
+        f"{start}ns": f"bulk client 10.{flow % CARDS}.0.4 {PORT} {BYTES}B{kind}"
         for flow, start in enumerate(starts(run.seed))
     }
     common = {"sysctl": sysctl, "memory": "128MB", "watchdog": "600s"}
-    made = base(run)
+    made = base(CASES[run.case][1])
     made.set(
         "host.kernel",
         [
@@ -131,7 +130,7 @@ def with_model(run: Run, folder: Path) -> Scenario:
     tcp: dict[str, Any] = {"kind": "tcp", "stack": "linux", "congestion": "newreno", "tick": "4ms"}
     if CASES[run.case][0] == "mptcp":
         tcp["mptcp"] = {"manager": "fullmesh", "subflows": 1, "coupling": "off"}
-    made = base(run)
+    made = base(CASES[run.case][1])
     made.set("host.transport", tcp)
     made.set("traffic", [{"kind": "flows", "file": str(folder / "flows.csv")}])
     return made
