@@ -137,6 +137,51 @@ def test_tables_are_those_of_the_readme(name):
     assert studies.find(study).part(named) is part.SERIES
 
 
+@pytest.mark.parametrize(("model", "found"), [(70.0, "confirm"), (84.0, "change")])
+def test_the_finding_about_long_paths(model, found, tmp_path):
+    file = tmp_path / "kernels.csv"
+    values = dict.fromkeys(longfat.FIGURES, "") | {"last_20_s_mbps": 72.0}
+    case = next(iter(longfat.BUFFERS))
+    longfat.COMPARISON.write(longfat.Run(case, KERNEL, 1), values, file)
+    assert longfat.finding(file) == ""
+    values["last_20_s_mbps"] = model
+    longfat.COMPARISON.write(longfat.Run(case, MODEL, 1), values, file)
+    said = longfat.finding(file)
+    assert f"the kernels {found} the rate" in said
+    assert f"72.0 Mbps, and {model:.1f} Mbps in the model" in said
+    assert "neither fills the link" in said
+
+
+@pytest.mark.parametrize(("model", "found"), [(10.2, "confirm"), (69.9, "change")])
+def test_the_finding_about_flows_beside_mptcp(model, found, tmp_path):
+    file = tmp_path / "beside.csv"
+    for case in beside.CASES:
+        for sender, loaded, late in ((KERNEL, 10.0, 0), (MODEL, model, 3)):
+            values = dict.fromkeys(beside.FIGURES, 1) | {
+                "loaded_ms": loaded,
+                "other_ms": 7.0,
+                "later_than_130_ms": late,
+                "loaded_flows": 25,
+            }
+            beside.COMPARISON.write(beside.Run(case, sender, 1), values, file)
+    said = beside.finding(file)
+    assert said.count(f"the kernels {found} how much later") == 2
+    assert f"3.0 ms, and {model - 7:.1f} ms in the model" in said
+    assert "0 of 25 take more than 130 ms, and 3 of 25 in the model" in said
+
+
+@pytest.mark.parametrize(("model", "found"), [(7.5, "confirm"), (8.5, "change")])
+def test_the_finding_about_lone_flows(model, found, tmp_path):
+    file = tmp_path / "kernels.csv"
+    for case in mptcp.CASES:
+        for sender, last, fin in ((KERNEL, 7.4, 7.7), (MODEL, model, "")):
+            values = dict.fromkeys(mptcp.FIGURES, 1) | {"last_byte_ms": last, "fin_ms": fin}
+            mptcp.COMPARISON.write(mptcp.Run(case, sender, 1), values, file)
+    said = mptcp.finding(file)
+    assert f"The kernels {found} the times to the last byte" in said
+    assert "7.7 ms (a tenth of the rates) and 7.7 ms (printed rates)" in said
+
+
 def test_scenarios_are_valid(tmp_path):
     for buffers in longfat.BUFFERS:
         for sender in (KERNEL, MODEL):

@@ -25,6 +25,8 @@ SEEDS = (1, 2, 3, 4, 5)
 _START, _LASTS, _SPAN = 1, 60, 5
 #: Share of the link's payload rate at which the flow has filled it.
 _FILLED = 0.9
+#: Relative difference up to which the kernels confirm the model.
+_ALIKE = 0.05
 _RATE = 100 * PAYLOAD / FRAME
 FIGURES = (
     "mbps",
@@ -134,7 +136,32 @@ def _cells(of: Sequence[Mapping[str, str]]) -> list[str]:
 
 def table(file: Path = FILE) -> str:
     head = "| buffers up to | sender | Mbps in 60 s | in the last 20 s | 90 % of the link after, s | most in flight, kB | drops | Mbps by 5 s, seed 1 |"
-    return COMPARISON.table(file, head, _cells)
+    return COMPARISON.table(file, head, _cells) + finding(file)
+
+
+def finding(file: Path = FILE) -> str:
+    """Returns a sentence about what the kernels confirm or change, after an empty line; nothing
+    where a sender has no line."""
+    found, said = COMPARISON.read(file), []
+    for buffers in BUFFERS:
+        kernel, model = (
+            [
+                float(of["last_20_s_mbps"])
+                for run, of in found.items()
+                if run[:2] == (buffers, sender)
+            ]
+            for sender in (KERNEL, MODEL)
+        )
+        if not (kernel and model):
+            return ""
+        more = mean(model) / mean(kernel) - 1
+        filled = any(of["filled_s"] for run, of in found.items() if run.case == buffers)
+        said.append(
+            f"With {buffers} the kernels {'confirm' if abs(more) <= _ALIKE else 'change'} the rate of the last 20 s: "
+            f"{mean(kernel):.1f} Mbps, and {mean(model):.1f} Mbps in the model ({100 * more:+.0f} %); "
+            f"{'some runs fill' if filled else 'neither fills'} the link."
+        )
+    return "\n\n" + " ".join(said)
 
 
 SERIES = Series(

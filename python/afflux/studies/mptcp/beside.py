@@ -16,7 +16,7 @@ from ...results.result import Result
 from ...results.statistics import interval, mean, quantile
 from ...scenario import Scenario
 from .. import Series, files, guests
-from ..guests import KERNEL, Run
+from ..guests import KERNEL, MODEL, Run
 from .four import LARGE, LOADED
 from .kernels import BYTES, CARDS, END, FIRST, PORT, base, starts
 
@@ -31,6 +31,8 @@ _LOADED_CARDS = 2
 _BACKGROUND = 500_000_000
 #: Duration of a lone flow in the source, in ms.
 _SOURCE_MS = 130
+#: Difference in ms up to which the kernels confirm the model.
+_ALIKE_MS = 1
 FIGURES = (
     "flows",
     "loaded_flows",
@@ -243,7 +245,36 @@ def table(file: Path = FILE) -> str:
         "| background | hosts | loaded paths, ms | 95 % of them, ms | the longest, ms | longer than 130 ms "
         "| other paths, ms | background, Mbps | frames in the queue | drops |"
     )
-    return COMPARISON.table(file, head, _cells)
+    return COMPARISON.table(file, head, _cells) + finding(file)
+
+
+def finding(file: Path = FILE) -> str:
+    """Returns a sentence about what the kernels confirm or change, after an empty line; nothing
+    where a sender has no line."""
+    found, said = COMPARISON.read(file), []
+    for case in CASES:
+        kernel, model = (
+            [of for run, of in found.items() if run[:2] == (case, sender)]
+            for sender in (KERNEL, MODEL)
+        )
+        if not (kernel and model):
+            return ""
+
+        def later(of: Sequence[Mapping[str, str]]) -> float:
+            return mean([float(one["loaded_ms"]) - float(one["other_ms"]) for one in of])
+
+        def late(of: Sequence[Mapping[str, str]]) -> str:
+            slow, flows = (
+                sum(int(one[name]) for one in of) for name in ("later_than_130_ms", "loaded_flows")
+            )
+            return f"{slow} of {flows}"
+
+        alike = abs(later(model) - later(kernel)) <= _ALIKE_MS
+        said.append(
+            f"{case[0].upper()}{case[1:]} the kernels {'confirm' if alike else 'change'} how much later flows on the background's paths are: "
+            f"{later(kernel):.1f} ms, and {later(model):.1f} ms in the model; {late(kernel)} take more than 130 ms, and {late(model)} in the model."
+        )
+    return "\n\n" + " ".join(said)
 
 
 SERIES = Series(

@@ -16,7 +16,7 @@ from ...results.result import Result
 from ...results.statistics import interval, mean
 from ...scenario import Scenario
 from .. import Series, files, guests
-from ..guests import KERNEL, Run
+from ..guests import KERNEL, MODEL, Run
 from .four import CASES as SLICE
 from .four import TENTH
 
@@ -36,6 +36,8 @@ CARDS = 4
 #: of one, which is two ticks of the kernel.
 FIRST, _FLOWS, _EVERY, _WITHIN = 1_000_000_000, 50, 200_000_000, 8_000_000
 END = FIRST + _FLOWS * _EVERY + 500_000_000
+#: Relative difference up to which the kernels confirm the model.
+_ALIKE = 0.05
 FIGURES = (
     "flows",
     "last_byte_ms",
@@ -177,7 +179,32 @@ def _cell(of: Sequence[Mapping[str, str]], name: str) -> str:
 def table(file: Path = FILE) -> str:
     columns = ("last_byte_ms", "last_byte_most_ms", "fin_ms", "fin_most_ms")
     head = "| flows | hosts | SYN to last byte, ms | the longest | SYN to FIN, ms | the longest |"
-    return COMPARISON.table(file, head, lambda of: (_cell(of, name) for name in columns))
+    return COMPARISON.table(file, head, lambda of: (_cell(of, name) for name in columns)) + finding(
+        file
+    )
+
+
+def finding(file: Path = FILE) -> str:
+    """Returns a sentence about what the kernels confirm or change, after an empty line; nothing
+    where a sender has no line."""
+    found = COMPARISON.read(file)
+
+    def over_seeds(case: str, sender: str, name: str) -> float | None:
+        values = [float(of[name]) for run, of in found.items() if run[:2] == (case, sender)]
+        return mean(values) if values else None
+
+    apart, closes = [], []
+    for case, (protocol, _) in CASES.items():
+        kernel, model = (over_seeds(case, sender, "last_byte_ms") for sender in (KERNEL, MODEL))
+        if kernel is None or model is None:
+            return ""
+        apart.append(abs(model / kernel - 1))
+        if protocol == "mptcp" and (fin := over_seeds(case, KERNEL, "fin_ms")) is not None:
+            closes.append(f"{fin:.1f} ms ({case.partition(', ')[2]})")
+    return (
+        f"\n\nThe kernels {'confirm' if max(apart) <= _ALIKE else 'change'} the times to the last byte, from which the model's "
+        f"differ by up to {100 * max(apart):.1f} %, and change the close: from SYN to FIN a lone MPTCP flow takes {' and '.join(closes)}."
+    )
 
 
 SERIES = Series(
