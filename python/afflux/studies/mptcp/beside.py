@@ -86,7 +86,7 @@ def with_kernels(run: Run) -> Scenario:
     }
     limits = f"{ip} mptcp limits set subflow 8 add_addr_accepted 8"
     own = "".join(
-        f"; {ip} mptcp endpoint add {address(0, card)} dev eth{card} subflow fullmesh"
+        f"; {ip} mptcp endpoint add {address(0, card)} subflow fullmesh"
         for card in range(_LOADED_CARDS)
     )
     signal = f"; {ip} mptcp endpoint add {address(2, 1)} signal"

@@ -30,7 +30,7 @@ CASES: dict[str, tuple[str, bool]] = {
     "MPTCP, printed rates": ("mptcp", False),
 }
 BYTES, PORT = 70_000, 5001
-#: Cards of each host. Flows take them in turn, each to the card of the same number.
+#: Cards of each host. Flows take them in turn, each to the address of the card of the same number.
 CARDS = 4
 #: Start of the first flow in ns, number of flows, time between them, and the greatest random delay
 #: of one, which is two ticks of the kernel.
