@@ -9,11 +9,15 @@ from afflux import studies
 from afflux.studies import guests
 from afflux.studies.guests import KERNEL, MODEL, Segment
 from afflux.studies.longfat import kernels as longfat
-from afflux.studies.mptcp import beside
+from afflux.studies.mptcp import background
 from afflux.studies.mptcp import kernels as mptcp
 
 #: Modules by study and part.
-PARTS = {("longfat", "kernels"): longfat, ("mptcp", "kernels"): mptcp, ("mptcp", "beside"): beside}
+PARTS = {
+    ("longfat", "kernels"): longfat,
+    ("mptcp", "kernels"): mptcp,
+    ("mptcp", "background"): background,
+}
 
 
 @pytest.fixture
@@ -92,7 +96,7 @@ def test_a_connection_is_complete_when_its_last_hole_is_filled():
 
 def test_flows_beside_mptcp_by_path():
     loaded, other = (("10.1.0.2", "10.1.0.4"), ("10.2.0.2", "10.2.0.4"))
-    size = beside.BYTES // 2
+    size = background.BYTES // 2
     left = {
         "host1.pcap": capture(
             (1_000_000, frame(*loaded, 2, 0, 9)),
@@ -109,7 +113,10 @@ def test_flows_beside_mptcp_by_path():
             (11_000_000, frame(*loaded, 16, size, 10 + size)),
         ),
     }
-    assert beside.of_captures(left) == [beside.Flow(True, 10.0), beside.Flow(False, 7.0)]
+    assert background.of_captures(left) == [
+        background.Flow(True, 10.0),
+        background.Flow(False, 7.0),
+    ]
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -154,17 +161,17 @@ def test_the_finding_about_long_paths(model, found, tmp_path):
 
 @pytest.mark.parametrize(("model", "found"), [(10.2, "confirm"), (69.9, "change")])
 def test_the_finding_about_flows_beside_mptcp(model, found, tmp_path):
-    file = tmp_path / "beside.csv"
-    for case in beside.CASES:
+    file = tmp_path / "background.csv"
+    for case in background.CASES:
         for sender, loaded, late in ((KERNEL, 10.0, 0), (MODEL, model, 3)):
-            values = dict.fromkeys(beside.FIGURES, 1) | {
+            values = dict.fromkeys(background.FIGURES, 1) | {
                 "loaded_ms": loaded,
                 "other_ms": 7.0,
                 "later_than_130_ms": late,
                 "loaded_flows": 25,
             }
-            beside.COMPARISON.write(beside.Run(case, sender, 1), values, file)
-    said = beside.finding(file)
+            background.COMPARISON.write(background.Run(case, sender, 1), values, file)
+    said = background.finding(file)
     assert said.count(f"the kernels {found} how much later") == 2
     assert f"3.0 ms, and {model - 7:.1f} ms in the model" in said
     assert "0 of 25 take more than 130 ms, and 3 of 25 in the model" in said
@@ -186,10 +193,12 @@ def test_scenarios_are_valid(tmp_path):
     for buffers in longfat.BUFFERS:
         for sender in (KERNEL, MODEL):
             assert longfat.scenario(longfat.Run(buffers, sender, 2)).check(seed=2).hosts == 8
-    for case in beside.CASES:
-        assert beside.with_model(beside.Run(case, MODEL, 2), tmp_path).check(seed=2).hosts == 4
-        if beside.shutil.which("ip"):
-            kernels = beside.with_kernels(beside.Run(case, KERNEL, 2)).check(seed=2)
+    for case in background.CASES:
+        assert (
+            background.with_model(background.Run(case, MODEL, 2), tmp_path).check(seed=2).hosts == 4
+        )
+        if background.shutil.which("ip"):
+            kernels = background.with_kernels(background.Run(case, KERNEL, 2)).check(seed=2)
             assert "10.3.0.4 5001 70000B" in kernels.resolved
             assert "10.0.0.3 5001 1000 mptcp" in kernels.resolved
     for case in mptcp.CASES:

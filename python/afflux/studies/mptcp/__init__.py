@@ -21,7 +21,7 @@ from ...results.statistics import interval
 from ...words import Words, say
 from ...words.text import digits
 from .. import Check, Row, Slice, Study, files, named
-from . import beside, dual_homed, figures, four, kernels, mechanisms, path
+from . import background, dual_homed, figures, four, kernels, mechanisms, path
 from .four import ALONE, AWARE, DENSE, LARGE, LIA, LOADED, SIZES, TENTH
 
 #: Payload of a segment in bytes, and its bytes on the wire including preamble and gap.
@@ -136,7 +136,7 @@ class Mptcp(Study):
         mechanisms.SERIES,
         dual_homed.SERIES,
         kernels.SERIES,
-        beside.SERIES,
+        background.SERIES,
     )
 
     def points(self, quick: bool) -> Sequence[Point]:
