@@ -158,7 +158,7 @@ def finding(file: Path = FILE) -> str:
         filled = any(of["filled_s"] for run, of in found.items() if run.case == buffers)
         said.append(
             f"With {buffers} the kernels {'confirm' if abs(more) <= _ALIKE else 'change'} the rate of the last 20 s: "
-            f"{mean(kernel):.1f} Mbps, and {mean(model):.1f} Mbps in the model ({100 * more:+.0f} %); "
+            f"{mean(kernel):.1f} Mbps, and {mean(model):.1f} Mbps in the model ({100 * more:+.1f} %); "
             f"{'some runs fill' if filled else 'neither fills'} the link."
         )
     return "\n\n" + " ".join(said)
