@@ -77,7 +77,7 @@ const TRANSFER: &str = r#"
 [topology]
 kind = "leaf_spine"
 leaves = 2
-spines = 2
+spines = 1
 hosts_per_leaf = 3
 host_rate = "1Gbps"
 uplink_rate = "500Mbps"
