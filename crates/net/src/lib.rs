@@ -23,6 +23,7 @@ mod processor;
 mod progress;
 mod queue;
 pub mod record;
+mod reserved;
 pub mod routing;
 mod run;
 mod shard;
@@ -47,9 +48,9 @@ pub use error::RunError;
 pub use expected::{Expected, Unknowns, expected, sample};
 pub use model::Model;
 pub use progress::Progress;
-pub use queue::buffer::mmu::reserved::{ReservedMemory, reserved_memory};
 pub use queue::flowcontrol::headroom::{PortFacts, PortHeadroom, by_formula, headrooms};
 pub use queue::flowcontrol::response_time;
+pub use reserved::{ReservedMemory, reserved_memory};
 pub use run::{outside, run, run_with};
 pub use view::{Histogram, Queue, Snapshot, View};
 

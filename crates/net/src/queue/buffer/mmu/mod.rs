@@ -13,7 +13,6 @@ pub mod conweave;
 pub mod hpcc;
 pub mod keys;
 pub mod policy;
-pub mod reserved;
 pub mod sonic;
 #[cfg(test)]
 #[allow(dead_code, reason = "compiled so that copies of it compile")]
