@@ -257,10 +257,10 @@ mod tests {
     }
 
     #[test]
-    fn added_keys_leave_scenarios_valid_and_many_of_them_are_named_by_no_generator() {
+    fn scenarios_get_keys_from_the_schema_and_stay_valid() {
         let path = data().join("scenario.toml");
-        let (mut by_hand, mut with_added) = (BTreeSet::new(), BTreeSet::new());
-        for number in 0..40 {
+        let (scenarios, mut added) = (60, 0);
+        for number in 0..scenarios {
             let mut stream = Stream::new(1, 1, number);
             let mut choices = Choices::new(&mut stream);
             choices.1 = true;
@@ -268,10 +268,11 @@ mod tests {
             let mut after = before.clone();
             add(&mut choices, &mut after, &path);
             assert_eq!(is_valid(&before, &path), is_valid(&after, &path), "scenario {number}");
-            keys(&Value::Table(before), "", &mut by_hand);
-            keys(&Value::Table(after), "", &mut with_added);
+            let (mut known, mut all) = (BTreeSet::new(), BTreeSet::new());
+            keys(&Value::Table(before), "", &mut known);
+            keys(&Value::Table(after), "", &mut all);
+            added += all.difference(&known).count() as u64;
         }
-        let added: Vec<_> = with_added.difference(&by_hand).collect();
-        assert!(added.len() > 20, "{added:?}");
+        assert!(added > scenarios / 2, "{added} keys in {scenarios} scenarios");
     }
 }

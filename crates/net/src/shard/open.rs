@@ -44,11 +44,13 @@ impl Node {
     /// there are none. Frames have at least `least` bytes and at most `largest`.
     fn limits(&self, level: u64, lossless: bool, (least, largest): (u64, u64)) -> Option<Limits> {
         let clamp = |bytes: u64| bytes.min(Limits::MOST as u64) as u32;
-        // One frame per port may be in transmission without being counted.
-        let (ports, sent) = (self.ports as u64, if self.until_start { 0 } else { largest });
+        // One frame per port may be in transmission without being counted. Where frames count until
+        // their start only, one frame that need not wait is judged with its own bytes, which are not
+        // counted either.
+        let (unseen, sent) = if self.until_start { (1, 0) } else { (self.ports as u64, largest) };
         let (mut used, mut group, mut memory) = (u64::MAX, u64::MAX, u64::MAX);
         if let Some(managed) = &self.managed {
-            let uncounted = ports * if sent > 0 { sent + managed.mmu.overhead() } else { 0 };
+            let uncounted = unseen * (largest + managed.mmu.overhead());
             let bounds = managed.mmu.bounds(level, lossless)?;
             // Where a queue is charged more than its waiting bytes (memory in cells, or frames held
             // by a balancer), the bound of the queue applies to all memory in use.
@@ -60,7 +62,7 @@ impl Node {
         }
         if let Buffer::Shared(shared) = &self.buffer {
             let bounds = shared.bounds(level)?;
-            used = bounds.used.checked_sub(ports * sent)?;
+            used = bounds.used.checked_sub(unseen * largest)?;
             memory = bounds.queue.checked_sub(sent)?;
         }
         let marking = self
