@@ -52,7 +52,9 @@ def test_the_tutorial(tmp_path):
             verdicts[design, "fct_mean_ns"],
         ) == ("better", "better", "better")
     falls = [
-        round(100 * (1 - row.ratio)) for row in found.differences if row.metric.name == "fct_mean_ns"
+        round(100 * (1 - row.ratio))
+        for row in found.differences
+        if row.metric.name == "fct_mean_ns"
     ]
     assert falls == [60, 59]
     assert (verdicts["deep", "fct_p50_ns"], verdicts["marking", "fct_p50_ns"]) == (
