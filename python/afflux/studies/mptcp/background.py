@@ -184,10 +184,10 @@ def measured(flows: Sequence[Flow], result: Result) -> dict[str, Any]:
     names = ("from", "to", "bytes")
     links = zip(*(result.links.column(name) for name in names), strict=True)
     sent = sum(bytes for start, end, bytes in links if end == "host2" and start.startswith("edge1"))
-    names = ("peer", "time_ns", "queue_bytes", "drops")
+    counters = ("peer", "time_ns", "queue_bytes", "drops")
     port = [
         row[1:]
-        for row in zip(*(result.ports.column(name) for name in names), strict=True)
+        for row in zip(*(result.ports.column(name) for name in counters), strict=True)
         if row[0] == "agg0a"
     ]
     return {
