@@ -1,10 +1,11 @@
-//! A port's transmitter and queues.
+//! A port's transmitter, and what a port has beyond its queues.
 //!
 //! A *plain* port has one FIFO, decides nothing at the start of transmission and is not sampled. It
 //! computes the departure of a frame at admission and keeps only the sizes of the frames that have
-//! not left, so that occupancy stays exact. Any other port is an *automaton*: it holds its frames
-//! and is advanced on demand, to the time at which it is read. The classical engine runs all ports
-//! as automata, driven by an event at the end of each transmission.
+//! not left, so that occupancy stays exact. Any other port keeps its frames in its lane (see
+//! `shard::hop`) or in its discipline, and is advanced on demand, to the time at which it is read.
+//! The classical engine has no plain ports. There an event at the end of each transmission drives
+//! the ports.
 
 use crate::frame::Frame;
 use crate::probe::hops::Watch;
@@ -15,7 +16,7 @@ use crate::queue::marking::Memory;
 use crate::queue::qdisc::Qdisc;
 use crate::queue::scheduling::Turns;
 pub use crate::queue::waiting::Waiting;
-use crate::queue::{FastPathLimits, QueueView};
+use crate::queue::FastPathLimits;
 use crate::timing::Noise;
 use crate::world::cut_off;
 use afflux_engine::random::Stream;
@@ -27,17 +28,18 @@ use std::collections::VecDeque;
 #[repr(C, align(64))]
 pub struct Port {
     /// Time in ps at which the transmitter becomes idle: after all admitted frames (plain port) or
-    /// after the current frame (automaton).
+    /// after the current frame.
     pub free_at: u64,
     /// Plain: end of transmission, in ps, of the oldest frame that has not been released;
     /// `u64::MAX` if there is none.
     pub head_end: u64,
-    /// Bytes that occupy the buffer.
+    /// Plain: bytes of the frames that have not been released. Otherwise: bytes that wait in the lane
+    /// or the discipline, without the frame in transmission.
     pub queued: u64,
     /// Plain: sizes of the frames that have not been released, oldest first.
     sizes: Sizes,
-    /// Frames counted so far. Plain: frames admitted. Automaton: frames whose transmission has
-    /// ended.
+    /// Frames counted so far. Plain: frames admitted. Otherwise: frames whose transmission has
+    /// started.
     pub frames: u64,
     /// Time in ps from the last bit leaving this port until the peer processes the frame.
     pub delay: u64,
@@ -55,9 +57,6 @@ pub struct Port {
     pub plain: bool,
     /// True once a PAUSE frame has been sent or received here.
     pub pause_seen: bool,
-    /// True while the port keeps its frames in its lane (see `shard::hop`). The automaton is empty
-    /// then.
-    pub open: bool,
     /// True if transmissions last whole nanoseconds. Such a port is not plain.
     whole_ns: bool,
     /// Part of the traffic that `noise` delays: `RECEIVED`, `SENT` or both.
@@ -83,30 +82,17 @@ pub struct Port {
 
 const _: () = assert!(std::mem::offset_of!(Port, node) == 128);
 
-/// Queues of a port that decides at the start of transmission. The explicit layout puts the fields
-/// that every frame needs into one cache line.
-#[repr(C, align(64))]
+/// What a port that is not plain has beyond its lane and its transmitter.
+#[derive(Default)]
 pub struct Automaton {
-    pub queues: Vec<Queue>,
-    /// Bit set of queues that may have frames, for ports with up to eight queues. A bit is set when
-    /// a frame joins and cleared when the queue is found empty.
-    occupied: u8,
-    /// Frame in transmission. If there is none, no frame waits that could be sent.
-    pub sending: Option<Sending>,
+    /// Averaged length and spacing of marks of each queue, as the marking rule remembers them.
+    pub marking: Vec<QueueMarking>,
     /// Index of the queue of each priority.
-    of_priority: [u8; 8],
-    pub waiting: u32,
-    /// Size in bytes of the frame whose transmission ended last.
-    pub latest: u16,
-    /// True if the port is in the node's list of ports with waiting frames.
-    pub listed: bool,
-    /// State of a scheduler in which queues take turns. Without it, strict priority applies: the
-    /// highest queue goes first.
-    pub turns: Option<Box<Turns>>,
-    /// AQM policies and device queue, if the port has any.
+    pub of_priority: [u8; 8],
+    /// Queues with policies of their own, which then hold the frames in place of the lane.
     pub discipline: Option<Box<Discipline>>,
-    /// Queueing discipline of a host's kernel, which holds frames back. The only queue here is then
-    /// the ring of the card.
+    /// Queueing discipline of a host's kernel, which holds frames back. The only queue of the lane
+    /// is then the ring of the card.
     pub qdisc: Option<Box<Qdisc>>,
     /// PFC state, if either end of the link sends PAUSE frames.
     pub pause: Option<Box<Pause>>,
@@ -122,29 +108,31 @@ pub struct Automaton {
     pub wake_at: u64,
 }
 
-/// Stages between a port's queues and its transmitter.
+/// What a marking rule remembers about a queue.
+#[derive(Default)]
+pub struct QueueMarking {
+    /// Time in ps at which the last transmission from this queue ends, if the rule averages.
+    pub free_at: u64,
+    pub memory: Memory,
+}
+
+/// Queues between admission and the transmitter, if the frames have AQM policies, take turns or pass
+/// a device queue.
 #[derive(Default)]
 pub struct Discipline {
+    pub queues: Vec<Queue>,
     /// AQM policy of each queue; empty if there are none.
     pub aqm: Vec<Box<dyn Policy>>,
+    /// State of a scheduler in which queues take turns. Without it, strict priority applies: the
+    /// highest queue goes first.
+    pub turns: Option<Box<Turns>>,
     /// Device queue: frames that have left their queue (its index is the second part) and wait for
-    /// the transmitter. They count in `Automaton::waiting`.
+    /// the transmitter.
     pub device: VecDeque<(Waiting, u8)>,
     /// Capacity of the device queue in frames.
     pub capacity: usize,
-}
-
-/// The frame in transmission.
-#[derive(Clone, Copy)]
-pub struct Sending {
-    pub size: u16,
-    /// Index of the queue, or `PAUSE_QUEUE`.
-    pub queue: u8,
-    pub class: u8,
-    /// Port at which the frame arrived.
-    pub input: u32,
-    /// Duration of the transmission in ps.
-    pub time: u64,
+    /// Number of frames in the queues and in the device queue.
+    pub waiting: u32,
 }
 
 /// Bit of `Port::delays`: noise delays frames that the peer receives.
@@ -155,18 +143,12 @@ const SENT: u8 = 2;
 /// Queue index that stands for PAUSE frames, which wait in no queue.
 pub const PAUSE_QUEUE: u8 = u8::MAX;
 
-/// Transmission of a frame. The port computes it, and the engine sends the frame accordingly.
+/// Transmission of a frame, for recorders.
 pub struct Departure {
     pub start: u64,
     pub ends: u64,
-    /// Time in ps at which the peer processes the frame.
-    pub arrives: u64,
-    pub peer_port: u32,
-    pub peer_shard: u16,
     /// Time in ps since which the whole frame had been here and could have been sent.
     pub ready: u64,
-    pub capture: Option<u32>,
-    pub watched: bool,
 }
 
 /// Counters of a port since the last sample: index 0 is the whole port, then follow its queues if
@@ -231,7 +213,6 @@ impl Port {
             peer_shard: setup.peer_shard,
             plain: setup.plain,
             pause_seen: false,
-            open: false,
             whole_ns: setup.tick > 1,
             delays: if setup.delays { RECEIVED } else { 0 } | if setup.late { SENT } else { 0 },
             special: setup.delays
@@ -363,13 +344,6 @@ impl Port {
         time + self.noise.as_ref().map_or(0, |noise| noise.mean_gap(time))
     }
 
-    /// Automaton: returns the size of the frame whose transmission begins exactly at `now`; 0 if
-    /// there is none.
-    pub fn just_begun(&self, now: u64) -> u64 {
-        let sending = self.automaton.as_ref().and_then(|a| a.sending);
-        sending.filter(|sent| self.free_at - sent.time == now).map_or(0, |sent| sent.size as u64)
-    }
-
     /// Plain: releases all frames if every one has left by `now`. Returns the bytes released.
     #[inline(always)]
     pub fn release_idle(&mut self, now: u64) -> u64 {
@@ -454,86 +428,21 @@ impl Port {
         self.busy += time;
     }
 
-    /// Undoes the accounting of a transmission that was counted at its start and is still in
-    /// progress.
-    pub fn interrupted(&mut self, size: u16) -> Sending {
-        let time = self.transmission(size);
-        self.frames -= 1;
-        self.bytes -= size as u64;
-        self.busy -= time;
-        Sending { size, queue: 0, class: 0, input: 0, time }
-    }
-
-    /// Returns the bytes that wait, without the frame in transmission. The port must have been
-    /// released or advanced to the current time.
-    pub fn waiting(&self, until_start: bool) -> u64 {
-        match &self.automaton {
-            None if self.sizes.len() == 0 => 0,
-            None => self.queued - self.sizes.head() as u64,
-            Some(_) if until_start => self.queued,
-            // A PAUSE frame belongs to no queue.
-            Some(a) => {
-                self.queued
-                    - a.sending
-                        .filter(|sent| sent.queue != PAUSE_QUEUE)
-                        .map_or(0, |sent| sent.size as u64)
-            }
-        }
+    /// Plain: returns the bytes that wait, without the frame in transmission. The port must have
+    /// been released to the current time.
+    pub fn plain_waiting(&self) -> u64 {
+        if self.sizes.len() == 0 { 0 } else { self.queued - self.sizes.head() as u64 }
     }
 
     /// Returns the bytes whose transmission has begun. The port must have been released or advanced
     /// to the current time.
     pub fn begun(&self) -> u64 {
-        match &self.automaton {
-            // All frames of a plain port except the first one wait.
-            None if self.sizes.len() == 0 => self.bytes,
-            None => self.bytes - self.queued + self.sizes.head() as u64,
-            Some(a) => self.bytes + a.sending.map_or(0, |sent| sent.size as u64),
-        }
-    }
-
-    /// Automaton: removes a frame of `queue` from the buffer occupancy.
-    #[inline(always)]
-    pub fn leave(&mut self, queue: usize, bytes: u64) {
-        let q = &mut self.automaton.as_mut().expect("not plain").queues[queue];
-        q.bytes -= bytes;
-        q.count -= 1;
-        self.queued -= bytes;
-    }
-
-    /// Automaton: starts the transmission of a frame of `queue` at `at`, or when its tail has
-    /// arrived if that is later.
-    #[inline(always)]
-    pub fn depart(&mut self, at: u64, queue: usize, waiting: Waiting) -> Departure {
-        let size = waiting.frame.size;
-        let (start, time) = self.begin(at.max(waiting.ready), &waiting.frame);
-        let arrives = self.arrives(start, time, &waiting.frame);
-        let ends = self.free_at;
-        let a = self.automaton.as_mut().expect("not plain");
-        a.note(queue, |i| {
-            i.latency_max = i.latency_max.max(start.saturating_sub(waiting.ready));
-            i.cnps += u64::from(waiting.frame.notifies());
-        });
-        a.queues[queue].free_at = ends;
-        if let Some(turns) = &mut a.turns {
-            turns.sent(start, queue, size);
-        }
-        a.sending = Some(Sending {
-            size,
-            queue: queue as u8,
-            class: waiting.frame.priority(),
-            input: waiting.frame.port,
-            time,
-        });
-        Departure {
-            start,
-            ends,
-            arrives,
-            peer_port: self.peer_port,
-            peer_shard: self.peer_shard,
-            ready: waiting.ready,
-            capture: a.capture,
-            watched: a.watch.is_some(),
+        // All frames of a plain port except the first one wait. Other ports count a frame when its
+        // transmission starts, and have no sizes.
+        if self.sizes.len() == 0 {
+            self.bytes
+        } else {
+            self.bytes - self.queued + self.sizes.head() as u64
         }
     }
 
@@ -547,16 +456,11 @@ impl Port {
             && self.can_append()
     }
 
-    /// Returns the bytes that occupy the buffer at `now`, after all events up to then. It serves
-    /// observers, so it neither releases nor advances the port. For an automaton, the only
-    /// departure considered since it was last advanced is the frame in transmission.
-    pub fn holds(&self, until_start: bool, now: u64) -> u64 {
+    /// Plain: returns the bytes that occupy the buffer at `now`, after all events up to then. It
+    /// serves observers, so it does not release the port.
+    pub fn holds(&self, now: u64) -> u64 {
         if self.sizes.len() == 0 {
-            let sent =
-                self.automaton.as_ref().and_then(|a| a.sending).filter(|sent| {
-                    sent.queue != PAUSE_QUEUE && !until_start && self.free_at <= now
-                });
-            return self.queued.saturating_sub(sent.map_or(0, |sent| sent.size as u64));
+            return self.queued;
         }
         if self.free_at <= now {
             return self.queued - self.plain_bytes();
@@ -584,34 +488,11 @@ impl Port {
         (self.sizes.len() as usize) < self.sizes.ring.len()
     }
 
-    /// Automaton: starts the transmission of a PAUSE frame at `at`.
-    pub fn depart_pause(&mut self, at: u64, frame: &Frame) {
-        let time = self.transmission(frame.size);
-        self.free_at = at + time;
-        let a = self.automaton.as_mut().expect("not plain");
-        a.sending =
-            Some(Sending { size: frame.size, queue: PAUSE_QUEUE, class: 0, input: 0, time });
-    }
-
-    /// Open port: sends a PAUSE frame at `at`.
+    /// Sends a PAUSE frame at `at`, for a port that is not plain.
     pub fn send_pause(&mut self, at: u64, frame: &Frame) {
         let time = self.transmission(frame.size);
         self.free_at = at + time;
         self.count_sent(frame.size, time);
-    }
-
-    /// Automaton: returns the time of its next action without external cause: the end of a
-    /// transmission, or the start of one when a pause expires. `u64::MAX` if there is none.
-    #[inline(always)]
-    pub fn next_action(&self) -> u64 {
-        let a = self.automaton.as_ref().expect("not plain");
-        if a.sending.is_some() {
-            self.free_at
-        } else if a.waiting > 0 {
-            a.held_until()
-        } else {
-            u64::MAX
-        }
     }
 
     /// Plain: returns the bytes of the frames that have not been released.
@@ -626,34 +507,6 @@ impl Port {
         self.sizes.len()
     }
 
-    /// Returns the number of frames that occupy the buffer (of an automaton: in `queue`).
-    pub fn count(&self, queue: usize) -> u32 {
-        match &self.automaton {
-            None => self.sizes.len(),
-            Some(a) => a.queues[queue].count,
-        }
-    }
-
-    /// Returns the bytes at this port that the buffer no longer counts, of one queue or of all: the
-    /// frame in transmission and the device queue.
-    pub fn beyond(&self, until_start: bool, queue: Option<usize>) -> u64 {
-        let Some(a) = self.automaton.as_ref().filter(|_| until_start) else { return 0 };
-        let of = |bytes: u16, of: u8| {
-            if of != PAUSE_QUEUE && queue.is_none_or(|q| q == of as usize) {
-                bytes as u64
-            } else {
-                0
-            }
-        };
-        let device: u64 = a
-            .discipline
-            .iter()
-            .flat_map(|d| &d.device)
-            .map(|(w, queue)| of(w.frame.size, *queue))
-            .sum();
-        device + a.sending.map_or(0, |s| of(s.size, s.queue))
-    }
-
     /// Updates the interval rows of the whole port and of one queue, if the port is sampled.
     pub fn note(&mut self, queue: usize, change: impl Fn(&mut Interval)) {
         if let Some(a) = &mut self.automaton {
@@ -661,11 +514,10 @@ impl Port {
         }
     }
 
-    /// Updates the maximum queue length of the interval after a frame has joined `queue`.
+    /// Updates the maximum queue length of the interval: `total` bytes at the port, and `of_queue`
+    /// bytes in `queue`.
     #[cold]
-    pub fn note_length(&mut self, until_start: bool, queue: usize) {
-        let total = self.queued + self.beyond(until_start, None);
-        let of_queue = self.queue_bytes(queue) + self.beyond(until_start, Some(queue));
+    pub fn note_length(&mut self, total: u64, queue: usize, of_queue: u64) {
         if let Some(series) = self.automaton.as_mut().and_then(|a| a.series.as_mut()) {
             series.rows[0].bytes_max = series.rows[0].bytes_max.max(total);
             if series.rows.len() > 1 {
@@ -674,36 +526,18 @@ impl Port {
         }
     }
 
-    /// Returns the buffer occupancy of `queue`.
-    #[inline(always)]
-    pub fn length(&self, queue: usize) -> QueueView {
-        QueueView { bytes: self.queue_bytes(queue), frames: self.count(queue) }
-    }
-
-    /// Returns the bytes that occupy the buffer in `queue`.
-    #[inline(always)]
-    pub fn queue_bytes(&self, queue: usize) -> u64 {
-        match &self.automaton {
-            None => self.queued,
-            Some(a) => a.queues[queue].bytes,
-        }
-    }
-
-    /// Returns the number, the bytes and the total time of transmissions that have ended. The port
-    /// must have been released or advanced to `end`.
-    pub fn ended(&self, end: u64) -> (u64, u64, u64) {
+    /// Returns the number, the bytes and the total time of transmissions that have ended by `end`.
+    /// `latest`: size of the frame whose transmission started last, for a port that is not plain.
+    /// The port must have been released or advanced to `end`.
+    pub fn ended(&self, end: u64, latest: u16) -> (u64, u64, u64) {
         let left = self.plain_bytes();
         let left_time: u64 = self.sizes.iter().map(|s| self.serialize(s)).sum();
         let (frames, bytes, busy) =
             (self.frames - self.sizes.len() as u64, self.bytes - left, self.busy - left_time);
-        // If the peer cut through and dropped the frame, its transmission may end after every other
-        // event.
-        match &self.automaton {
-            Some(a) if a.sending.is_none() && self.free_at > end => {
-                (frames - 1, bytes - a.latest as u64, busy - self.transmission(a.latest))
-            }
-            _ => (frames, bytes, busy),
+        if latest > 0 && self.free_at > end {
+            return (frames - 1, bytes - latest as u64, busy - self.transmission(latest));
         }
+        (frames, bytes, busy)
     }
 }
 
@@ -762,34 +596,14 @@ impl Sizes {
 }
 
 impl Automaton {
-    pub fn new(
-        queues: u8,
-        of_priority: [u8; 8],
-        discipline: Option<Discipline>,
-        pause: Option<Pause>,
-        series: bool,
-        capture: Option<u32>,
-        uplink: bool,
-    ) -> Self {
+    pub fn new(queues: u8, of_priority: [u8; 8], series: bool) -> Self {
         let rows = if queues > 1 { queues as usize + 1 } else { 1 };
         Automaton {
-            queues: (0..queues).map(|_| Queue::default()).collect(),
+            marking: (0..queues).map(|_| QueueMarking::default()).collect(),
             of_priority,
-            occupied: 0,
-            sending: None,
-            waiting: 0,
-            latest: 0,
-            listed: false,
-            turns: None,
-            discipline: discipline.map(Box::new),
-            qdisc: None,
-            pause: pause.map(Box::new),
             series: series
                 .then(|| Box::new(Series { rows: vec![Interval::default(); rows], rx_bytes: 0 })),
-            capture,
-            watch: None,
-            uplink: uplink.then_some(0),
-            wake_at: 0,
+            ..Automaton::default()
         }
     }
 
@@ -799,132 +613,42 @@ impl Automaton {
         self.qdisc.as_ref().is_some_and(|qdisc| qdisc.holds())
     }
 
-    /// True if `queue` has a frame that may be sent at `at`.
-    #[inline(always)]
-    pub fn may_send(&self, queue: usize, at: u64) -> bool {
-        self.queues[queue].may_send(self.pause.as_deref(), at)
-    }
-
-    /// Appends a frame to `queue`.
-    #[inline(always)]
-    pub fn push(&mut self, queue: usize, waiting: Waiting) {
-        self.queues[queue].frames.push_back(waiting);
-        self.waiting += 1;
-        self.occupied |= 1u8.wrapping_shl(queue as u32);
-    }
-
-    /// Returns the highest of up to eight queues that has a frame and for which `may` holds.
-    #[inline(always)]
-    pub fn highest(&mut self, may: impl Fn(&Queue, Option<&Pause>) -> bool) -> Option<usize> {
-        let mut left = self.occupied;
-        while left != 0 {
-            let queue = 7 - left.leading_zeros() as usize;
-            left &= !(1 << queue);
-            let q = &self.queues[queue];
-            if q.frames.is_empty() {
-                self.occupied &= !(1 << queue);
-            } else if may(q, self.pause.as_deref()) {
-                return Some(queue);
-            }
-        }
-        None
-    }
-
-    /// Returns the queue that sends next at `at`, if any may send.
-    #[inline(always)]
-    pub fn next_queue(&mut self, at: u64) -> Option<usize> {
-        if self.waiting == 0 {
-            return None;
-        }
-        if self.queues.len() == 1 && self.turns.is_none() {
-            return self.may_send(0, at).then_some(0);
-        }
-        if self.turns.is_some() {
-            return self.next_in_turn(at);
-        }
-        self.highest(|q, pause| q.may_send(pause, at))
-    }
-
-    #[inline(never)]
-    pub fn next_in_turn(&mut self, at: u64) -> Option<usize> {
-        self.catch_up(at);
-        let (queues, pause) = (&self.queues, self.pause.as_deref());
-        match self.turns.as_deref_mut().expect("queues that take turns") {
-            Turns::Cores(cores) => cores.next(queues, at, |q| q.may_send(pause, at)),
-            Turns::Weighted(weighted) => weighted.next(queues, |q| q.may_send(pause, at)),
-        }
-    }
-
-    /// Returns the time at which the first pause expires or the next credit arrives. To be called
-    /// while no queue may send.
+    /// Returns the time at which the first pause expires or the next credit arrives, at a port with
+    /// a discipline. To be called while no queue may send.
     #[cold]
     pub fn held_until(&self) -> u64 {
-        if let Some(credits) = self.turns.as_ref().and_then(|turns| turns.credits()) {
-            return credits.until(&|queue| self.free_from(queue));
+        let d = self.discipline.as_ref().expect("a port with a discipline");
+        let pause = self.pause.as_deref();
+        if let Some(credits) = d.turns.as_ref().and_then(|turns| turns.credits()) {
+            return credits.until(&|queue| d.free_from(pause, queue));
         }
-        let pause =
-            self.pause.as_ref().expect("an idle transmitter has nothing to send, or is paused");
-        if let Some(d) = self.discipline.as_ref().filter(|d| !d.aqm.is_empty()) {
-            let of_queues = self
-                .queues
-                .iter()
-                .zip(&d.aqm)
-                .map(|(q, aqm)| aqm.earliest(&q.frames, &|class| pause.until(class)));
-            return of_queues.min().expect("a port has queues");
-        }
-        let heads = self.queues.iter().filter_map(|q| q.frames.front());
-        heads.map(|next| pause.until(next.frame.priority())).min().expect("something waits")
+        let pause = pause.expect("an idle transmitter has nothing to send, or is paused");
+        let of_queues = d.queues.iter().enumerate().map(|(queue, q)| match d.aqm.get(queue) {
+            Some(aqm) => aqm.earliest(&q.frames, &|class| pause.until(class)),
+            None => {
+                q.frames.front().map_or(u64::MAX, |head| pause.until(head.frame.priority()))
+            }
+        });
+        of_queues.min().expect("a port has queues")
     }
 
-    /// Registers a frame that joins `queue`, if queues take turns. Returns whether the scheduler
-    /// must choose the frame even at an idle port.
-    #[inline(never)]
-    pub fn needs_turn(&mut self, now: u64, queue: usize, size: u16) -> bool {
-        self.catch_up(now);
-        self.turns.as_deref_mut().is_some_and(|turns| {
-            turns.joined(queue, size);
-            turns.decide_at_start()
-        })
-    }
-
-    /// Returns the time from which `queue` may send, considering only pauses.
-    fn free_from(&self, queue: usize) -> u64 {
-        let Some(pause) = &self.pause else { return 0 };
-        let frames = &self.queues[queue].frames;
-        match self.discipline.as_ref().and_then(|d| d.aqm.get(queue)) {
-            Some(aqm) => aqm.earliest(frames, &|class| pause.free_from(class)),
-            None => frames.front().map_or(0, |head| pause.free_from(head.frame.priority())),
-        }
+    /// Returns the scheduler in which queues take turns, if there is one.
+    fn turns(&self) -> Option<&Turns> {
+        self.discipline.as_ref()?.turns.as_deref()
     }
 
     /// True if frames can wait although the transmitter is idle.
     pub fn may_hold(&self) -> bool {
-        self.pause.is_some() || self.turns.as_ref().is_some_and(|turns| turns.credits().is_some())
+        self.pause.is_some() || self.turns().is_some_and(|turns| turns.credits().is_some())
     }
 
     /// Updates schedulers with credits that can run out to `now`. To be called before anything
     /// changes at that time.
-    #[inline(always)]
-    pub fn catch_up(&mut self, now: u64) {
-        if self.turns.is_some() {
-            self.catch_up_credits(now);
-        }
-    }
-
     #[cold]
     #[inline(never)]
-    fn catch_up_credits(&mut self, now: u64) {
-        let mut turns = self.turns.take();
-        if let Some(credits) = turns.as_mut().and_then(|turns| turns.credits_mut()) {
-            credits.catch_up(now, &|queue| self.free_from(queue));
-        }
-        self.turns = turns;
-    }
-
-    /// True if a frame waits for the transmitter.
-    #[inline(always)]
-    pub fn has_work(&self) -> bool {
-        self.waiting > 0 || self.pause.as_ref().is_some_and(|pause| pause.pending != 0)
+    pub fn catch_up(&mut self, now: u64) {
+        let pause = self.pause.as_deref();
+        self.discipline.iter_mut().for_each(|d| d.catch_up(pause, now));
     }
 
     /// Counts a PAUSE frame that has left in the port series.
@@ -935,30 +659,11 @@ impl Automaton {
         }
     }
 
-    /// Tells the scheduler that the head of `queue`, which it had taken for transmission, was
-    /// dropped.
-    pub fn unsent(&mut self, queue: usize, bytes: u64) {
-        if let Some(turns) = &mut self.turns {
-            turns.give_back(&self.queues, queue, bytes);
-            turns.dropped(queue, bytes);
-        }
-    }
-
-    /// Returns all frames that wait here.
-    pub fn frames(&self) -> impl Iterator<Item = &Frame> {
-        self.held().map(|w| &w.frame)
-    }
-
-    /// Returns all frames that wait here, with the time since which they wait.
+    /// Returns all frames that wait outside of the lane, with the time since which they wait.
     pub fn held(&self) -> impl Iterator<Item = &Waiting> {
-        let d = self.discipline.iter();
-        let beside = d.flat_map(|d| {
-            d.device.iter().map(|(w, _)| w).chain(d.aqm.iter().flat_map(|aqm| aqm.held()))
-        });
-        self.queues
+        self.discipline
             .iter()
-            .flat_map(|q| &q.frames)
-            .chain(beside)
+            .flat_map(|d| d.held())
             .chain(self.qdisc.iter().flat_map(|qdisc| qdisc.held()))
     }
 
@@ -975,7 +680,7 @@ impl Automaton {
     /// Returns the queue of a frame that arrived through the switch's port `input`. Ingress cores
     /// may have separate queues.
     pub fn queue_from(&self, frame: &Frame, input: u32) -> usize {
-        match self.turns.as_deref() {
+        match self.turns() {
             Some(Turns::Cores(cores)) => cores.queue_of(frame.priority(), input),
             _ => self.queue_of(frame),
         }
@@ -984,7 +689,7 @@ impl Automaton {
     /// Returns the first queue of the class of `priority`. The queues after it belong to this class
     /// or to higher ones.
     pub fn first_queue_of(&self, priority: u8) -> usize {
-        match self.turns.as_deref() {
+        match self.turns() {
             Some(Turns::Cores(cores)) => cores.queue_of(priority, 0),
             _ => self.queue_of_priority(priority),
         }
@@ -992,7 +697,7 @@ impl Automaton {
 
     /// True if `queue` belongs to `class`.
     pub fn is_of_class(&self, queue: usize, class: u8) -> bool {
-        match self.turns.as_deref() {
+        match self.turns() {
             Some(Turns::Cores(cores)) => cores.is_of_class(queue, class),
             _ => self.queue_of_priority(class) == queue,
         }
@@ -1010,38 +715,63 @@ impl Automaton {
     }
 }
 
+impl Discipline {
+    /// Returns all frames that wait here.
+    pub fn held(&self) -> impl Iterator<Item = &Waiting> {
+        self.queues
+            .iter()
+            .flat_map(|q| &q.frames)
+            .chain(self.device.iter().map(|(waiting, _)| waiting))
+            .chain(self.aqm.iter().flat_map(|aqm| aqm.held()))
+    }
+
+    /// Returns the time in ps from which `queue` may send, considering only pauses.
+    fn free_from(&self, pause: Option<&Pause>, queue: usize) -> u64 {
+        let Some(pause) = pause else { return 0 };
+        let frames = &self.queues[queue].frames;
+        match self.aqm.get(queue) {
+            Some(aqm) => aqm.earliest(frames, &|class| pause.free_from(class)),
+            None => frames.front().map_or(0, |head| pause.free_from(head.frame.priority())),
+        }
+    }
+
+    /// Updates schedulers with credits that can run out to `now`.
+    #[inline(always)]
+    pub fn catch_up(&mut self, pause: Option<&Pause>, now: u64) {
+        if self.turns.is_some() {
+            self.catch_up_credits(pause, now);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn catch_up_credits(&mut self, pause: Option<&Pause>, now: u64) {
+        let mut turns = self.turns.take();
+        if let Some(credits) = turns.as_mut().and_then(|turns| turns.credits_mut()) {
+            credits.catch_up(now, &|queue| self.free_from(pause, queue));
+        }
+        self.turns = turns;
+    }
+
+    /// Tells the scheduler that the head of `queue`, which it had taken for transmission, was
+    /// dropped.
+    pub fn unsent(&mut self, queue: usize, bytes: u64) {
+        if let Some(turns) = &mut self.turns {
+            turns.give_back(&self.queues, queue, bytes);
+            turns.dropped(queue, bytes);
+        }
+    }
+
+    /// Subtracts a frame of `bytes` bytes from the occupancy of `queue`.
+    #[inline(always)]
+    pub fn leave(&mut self, queue: usize, bytes: u64) {
+        let q = &mut self.queues[queue];
+        q.bytes -= bytes;
+        q.count -= 1;
+    }
+}
+
 #[cold]
 fn in_whole_ns(time: u64) -> u64 {
     cut_off(time, 1_000)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pause_frame_comes_from_no_queue() {
-        let automaton = Automaton::new(1, [0; 8], None, None, false, None, false);
-        let mut port = Port::new(PortSetup {
-            node: 0,
-            rate: 10_000_000_000,
-            incoming: 10_000_000_000,
-            delay: 0,
-            gap: 0,
-            header: None,
-            peer_port: 0,
-            peer_shard: 0,
-            faulty: false,
-            clocked: 1_000_000_000,
-            noise: None,
-            delays: false,
-            late: false,
-            stream: Stream::new(1, 1, 1),
-            plain: false,
-            tick: 1,
-            automaton: Some(automaton),
-        });
-        port.depart_pause(0, &Frame { size: 64, ..Frame::default() });
-        assert_eq!((port.waiting(false), port.waiting(true), port.begun()), (0, 0, 64));
-    }
 }

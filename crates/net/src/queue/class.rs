@@ -1,10 +1,8 @@
 //! State of one queue of a port.
 
 use super::flowcontrol::Pause;
-use super::marking::Memory;
 use super::verdict::QueueView;
 use super::waiting::Waiting;
-use afflux_engine::prefetch;
 use std::collections::VecDeque;
 
 #[derive(Default)]
@@ -15,26 +13,9 @@ pub struct Queue {
     pub bytes: u64,
     /// Frames that occupy the buffer: waiting frames, and the one in transmission if it counts.
     pub count: u32,
-    /// Time in ps at which the last transmission from this queue ends.
-    pub free_at: u64,
-    /// Averaged length and spacing of marks, as the marking rule remembers them.
-    pub memory: Memory,
 }
 
 impl Queue {
-    /// Removes and returns the first frame. The queue must not be empty.
-    #[inline(always)]
-    pub fn take(&mut self) -> Waiting {
-        let first = self.frames.pop_front().expect("not empty");
-        match self.frames.front() {
-            // The entries of a long queue are not in the cache.
-            Some(next) => prefetch::<2, _>(std::slice::from_ref(next), 0),
-            // An empty ring restarts at its first slot, which is still in the cache.
-            None => self.frames.clear(),
-        }
-        first
-    }
-
     /// Returns the occupancy without one departing frame of `size` bytes that is still counted.
     #[inline(always)]
     pub fn behind(&self, size: u16) -> QueueView {

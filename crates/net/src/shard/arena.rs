@@ -18,6 +18,8 @@ pub struct Arena {
     /// the pause clock: the time in ps that the frame's class had been paused in total when the
     /// frame arrived. In pFabric's queues it is the urgency of the frame.
     notes: Vec<u64>,
+    /// By slot, at ports that need it: the time in ps at which the last bit of the frame arrived.
+    ready: Vec<u64>,
 }
 
 /// Queue as a chain of slots. `Lane::occupied` tells whether it is empty.
@@ -36,7 +38,7 @@ impl Chain {
 
 impl Default for Arena {
     fn default() -> Self {
-        Arena { frames: Vec::new(), free: NONE, notes: Vec::new() }
+        Arena { frames: Vec::new(), free: NONE, notes: Vec::new(), ready: Vec::new() }
     }
 }
 
@@ -127,9 +129,14 @@ impl Arena {
         &self.frames[slot as usize]
     }
 
-    /// Returns the slot behind this one in its chain. This must not be the last slot.
+    /// Returns the slot behind this one in its chain. The number has no meaning for the last slot.
     pub fn behind(&self, slot: u32) -> u32 {
         self.frames[slot as usize].offset
+    }
+
+    /// True if the frame in a slot is the last one of its chain.
+    pub fn is_last(&self, chain: &Chain, slot: u32) -> bool {
+        slot == chain.last
     }
 
     /// Returns the slots of a chain that is not empty, in order.
@@ -143,6 +150,19 @@ impl Arena {
     /// Calls `see` for all frames of a chain that is not empty, in order.
     pub fn each(&self, chain: &Chain, mut see: impl FnMut(&Frame)) {
         self.slots(chain).for_each(|slot| see(self.at(slot)));
+    }
+
+    /// Returns the time in ps at which the last bit of the frame in a slot arrived.
+    pub fn ready(&self, slot: u32) -> u64 {
+        self.ready[slot as usize]
+    }
+
+    /// Sets the time in ps at which the last bit of the last frame of a chain arrived.
+    pub fn set_ready(&mut self, chain: &Chain, ready: u64) {
+        if self.ready.len() < self.frames.len() {
+            self.ready.resize(self.frames.capacity(), 0);
+        }
+        self.ready[chain.last as usize] = ready;
     }
 
     /// Returns the note about the frame in a slot.

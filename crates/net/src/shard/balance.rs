@@ -392,31 +392,27 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
         // ns-3 processes an arrival before the start of a transmission at the same instant, so a
         // frame whose transmission starts now still counts.
         let state = self.state();
-        if p.open {
-            let lane = &self.shard.lanes[port as usize];
-            let just = self.shard.world.tick() > 1
-                && lane.sent.size > 0
-                && p.free_at - p.transmission(lane.sent.size) == self.now;
-            return lane.holds(p, state.until_start, self.now)
-                + if just { lane.sent.size as u64 } else { 0 };
+        if p.plain {
+            return p.queued;
         }
-        let just = if self.shard.world.tick() > 1 { p.just_begun(self.now) } else { 0 };
-        p.queued + just
+        let lane = &self.shard.lanes[port as usize];
+        let just = self.shard.world.tick() > 1
+            && lane.sent.size > 0
+            && p.free_at - p.transmission(lane.sent.size) == self.now;
+        lane.holds(p, state.until_start, self.now) + if just { lane.sent.size as u64 } else { 0 }
     }
     fn bytes_before(&mut self, port: u16, priority: u8) -> u64 {
         let port = self.advanced_port(port);
         let p = &self.shard.ports[port as usize];
-        if p.open {
-            let lane = &self.shard.lanes[port as usize];
-            let from = p.automaton.as_ref().expect("not plain").first_queue_of(priority);
-            let counts = !self.state().until_start && lane.sent.queue as usize >= from;
-            let sent = if counts { lane.in_transmission(p, None, self.now) } else { 0 };
-            return lane.queues[from..].iter().map(|queue| queue.waits.bytes() as u64).sum::<u64>()
-                + sent;
+        let Some(a) = &p.automaton else { return p.queued };
+        let from = a.first_queue_of(priority);
+        if let Some(d) = &a.discipline {
+            return d.queues[from..].iter().map(|queue| queue.bytes).sum();
         }
-        p.automaton.as_ref().map_or(p.queued, |a| {
-            a.queues[a.first_queue_of(priority)..].iter().map(|queue| queue.bytes).sum()
-        })
+        let lane = &self.shard.lanes[port as usize];
+        let counts = !self.state().until_start && lane.sent.queue as usize >= from;
+        let sent = if counts { lane.in_transmission(p, None, self.now) } else { 0 };
+        lane.queues[from..].iter().map(|queue| queue.waits.all_bytes()).sum::<u64>() + sent
     }
     fn sent(&mut self, port: u16) -> u64 {
         let port = self.advanced_port(port);

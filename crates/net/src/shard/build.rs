@@ -17,6 +17,7 @@ use crate::queue::flowcontrol::party::Party;
 use crate::queue::marking::Red;
 use crate::queue::qdisc::Qdisc;
 use crate::queue::scheduling::{Cores, Turns};
+use crate::queue::class::Queue;
 use crate::record::Counters;
 use crate::routing::PortInfo;
 use crate::shard::Outlet;
@@ -313,8 +314,13 @@ impl<'a> Shard<'a> {
             let automaton = (!plain).then(|| {
                 let site =
                     Site { line: world.rate(info).0, frame: largest, least: plan.wire.min_frame };
-                let discipline =
-                    (aqm.is_some() && !always_open || memory > 0).then(|| Discipline {
+                let has_discipline =
+                    aqm.is_some() && !always_open || memory > 0 || turns.is_some();
+                let discipline = has_discipline.then(|| {
+                    Box::new(Discipline {
+                        queues: (0..queues).map(|_| Queue::default()).collect(),
+                        turns: limited(&turns, switch, link.rate),
+                        waiting: 0,
                         aqm: aqm
                             .iter()
                             .flat_map(|config| {
@@ -325,21 +331,17 @@ impl<'a> Shard<'a> {
                             .collect(),
                         device: VecDeque::new(),
                         capacity: memory as usize,
-                    });
-                let mut automaton = Automaton::new(
-                    queues,
-                    scheduling.of_priority(),
+                    })
+                });
+                Automaton {
                     discipline,
-                    pause,
-                    sampled,
-                    capture.map(|c| c as u32),
-                    uplink,
-                );
-                automaton.turns = limited(&turns, switch, link.rate);
-                automaton.qdisc =
-                    qdisc.map(|config| Box::new(Qdisc::new(config, site, &mut stream)));
-                automaton.watch = watch;
-                automaton
+                    qdisc: qdisc.map(|config| Box::new(Qdisc::new(config, site, &mut stream))),
+                    pause: pause.map(Box::new),
+                    capture: capture.map(|c| c as u32),
+                    watch,
+                    uplink: uplink.then_some(0),
+                    ..Automaton::new(queues, scheduling.of_priority(), sampled)
+                }
             });
             let loss = link.loss_of(!info.reverse);
             let faulty = loss.get() > 0.0 || !link.down.is_empty() || link.longest.is_some();
@@ -410,13 +412,10 @@ impl<'a> Shard<'a> {
             .min()
             .unwrap_or(u64::MAX);
         let loops = uniform && (always_open || opens);
-        // In the classical engine a node that may be open starts open and in exact mode.
-        let exact = opens && classical;
-        if exact || always_open {
-            self.ports[first_port as usize..].iter_mut().for_each(|p| p.open = true);
-        }
-        if opens || always_open {
-            self.lanes.resize(self.ports.len(), Lane::new(scheduling.of_priority()));
+        let exact = !always_open;
+        if self.ports[first_port as usize..].iter().any(|p| !p.plain) {
+            let special = !opens && !always_open;
+            self.lanes.resize(self.ports.len(), Lane::new(scheduling.of_priority(), special));
         }
         let mut memory = NodeMemory {
             exact,
@@ -468,7 +467,6 @@ impl<'a> Shard<'a> {
             loops,
             opens: opens && !classical,
             ring,
-            open: exact || always_open,
             memory,
             marks_from,
             holds,

@@ -3,8 +3,8 @@
 
 use super::Shard;
 use crate::frame::Frame;
-use crate::port::{Port, Queue};
-use crate::queue::marking::Red;
+use crate::port::Port;
+use crate::queue::marking::{Memory, Red};
 use crate::queue::{QueueView, Reason, Verdict};
 use crate::record::Counters;
 use crate::spec::MarkAt;
@@ -126,7 +126,7 @@ fn judge_arrival(
     let frame_time = red.weight.map_or(0, |_| p.serialize(1500));
     let (free_at, memory) = match &mut p.automaton {
         None => (p.free_at, &mut p.memory),
-        Some(a) => (a.queues[queue].free_at, &mut a.queues[queue].memory),
+        Some(a) => (a.marking[queue].free_at, &mut a.marking[queue].memory),
     };
     let seen = match red.weight {
         None => length as f64,
@@ -141,12 +141,12 @@ fn judge_arrival(
     }
 }
 
-/// Returns the verdict of marking at dequeue on a frame that leaves `behind` in `q`, in bytes or
-/// packets as configured. `capable`: the frame is ECN-capable.
+/// Returns the verdict of marking at dequeue on a frame that leaves `behind` in its queue, in bytes
+/// or packets as configured. `capable`: the frame is ECN-capable.
 #[inline(always)]
 pub(super) fn mark_at_start(
     red: &Red,
-    q: &mut Queue,
+    memory: &mut Memory,
     stream: &mut Stream,
     behind: u64,
     capable: bool,
@@ -154,6 +154,6 @@ pub(super) fn mark_at_start(
     if red.below_threshold(behind) {
         return Verdict::Admit;
     }
-    let seen = if red.weight.is_some() { q.memory.average } else { behind as f64 };
-    red.verdict(seen, behind, capable, &mut q.memory, stream)
+    let seen = if red.weight.is_some() { memory.average } else { behind as f64 };
+    red.verdict(seen, behind, capable, memory, stream)
 }

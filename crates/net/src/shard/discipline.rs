@@ -2,38 +2,17 @@
 //! frames.
 
 use super::count::mark_at_start;
-use super::forward::{rank, stamp};
-use super::pause::carry_pause;
+use super::forward::rank;
 use super::{Outlet, Shard};
 use crate::frame::Frame;
-use crate::port::{Automaton, Discipline, Queue, Waiting};
+use crate::port::{Automaton, Discipline, Waiting};
+use crate::queue::class::Queue;
 use crate::queue::Verdict;
+use crate::queue::aqm::Policy;
 use crate::queue::buffer::Place;
 use crate::queue::buffer::mmu::{Charge, Take};
 use crate::queue::scheduling::Turns;
 use crate::spec::MarkAt;
-use afflux_engine::random::Stream;
-use std::collections::VecDeque;
-
-impl Discipline {
-    /// Enqueues a frame. Returns the frames that the discipline drops, trims or marks as a result,
-    /// each with its verdict.
-    fn push(
-        &mut self,
-        queue: usize,
-        frames: &mut VecDeque<Waiting>,
-        waiting: Waiting,
-        stream: &mut Stream,
-    ) -> Vec<(Frame, Verdict)> {
-        match self.aqm.get_mut(queue) {
-            Some(aqm) => aqm.push(frames, waiting, stream),
-            None => {
-                frames.push_back(waiting);
-                Vec::new()
-            }
-        }
-    }
-}
 
 impl<'a> Shard<'a> {
     /// Automaton: lets a frame that buffer and marking have admitted join `queue`, if the
@@ -53,15 +32,16 @@ impl<'a> Shard<'a> {
         (charge, place): (Option<(Charge, Take)>, Option<Place>),
     ) {
         let p = &mut self.ports[port as usize];
-        let a = p.automaton.as_mut().expect("not plain");
-        waiting.clock = a.pause.as_ref().map_or_else(
+        let Automaton { pause, discipline, .. } = &mut **p.automaton.as_mut().expect("not plain");
+        waiting.clock = pause.as_ref().map_or_else(
             || rank(&self.extras, &waiting.frame),
             |pause| pause.clock(waiting.frame.priority(), now),
         );
-        a.catch_up(now);
-        let d = a.discipline.as_mut().expect("only ports with one come here");
-        let q = &mut a.queues[queue];
-        let verdict = d.aqm.get_mut(queue).map_or(Verdict::Admit, |aqm| {
+        let d = discipline.as_mut().expect("only ports with one come here");
+        d.catch_up(pause.as_deref(), now);
+        let Discipline { queues, aqm, .. } = &mut **d;
+        let q = &mut queues[queue];
+        let verdict = aqm.get_mut(queue).map_or(Verdict::Admit, |aqm| {
             aqm.on_enqueue(now, q.bytes, waiting.frame.has(Frame::ECT), &mut p.stream)
         });
         if HELD && matches!(verdict, Verdict::Drop(_)) {
@@ -85,12 +65,9 @@ impl<'a> Shard<'a> {
             }
         }
         self.take_in(out, now, node, port, queue, waiting);
-        let p = &mut self.ports[port as usize];
-        if p.automaton.as_ref().is_some_and(|a| a.series.is_some()) {
-            p.note_length(self.nodes[node as usize].until_start, queue);
-        }
-        if p.automaton.as_ref().is_some_and(|a| a.sending.is_none()) {
-            self.start_next(out, now, node, port);
+        self.note_length(node, port, queue);
+        if !self.lanes[port as usize].sending {
+            self.start_exact(out, now, node, port);
         } else {
             self.fill_device(out, now, node, port);
         }
@@ -113,20 +90,22 @@ impl<'a> Shard<'a> {
         self.nodes[node as usize].used += size;
         let p = &mut self.ports[port as usize];
         p.queued += size;
-        let a = p.automaton.as_mut().expect("not plain");
-        if let Some(turns) = &mut a.turns {
+        let d = p.automaton.as_mut().and_then(|a| a.discipline.as_mut()).expect("it has one");
+        let Discipline { queues, aqm, turns, waiting: count, .. } = &mut **d;
+        if let Some(turns) = turns {
             turns.joined(queue, waiting.frame.size);
         }
-        let q = &mut a.queues[queue];
+        let q = &mut queues[queue];
         q.bytes += size;
         q.count += 1;
-        a.waiting += 1;
-        let back = a.discipline.as_mut().expect("only ports with one come here").push(
-            queue,
-            &mut q.frames,
-            waiting,
-            &mut p.stream,
-        );
+        *count += 1;
+        let back = match aqm.get_mut(queue) {
+            Some(aqm) => aqm.push(&mut q.frames, waiting, &mut p.stream),
+            None => {
+                q.frames.push_back(waiting);
+                Vec::new()
+            }
+        };
         self.give_back(out, now, node, port, queue, back);
     }
 
@@ -142,9 +121,9 @@ impl<'a> Shard<'a> {
         back: Vec<(Frame, Verdict)>,
     ) {
         for (mut frame, verdict) in back {
-            let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
-            a.waiting -= 1;
-            if let Some(turns) = &mut a.turns {
+            let d = self.discipline(port);
+            d.waiting -= 1;
+            if let Some(turns) = &mut d.turns {
                 turns.dropped(queue, frame.size.into());
             }
             self.forget(out, now, node, port, queue, &frame);
@@ -173,10 +152,21 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Subtracts bytes from the occupancy of `queue`, its port and its node.
-    pub(super) fn leave(&mut self, node: u32, port: u32, queue: usize, bytes: u64) {
-        self.ports[port as usize].leave(queue, bytes);
+    /// Subtracts a frame that has left `queue` from the occupancy of the queue, its port and its
+    /// node.
+    fn leave(&mut self, node: u32, port: u32, queue: usize, bytes: u64) {
+        let p = &mut self.ports[port as usize];
+        p.queued -= bytes;
         self.nodes[node as usize].used -= bytes;
+        // A lane has no such frame any more.
+        if let Some(d) = p.automaton.as_mut().and_then(|a| a.discipline.as_mut()) {
+            d.leave(queue, bytes);
+        }
+    }
+
+    fn discipline(&mut self, port: u32) -> &mut Discipline {
+        let a = self.ports[port as usize].automaton.as_mut();
+        a.and_then(|a| a.discipline.as_mut()).expect("a port with a discipline")
     }
 
     /// Starts the next transmission at `at`, when the transmitter is idle: the first frame of the
@@ -190,48 +180,21 @@ impl<'a> Shard<'a> {
         node: u32,
         port: u32,
     ) {
-        let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
-        let waits = a.discipline.as_mut().and_then(|d| d.device.pop_front());
-        let Some((Waiting { mut frame, ready, clock }, queue)) =
-            waits.or_else(|| self.pull(out, at, node, port))
-        else {
-            if self.ports[port as usize]
-                .automaton
-                .as_ref()
-                .is_some_and(|a| a.sending.is_none() && a.waiting > 0)
-            {
+        let waits = self.discipline(port).device.pop_front();
+        let Some((waiting, queue)) = waits.or_else(|| self.pull(out, at, node, port)) else {
+            if !self.lanes[port as usize].sending && self.is_disciplining(port) {
                 self.await_expiry(out, port);
             }
-            return self.file_due(node, port);
+            return;
         };
-        let explains = self.world.plan.record.explain;
-        let (state, p) = (&self.nodes[node as usize], &mut self.ports[port as usize]);
-        let (bytes, until_start, late) =
-            (frame.size as u64, state.until_start, state.arrivals_first as u64);
-        if frame.has(Frame::EXTRA) && !self.world.rates.is_empty() && !state.host {
-            let beside = if until_start { 0 } else { bytes };
-            stamp(&mut self.extras[frame.aux], &frame, p, (at, beside), &self.world.rates);
-        }
-        let a = p.automaton.as_mut().expect("not plain");
-        a.waiting -= 1;
-        if explains && let Some(pause) = &a.pause {
-            let paused = pause.clock(frame.priority(), at) - clock;
-            if paused > 0 {
-                frame = carry_pause(&mut self.extras, frame, paused);
-            }
-        }
-        let departure = p.depart(at, queue as usize, Waiting { frame, ready, clock });
-        let managed = state.managed.is_some();
-        self.carry_out(out, port, frame, departure, late);
-        if managed {
-            if until_start {
-                let charge =
-                    self.charge_of(node, port, queue, (frame.port, frame.priority(), frame.size));
-                self.release(out, at, node, &charge);
-            }
-            if !O::CLASSICAL {
-                self.file_due(node, port);
-            }
+        let (frame, clock) = (waiting.frame, waiting.clock);
+        self.discipline(port).waiting -= 1;
+        self.depart(out, at, node, port, queue as usize, waiting, Some(clock));
+        let state = &self.nodes[node as usize];
+        if state.managed.is_some() && state.until_start {
+            let charge =
+                self.charge_of(node, port, queue, (frame.port, frame.priority(), frame.size));
+            self.release(out, at, node, &charge);
         }
         self.fill_device(out, at, node, port);
     }
@@ -239,13 +202,12 @@ impl<'a> Shard<'a> {
     /// Moves frames from the discipline to the device queue while the device queue has space.
     pub(super) fn fill_device<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         loop {
-            let a = self.ports[port as usize].automaton.as_ref().expect("not plain");
-            if a.discipline.as_ref().is_none_or(|d| d.device.len() >= d.capacity) {
+            let d = self.discipline(port);
+            if d.device.len() >= d.capacity {
                 return;
             }
             let Some(next) = self.pull(out, now, node, port) else { return };
-            let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
-            a.discipline.as_mut().expect("just seen").device.push_back(next);
+            self.discipline(port).device.push_back(next);
         }
     }
 
@@ -264,27 +226,26 @@ impl<'a> Shard<'a> {
             let (queue, mut waiting, mut verdict) = next_of(a, at)?;
             let bytes = waiting.frame.size as u64;
             let state = &self.nodes[node as usize];
+            let d = a.discipline.as_mut().expect("just asked");
             if let Some(red) = state.marking(queue).filter(|red| red.at == MarkAt::Dequeue) {
-                let q = &mut a.queues[queue];
-                let behind = red.length(q.behind(waiting.frame.size));
-                verdict =
-                    mark_at_start(red, q, &mut p.stream, behind, waiting.frame.has(Frame::ECT));
+                let behind = red.length(d.queues[queue].behind(waiting.frame.size));
+                let memory = &mut a.marking[queue].memory;
+                let capable = waiting.frame.has(Frame::ECT);
+                verdict = mark_at_start(red, memory, &mut p.stream, behind, capable);
             }
             if matches!(verdict, Verdict::Drop(_)) {
-                a.waiting -= 1;
-                a.unsent(queue, bytes);
+                d.waiting -= 1;
+                d.unsent(queue, bytes);
                 self.forget(out, at, node, port, queue, &waiting.frame);
             } else if state.until_start {
                 self.leave(node, port, queue, bytes);
+            } else {
+                p.queued -= bytes;
             }
             if self.passes(port, queue, &mut waiting.frame, verdict) {
                 return Some((waiting, queue as u8));
             }
-            if self.ports[port as usize]
-                .automaton
-                .as_ref()
-                .is_some_and(|a| a.pause.is_some() && a.sending.is_some())
-            {
+            if self.ports[port as usize].pause().is_some() && self.lanes[port as usize].sending {
                 // The memory of the dropped frame has resumed a priority group, and the PAUSE frame
                 // that says so is now in transmission here.
                 return None;
@@ -296,45 +257,49 @@ impl<'a> Shard<'a> {
 /// Removes the next frame that a port's queues and their disciplines release at `at`. Returns its
 /// queue, the frame, and the verdict on it.
 fn next_of(a: &mut Automaton, at: u64) -> Option<(usize, Waiting, Verdict)> {
-    a.catch_up(at);
-    let Automaton { queues, turns, discipline, pause, .. } = a;
+    let Automaton { discipline, pause, .. } = a;
+    let d = discipline.as_mut().expect("only ports with one come here");
+    d.catch_up(pause.as_deref(), at);
+    let Discipline { queues, turns, aqm, .. } = &mut **d;
     let pause = pause.as_deref().filter(|pause| pause.holds_any(at));
     let may = |class: u8| pause.is_none_or(|pause| pause.may_send(class, at));
-    let aqm = &mut discipline.as_mut().expect("only ports with one come here").aqm;
-    let mut ask = |queue: usize, q: &mut Queue| match aqm.get_mut(queue) {
-        Some(aqm) if pause.is_none() => {
-            aqm.pull(&mut q.frames, at, q.bytes).map(|(waiting, verdict)| (queue, waiting, verdict))
-        }
-        Some(aqm) => aqm
-            .pull_of(&mut q.frames, at, q.bytes, &may)
-            .map(|(waiting, verdict)| (queue, waiting, verdict)),
-        None => q.frames.pop_front().map(|waiting| (queue, waiting, Verdict::Admit)),
+    let ask = |aqm: &mut [Box<dyn Policy>], queue: usize, q: &mut Queue| {
+        let (waiting, verdict) = match aqm.get_mut(queue) {
+            Some(aqm) if pause.is_none() => aqm.pull(&mut q.frames, at, q.bytes)?,
+            Some(aqm) => aqm.pull_of(&mut q.frames, at, q.bytes, &may)?,
+            None if !q.may_send(pause, at) => return None,
+            None => (q.frames.pop_front()?, Verdict::Admit),
+        };
+        Some((queue, waiting, verdict))
     };
     // Empty queues are polled too, because a discipline updates its state when it finds its queue
     // empty.
     let Some(turns) = turns.as_deref_mut() else {
         // Strict priority: the highest queue comes first.
-        return queues.iter_mut().enumerate().rev().find_map(|(queue, q)| ask(queue, q));
+        return queues.iter_mut().enumerate().rev().find_map(|(queue, q)| ask(aqm, queue, q));
     };
     queues
         .iter_mut()
         .enumerate()
         .filter(|(_, q)| q.count == 0)
-        .for_each(|(queue, q)| assert!(ask(queue, q).is_none(), "it is empty"));
+        .for_each(|(queue, q)| assert!(ask(aqm, queue, q).is_none(), "it is empty"));
     match turns {
         Turns::Weighted(weighted) => {
             let next = weighted.next(queues, |q| q.may_send(pause, at))?;
-            ask(next, &mut queues[next])
+            ask(aqm, next, &mut queues[next])
         }
         Turns::Cores(cores) => {
             let from = |class: u8| if may(class) { 0 } else { u64::MAX };
-            let free = |queue: usize| {
-                queues[queue].count > 0
-                    && (pause.is_none() || aqm[queue].earliest(&queues[queue].frames, &from) == 0)
+            let free = |queue: usize| match aqm.get(queue) {
+                Some(aqm) if pause.is_some() => {
+                    queues[queue].count > 0 && aqm.earliest(&queues[queue].frames, &from) == 0
+                }
+                Some(_) => queues[queue].count > 0,
+                None => queues[queue].may_send(pause, at),
             };
             let next = cores.select(queues, at, free)?;
             let q = &mut queues[next];
-            let (waiting, verdict) = aqm[next].pull_of(&mut q.frames, at, q.bytes, &may)?;
+            let (_, waiting, verdict) = ask(aqm, next, q)?;
             cores.charge(next, waiting.frame.size, q.count == 1);
             Some((next, waiting, verdict))
         }

@@ -9,10 +9,10 @@
 //! the engines tests the bounds.
 
 use super::count::mark_at_arrival;
-use super::lane::{OWN, Sent, next_start};
+use super::lane::{Limits, OWN, Sent, next_start};
 use super::{Outlet, Shard};
 use crate::frame::Frame;
-use crate::port::PAUSE_QUEUE;
+use crate::port::{PAUSE_QUEUE, Waiting};
 use crate::queue::Verdict;
 use crate::queue::buffer::mmu::{Charge, Take};
 
@@ -63,8 +63,8 @@ impl<'a> Shard<'a> {
             // of the pause, not when the transmitter became idle.
             lane.held = pause.is_some_and(|pause| pause.holds_any(start))
                 || !lane.sending && lane.occupied != 0;
-            lane.rare = lane.held || lane.clocked;
-            lane.listed = lane.occupied != 0;
+            lane.rare = lane.held || lane.clocked || lane.backlog;
+            lane.listed = lane.occupied != 0 || lane.backlog;
             if lane.listed {
                 state.active.push(port);
             }
@@ -73,8 +73,8 @@ impl<'a> Shard<'a> {
         state.memory.exact = false;
     }
 
-    /// Offers a frame to an open port of an exact node. `HELD`: a balancer has held the frame, and
-    /// the unit is already charged with it.
+    /// Offers a frame to a port of an exact node. `HELD`: a balancer has held the frame, and the
+    /// memory is already charged with it.
     #[inline(never)]
     pub(super) fn offer_exact<O: Outlet, const HELD: bool>(
         &mut self,
@@ -85,39 +85,46 @@ impl<'a> Shard<'a> {
         mut frame: Frame,
     ) {
         if !O::CLASSICAL {
-            self.bring_up(out, now, node, port);
+            let late = self.nodes[node as usize].arrivals_first as u64;
+            self.bring_up(out, now.saturating_sub(late), node, port);
         }
         let (state, lane) = (&self.nodes[node as usize], &self.lanes[port as usize]);
-        let size = frame.size as u64;
-        let queue = lane.queue_of(&frame);
-        let counts = lane.sending && !state.until_start && lane.sent.queue as usize == queue;
-        let length = lane.length(queue, if counts { lane.sent.size as u64 } else { 0 });
-        let (managed, mut charge, mut taken) =
-            (state.managed.is_some(), Charge::default(), Take::default());
+        let (size, special) = (frame.size as u64, lane.special);
+        let queue =
+            if special { self.special_queue(node, port, &frame) } else { lane.queue_of(&frame) };
+        let length = self.length_of(node, port, queue);
+        let ready = if special { self.ready_at(now, node, port, &frame) } else { 0 };
+        let managed = state.managed.is_some() && !HELD;
+        let (mut place, mut charge, mut taken) = (None, Charge::default(), Take::default());
         if !HELD {
-            let verdict = state
-                .buffer
-                .admit(length, size, state.used, true)
-                .expect("exact figures settle it");
+            let verdict = match state.admit(queue, length, size, O::CLASSICAL) {
+                Some(verdict) => verdict,
+                None if state.buffer.is_voq() => {
+                    match self.find_place(out, now, node, port, queue, &frame) {
+                        Ok(found) => {
+                            place = Some(found);
+                            Verdict::Admit
+                        }
+                        Err(reason) => Verdict::Drop(reason),
+                    }
+                }
+                None => self.admit_exactly(out, now, node, port, queue, size),
+            };
             if !matches!(verdict, Verdict::Admit) && !self.passes(port, queue, &mut frame, verdict)
             {
                 return;
             }
-            if managed {
-                charge = self.charge_of(
-                    node,
-                    port,
-                    queue as u8,
-                    (frame.port, frame.priority(), frame.size),
-                );
-                match self.ask_managed(out, now, node, port, &frame, &charge) {
-                    Ok(take) => taken = take,
-                    Err(reason) => return self.drop_at(port, queue, frame, reason),
-                }
+        }
+        if managed {
+            charge =
+                self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
+            match self.ask_managed(out, now, node, port, &frame, &charge) {
+                Ok(take) => taken = take,
+                Err(reason) => return self.drop_at(port, queue, frame, reason),
             }
         }
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
-        let verdict = mark_at_arrival(state.marking.as_ref(), now, length, p, queue, &frame);
+        let verdict = mark_at_arrival(state.marking(queue), now, length, p, queue, &frame);
         if !matches!(verdict, Verdict::Admit) {
             if HELD && matches!(verdict, Verdict::Drop(_)) {
                 self.uncharge_held(out, now, node, port, &frame);
@@ -126,10 +133,13 @@ impl<'a> Shard<'a> {
                 return;
             }
         }
-        if O::CLASSICAL
-            && self.lanes[port as usize].fills_ring(&self.ports[port as usize], &frame, now)
-        {
-            return self.hold_back_open(out, now, node, port, frame);
+        if special && self.has_discipline(port) {
+            let waiting = Waiting { frame, ready, clock: 0 };
+            let account = (managed.then_some((charge, taken)), place);
+            return self.offer_disciplined::<O, HELD>(out, now, node, port, queue, waiting, account);
+        }
+        if self.lanes[port as usize].fills_ring(&self.ports[port as usize], &frame, now) {
+            return self.hold_back(out, now, node, port, frame);
         }
         let (mut hop, ports, lanes) = self.hop::<O, OWN>(out, node);
         let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
@@ -141,6 +151,9 @@ impl<'a> Shard<'a> {
             if let Some(managed) = &mut hop.state.managed {
                 managed.mmu.charge(&charge, taken.headroom);
             }
+        }
+        if special {
+            self.note_joined(now, node, port, queue, frame.size, ready, place);
         }
         if taken.pause {
             self.pause_group(out, now, node, charge.input, charge.class());
@@ -159,6 +172,8 @@ impl<'a> Shard<'a> {
             p.free_at
         } else if lane.occupied != 0 {
             next_start(&self.store.arena, p, lane)
+        } else if lane.special {
+            self.next_disciplined(port)
         } else {
             u64::MAX
         }
@@ -181,7 +196,10 @@ impl<'a> Shard<'a> {
         let lane = &mut self.lanes[port as usize];
         if lane.sending {
             lane.sending = false;
-            let sent = lane.sent;
+            let (sent, special) = (lane.sent, lane.special);
+            if special {
+                self.note_ended(node, port, sent);
+            }
             if sent.queue != PAUSE_QUEUE && !self.nodes[node as usize].until_start {
                 self.release_exact(out, at, node, port, sent);
             }
@@ -204,11 +222,10 @@ impl<'a> Shard<'a> {
     /// waiting frames.
     pub(super) fn start_exact<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
         loop {
-            if O::CLASSICAL && self.lanes[port as usize].backlog {
+            if self.lanes[port as usize].backlog {
                 self.fill_ring_exactly(out, at, node, port);
             }
-            let (mut hop, ports, lanes) = self.hop::<O, OWN>(out, node);
-            let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
+            let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
             if lane.sending {
                 // The end of the previous transmission resumed a group, and the PAUSE frame that
                 // says so is now in transmission.
@@ -218,6 +235,13 @@ impl<'a> Shard<'a> {
                 self.send_pause(out, at, port);
                 break;
             }
+            let special = lane.special;
+            if special && self.has_discipline(port) {
+                self.start_disciplined(out, at, node, port);
+                break;
+            }
+            let (mut hop, ports, lanes) = self.hop::<O, OWN>(out, node);
+            let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
             let Some(queue) = lane.first_free(&hop.store.arena, p, at) else {
                 if O::CLASSICAL && lane.occupied != 0 {
                     self.await_expiry(out, port);
@@ -225,9 +249,16 @@ impl<'a> Shard<'a> {
                 break;
             };
             let until_start = hop.state.until_start;
-            let (sent, starts) = hop.start_first::<true>(p, lane, port, queue, at);
-            lane.sending = starts;
-            self.see_to_losses();
+            // Only within the bounds are the bytes of a queue below 2^32.
+            let long = lane.queues[queue].waits.all_bytes() > Limits::MOST as u64;
+            let (sent, starts) = if special || long {
+                self.start_special(out, at, node, port, queue)
+            } else {
+                let (sent, starts) = hop.start_first::<true>(p, lane, port, queue, at);
+                lane.sending = starts;
+                self.see_to_losses();
+                (sent, starts)
+            };
             if until_start || !starts {
                 self.release_exact(out, at, node, port, sent);
             }
@@ -312,10 +343,8 @@ impl<'a> Shard<'a> {
         let mut earliest = u64::MAX;
         active.retain(|&port| {
             self.advance_exact(out, end - 1, node, port);
-            let (p, lane) = (&self.ports[port as usize], &mut self.lanes[port as usize]);
-            let pause = p.pause();
-            lane.listed = lane.occupied != 0 || pause.is_some_and(|pause| pause.pending != 0);
-            let listed = lane.listed;
+            let listed = self.has_work(port);
+            self.lanes[port as usize].listed = listed;
             if listed {
                 earliest = earliest.min(self.next_exact(port));
             }
@@ -325,8 +354,17 @@ impl<'a> Shard<'a> {
         self.wake_by(out, node, earliest);
     }
 
+    /// True if a frame, or a PAUSE frame, waits for the transmitter of a port of an exact node.
+    fn has_work(&self, port: u32) -> bool {
+        let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
+        lane.occupied != 0
+            || lane.backlog
+            || p.pause().is_some_and(|pause| pause.pending != 0)
+            || lane.special && self.is_disciplining(port)
+    }
+
     /// Adds the port to its node's list of ports with waiting frames.
-    pub(super) fn list_exact(&mut self, node: u32, port: u32) {
+    pub(super) fn list(&mut self, node: u32, port: u32) {
         let lane = &mut self.lanes[port as usize];
         if !lane.listed {
             lane.listed = true;

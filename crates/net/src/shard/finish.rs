@@ -1,8 +1,8 @@
 //! Ends a run: final counters and records of a shard.
 
+use super::lane::{RANKED, TRIMMED};
 use super::{Harvest, NOT_YET, OVER, Outlet, Shard};
-use crate::frame::Frame;
-use crate::port::{PAUSE_QUEUE, Port};
+use crate::port::PAUSE_QUEUE;
 use crate::record::{GapRecord, LinkRecord, MemoryFault, RoundTripRecord, WaitRecord};
 use crate::spec::FlowId;
 use crate::transport::tcp::Sender;
@@ -39,7 +39,6 @@ impl<'a> Shard<'a> {
     ) -> (Harvest, Vec<(usize, LinkRecord)>) {
         let mut links = Vec::with_capacity(self.ports.len());
         for node in 0..self.nodes.len() as u32 {
-            self.close(&mut Nothing::<CLASSICAL>, end, node);
             let (id, first, ports) = (
                 self.nodes[node as usize].id,
                 self.nodes[node as usize].first_port,
@@ -49,7 +48,9 @@ impl<'a> Shard<'a> {
                 let port = first + number;
                 self.release_departed(&mut Nothing::<CLASSICAL>, end, node, port);
                 let p = &self.ports[port as usize];
-                let (frames, bytes, busy) = p.ended(end);
+                let late = self.nodes[node as usize].arrivals_first as u64;
+                let latest = if p.plain { 0 } else { self.lanes[port as usize].sent.size };
+                let (frames, bytes, busy) = p.ended(end.saturating_sub(late), latest);
                 let info = self.world.ports.of(id)[number as usize];
                 links.push((
                     2 * info.link as usize + info.reverse as usize,
@@ -71,11 +72,13 @@ impl<'a> Shard<'a> {
                         WaitRecord { flow, node: id, port: number, behind, wait }
                     }));
                 }
-                if let Some(a) = &self.ports[port as usize].automaton {
-                    for frame in a.frames() {
-                        self.counters.in_flight_packets += 1;
-                        self.counters.in_flight_bytes += frame.size as u64;
-                    }
+                if !self.ports[port as usize].plain {
+                    let (mut frames, mut bytes) = (0, 0);
+                    self.each_waiting(node, port, |frame| {
+                        (frames, bytes) = (frames + 1, bytes + frame.size as u64);
+                    });
+                    self.counters.in_flight_packets += frames;
+                    self.counters.in_flight_bytes += bytes;
                 }
             }
         }
@@ -83,7 +86,7 @@ impl<'a> Shard<'a> {
             (0..self.nodes.len() as u32).for_each(|node| self.note_stuck(end, node));
         }
         self.harvest.memory_faults =
-            (0..self.nodes.len() as u32).filter_map(|node| self.memory_fault(node)).collect();
+            (0..self.nodes.len() as u32).filter_map(|node| self.memory_fault(end, node)).collect();
         for balanced in self.nodes.iter().filter_map(|node| node.balanced.as_ref()) {
             let (packets, bytes) = balanced.held();
             self.counters.in_flight_packets += packets;
@@ -127,34 +130,47 @@ impl<'a> Shard<'a> {
 impl Shard<'_> {
     /// Returns a fault if the memory in use at a node differs from the bytes that its queues and
     /// balancers hold. The ports have been advanced to the end of the run.
-    fn memory_fault(&self, node: u32) -> Option<MemoryFault> {
+    fn memory_fault(&mut self, end: u64, node: u32) -> Option<MemoryFault> {
+        let (first, ports) =
+            (self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
+        // The counters of pFabric's and NDP's queues are those of their ports.
+        let alone = matches!(self.kind(node), RANKED | TRIMMED);
+        if !alone && !self.is_exact(node) {
+            self.enter_exact(end, node);
+        }
         let state = &self.nodes[node as usize];
         let mmu = state.managed.as_ref().map(|managed| &managed.mmu);
         let size_of =
             |size: u16, class: u8| mmu.map_or(size as u64, |mmu| mmu.size_of(size as u64, class));
-        let of_frame = |frame: &Frame| size_of(frame.size, frame.priority());
-        let of_port = |port: &Port| match &port.automaton {
-            None => port.plain_bytes(),
-            Some(a) => {
-                // Frames in a device queue have left the buffer.
-                let device: u64 = a
-                    .discipline
-                    .iter()
-                    .flat_map(|d| &d.device)
-                    .map(|(waiting, _)| of_frame(&waiting.frame))
-                    .sum();
-                let sending =
-                    a.sending.filter(|sent| sent.queue != PAUSE_QUEUE && !state.until_start);
-                a.frames().map(of_frame).sum::<u64>() - device
-                    + sending.map_or(0, |sent| size_of(sent.size, sent.class))
+        let mut held: u64 = state
+            .balanced
+            .iter()
+            .flat_map(|balanced| balanced.charged())
+            .map(|frame| size_of(frame.size, frame.priority()))
+            .sum();
+        for port in first..first + ports {
+            let p = &self.ports[port as usize];
+            let Some(a) = &p.automaton else {
+                held += p.plain_bytes();
+                continue;
+            };
+            self.each_waiting(node, port, |frame| held += size_of(frame.size, frame.priority()));
+            // Frames in a device queue have left the buffer, and those that a host's kernel holds
+            // have not reached it.
+            let device = a.discipline.iter().flat_map(|d| d.device.iter().map(|(w, _)| w));
+            let beside = device.chain(a.qdisc.iter().flat_map(|qdisc| qdisc.held()));
+            held -= beside.map(|w| size_of(w.frame.size, w.frame.priority())).sum::<u64>();
+            let lane = &self.lanes[port as usize];
+            let sent = lane.sent;
+            if lane.sending && !alone && sent.queue != PAUSE_QUEUE && !state.until_start {
+                held += size_of(sent.size, sent.class());
             }
+        }
+        let used = if alone {
+            (first..first + ports).map(|port| self.ports[port as usize].queued).sum()
+        } else {
+            mmu.map_or(state.used, |mmu| mmu.used())
         };
-        let ports =
-            &self.ports[state.first_port as usize..(state.first_port + state.ports) as usize];
-        let reordering: u64 =
-            state.balanced.iter().flat_map(|balanced| balanced.charged()).map(of_frame).sum();
-        let held = ports.iter().map(of_port).sum::<u64>() + reordering;
-        let used = mmu.map_or(state.used, |mmu| mmu.used());
         (used != held).then_some(MemoryFault { node: state.id, used, held })
     }
 }

@@ -1,18 +1,12 @@
 //! Path of a frame through a node: choice of the port, admission, marking and transmission.
 
-use super::count::{mark_at_arrival, mark_at_start};
+use super::count::mark_at_arrival;
 use super::lane::RANKED;
-use super::pause::carry_pause;
 use super::send::send;
 use super::{Outlet, Shard, Slab};
 use crate::fault::Fate;
 use crate::frame::{Event, Extra, Frame};
-use crate::port::{Departure, PAUSE_QUEUE, Port, Sending, Waiting};
-use crate::queue::buffer::Place;
-use crate::queue::buffer::mmu::{Charge, Take};
 use crate::queue::{QueueView, Reason, Verdict};
-use crate::spec::MarkAt;
-use crate::telemetry::Reading;
 
 impl<'a> Shard<'a> {
     /// Processes a frame that arrives at `node`.
@@ -120,20 +114,12 @@ impl<'a> Shard<'a> {
     #[inline(always)]
     pub fn offer<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, frame: &Frame) {
         if O::CLASSICAL {
-            return if self.ports[port as usize].open {
-                self.offer_exact::<O, false>(out, now, node, port, *frame)
-            } else {
-                self.offer_long(out, now, node, port, frame)
-            };
+            return self.offer_exact::<O, false>(out, now, node, port, *frame);
         }
         let state = &mut self.nodes[node as usize];
         let p = &mut self.ports[port as usize];
         if !p.plain {
-            return if p.open {
-                self.offer_open(out, now, node, port, frame, frame.hash)
-            } else {
-                self.offer_long(out, now, node, port, frame)
-            };
+            return self.offer_open(out, now, node, port, frame, frame.hash);
         }
         let size = frame.size as u64;
         state.used -= p.release_idle(now);
@@ -189,7 +175,7 @@ impl<'a> Shard<'a> {
     /// ports to `now`, so that the memory in use is exact, and asks the buffer again.
     #[cold]
     #[inline(never)]
-    fn admit_exactly<O: Outlet>(
+    pub(super) fn admit_exactly<O: Outlet>(
         &mut self,
         out: &mut O,
         now: u64,
@@ -199,7 +185,7 @@ impl<'a> Shard<'a> {
         size: u64,
     ) -> Verdict {
         self.release_all(out, now, node);
-        let length = self.ports[port as usize].length(queue);
+        let length = self.length_of(node, port, queue);
         self.nodes[node as usize].admit(queue, length, size, true).expect("exact figures settle it")
     }
 
@@ -221,20 +207,6 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// Offers a frame to a port that is an automaton. Out of line, so that automata do not slow
-    /// down plain ports.
-    #[inline(never)]
-    pub(super) fn offer_long<O: Outlet>(
-        &mut self,
-        out: &mut O,
-        now: u64,
-        node: u32,
-        port: u32,
-        frame: &Frame,
-    ) {
-        self.join::<O, false>(out, now, node, port, *frame);
-    }
-
     /// Offers a frame that a balancer has held to its output port. The frame is already charged to
     /// the memory, so that it needs no admission.
     #[inline(never)]
@@ -246,169 +218,14 @@ impl<'a> Shard<'a> {
         port: u32,
         frame: Frame,
     ) {
-        if self.ports[port as usize].open {
-            if !self.is_exact(node) {
-                if self.join_open(out, now, node, port, &frame) {
-                    return;
-                }
-                self.advance_all(out, now, node);
-                self.enter_exact(now, node);
+        if !self.is_exact(node) {
+            if self.join_open(out, now, node, port, &frame) {
+                return;
             }
-            return self.offer_exact::<O, true>(out, now, node, port, frame);
+            self.advance_all(out, now, node);
+            self.enter_exact(now, node);
         }
-        self.join::<O, true>(out, now, node, port, frame);
-    }
-
-    /// Lets a frame join its queue if admission and marking allow it. `HELD`: memory is already
-    /// reserved for the frame.
-    #[inline(always)]
-    fn join<O: Outlet, const HELD: bool>(
-        &mut self,
-        out: &mut O,
-        now: u64,
-        node: u32,
-        port: u32,
-        mut frame: Frame,
-    ) {
-        if !O::CLASSICAL {
-            let late = self.nodes[node as usize].arrivals_first as u64;
-            self.bring_up(out, now.saturating_sub(late), node, port);
-        }
-        let size = frame.size as u64;
-        let (state, p) = (&self.nodes[node as usize], &self.ports[port as usize]);
-        let a = p.automaton.as_ref().expect("not plain");
-        let queue = a.queue_of(&frame);
-        let q = &a.queues[queue];
-        let length = QueueView { bytes: q.bytes, frames: q.count };
-        // An idle transmitter implies empty queues, unless pauses or missing credits block them.
-        let idle = a.sending.is_none();
-        // A cut-through node may forward the frame at once if the output is idle and not faster
-        // than the input. Otherwise the node stores the whole frame first.
-        let ready = if state.header < frame.size {
-            let input = &self.ports[frame.port as usize];
-            if idle && p.rate <= input.incoming {
-                now
-            } else {
-                now + input.arrival(frame.size) - input.arrival(state.header)
-            }
-        } else {
-            now
-        };
-        let verdict = match if HELD {
-            Some(Verdict::Admit)
-        } else {
-            state.admit(queue, length, size, O::CLASSICAL)
-        } {
-            Some(verdict) => verdict,
-            None if state.buffer.is_voq() => {
-                return self.queue_voq(out, now, node, port, frame, ready);
-            }
-            None => self.admit_exactly(out, now, node, port, queue, size),
-        };
-        if !self.passes(port, queue, &mut frame, verdict) {
-            return;
-        }
-        let managed = self.nodes[node as usize].managed.is_some() && !HELD;
-        let (mut charge, mut taken) = (Charge::default(), Take::default());
-        if managed {
-            charge =
-                self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
-            match self.ask_managed(out, now, node, port, &frame, &charge) {
-                Ok(take) => taken = take,
-                Err(reason) => return self.drop_at(port, queue, frame, reason),
-            }
-        }
-        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
-        let verdict = mark_at_arrival(state.marking(queue), now, length, p, queue, &frame);
-        if HELD && matches!(verdict, Verdict::Drop(_)) {
-            self.uncharge_held(out, now, node, port, &frame);
-        }
-        if !self.passes(port, queue, &mut frame, verdict) {
-            return;
-        }
-        self.enter::<O, HELD>(
-            out,
-            now,
-            node,
-            port,
-            queue,
-            Waiting { frame, ready, clock: 0 },
-            (managed.then_some((charge, taken)), None),
-        );
-    }
-
-    /// Lets an admitted frame join its queue. `account`: the charge to the memory management unit,
-    /// and the place in the memory of virtual output queues, where the switch has them.
-    #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn enter<O: Outlet, const HELD: bool>(
-        &mut self,
-        out: &mut O,
-        now: u64,
-        node: u32,
-        port: u32,
-        queue: usize,
-        mut waiting: Waiting,
-        account: (Option<(Charge, Take)>, Option<Place>),
-    ) {
-        let (size, class) = (waiting.frame.size as u64, waiting.frame.priority());
-        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
-        let a = p.automaton.as_mut().expect("not plain");
-        // An idle transmitter implies empty queues, unless pauses or missing credits block them.
-        let idle = a.sending.is_none();
-        if a.discipline.is_some() {
-            return self
-                .offer_disciplined::<O, HELD>(out, now, node, port, queue, waiting, account);
-        }
-        if let Some(qdisc) = &a.qdisc
-            && qdisc.takes(p.queued)
-            && !waiting.frame.is_of_nic()
-        {
-            return self.hold_back(out, now, node, port, waiting);
-        }
-        let (charge, place) = account;
-        if let Some(place) = place {
-            state.join_voq(now, port, queue, size as u16, place);
-        }
-        if !HELD {
-            state.used += size;
-        }
-        p.queued += size;
-        let q = &mut a.queues[queue];
-        q.bytes += size;
-        q.count += 1;
-        // A scheduler in which queues take turns may make the frame wait even at an idle port.
-        let mut held = a.turns.is_some() && a.needs_turn(now, queue, size as u16);
-        if let Some(pause) = &a.pause {
-            waiting.clock = pause.clock(class, now);
-            held |= idle && !pause.is_free(class, now) || a.waiting > 0;
-        }
-        if a.series.is_some() {
-            p.note_length(state.until_start, queue);
-        }
-        if let Some((charge, taken)) = charge {
-            self.mmu(node).charge(&charge, taken.headroom);
-            if taken.pause {
-                self.pause_group(out, now, node, charge.input, charge.class());
-                // The PAUSE frame may occupy the transmitter of this very port.
-                held |= charge.input == port - self.nodes[node as usize].first_port;
-            }
-        }
-        let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
-        if idle && !held {
-            if let Some(turns) = &mut a.turns {
-                turns.send_at_once(queue, size as u16);
-            }
-            self.transmit(out, now, node, port, queue, waiting);
-        } else {
-            a.push(queue, waiting);
-            if idle {
-                self.start_next(out, now, node, port);
-            }
-            if !O::CLASSICAL {
-                self.list(node, port);
-            }
-        }
+        self.offer_exact::<O, true>(out, now, node, port, frame);
     }
 
     /// True if a watchdog drops the frames of this class.
@@ -418,250 +235,33 @@ impl<'a> Shard<'a> {
         pause.is_some_and(|pause| pause.dropping >> frame.priority() & 1 != 0)
     }
 
-    /// Adds the port to its node's list of ports with waiting frames, if it has any.
-    pub(super) fn list(&mut self, node: u32, port: u32) {
-        if self.ports[port as usize].open {
-            return self.list_exact(node, port);
-        }
-        let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
-        if a.has_work() && !a.listed {
-            a.listed = true;
-            self.nodes[node as usize].active.push(port);
-        }
-        self.nodes[node as usize].due = 0;
-    }
-
     /// Advances a port that is not plain to `now`: everything that ends or starts by `now` happens.
     /// A transmission that ends exactly at `now` has ended, and the next one has started.
     pub(super) fn advance<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let p = &self.ports[port as usize];
-        if !O::CLASSICAL && p.open {
-            if self.is_exact(node) {
-                self.advance_exact(out, now, node, port);
-            } else if p.free_at <= now && (p.queued > 0 || self.lanes[port as usize].backlog) {
-                self.advance_open(out, now, node, port);
-            }
-            return;
-        }
-        loop {
-            let at = self.ports[port as usize].next_action();
-            if at > now {
-                return;
-            }
-            self.step(out, at, node, port);
+        if self.is_exact(node) {
+            self.advance_exact(out, now, node, port);
+        } else if p.free_at <= now && (p.queued > 0 || self.lanes[port as usize].backlog) {
+            self.advance_open(out, now, node, port);
         }
     }
 
-    /// True if a transmission is in progress whose end has not been processed. For automata, and
-    /// for open ports of exact nodes.
-    pub(super) fn is_sending(&self, port: u32) -> bool {
+    /// Returns the length of a queue, at a port that has been released or advanced to the current
+    /// time. The frame in transmission counts where the buffer counts it.
+    #[inline(always)]
+    pub(super) fn length_of(&self, node: u32, port: u32, queue: usize) -> QueueView {
         let p = &self.ports[port as usize];
-        if p.open {
-            self.lanes[port as usize].sending
-        } else {
-            p.automaton.as_ref().expect("not plain").sending.is_some()
+        if p.plain {
+            return QueueView { bytes: p.queued, frames: p.plain_count() };
         }
-    }
-
-    /// Returns the time in ps at which the port next ends a transmission, or starts one without a
-    /// new arrival; `u64::MAX` for never. For automata, and for open ports of exact nodes.
-    #[inline(always)]
-    pub(super) fn next_step(&self, port: u32) -> u64 {
-        if self.ports[port as usize].open {
-            self.next_exact(port)
-        } else {
-            self.ports[port as usize].next_action()
+        if let Some(d) = p.automaton.as_ref().and_then(|a| a.discipline.as_ref()) {
+            return QueueView { bytes: d.queues[queue].bytes, frames: d.queues[queue].count };
         }
-    }
-
-    /// Ends the transmission that ends at `at`, if there is one, and starts the next. For automata,
-    /// and for open ports of exact nodes.
-    #[inline(always)]
-    pub(super) fn step<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
-        if self.ports[port as usize].open {
-            return self.step_exact(out, at, node, port);
-        }
-        if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_some()) {
-            self.complete(out, at, node, port);
-        }
-        self.start_next(out, at, node, port);
-    }
-
-    /// Automaton: ends the current transmission, releases its memory and counts the frame.
-    #[inline(always)]
-    pub(super) fn complete<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
-        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
-        let a = p.automaton.as_mut().expect("not plain");
-        let sent = a.sending.take().expect("a transmission under way");
-        let Sending { size, queue, time, .. } = sent;
-        a.latest = size;
-        let bytes = size as u64;
-        if queue == PAUSE_QUEUE {
-            a.note_pause(bytes);
-            return p.count_sent(size, time);
-        }
-        a.note(queue as usize, |i| i.tx_bytes += bytes);
-        if !state.until_start {
-            let q = &mut a.queues[queue as usize];
-            q.bytes -= bytes;
-            q.count -= 1;
-            p.queued -= bytes;
-            state.used -= bytes;
-        }
-        p.count_sent(size, time);
-        if state.managed.is_some() && !state.until_start {
-            let charge = self.charge_of(node, port, queue, (sent.input, sent.class, size));
-            self.release(out, at, node, &charge);
-        }
-    }
-
-    /// Starts the next transmission, if a waiting frame may be sent. The transmitter is idle at
-    /// `at`.
-    #[inline(always)]
-    pub(super) fn start_next<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
-        if self.ports[port as usize].open {
-            return self.start_exact(out, at, node, port);
-        }
-        loop {
-            let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
-            if let Some(pause) = &a.pause {
-                // A PAUSE frame overtakes all waiting frames. If the end of the previous
-                // transmission caused the PAUSE, its frame is already in transmission.
-                if a.sending.is_some() {
-                    return;
-                }
-                if pause.pending != 0 {
-                    self.send_pause(out, at, port);
-                    return self.file_due(node, port);
-                }
-            }
-            if a.discipline.is_some() {
-                return self.start_disciplined(out, at, node, port);
-            }
-            if a.is_held_back() {
-                self.fill_ring(at, node, port);
-            }
-            let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
-            let Some(queue) = a.next_queue(at) else {
-                if a.waiting > 0 {
-                    self.await_expiry(out, port);
-                }
-                return self.file_due(node, port);
-            };
-            let waiting = a.queues[queue].take();
-            a.waiting -= 1;
-            if self.transmit(out, at, node, port, queue, waiting) {
-                return;
-            }
-        }
-    }
-
-    /// Automaton: starts the transmission of a frame of `queue` at `at`, when the transmitter is
-    /// idle. Returns `false` if marking drops the frame instead.
-    #[inline(always)]
-    pub(super) fn transmit<O: Outlet>(
-        &mut self,
-        out: &mut O,
-        at: u64,
-        node: u32,
-        port: u32,
-        queue: usize,
-        waiting: Waiting,
-    ) -> bool {
-        let Waiting { mut frame, ready, clock } = waiting;
-        let explains = self.world.plan.record.explain;
-        let bytes = frame.size as u64;
-        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
-        if state.marks_at_start
-            && let Some(red) = state.marking(queue)
-            && red.at == MarkAt::Dequeue
-        {
-            let a = p.automaton.as_mut().expect("not plain");
-            let q = &mut a.queues[queue];
-            let behind = red.length(q.behind(frame.size));
-            let verdict = mark_at_start(red, q, &mut p.stream, behind, frame.has(Frame::ECT));
-            if matches!(verdict, Verdict::Drop(_)) {
-                a.unsent(queue, bytes);
-                self.leave(node, port, queue, bytes);
-                if self.nodes[node as usize].managed.is_some() {
-                    let charge = self.charge_of(
-                        node,
-                        port,
-                        queue as u8,
-                        (frame.port, frame.priority(), frame.size),
-                    );
-                    self.release(out, at, node, &charge);
-                }
-            }
-            if !self.passes(port, queue, &mut frame, verdict) {
-                return false;
-            }
-        }
-        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
-        if state.until_start {
-            p.leave(queue, bytes);
-            state.used -= bytes;
-        }
-        if frame.has(Frame::EXTRA) && !self.world.rates.is_empty() && !state.host {
-            // The telemetry leaves out the frame itself, which `p.queued` still includes unless
-            // `until_start`.
-            let beside = if state.until_start { 0 } else { bytes };
-            stamp(&mut self.extras[frame.aux], &frame, p, (at, beside), &self.world.rates);
-        }
-        if explains && let Some(pause) = p.pause() {
-            let paused = pause.clock(frame.priority(), at) - clock;
-            if paused > 0 {
-                frame = carry_pause(&mut self.extras, frame, paused);
-            }
-        }
-        let (departure, late, input) = (
-            p.depart(at, queue, Waiting { frame, ready, clock }),
-            state.arrivals_first as u64,
-            frame.port,
-        );
-        let (managed, until_start) = (state.managed.is_some(), state.until_start);
-        self.carry_out(out, port, frame, departure, late);
-        if managed {
-            if until_start {
-                let charge =
-                    self.charge_of(node, port, queue as u8, (input, frame.priority(), frame.size));
-                self.release(out, at, node, &charge);
-            }
-            if !O::CLASSICAL {
-                self.file_due(node, port);
-            }
-        }
-        true
-    }
-
-    /// Sends a departing frame to the peer, and records the departure if that is requested.
-    #[inline(always)]
-    pub(super) fn carry_out<O: Outlet>(
-        &mut self,
-        out: &mut O,
-        port: u32,
-        frame: Frame,
-        departure: Departure,
-        late: u64,
-    ) {
-        if let Some(capture) = departure.capture {
-            self.capture(capture, departure.start, frame);
-        }
-        if departure.watched {
-            self.watch(port, &frame, &departure);
-        }
-        if O::CLASSICAL {
-            // Schedule the earlier of the two events first: it sinks less far into the heap. Where
-            // arrivals come first, the end of the transmission is processed 1 ps later.
-            out.sent(departure.ends + late, port);
-        }
-        out.frame(
-            departure.arrives,
-            departure.peer_shard,
-            &frame,
-            frame.to(departure.peer_port),
-            &mut self.extras,
-        );
+        let lane = &self.lanes[port as usize];
+        let counts = lane.sending
+            && !self.nodes[node as usize].until_start
+            && lane.sent.queue as usize == queue;
+        lane.length(queue, if counts { lane.sent.size as u64 } else { 0 })
     }
 
     /// Window engine: ends a window of a node, after the node's events. Starts all transmissions
@@ -684,33 +284,9 @@ impl<'a> Shard<'a> {
         if paused && self.finish_paused(out, end, node) {
             return;
         }
-        if self.nodes[node as usize].active.is_empty() {
-            return;
+        if !self.nodes[node as usize].active.is_empty() {
+            self.finish_open(out, end, node);
         }
-        if self.nodes[node as usize].open {
-            return self.finish_open(out, end, node);
-        }
-        let mut active = std::mem::take(&mut self.nodes[node as usize].active);
-        let mut earliest = u64::MAX;
-        active.retain(|&port| {
-            let free_at = self.ports[port as usize].free_at;
-            if free_at >= end {
-                // The port does not change before `free_at`.
-                earliest = earliest.min(free_at);
-                return true;
-            }
-            self.advance(out, end - 1, node, port);
-            let p = &mut self.ports[port as usize];
-            let a = p.automaton.as_mut().expect("only automata are listed");
-            a.listed = a.has_work();
-            let listed = a.listed;
-            if listed {
-                earliest = earliest.min(p.next_action());
-            }
-            listed
-        });
-        self.nodes[node as usize].active = active;
-        self.wake_by(out, node, earliest);
     }
 
     /// Wakes the node at `at`, unless `at` is `u64::MAX` or a wake event is scheduled for `at` or
@@ -723,26 +299,6 @@ impl<'a> Shard<'a> {
             let wake = self.event(node, 0, Event::Wake);
             out.event(at, wake);
         }
-    }
-}
-
-/// Appends in-band telemetry of the departing port to RDMA data that carries telemetry.
-#[cold]
-#[inline(never)]
-pub(super) fn stamp(
-    extra: &mut Extra,
-    frame: &Frame,
-    p: &Port,
-    (at, beside): (u64, u64),
-    rates: &[u64],
-) {
-    if frame.kind() == Frame::RDMA_DATA
-        && let Some(telemetry) = &mut extra.telemetry
-    {
-        telemetry.push(
-            Reading { time: at, bytes: p.bytes, queue: p.queued - beside, rate: p.rate },
-            rates,
-        );
     }
 }
 

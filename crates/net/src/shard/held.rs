@@ -51,7 +51,7 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
         };
         let mut qdisc = discipline(p);
         while qdisc.may_give(lane.ring(p, at) + qdisc.bytes())
-            && let Some((Waiting { mut frame, clock, .. }, verdict)) = qdisc.pull(at)
+            && let Some((Waiting { mut frame, ready, clock }, verdict)) = qdisc.pull(at)
         {
             match verdict {
                 Verdict::Drop(reason) => {
@@ -64,6 +64,9 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
             self.push(p, lane, port, 0, &frame, |_| {});
             if lane.clocked {
                 self.store.arena.set_note(&lane.queues[0].chain, clock);
+            }
+            if lane.special {
+                self.store.arena.set_ready(&lane.queues[0].chain, ready);
             }
         }
         lane.backlog = qdisc.holds();
@@ -112,7 +115,7 @@ impl<'a> Shard<'a> {
     /// Processes a change of the peer's flow control at an open port, which has been advanced to
     /// `now`.
     #[cold]
-    pub(super) fn hold_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+    pub(super) fn hold<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let Shard { lanes, store, world, ports, .. } = self;
         let lane = &mut lanes[port as usize];
         let pause = ports[port as usize].pause().expect("a port that is paused");
@@ -135,27 +138,34 @@ impl<'a> Shard<'a> {
 
     /// Advances to `now` an idle port for which the host's queueing discipline holds frames.
     #[cold]
-    pub(super) fn hold_on_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+    pub(super) fn hold_on<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let (mut hop, ports, lanes) = self.hop::<O, OWN>(out, node);
         hop.advance_rarely(&mut ports[port as usize], &mut lanes[port as usize], port, now, now);
         self.see_to_losses();
     }
 
-    /// Returns a function that is true for each class that is neither waiting nor paused at an open
-    /// port.
+    /// Returns a function that is true for each class that is neither waiting nor paused at a port
+    /// that is not plain.
     pub fn free_classes(&self, now: u64, port: u32) -> impl Fn(u8) -> bool {
         let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
         let a = p.automaton.as_ref().expect("not plain");
         move |class: u8| {
-            let waits = lane.occupied >> a.queue_of_priority(class) & 1 != 0;
+            let queue = a.queue_of_priority(class);
+            let waits = match &a.discipline {
+                Some(d) => !d.queues[queue].frames.is_empty(),
+                None => lane.occupied >> queue & 1 != 0,
+            };
             !waits && a.pause.as_ref().is_none_or(|pause| pause.may_send(class, now))
         }
     }
 
-    /// Returns the time in ps at which the next waiting frame of an open port starts, if no other
-    /// frame arrives; `u64::MAX` if none waits.
+    /// Returns the time in ps at which the next waiting frame starts at a port that is not plain, if
+    /// no other frame arrives; `u64::MAX` if none waits.
     pub fn next_start(&self, port: u32) -> u64 {
         let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
+        if lane.special && self.is_disciplining(port) {
+            return self.next_exact(port);
+        }
         match lane.occupied {
             0 if !lane.backlog => u64::MAX,
             1.. if lane.held => next_start(&self.store.arena, p, lane),
@@ -163,10 +173,10 @@ impl<'a> Shard<'a> {
         }
     }
 
-    /// True if the port is open and the peer has paused it, as of the last check.
+    /// True if the peer has paused a port that is not plain, as of the last check.
     #[inline(always)]
     pub fn is_held(&self, port: u32) -> bool {
-        self.ports[port as usize].open && self.lanes[port as usize].held
+        self.lanes[port as usize].held
     }
 
     /// True if the host's queueing discipline holds frames for an open port.

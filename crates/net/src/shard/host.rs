@@ -138,11 +138,7 @@ impl Shard<'_> {
         self.cleared[port as usize] = until;
         let until = match p.qdisc().filter(|qdisc| qdisc.holds()) {
             Some(qdisc) => {
-                let queued = if p.open {
-                    self.lanes[port as usize].ring(p, now) + qdisc.bytes()
-                } else {
-                    p.queued
-                };
+                let queued = self.lanes[port as usize].ring(p, now) + qdisc.bytes();
                 now + qdisc.bytes_before(queued, &frame, self.hash_at_host(node, &frame)) * pitch
                     / frame.size as u64
             }

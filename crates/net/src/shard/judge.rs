@@ -77,7 +77,7 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
         let a = p.automaton.as_deref_mut().expect("not plain");
         let behind =
             red.length(QueueView { bytes: behind.bytes() as u64, frames: behind.frames() });
-        match mark_at_start(red, &mut a.queues[queue], &mut p.stream, behind, frame.has(Frame::ECT))
+        match mark_at_start(red, &mut a.marking[queue].memory, &mut p.stream, behind, frame.has(Frame::ECT))
         {
             Verdict::Mark => Some(frame.flags | self.store.mark()),
             Verdict::Drop(reason) => {

@@ -30,6 +30,9 @@ pub struct Lane {
     pub rare: bool,
     /// Exact nodes: true if a transmission is in progress whose end has not been processed.
     pub sending: bool,
+    /// True if the node is always exact because a port has more than first-in first-out queues and
+    /// totals (see `shard::special`).
+    pub special: bool,
     pub sent: Sent,
     pub queues: [Queue; CLASSES],
 }
@@ -40,28 +43,34 @@ pub struct Queue {
     pub waits: Length,
 }
 
-/// Length of a queue: bytes in the lower half, frames in the upper half, so that one addition
-/// counts both. Bounds keep the bytes below 2^32.
+/// Length of a queue: bytes in the lower 36 bits, frames above, so that one addition counts both.
 #[derive(Clone, Copy, Default)]
 pub struct Length(u64);
 
+/// Number of bits of the bytes in a `Length`.
+const BYTES: u32 = 36;
+
 impl Length {
+    /// Returns the bytes within the bounds, which keep them below 2^32.
     #[inline(always)]
     pub fn bytes(self) -> u32 {
         self.0 as u32
     }
+    pub fn all_bytes(self) -> u64 {
+        self.0 & ((1 << BYTES) - 1)
+    }
     pub fn frames(self) -> u32 {
-        (self.0 >> 32) as u32
+        (self.0 >> BYTES) as u32
     }
     /// Adds a frame of `size` bytes.
     #[inline(always)]
     pub fn add(&mut self, size: u16) {
-        self.0 += 1 << 32 | size as u64;
+        self.0 += 1 << BYTES | size as u64;
     }
     /// Subtracts a frame of `size` bytes.
     #[inline(always)]
     pub fn take(&mut self, size: u16) {
-        self.0 -= 1 << 32 | size as u64;
+        self.0 -= 1 << BYTES | size as u64;
     }
 }
 
@@ -153,8 +162,8 @@ impl Limits {
 }
 
 impl Lane {
-    pub fn new(of_priority: [u8; CLASSES]) -> Self {
-        Lane { of_priority, ..Lane::default() }
+    pub fn new(of_priority: [u8; CLASSES], special: bool) -> Self {
+        Lane { of_priority, special, ..Lane::default() }
     }
 
     #[inline(always)]
@@ -162,13 +171,52 @@ impl Lane {
         self.of_priority[frame.priority() as usize] as usize % CLASSES
     }
 
-    /// Calls `see` for each waiting frame, with its queue.
+    /// Calls `see` for each waiting frame of a port that does not send by rank, with its queue.
     pub fn each(&self, arena: &Arena, mut see: impl FnMut(u8, &Frame)) {
         for (queue, q) in
             self.queues.iter().enumerate().filter(|(queue, _)| self.occupied >> queue & 1 != 0)
         {
             arena.each(&q.chain, |frame| see(queue as u8, frame));
         }
+    }
+
+    /// Removes all frames of a class. Returns them with their queues.
+    #[cold]
+    pub fn take_class(&mut self, arena: &mut Arena, class: u8) -> Vec<(usize, Frame)> {
+        let mut taken = Vec::new();
+        let occupied = self.occupied;
+        for queue in (0..CLASSES).filter(|queue| occupied >> queue & 1 != 0) {
+            let q = &mut self.queues[queue];
+            let (mut before, mut slot) = (None, q.chain.first());
+            loop {
+                let (last, behind) = (arena.is_last(&q.chain, slot), arena.behind(slot));
+                if arena.at(slot).priority() == class {
+                    match before {
+                        Some(before) => {
+                            arena.unlink(&mut q.chain, before);
+                        }
+                        None => self.occupied &= !((arena.take(&mut q.chain).1 as u8) << queue),
+                    }
+                    let frame = arena.release(slot);
+                    q.waits.take(frame.size);
+                    taken.push((queue, frame));
+                } else {
+                    before = Some(slot);
+                }
+                if last {
+                    break;
+                }
+                slot = behind;
+            }
+        }
+        taken
+    }
+
+    /// Returns the slots of all waiting frames of a port that does not send by rank.
+    pub fn slots(&self, arena: &Arena) -> impl Iterator<Item = u32> {
+        let occupied =
+            self.queues.iter().enumerate().filter(|(queue, _)| self.occupied >> queue & 1 != 0);
+        occupied.flat_map(|(_, q)| arena.slots(&q.chain))
     }
 
     /// Returns the highest queue whose first frame may start at `at`.
@@ -228,7 +276,7 @@ impl Lane {
     pub fn length(&self, queue: usize, sending: u64) -> QueueView {
         let waits = self.queues[queue].waits;
         QueueView {
-            bytes: waits.bytes() as u64 + sending,
+            bytes: waits.all_bytes() + sending,
             frames: waits.frames() + (sending > 0) as u32,
         }
     }

@@ -29,11 +29,11 @@ impl Shard<'_> {
                     // of the link.
                     let sent = now.saturating_sub(p.free_at) as u128 * p.rate as u128;
                     (p.queued as u128).saturating_sub(sent / 8_000_000_000_000) as u64
-                } else if p.open {
+                } else if p.plain {
+                    p.holds(now)
+                } else {
                     self.lanes[(node.first_port + number) as usize].holds(p, node.until_start, now)
                         + p.qdisc().map_or(0, |qdisc| qdisc.bytes())
-                } else {
-                    p.holds(node.until_start, now)
                 };
                 if bytes > 0 {
                     let peer = self.world.ports.of(node.id)[number as usize].peer;

@@ -124,7 +124,7 @@ impl<'a> Shard<'a> {
             }
             // The step itself notes when this port acts next.
             managed.next_due = next;
-            self.step(out, at, node, first + port);
+            self.step_exact(out, at, node, first + port);
         }
     }
 
@@ -146,7 +146,7 @@ impl<'a> Shard<'a> {
         {
             return;
         }
-        let at = self.next_step(port);
+        let at = self.next_exact(port);
         let state = &mut self.nodes[node as usize];
         state.managed.as_mut().expect("just seen").set_due(port - state.first_port, at);
     }

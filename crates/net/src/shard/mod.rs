@@ -36,6 +36,7 @@ mod reorder;
 mod sample;
 mod send;
 mod slab;
+mod special;
 mod switch;
 mod trimmed;
 mod voq;
@@ -190,7 +191,8 @@ impl<'a> Shard<'a> {
             .ports
             .iter()
             .filter_map(|port| port.automaton.as_ref())
-            .flat_map(|automaton| &automaton.queues);
+            .filter_map(|automaton| automaton.discipline.as_ref())
+            .flat_map(|discipline| &discipline.queues);
         let frames = queues
             .map(|queue| growing(queue.frames.len(), queue.frames.capacity(), size_of::<Waiting>()))
             .max()
@@ -263,11 +265,7 @@ impl<'a> Shard<'a> {
         if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.may_hold()) {
             return self.paused_port_due(out, now, node, port);
         }
-        if self.ports[port as usize].open {
-            return self.step_exact(out, now, node, port);
-        }
-        self.complete(out, now - late, node, port);
-        self.start_next(out, now - late, node, port);
+        self.step_exact(out, now - late, node, port);
     }
 
     pub fn event(&self, node: u32, flow: u32, event: Event) -> Frame {

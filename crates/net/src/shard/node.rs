@@ -61,14 +61,12 @@ pub struct Node {
     /// Window engine: true for a switch that passes the frames of a window in a loop
     /// (`shard::pass`).
     pub loops: bool,
-    /// Window engine: true if the node opens and closes, so that its frames wait in lanes at times:
-    /// see `shard::open`.
+    /// Window engine: true if the node may leave exact mode, so that bounds decide: see
+    /// `shard::open`.
     pub opens: bool,
     /// Bytes up to which the ring of a host's card takes frames; beyond, the kernel's queueing
     /// discipline holds them. `u64::MAX` without a discipline.
     pub ring: u64,
-    /// True while the node is open: its frames wait in lanes instead of automata.
-    pub open: bool,
     pub memory: NodeMemory,
     /// Queue length in bytes: a frame that leaves less than this behind is not marked at the start
     /// of its transmission.

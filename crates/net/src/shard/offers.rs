@@ -104,8 +104,7 @@ impl<'a> Shard<'a> {
 
     /// Offers a frame beyond the bounds: advances all ports to `now`, sets the bounds anew for the
     /// memory then in use, and tries once more. If that does not decide, the node enters exact mode
-    /// (with a memory management unit) or is closed. If the ring is full, the host's queueing
-    /// discipline takes the frame.
+    /// If the ring is full, the host's queueing discipline takes the frame.
     #[cold]
     #[inline(never)]
     pub(super) fn offer_beyond<O: Outlet>(
@@ -118,7 +117,7 @@ impl<'a> Shard<'a> {
         hash: u32,
     ) {
         if self.lanes[port as usize].fills_ring(&self.ports[port as usize], frame, now) {
-            return self.hold_back_open(out, now, node, port, Frame { hash, ..*frame });
+            return self.hold_back(out, now, node, port, Frame { hash, ..*frame });
         }
         self.advance_all(out, now, node);
         self.set_level(node);
@@ -132,12 +131,8 @@ impl<'a> Shard<'a> {
             // The exact memory in use has decided, possibly beyond the bound.
             return self.nodes[node as usize].memory.set_idle();
         }
-        if managed {
-            self.enter_exact(now, node);
-            return self.offer_exact::<O, false>(out, now, node, port, Frame { hash, ..*frame });
-        }
-        self.close(out, now, node);
-        self.offer_long(out, now, node, port, &Frame { hash, ..*frame });
+        self.enter_exact(now, node);
+        self.offer_exact::<O, false>(out, now, node, port, Frame { hash, ..*frame });
     }
 
     /// Starts all transmissions of an open port that are due by `now`.
@@ -262,12 +257,14 @@ impl<'a> Shard<'a> {
 
     /// Returns the bytes that wait at a port, without the frame in transmission, and the bytes
     /// whose transmission has begun. The port has been advanced to the current time.
-    pub fn waiting_and_begun(&self, node: u32, port: u32) -> (u64, u64) {
+    pub fn waiting_and_begun(&self, port: u32) -> (u64, u64) {
         let p = &self.ports[port as usize];
-        if p.open {
-            return (p.queued + p.qdisc().map_or(0, |qdisc| qdisc.bytes()), p.bytes);
-        }
-        (p.waiting(self.nodes[node as usize].until_start), p.begun())
+        let waiting = if p.plain {
+            p.plain_waiting()
+        } else {
+            p.queued + p.qdisc().map_or(0, |qdisc| qdisc.bytes())
+        };
+        (waiting, p.begun())
     }
 
     #[inline(always)]

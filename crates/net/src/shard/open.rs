@@ -1,13 +1,11 @@
-//! Opens and closes nodes. When no port of a node is in an exceptional state, the frames of the
-//! node move to the lanes of `shard::hop`. When a port is, they move back to the automata. A frame
-//! held by a balancer stays charged to the memory management unit, and counts in the bounds as
-//! well.
+//! Bounds of a node's memory, and the end of its exact mode: when no port of the node is in an
+//! exceptional state, bounds decide (see `shard::hop`). A frame held by a balancer stays charged to
+//! the memory management unit, and counts in the bounds as well.
 
-use super::lane::{Length, Limits, NodeMemory, OWN, RANKED, SHARED, Sent, TRIMMED};
+use super::lane::{Limits, Queue, NodeMemory, OWN, SHARED, Sent};
 use super::switch::Managed;
 use super::{Node, Outlet, Shard};
 use crate::frame::Frame;
-use crate::port::{PAUSE_QUEUE, Sending, Waiting};
 use crate::queue::FastPathLimits;
 use crate::queue::buffer::Buffer;
 use crate::queue::buffer::mmu::{CLASSES, Charge, Mmu};
@@ -142,14 +140,14 @@ impl<'a> Shard<'a> {
     #[inline(always)]
     pub fn begin_window<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32) {
         let state = &self.nodes[node as usize];
-        if state.opens && (!state.open || state.memory.exact) {
-            self.try_open(out, start, node);
+        if state.opens && state.memory.exact {
+            self.try_leave_exact(out, start, node);
         }
     }
 
-    /// Opens the node, or ends its exact mode, if no port is in an exceptional state.
+    /// Ends the exact mode of a node if no port is in an exceptional state.
     #[inline(never)]
-    fn try_open<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32) {
+    fn try_leave_exact<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32) {
         let state = &mut self.nodes[node as usize];
         if start < state.memory.closed_until
             || state.managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0)
@@ -160,16 +158,16 @@ impl<'a> Shard<'a> {
         let (first, ports) = (state.first_port, state.ports);
         for port in first..first + ports {
             self.advance(out, start.saturating_sub(1), node, port);
-            let a = self.ports[port as usize].automaton.as_ref().expect("not plain");
-            let long = a.queues.iter().any(|q| q.bytes > Limits::MOST as u64);
-            if long || !a.pause.as_ref().is_none_or(|pause| pause.is_undisturbed()) {
+            let long = |q: &Queue| q.waits.all_bytes() > Limits::MOST as u64;
+            let pause = self.ports[port as usize].pause();
+            if self.lanes[port as usize].queues.iter().any(long)
+                || !pause.is_none_or(|pause| pause.is_undisturbed())
+            {
                 return;
             }
         }
-        match (self.is_within_bounds(node), self.is_exact(node)) {
-            (true, true) => self.leave_exact(start, node),
-            (true, false) => self.open(start, node),
-            (false, _) => {}
+        if self.is_within_bounds(node) {
+            self.leave_exact(start, node);
         }
     }
 
@@ -183,163 +181,6 @@ impl<'a> Shard<'a> {
         let Some(managed) = &state.managed else { return true };
         let group = state.memory.limits.iter().map(|limits| limits.group).min().expect("two");
         managed.mmu.fullest_group() <= group as u64 / 8 * 7
-    }
-
-    #[cold]
-    fn open(&mut self, start: u64, node: u32) {
-        let explains = self.world.plan.record.explain;
-        let Shard { nodes, ports, lanes, store, .. } = self;
-        let state = &mut nodes[node as usize];
-        let (first, until_start) = (state.first_port, state.until_start);
-        state.reset_memory();
-        state.active.clear();
-        for port in first..first + state.ports {
-            let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
-            let a = p.automaton.as_deref_mut().expect("not plain");
-            lane.sent = Sent::default();
-            lane.clocked = explains && p.pause_seen && a.pause.is_some();
-            // A pause that has just ended may have held a frame back. That frame starts at the end
-            // of the pause, not when the transmitter became idle.
-            lane.held = a.pause.as_ref().is_some_and(|pause| pause.holds_any(start))
-                || a.sending.is_none() && a.waiting > 0;
-            let held = a.qdisc.as_ref().map_or(0, |qdisc| qdisc.bytes());
-            lane.backlog = held > 0;
-            lane.rare = lane.held || lane.clocked || lane.backlog;
-            let sending = a.sending.take();
-            let mut left = held;
-            state.used -= held;
-            if let Some(sent) = sending {
-                lane.sent = Sent {
-                    input: sent.input,
-                    size: sent.size,
-                    flags: sent.class as u16,
-                    queue: sent.queue,
-                };
-                if sent.queue != PAUSE_QUEUE && !until_start {
-                    left += sent.size as u64;
-                    state.give_back(port, lane.sent);
-                }
-            }
-            for queue in 0..a.queues.len() {
-                let q = &mut a.queues[queue];
-                (q.bytes, q.count) = (0, 0);
-                for Waiting { frame, clock, .. } in q.frames.drain(..) {
-                    state.give_back(port, Sent::of(&frame, queue as u8));
-                    state.take_memory(&frame);
-                    let (lane_queue, bit) = (&mut lane.queues[queue], 1 << queue);
-                    lane_queue.waits.add(frame.size);
-                    store.arena.push(
-                        &mut lane_queue.chain,
-                        lane.occupied & bit == 0,
-                        &frame,
-                        |_| {},
-                    );
-                    lane.occupied |= bit;
-                    if lane.clocked {
-                        store.arena.set_note(&lane_queue.chain, clock);
-                    }
-                }
-            }
-            (a.waiting, a.listed) = (0, false);
-            lane.listed = lane.occupied != 0 || lane.backlog;
-            if lane.listed {
-                state.active.push(port);
-            }
-            p.queued -= left;
-            p.open = true;
-            if let Some(sent) = sending {
-                p.count_sent(sent.size, sent.time);
-            }
-        }
-        state.memory.set_idle();
-        state.open = true;
-    }
-
-    /// Closes the node if it is open: its ports become automata, advanced to `now`.
-    pub(super) fn close<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
-        if self.nodes[node as usize].open {
-            self.close_open(out, now, node);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn close_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
-        let exact = self.is_exact(node);
-        // The classical engine, whose open nodes are exact, has processed everything up to `now`
-        // already.
-        if exact && !O::CLASSICAL {
-            self.drain(out, now, node);
-        } else if !exact {
-            self.advance_all(out, now, node);
-        }
-        let lookahead = self.world.lookahead;
-        let Shard { nodes, ports, lanes, store, .. } = self;
-        let state = &mut nodes[node as usize];
-        (state.open, state.memory.exact) = (false, false);
-        state.memory.closed_until = now + CLOSED * lookahead;
-        state.active.clear();
-        let first = state.first_port;
-        for port in first..first + state.ports {
-            let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
-            p.open = false;
-            let (Sent { input, size, queue, .. }, class) = (lane.sent, lane.sent.class());
-            let sending = if exact { lane.sending } else { p.free_at > now && size > 0 };
-            let recalled = sending.then(|| p.interrupted(size));
-            let a = p.automaton.as_deref_mut().expect("not plain");
-            a.latest = size;
-            a.sending = recalled.map(|sent| Sending { queue, class, input, ..sent });
-            if sending && queue != PAUSE_QUEUE && !state.until_start {
-                if !exact {
-                    state.charge(port, lane.sent);
-                }
-                let q = &mut a.queues[own_queue(&state.memory, queue as usize)];
-                q.bytes += size as u64;
-                q.count += 1;
-                p.queued += size as u64;
-            }
-            for number in 0..lane.queues.len() {
-                let lane_queue = &mut lane.queues[number];
-                let queue = own_queue(&state.memory, number);
-                let mut left = lane.occupied >> number & 1 != 0;
-                while left {
-                    let noted = lane.clocked.then(|| store.arena.note(lane_queue.chain.first()));
-                    let (slot, empty) = match state.memory.kind {
-                        RANKED => store.take::<RANKED>(port, &mut lane_queue.chain),
-                        _ => store.take::<OWN>(port, &mut lane_queue.chain),
-                    };
-                    let mut frame = store.arena.release(slot);
-                    left = !empty;
-                    frame.offset = 0;
-                    let class = frame.priority();
-                    if !exact {
-                        state.charge(port, Sent::of(&frame, queue as u8));
-                    }
-                    let q = &mut a.queues[queue];
-                    q.bytes += frame.size as u64;
-                    q.count += 1;
-                    // If no clock was noted, nothing has been paused since the frame arrived.
-                    let clock = noted.unwrap_or_else(|| {
-                        a.pause.as_ref().map_or(0, |pause| pause.clock(class, now))
-                    });
-                    a.push(queue, Waiting { frame, ready: 0, clock });
-                }
-                lane_queue.waits = Length::default();
-            }
-            (lane.occupied, lane.listed) = (0, false);
-            (lane.held, lane.clocked, lane.backlog, lane.rare) = (false, false, false, false);
-            if let Some(qdisc) = &a.qdisc {
-                a.queues[0].bytes += qdisc.bytes();
-                a.queues[0].count += qdisc.frames();
-                a.waiting += qdisc.frames();
-                p.queued += qdisc.bytes();
-                state.used += qdisc.bytes();
-            }
-            a.listed = a.waiting > 0;
-            if a.listed {
-                state.active.push(port);
-            }
-        }
     }
 
     /// Charges a frame that a balancer holds to an open node. Returns `false`, without a charge, if
@@ -419,12 +260,6 @@ impl Node {
             managed.mmu.give_back(&charge(&managed.mmu, first, port, sent));
         }
     }
-}
-
-/// Returns the queue of the automaton for a queue of the lane. An automaton that trims has one
-/// queue, because the discipline has the headers.
-fn own_queue(memory: &NodeMemory, queue: usize) -> usize {
-    if memory.kind == TRIMMED { 0 } else { queue }
 }
 
 fn charge(mmu: &Mmu, first: u32, port: u32, sent: Sent) -> Charge {

@@ -18,14 +18,13 @@ impl<'a> Shard<'a> {
         frames: &[Frame],
     ) -> usize {
         let state = &self.nodes[node as usize];
-        let (bounded, exact) = (state.open && !state.memory.exact, state.memory.exact);
+        let exact = state.memory.exact;
         match &state.balanced {
-            Some(balanced) if !(balanced.sprays && bounded) => {
+            Some(balanced) if !(balanced.sprays && !exact) => {
                 self.pass_balanced(out, start, node, frames)
             }
-            _ if bounded => self.pass_open(out, start, node, frames),
             _ if exact => self.pass_exact(out, start, node, frames),
-            _ => 0,
+            _ => self.pass_open(out, start, node, frames),
         }
     }
 
@@ -65,12 +64,10 @@ impl<'a> Shard<'a> {
                     }
                 };
             let state = &self.nodes[node as usize];
-            if state.open && !state.memory.exact && state.memory.kind == SHARED {
+            if !state.memory.exact && state.memory.kind == SHARED {
                 self.offer_within::<O, SHARED>(out, now, node, first + port as u32, frame, hash);
-            } else if state.open {
-                self.offer_open(out, now, node, first + port as u32, frame, hash);
             } else {
-                self.offer_long(out, now, node, first + port as u32, &Frame { hash, ..*frame });
+                self.offer_open(out, now, node, first + port as u32, frame, hash);
             }
         }
         if passed > 0 {

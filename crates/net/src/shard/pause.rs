@@ -76,8 +76,8 @@ impl<'a> Shard<'a> {
         }
         // Otherwise the event belongs to a pause that was replaced, or that ended during a
         // transmission.
-        if !self.is_sending(port) || free_at == now {
-            self.step(out, now, node, port);
+        if !self.lanes[port as usize].sending || free_at == now {
+            self.step_exact(out, now, node, port);
         }
     }
 
@@ -88,7 +88,7 @@ impl<'a> Shard<'a> {
         if !O::CLASSICAL {
             return;
         }
-        let at = self.next_step(port);
+        let at = self.next_exact(port);
         let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
         if at < u64::MAX && a.wake_at != at {
             a.wake_at = at;
@@ -106,8 +106,8 @@ impl<'a> Shard<'a> {
         }
         let pause = self.pause_of(port);
         pause.pending |= 1 << class;
-        if !self.is_sending(port) {
-            self.start_next(out, now, node, port);
+        if !self.lanes[port as usize].sending {
+            self.start_exact(out, now, node, port);
         } else if !O::CLASSICAL {
             self.list(node, port);
         }
@@ -126,14 +126,10 @@ impl<'a> Shard<'a> {
         pause.sent += 1;
         let delay = pause.delay;
         let frame = Frame::pause(peer_port, classes, classes & pause.asserted, pause.quanta);
-        if p.open {
-            p.send_pause(at, &frame);
-            let lane = &mut self.lanes[port as usize];
-            lane.sent = Sent { input: 0, size: frame.size, flags: 0, queue: PAUSE_QUEUE };
-            lane.sending = true;
-        } else {
-            p.depart_pause(at, &frame);
-        }
+        p.send_pause(at, &frame);
+        let lane = &mut self.lanes[port as usize];
+        lane.sent = Sent { input: 0, size: frame.size, flags: 0, queue: PAUSE_QUEUE };
+        lane.sending = true;
         let ends = p.free_at;
         self.counters.pause_frames += 1;
         if O::CLASSICAL {
@@ -164,12 +160,7 @@ impl<'a> Shard<'a> {
             .expect("a port with flow control")
             .catch_up(now);
         self.pause_of(port).receive(now, classes, xoff, quanta);
-        if self.ports[port as usize].open {
-            self.hold_open(out, now, node, port);
-        } else if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_none())
-        {
-            self.start_next(out, now, node, port);
-        }
+        self.hold(out, now, node, port);
         if self.nodes[node as usize].host {
             self.free_for_pairs(out, now, node, port);
         }

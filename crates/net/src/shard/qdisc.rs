@@ -4,54 +4,12 @@
 use super::{Outlet, Shard};
 use crate::frame::Frame;
 use crate::port::Waiting;
-use crate::queue::Verdict;
 
 impl Shard<'_> {
-    /// Gives a frame to the kernel's queueing discipline, because the card takes no more.
+    /// Gives a frame to the kernel's queueing discipline, because the card's ring is full.
     #[cold]
     #[inline(never)]
     pub(super) fn hold_back<O: Outlet>(
-        &mut self,
-        out: &mut O,
-        now: u64,
-        node: u32,
-        port: u32,
-        mut waiting: Waiting,
-    ) {
-        let size = waiting.frame.size as u64;
-        let hash = self.hash_at_host(node, &waiting.frame);
-        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
-        let a = p.automaton.as_mut().expect("not plain");
-        waiting.clock =
-            a.pause.as_ref().map_or(0, |pause| pause.clock(waiting.frame.priority(), now));
-        state.used += size;
-        p.queued += size;
-        a.queues[0].bytes += size;
-        a.queues[0].count += 1;
-        a.waiting += 1;
-        let back = a.qdisc.as_mut().expect("it has one").push(waiting, hash, now, &mut p.stream);
-        let sampled = a.series.is_some();
-        for (frame, verdict) in back {
-            self.unhold(node, port, frame, verdict);
-        }
-        if sampled {
-            let until_start = self.nodes[node as usize].until_start;
-            self.ports[port as usize].note_length(until_start, 0);
-        }
-        let p = &self.ports[port as usize];
-        if p.automaton.as_ref().is_some_and(|a| a.sending.is_none()) {
-            self.start_next(out, now, node, port);
-        }
-        if !O::CLASSICAL {
-            self.list(node, port);
-        }
-    }
-
-    /// Gives a frame of an open port to the kernel's queueing discipline, because the card's ring
-    /// is full.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn hold_back_open<O: Outlet>(
         &mut self,
         out: &mut O,
         now: u64,
@@ -76,10 +34,11 @@ impl Shard<'_> {
             let stays = self.passes(port, 0, &mut frame, verdict);
             debug_assert!(!stays, "it was dropped");
         }
+        self.note_length(node, port, 0);
         if self.is_exact(node) {
             self.start_exact(out, now, node, port);
         } else if self.ports[port as usize].free_at <= now {
-            self.hold_on_open(out, now, node, port);
+            self.hold_on(out, now, node, port);
         }
     }
 
@@ -93,37 +52,5 @@ impl Shard<'_> {
         let flow = world.flow(frame.flow);
         world.flow_hash(flow, flow.src != self.nodes[node as usize].id)
             ^ frame.hash.wrapping_mul(0x9e37_79b1)
-    }
-
-    /// Drops a frame that the discipline had accepted.
-    #[cold]
-    fn unhold(&mut self, node: u32, port: u32, mut frame: Frame, verdict: Verdict) {
-        self.ports[port as usize].automaton.as_mut().expect("not plain").waiting -= 1;
-        self.leave(node, port, 0, frame.size as u64);
-        let stays = self.passes(port, 0, &mut frame, verdict);
-        debug_assert!(!stays, "it was dropped");
-    }
-
-    /// Moves frames from the discipline to the card's ring while the ring has space.
-    #[inline(never)]
-    pub(super) fn fill_ring(&mut self, now: u64, node: u32, port: u32) {
-        loop {
-            let p = &mut self.ports[port as usize];
-            let a = p.automaton.as_mut().expect("not plain");
-            let qdisc = a.qdisc.as_mut().expect("it holds frames");
-            if !qdisc.may_give(p.queued) {
-                return;
-            }
-            let Some((mut waiting, verdict)) = qdisc.pull(now) else { return };
-            if matches!(verdict, Verdict::Drop(_)) {
-                self.unhold(node, port, waiting.frame, verdict);
-                continue;
-            }
-            self.passes(port, 0, &mut waiting.frame, verdict);
-            let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
-            // `push` counts the frame as waiting once more.
-            a.waiting -= 1;
-            a.push(0, waiting);
-        }
     }
 }

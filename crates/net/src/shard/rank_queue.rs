@@ -35,6 +35,11 @@ impl RankQueue {
         RankQueue { limit, frames: 0, arrivals: 0, smallest: 0, flows: Vec::new() }
     }
 
+    /// Calls `see` for each waiting frame.
+    pub fn each(&self, arena: &Arena, see: &mut impl FnMut(&Frame)) {
+        self.flows.iter().for_each(|flow| arena.each(&flow.chain, &mut *see));
+    }
+
     /// Lower bound for the sizes in bytes of the waiting frames.
     pub fn smallest(&self) -> u16 {
         self.smallest

@@ -28,7 +28,7 @@ impl<'a> Shard<'a> {
             .as_ref()
             .expect("ports of ToRs that hold frames are automata")
             .queue_of(&frame);
-        if self.ports[port as usize].open && !self.is_exact(node) {
+        if !self.is_exact(node) {
             if self.charge_open(node, port, queue as u8, &frame) {
                 return true;
             }

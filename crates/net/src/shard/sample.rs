@@ -18,15 +18,13 @@ impl<'a> Shard<'a> {
         for number in 0..ports {
             let port = first + number;
             self.release_departed(out, now, node, port);
-            let p = &mut self.ports[port as usize];
-            let until_start = self.nodes[node as usize].until_start;
             // The series includes the frame in transmission and the device queue, even if the
             // buffer does not count them.
-            let queues = p.automaton.as_ref().map_or(0, |a| a.queues.len());
-            let total = p.queued + p.beyond(until_start, None);
+            let queues = self.ports[port as usize].automaton.as_ref().map_or(0, |a| a.marking.len());
+            let total = self.bytes_at(node, port, None);
             let of_queues: Vec<u64> =
-                (0..queues).map(|q| p.queue_bytes(q) + p.beyond(until_start, Some(q))).collect();
-            let a = p.automaton.as_mut().expect("sampled ports are automata");
+                (0..queues).map(|queue| self.bytes_at(node, port, Some(queue))).collect();
+            let a = self.ports[port as usize].automaton.as_mut().expect("sampled ports have series");
             let (mut pauses, mut paused) = ((0, 0), [0; CLASSES + 1]);
             if let Some(pause) = &mut a.pause {
                 pauses = (std::mem::take(&mut pause.sent), std::mem::take(&mut pause.received));
@@ -88,11 +86,11 @@ impl<'a> Shard<'a> {
         for number in 0..ports {
             self.release_departed(out, now, node, first + number);
             let link = self.world.ports.of(id)[number as usize].link;
-            // An open port counts a frame from the start of its transmission, so a frame in
-            // transmission is subtracted.
+            // A frame in transmission, which counts from its start, is subtracted.
             let p = &self.ports[(first + number) as usize];
+            let late = self.nodes[node as usize].arrivals_first as u64;
             let ended = p.bytes
-                - if p.open && p.free_at > now {
+                - if !p.plain && p.free_at + late > now {
                     self.lanes[(first + number) as usize].sent.size as u64
                 } else {
                     0

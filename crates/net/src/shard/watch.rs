@@ -38,7 +38,11 @@ impl<'a> Shard<'a> {
                 class: flow.class,
             };
             let before = waits.of.len();
-            waits.note(sent, departure.ready, || a.held().map(|waiting| waiting.ready).min());
+            let (arena, lane) = (&self.store.arena, &self.lanes[port as usize]);
+            let in_lane = || lane.slots(arena).map(|slot| arena.ready(slot)).min();
+            waits.note(sent, departure.ready, || {
+                a.held().map(|waiting| waiting.ready).chain(in_lane()).min()
+            });
             self.kept += Kept::WAIT * (waits.of.len() - before) as u64;
         }
         a.watch = Some(watch);

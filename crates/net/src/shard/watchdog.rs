@@ -4,7 +4,7 @@
 use super::{Outlet, Shard};
 use crate::frame::{Event, Frame};
 use crate::memory::Kept;
-use crate::port::Automaton;
+use crate::port::Discipline;
 use crate::queue::Reason;
 use crate::queue::aqm::take_class;
 use crate::queue::buffer::mmu::CLASSES;
@@ -17,7 +17,10 @@ impl<'a> Shard<'a> {
     /// Returns each port and lossless class of a switch, after everything up to `now` has been
     /// processed.
     fn lossless_of<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) -> Vec<(u32, u8)> {
-        self.close(out, now, node);
+        if !self.is_exact(node) {
+            self.advance_all(out, now, node);
+            self.enter_exact(now, node);
+        }
         if !O::CLASSICAL {
             self.drain(out, now, node);
         }
@@ -46,7 +49,7 @@ impl<'a> Shard<'a> {
                 .as_mut()
                 .expect("ports with flow control are automata");
             a.catch_up(now);
-            let waits = a.frames().any(|frame| frame.priority() == class);
+            let waits = self.has_waiting(node, port, class);
             let pause = self.pause_of(port);
             if pause.storms & bit != 0 {
                 if pause.last_pause(class) + watchdog.restoration.0 <= now {
@@ -95,19 +98,23 @@ impl<'a> Shard<'a> {
     fn drop_queued<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, class: u8) {
         self.last = self.last.max(now);
         let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
-        let Automaton { queues, discipline, .. } = &mut **a;
         let mut dropped: Vec<(usize, Frame)> = Vec::new();
-        for (queue, q) in queues.iter_mut().enumerate() {
-            let taken = match discipline.as_mut().and_then(|d| d.aqm.get_mut(queue)) {
-                None => take_class(&mut q.frames, class),
-                Some(aqm) => aqm.purge(&mut q.frames, now, class),
-            };
-            dropped.extend(taken.into_iter().map(|frame| (queue, frame)));
+        if let Some(d) = &mut a.discipline {
+            let Discipline { queues, aqm, turns, waiting, .. } = &mut **d;
+            for (queue, q) in queues.iter_mut().enumerate() {
+                let taken = match aqm.get_mut(queue) {
+                    None => take_class(&mut q.frames, class),
+                    Some(aqm) => aqm.purge(&mut q.frames, now, class),
+                };
+                dropped.extend(taken.into_iter().map(|frame| (queue, frame)));
+            }
+            for (queue, frame) in &dropped {
+                turns.iter_mut().for_each(|turns| turns.dropped(*queue, frame.size.into()));
+            }
+            *waiting -= dropped.len() as u32;
         }
-        for (queue, frame) in &dropped {
-            a.turns.iter_mut().for_each(|turns| turns.dropped(*queue, frame.size.into()));
-        }
-        a.waiting -= dropped.len() as u32;
+        let lane = &mut self.lanes[port as usize];
+        dropped.extend(lane.take_class(&mut self.store.arena, class));
         for (queue, frame) in dropped {
             self.forget(out, now, node, port, queue, &frame);
             self.drop_at(port, queue, frame, Reason::Watchdog);
@@ -117,9 +124,25 @@ impl<'a> Shard<'a> {
     }
 
     fn start_if_idle<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
-        if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.sending.is_none()) {
-            self.start_next(out, now, node, port);
+        if !self.lanes[port as usize].sending {
+            self.start_exact(out, now, node, port);
         }
+    }
+
+    fn has_waiting(&self, node: u32, port: u32, class: u8) -> bool {
+        let mut found = false;
+        self.each_waiting(node, port, |frame| found |= frame.priority() == class);
+        found
+    }
+
+    /// Returns the input port of each frame of a class that waits at a port, sorted.
+    fn inputs_of(&self, node: u32, port: u32, class: u8) -> Vec<u32> {
+        let mut inputs = Vec::new();
+        self.each_waiting(node, port, |frame| {
+            inputs.extend((frame.priority() == class).then_some(frame.port));
+        });
+        inputs.sort_unstable();
+        inputs
     }
 
     /// Records, at the end of the run, paused ports with waiting frames, and the links into this
@@ -131,14 +154,10 @@ impl<'a> Shard<'a> {
             self.nodes[node as usize].ports,
         );
         for number in 0..ports {
-            let Some(a) = self.ports[(first + number) as usize].automaton.as_ref() else {
-                continue;
-            };
-            let Some(pause) = &a.pause else { continue };
+            let Some(pause) = self.ports[(first + number) as usize].pause() else { continue };
             for class in 0..CLASSES as u8 {
-                let waiting = || a.frames().filter(|frame| frame.priority() == class);
-                let frames = waiting().count() as u64;
-                if frames == 0 || pause.may_send(class, now) {
+                let inputs = self.inputs_of(node, first + number, class);
+                if inputs.is_empty() || pause.may_send(class, now) {
                     continue;
                 }
                 let infos = self.world.ports.of(id);
@@ -146,20 +165,14 @@ impl<'a> Shard<'a> {
                 self.harvest.stuck.push(Stuck {
                     link: to,
                     priority: class,
-                    frames,
+                    frames: inputs.len() as u64,
                     waits_for: Vec::new(),
                 });
-                let mut inputs: Vec<u32> = waiting()
-                    .map(|frame| frame.port)
-                    .filter(|port| (first..first + ports).contains(port))
-                    .collect();
-                inputs.sort_unstable();
+                let mut inputs = inputs;
                 inputs.dedup();
+                inputs.retain(|port| (first..first + ports).contains(port));
                 for input in inputs {
-                    let paused = self.ports[input as usize]
-                        .automaton
-                        .as_ref()
-                        .and_then(|a| a.pause.as_ref());
+                    let paused = self.ports[input as usize].pause();
                     if paused.is_some_and(|pause| pause.asserted >> class & 1 != 0) {
                         let from = &infos[(input - first) as usize];
                         self.harvest.held.push((2 * from.link + !from.reverse as u32, class, to));
@@ -184,13 +197,7 @@ impl<'a> Shard<'a> {
             {
                 continue;
             }
-            let a = self.ports[(first + number) as usize].automaton.as_ref().expect("not plain");
-            let mut inputs: Vec<u32> = a
-                .frames()
-                .filter(|frame| frame.priority() == class)
-                .map(|frame| frame.port)
-                .collect();
-            inputs.sort_unstable();
+            let mut inputs = self.inputs_of(node, first + number, class);
             inputs.dedup();
             for input in inputs {
                 let pause = self.pause_of(input);

@@ -117,12 +117,6 @@ impl Pause {
         self.clocks[CLASSES].until > at
     }
 
-    /// True if a frame of this class that finds the transmitter idle may start at once.
-    #[inline(always)]
-    pub fn is_free(&self, class: u8, at: u64) -> bool {
-        self.pending == 0 && self.may_send(class, at)
-    }
-
     /// True if no PAUSE frame is pending and the watchdog is not acting.
     pub fn is_undisturbed(&self) -> bool {
         self.pending == 0 && self.storms | self.ignored | self.dropping == 0

@@ -191,10 +191,6 @@ impl Qdisc {
         self.limit
     }
 
-    pub fn frames(&self) -> u32 {
-        self.frames
-    }
-
     /// Returns the held bytes.
     #[inline(always)]
     pub fn bytes(&self) -> u64 {

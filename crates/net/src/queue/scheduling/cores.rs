@@ -83,25 +83,6 @@ impl Cores {
         queue / self.cores == usize::from(self.of_priority[usize::from(priority)])
     }
 
-    /// True if the classes have a scheduler, which has to choose even a frame that finds the port
-    /// idle.
-    pub fn has_classes(&self) -> bool {
-        self.classes.is_some()
-    }
-
-    /// Returns the queue whose head is sent next and charges it; `None` if no queue may send.
-    pub fn next(
-        &mut self,
-        queues: &[Queue],
-        at: u64,
-        may_send: impl Fn(&Queue) -> bool,
-    ) -> Option<usize> {
-        let queue = self.select(queues, at, |queue| may_send(&queues[queue]))?;
-        let frames = &queues[queue].frames;
-        self.charge(queue, frames.front().expect("it may send").frame.size, frames.len() == 1);
-        Some(queue)
-    }
-
     /// Returns the queue whose turn it is at `at`, among those that may send. The caller has
     /// updated limited credits to `at`. If classes have shares, the queue's class is charged for
     /// its head.
@@ -175,18 +156,6 @@ impl Cores {
             *balance = (*balance).min(0);
         }
     }
-
-    /// Accounts for a frame of `queue` that leaves without a credit request because the port was
-    /// idle.
-    pub fn send_at_once(&mut self, queue: usize, size: u16) {
-        let priority = queue / self.cores;
-        self.turn[priority] = queue % self.cores;
-        let balance = &mut self.balance[queue];
-        while *balance <= 0 {
-            *balance += self.credit;
-        }
-        *balance = (*balance - size as i64).min(0);
-    }
 }
 
 #[cfg(test)]
@@ -201,6 +170,18 @@ mod tests {
         let scheduling =
             if classes == 1 { Scheduling::One } else { Scheduling::Priorities { queues: classes } };
         Cores::new(&scheduling, cores, ports_per_core, credit)
+    }
+
+    /// Returns the queue whose head is sent next, and charges it.
+    fn next(
+        turns: &mut Cores,
+        queues: &[Queue],
+        may_send: impl Fn(&Queue) -> bool,
+    ) -> Option<usize> {
+        let queue = turns.select(queues, 0, |queue| may_send(&queues[queue]))?;
+        let frames = &queues[queue].frames;
+        turns.charge(queue, frames.front().expect("it may send").frame.size, frames.len() == 1);
+        Some(queue)
     }
 
     /// Returns the queues that send, in order, until all are empty.
@@ -219,7 +200,7 @@ mod tests {
             .collect();
         let count = sizes.iter().map(|frames| frames.len()).sum();
         let mut pop = |turns: &mut Cores| {
-            let queue = turns.next(&queues, 0, |q| !q.frames.is_empty()).expect("frames wait");
+            let queue = next(turns, &queues, |q| !q.frames.is_empty()).expect("frames wait");
             queues[queue].frames.pop_front();
             queue
         };
@@ -262,13 +243,13 @@ mod tests {
             .map(|_| Queue { frames: (0..9).map(|_| waiting(1_000)).collect(), ..Queue::default() })
             .collect();
         let mut turns = cores(1, 2, 1, 1_500);
-        assert_eq!(turns.next(&queues, 0, |_| false), None);
-        assert_eq!(turns.next(&queues, 0, |_| true), Some(1));
+        assert_eq!(next(&mut turns, &queues, |_| false), None);
+        assert_eq!(next(&mut turns, &queues, |_| true), Some(1));
         for expected in [500, -500, 0, 500] {
-            assert_eq!(turns.next(&queues, 0, |q| std::ptr::eq(q, &queues[0])), Some(0));
+            assert_eq!(next(&mut turns, &queues, |q| std::ptr::eq(q, &queues[0])), Some(0));
             assert_eq!(turns.balance, [expected, 500]);
         }
-        assert_eq!(turns.next(&queues, 0, |_| true), Some(0));
+        assert_eq!(next(&mut turns, &queues, |_| true), Some(0));
         let mut queues = queues;
         queues[0].count = 9;
         turns.give_back(&queues, 0, 1_000);
@@ -320,7 +301,7 @@ mod tests {
             .collect();
         let mut sent = [0; 9];
         for step in 0..4_505 {
-            let queue = turns.next(&queues, 0, |q| !q.frames.is_empty()).expect("frames wait");
+            let queue = next(&mut turns, &queues, |q| !q.frames.is_empty()).expect("frames wait");
             assert_eq!(queue > 5, step < 5);
             queues[queue].frames.pop_front();
             sent[queue] += 1;

@@ -109,14 +109,6 @@ impl Turns {
         Weighted::of(scheduling).map(Turns::Weighted)
     }
 
-    /// True if the scheduler decides even about a frame that finds the port idle.
-    pub fn decide_at_start(&self) -> bool {
-        match self {
-            Turns::Weighted(_) => true,
-            Turns::Cores(cores) => cores.credits().is_some() || cores.has_classes(),
-        }
-    }
-
     /// Returns the credits of the port, if they are limited.
     pub fn credits(&self) -> Option<&Credits> {
         match self {
@@ -130,15 +122,6 @@ impl Turns {
         match self {
             Turns::Weighted(_) => None,
             Turns::Cores(cores) => cores.credits_mut(),
-        }
-    }
-
-    /// Accounts for a frame that finds the port idle and leaves at once.
-    #[cold]
-    pub fn send_at_once(&mut self, queue: usize, size: u16) {
-        match self {
-            Turns::Cores(cores) => cores.send_at_once(queue, size),
-            Turns::Weighted(_) => unreachable!("it has to have its turn"),
         }
     }
 

@@ -227,7 +227,7 @@ impl<'a> Shard<'a> {
                 .on_answer(frame.flow, self.extras[frame.aux].header_mut());
         }
         self.release_departed(out, now, node, port);
-        let (waiting, sent) = self.waiting_and_begun(node, port);
+        let (waiting, sent) = self.waiting_and_begun(port);
         let seen = Seen { now, waiting, sent };
         self.transports.rated.links[port as usize].on_forward(
             &seen,

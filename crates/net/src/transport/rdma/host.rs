@@ -220,9 +220,7 @@ impl<'a> Shard<'a> {
         }
         // The NIC checks again at the end of the current transmission.
         let p = &self.ports[port as usize];
-        let busy =
-            p.free_at > now && (p.open || p.automaton.as_ref().is_none_or(|a| a.sending.is_some()));
-        if busy && nic.armed != 0 && nic.armed <= p.free_at {
+        if p.free_at > now && nic.armed != 0 && nic.armed <= p.free_at {
             return;
         }
         self.run_nic(out, now, node, port);
@@ -267,37 +265,18 @@ impl<'a> Shard<'a> {
     /// Sends the next frame, if the transmitter is free.
     fn run_nic<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let p = &self.ports[port as usize];
-        // At an idle open port that has been advanced to `now`, nothing waits, unless it is paused.
-        let queueless = p.open
-            || !O::CLASSICAL
-                && !p.pause_seen
-                && p.automaton.as_ref().is_some_and(|a| a.waiting == 0);
-        let behind =
-            if p.open { p.queued > 0 || self.has_backlog(port) } else { !p.plain && !queueless };
+        // At an idle port that has been advanced to `now`, nothing waits, unless it is paused.
+        let behind = !p.plain && (p.queued > 0 || self.has_backlog(port));
         if !O::CLASSICAL && behind && p.free_at <= now {
             self.bring_up(out, now, node, port);
         }
         let p = &self.ports[port as usize];
-        let (busy, allowed) = match &p.automaton {
-            Some(_) if self.is_held(port) => (
-                p.free_at > now,
-                self.transports.rdma.nics[port as usize].classes(self.free_classes(now, port)),
-            ),
-            Some(a) if !queueless => {
-                let free = |class: u8| {
-                    let queue = &a.queues[a.queue_of_priority(class)];
-                    queue.frames.is_empty()
-                        && a.pause.as_ref().is_none_or(|pause| pause.may_send(class, now))
-                };
-                match (a.sending.is_some(), a.waiting, p.pause_seen) {
-                    (true, ..) => (true, 0),
-                    (false, 0, false) => (false, u8::MAX),
-                    _ => (false, self.transports.rdma.nics[port as usize].classes(free)),
-                }
-            }
-            // At `free_at` the frame in transmission has left, even if that has not been processed
-            // yet.
-            _ => (p.free_at > now, u8::MAX),
+        // At `free_at` the frame in transmission has left, even if that has not been processed yet.
+        let busy = p.free_at > now;
+        let allowed = if !p.plain && self.is_held(port) {
+            self.transports.rdma.nics[port as usize].classes(self.free_classes(now, port))
+        } else {
+            u8::MAX
         };
         if busy {
             let at = p.free_at.max(self.transports.rdma.nics[port as usize].earliest_due());
@@ -310,13 +289,7 @@ impl<'a> Shard<'a> {
             Some(slot) => self.send_from_pair(out, now, slot),
             None => {
                 let a = p.automaton.as_deref();
-                let waiting = if p.open {
-                    self.next_start(port)
-                } else if a.is_some_and(|a| a.waiting > 0) {
-                    p.next_action()
-                } else {
-                    u64::MAX
-                };
+                let waiting = if p.plain { u64::MAX } else { self.next_start(port) };
                 let held = |class: u8| match a.and_then(|a| a.pause.as_ref()) {
                     _ if allowed >> class & 1 != 0 => u64::MAX,
                     Some(pause) if !pause.may_send(class, now) => pause.until(class),
