@@ -179,8 +179,10 @@ impl<'a> Shard<'a> {
         self.lanes[port as usize].held
     }
 
-    /// True if the host's queueing discipline holds frames for an open port.
-    pub fn has_backlog(&self, port: u32) -> bool {
-        self.lanes[port as usize].backlog
+    /// True if a port without frames in its queues may have something to send when its transmitter
+    /// is free: frames that the host's queueing discipline holds, or a PAUSE frame.
+    pub fn may_act(&self, port: u32) -> bool {
+        let lane = &self.lanes[port as usize];
+        lane.backlog || lane.special && lane.sending
     }
 }

@@ -266,7 +266,7 @@ impl<'a> Shard<'a> {
     fn run_nic<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let p = &self.ports[port as usize];
         // At an idle port that has been advanced to `now`, nothing waits, unless it is paused.
-        let behind = !p.plain && (p.queued > 0 || self.has_backlog(port));
+        let behind = !p.plain && (p.queued > 0 || self.may_act(port));
         if !O::CLASSICAL && behind && p.free_at <= now {
             self.bring_up(out, now, node, port);
         }
