@@ -283,20 +283,29 @@ fn next_of(a: &mut Automaton, at: u64) -> Option<(usize, Waiting, Verdict)> {
         .enumerate()
         .filter(|(_, q)| q.count == 0)
         .for_each(|(queue, q)| assert!(ask(aqm, queue, q).is_none(), "it is empty"));
+    let from = |class: u8| if may(class) { 0 } else { u64::MAX };
+    let head = |queue: usize| {
+        let frames = &queues[queue].frames;
+        aqm.get(queue).map_or(frames.front(), |aqm| aqm.head(frames))
+    };
+    let free = |queue: usize| match aqm.get(queue) {
+        Some(aqm) => aqm.earliest(&queues[queue].frames, &from) == 0,
+        None => queues[queue].may_send(pause, at),
+    };
     match turns {
         Turns::Weighted(weighted) => {
-            let next = weighted.next(queues, |q| q.may_send(pause, at))?;
+            let next = weighted.choose(
+                queues.len(),
+                free,
+                |queue| queues[queue].count == 0,
+                |queue| {
+                    let next = head(queue).expect("it may send");
+                    (next.frame.size.into(), queues[queue].count == 1)
+                },
+            )?;
             ask(aqm, next, &mut queues[next])
         }
         Turns::Cores(cores) => {
-            let from = |class: u8| if may(class) { 0 } else { u64::MAX };
-            let free = |queue: usize| match aqm.get(queue) {
-                Some(aqm) if pause.is_some() => {
-                    queues[queue].count > 0 && aqm.earliest(&queues[queue].frames, &from) == 0
-                }
-                Some(_) => queues[queue].count > 0,
-                None => queues[queue].may_send(pause, at),
-            };
             let next = cores.select(queues, at, free)?;
             let q = &mut queues[next];
             let (_, waiting, verdict) = ask(aqm, next, q)?;

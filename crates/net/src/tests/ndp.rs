@@ -137,8 +137,8 @@ fn with_losses() {
 }
 
 /// An incast overflows the queues of headers as well. Both engines agree: with limits below one
-/// frame, with sprayed paths, next to TCP, whose data cannot be trimmed, and if the run ends in the
-/// middle.
+/// frame, with sprayed paths, next to TCP, whose data cannot be trimmed, if queues take turns, and
+/// if the run ends in the middle.
 #[test]
 fn engines_agree_on_full_queues() {
     let flows = |transport: u16| -> Vec<Flow> {
@@ -163,6 +163,13 @@ fn engines_agree_on_full_queues() {
     sprayed.switches[0].balance = Balance::Spray(SprayConfig {});
     let mut ended = base(12_000, 640, 1);
     ended.run.until = Some(Time::from_ns(123_456));
+    let mut weighted = base(12_000, 640, 0);
+    weighted.switches[0].scheduling = Scheduling::Classes(Classes {
+        of_priority: [0, 1, 0, 0, 0, 0, 0, 0],
+        service: vec![Service::Weight(1), Service::Weight(3)],
+        quantum: 1_500,
+    });
+    weighted.flows.iter_mut().for_each(|flow| flow.priority = (flow.id % 2) as u8);
     // Every data frame is cut, so that no flow ends.
     let mut cut = base(1_000, 64_000, 0);
     cut.run.until = Some(Time::from_ns(600_000));
@@ -171,6 +178,7 @@ fn engines_agree_on_full_queues() {
         ("next to TCP", base(6_000, 64_000, 1)),
         ("no data frame fits", cut),
         ("sprayed", sprayed),
+        ("queues that take turns", weighted),
         ("ended in the middle", ended),
     ] {
         let output = same_everywhere(name, &plan);

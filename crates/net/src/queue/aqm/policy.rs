@@ -80,10 +80,14 @@ pub trait Policy: Send + Sync {
             self.pull(frames, now, bytes)
         }
     }
+    /// Returns the frame that leaves next, unless it is dropped then.
+    fn head<'f>(&'f self, frames: &'f VecDeque<Waiting>) -> Option<&'f Waiting> {
+        frames.front()
+    }
     /// Returns the earliest time in ps at which a frame may leave; `u64::MAX` if there is no frame.
     /// `from(class)` is the time from which frames of a class may leave.
     fn earliest(&self, frames: &VecDeque<Waiting>, from: &dyn Fn(u8) -> u64) -> u64 {
-        frames.front().map_or(u64::MAX, |head| from(head.frame.priority()))
+        self.head(frames).map_or(u64::MAX, |head| from(head.frame.priority()))
     }
     /// Removes and returns all frames of a class, for the PFC watchdog.
     fn purge(&mut self, frames: &mut VecDeque<Waiting>, _now: u64, class: u8) -> Vec<Frame> {

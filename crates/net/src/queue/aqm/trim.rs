@@ -63,6 +63,10 @@ impl Policy for Trim {
         }
     }
 
+    fn head<'f>(&'f self, data: &'f VecDeque<Waiting>) -> Option<&'f Waiting> {
+        self.headers.front().or(data.front())
+    }
+
     fn push(
         &mut self,
         data: &mut VecDeque<Waiting>,

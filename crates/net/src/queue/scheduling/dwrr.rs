@@ -4,7 +4,6 @@
 use super::about::{About, Classes, Scheduling, Served, Service, Share};
 use super::ets;
 use crate::Model;
-use crate::queue::class::Queue;
 
 /// State of the scheduler: turn and deficit of each queue. Credit is counted in bytes times
 /// `per_byte`, so that shares are exact.
@@ -47,24 +46,9 @@ impl Weighted {
 
     /// Selects the queue whose head is sent next and charges it: a strict queue, otherwise the
     /// queue whose turn it is, as far as its deficit goes. A queue that may not send is skipped: it
-    /// receives no quantum, and keeps its deficit while frames wait in it.
-    #[inline(never)]
-    pub fn next(&mut self, queues: &[Queue], may_send: impl Fn(&Queue) -> bool) -> Option<usize> {
-        let head = |queue: usize| {
-            let frames = &queues[queue].frames;
-            (frames.front().expect("it may send").frame.size as u64, frames.len() == 1)
-        };
-        self.choose(
-            queues.len(),
-            |queue| may_send(&queues[queue]),
-            |queue| queues[queue].frames.is_empty(),
-            head,
-        )
-    }
-
-    /// Implements [`Self::next`] for `count` queues of any kind. `head` returns the bytes that a
-    /// queue sends next, and whether the queue is empty afterwards.
-    #[inline(always)]
+    /// receives no quantum, and keeps its deficit while frames wait in it. `count` is the number of
+    /// queues. `head` returns the bytes that a queue sends next, and whether the queue is empty
+    /// afterwards.
     pub fn choose(
         &mut self,
         count: usize,
@@ -134,6 +118,7 @@ const MODEL: Model = Model {
 mod tests {
     use super::*;
     use crate::frame::Frame;
+    use crate::queue::class::Queue;
     use crate::queue::waiting::Waiting;
 
     fn turns(service: &[Service], quantum: u32) -> Weighted {
@@ -159,10 +144,13 @@ mod tests {
         queues: &mut [Queue],
         may_send: impl Fn(usize) -> bool,
     ) -> Option<usize> {
-        let bases: Vec<*const Queue> = queues.iter().map(|q| q as *const _).collect();
-        let at =
-            |q: &Queue| bases.iter().position(|base| std::ptr::eq(*base, q)).expect("one of them");
-        let queue = turns.next(queues, |q| !q.frames.is_empty() && may_send(at(q)))?;
+        let frames = |queue: usize| &queues[queue].frames;
+        let queue = turns.choose(
+            queues.len(),
+            |queue| !frames(queue).is_empty() && may_send(queue),
+            |queue| frames(queue).is_empty(),
+            |queue| (frames(queue)[0].frame.size.into(), frames(queue).len() == 1),
+        )?;
         queues[queue].frames.pop_front();
         Some(queue)
     }
