@@ -96,6 +96,7 @@ NET_LEVELS = (
     {"balance", "congestion", "queue"},
     {
         "fault",
+        "features",
         "idle",
         "pacer",
         "paths",

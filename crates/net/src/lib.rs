@@ -10,6 +10,7 @@ mod counters;
 mod error;
 mod expected;
 mod fault;
+mod features;
 mod frame;
 mod ideal;
 mod idle;

@@ -6,10 +6,13 @@
 //! allocators and growing lists was measured (validation/estimates.py).
 
 use crate::expected::Expected;
+use crate::features::Features;
 use crate::frame::{Extra, Frame};
 use crate::paths::Paths;
-use crate::port::{Automaton, Port, Queue, Waiting};
+use crate::port::Port;
 use crate::probe::hops::Sent;
+use crate::queue::class::Queue;
+use crate::queue::waiting::Waiting;
 use crate::record::*;
 use crate::routing::{PortInfo, Ports, Routes};
 use crate::shard::{Node, ReceivedRecord, SentRecord};
@@ -338,7 +341,7 @@ fn port(plan: &Plan, node: spec::NodeId, ports: usize) -> u64 {
         + aqm.map_or(0, |aqm| aqm.about().memory)
         + qdisc.map_or(0, |qdisc| qdisc.memory())
         + if stateful {
-            (size_of::<Automaton>() + queues * (size_of::<Queue>() + 4 * size_of::<Waiting>()))
+            (size_of::<Features>() + queues * (size_of::<Queue>() + 4 * size_of::<Waiting>()))
                 as u64
         } else {
             0

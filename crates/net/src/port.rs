@@ -1,4 +1,4 @@
-//! A port's transmitter, and what a port has beyond its queues.
+//! A port's transmitter, and the queue of a plain port.
 //!
 //! A *plain* port has one FIFO, decides nothing at the start of transmission and is not sampled. It
 //! computes the departure of a frame at admission and keeps only the sizes of the frames that have
@@ -7,24 +7,19 @@
 //! The classical engine has no plain ports. There an event at the end of each transmission drives
 //! the ports.
 
+use crate::features::{Features, Interval};
 use crate::frame::Frame;
-use crate::probe::hops::Watch;
-use crate::queue::aqm::Policy;
-pub use crate::queue::class::Queue;
+use crate::queue::FastPathLimits;
 use crate::queue::flowcontrol::Pause;
 use crate::queue::marking::Memory;
 use crate::queue::qdisc::Qdisc;
-use crate::queue::scheduling::Turns;
-pub use crate::queue::waiting::Waiting;
-use crate::queue::FastPathLimits;
 use crate::timing::Noise;
 use crate::world::cut_off;
 use afflux_engine::random::Stream;
 use afflux_units::{Pace, Rate};
-use std::collections::VecDeque;
 
 /// Transmitter and queues of a port. The explicit layout puts all fields that a plain port needs
-/// per frame, and the pointer to an automaton, into the first two cache lines.
+/// per frame, and the pointer to the features, into the first two cache lines.
 #[repr(C, align(64))]
 pub struct Port {
     /// Time in ps at which the transmitter becomes idle: after all admitted frames (plain port) or
@@ -64,12 +59,12 @@ pub struct Port {
     /// True if the times of a transmission do not follow from rate and delay alone: the peer cuts
     /// through, a timing model delays frames, or transmissions last whole nanoseconds.
     special: bool,
-    pub automaton: Option<Box<Automaton>>,
+    pub features: Option<Box<Features>>,
     pub node: u32,
     /// True if the link towards this port loses frames or goes down.
     pub faulty: bool,
     pub rate: u64,
-    /// Plain: averaged queue length and spacing of marks. An automaton keeps them per queue.
+    /// Plain: averaged queue length and spacing of marks. `features` has them for each queue.
     pub memory: Memory,
     /// Random numbers for marking.
     pub stream: Stream,
@@ -82,59 +77,6 @@ pub struct Port {
 
 const _: () = assert!(std::mem::offset_of!(Port, node) == 128);
 
-/// What a port that is not plain has beyond its lane and its transmitter.
-#[derive(Default)]
-pub struct Automaton {
-    /// Averaged length and spacing of marks of each queue, as the marking rule remembers them.
-    pub marking: Vec<QueueMarking>,
-    /// Index of the queue of each priority.
-    pub of_priority: [u8; 8],
-    /// Queues with policies of their own, which then hold the frames in place of the lane.
-    pub discipline: Option<Box<Discipline>>,
-    /// Queueing discipline of a host's kernel, which holds frames back. The only queue of the lane
-    /// is then the ring of the card.
-    pub qdisc: Option<Box<Qdisc>>,
-    /// PFC state, if either end of the link sends PAUSE frames.
-    pub pause: Option<Box<Pause>>,
-    pub series: Option<Box<Series>>,
-    /// Index into the run's captures.
-    pub capture: Option<u32>,
-    /// Recorder of the gaps and waits of frames, if the scenario asks for them.
-    pub watch: Option<Box<Watch>>,
-    /// Bytes sent before the current uplink window began, if uplinks are recorded.
-    pub uplink: Option<u64>,
-    /// Classical engine: time in ps of the event at which an idle port may send a waiting frame; 0
-    /// for none.
-    pub wake_at: u64,
-}
-
-/// What a marking rule remembers about a queue.
-#[derive(Default)]
-pub struct QueueMarking {
-    /// Time in ps at which the last transmission from this queue ends, if the rule averages.
-    pub free_at: u64,
-    pub memory: Memory,
-}
-
-/// Queues between admission and the transmitter, if the frames have AQM policies, take turns or pass
-/// a device queue.
-#[derive(Default)]
-pub struct Discipline {
-    pub queues: Vec<Queue>,
-    /// AQM policy of each queue; empty if there are none.
-    pub aqm: Vec<Box<dyn Policy>>,
-    /// State of a scheduler in which queues take turns. Without it, strict priority applies: the
-    /// highest queue goes first.
-    pub turns: Option<Box<Turns>>,
-    /// Device queue: frames that have left their queue (its index is the second part) and wait for
-    /// the transmitter.
-    pub device: VecDeque<(Waiting, u8)>,
-    /// Capacity of the device queue in frames.
-    pub capacity: usize,
-    /// Number of frames in the queues and in the device queue.
-    pub waiting: u32,
-}
-
 /// Bit of `Port::delays`: noise delays frames that the peer receives.
 const RECEIVED: u8 = 1;
 /// Bit of `Port::delays`: noise delays transmissions.
@@ -142,34 +84,6 @@ const SENT: u8 = 2;
 
 /// Queue index that stands for PAUSE frames, which wait in no queue.
 pub const PAUSE_QUEUE: u8 = u8::MAX;
-
-/// Transmission of a frame, for recorders.
-pub struct Departure {
-    pub start: u64,
-    pub ends: u64,
-    /// Time in ps since which the whole frame had been here and could have been sent.
-    pub ready: u64,
-}
-
-/// Counters of a port since the last sample: index 0 is the whole port, then follow its queues if
-/// there are several.
-pub struct Series {
-    pub rows: Vec<Interval>,
-    pub rx_bytes: u64,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Interval {
-    pub bytes_max: u64,
-    pub tx_bytes: u64,
-    pub drops: u64,
-    pub marks: u64,
-    /// RDMA congestion notifications.
-    pub cnps: u64,
-    /// Frames discarded for lack of memory at the ingress of this port.
-    pub in_discards: u64,
-    pub latency_max: u64,
-}
 
 /// Settings of a port, from the topology and the node's configuration.
 pub struct PortSetup {
@@ -193,9 +107,9 @@ pub struct PortSetup {
     pub late: bool,
     /// True if the port computes departures at admission.
     pub plain: bool,
-    /// Resolution in ps to which times on the link are rounded down. Above 1 only for automata.
+    /// Resolution in ps to which times on the link are rounded down. 1 for plain ports.
     pub tick: u64,
-    pub automaton: Option<Automaton>,
+    pub features: Option<Features>,
 }
 
 impl Port {
@@ -230,23 +144,24 @@ impl Port {
             noise: setup.noise.map(Box::new),
             incoming: setup.incoming,
             incoming_pace: Rate(setup.incoming).pace(),
-            automaton: setup.automaton.map(Box::new),
+            features: setup.features.map(Box::new),
         }
     }
 
     /// Returns the PFC state, if either end of the link sends PAUSE frames.
     #[inline(always)]
     pub fn pause(&self) -> Option<&Pause> {
-        self.automaton.as_ref()?.pause.as_deref()
+        self.features.as_ref()?.pause.as_deref()
     }
 
     /// Returns the queueing discipline of the host's kernel for this port.
     #[inline(always)]
     pub fn qdisc(&self) -> Option<&Qdisc> {
-        self.automaton.as_ref()?.qdisc.as_deref()
+        self.features.as_ref()?.qdisc.as_deref()
     }
 
-    /// Returns the transmission time in ps of a frame of `size` bytes, for an automaton.
+    /// Returns the transmission time in ps of a frame of `size` bytes, for a port that is
+    /// not plain.
     #[inline(always)]
     pub fn transmission(&self, size: u16) -> u64 {
         let time = self.serialize(size);
@@ -283,7 +198,7 @@ impl Port {
         self.noise.as_mut().map_or(at, |noise| noise.received(at, frame))
     }
 
-    /// Automaton: gives the transmitter a frame at `at`, which keeps it busy until the end of the
+    /// Features: gives the transmitter a frame at `at`, which keeps it busy until the end of the
     /// frame. Returns the start and the duration of the transmission.
     #[inline(always)]
     pub fn begin(&mut self, at: u64, frame: &Frame) -> (u64, u64) {
@@ -294,7 +209,7 @@ impl Port {
         (start.0, time)
     }
 
-    /// Open port: gives the transmitter a frame at `at`. Returns the duration of the transmission,
+    /// Gives the transmitter of a port with a lane a frame at `at`. Returns the duration of the transmission,
     /// and the time at which the peer processes the frame.
     #[inline(always)]
     pub fn start(&mut self, at: u64, frame: &Frame) -> (u64, u64) {
@@ -509,7 +424,7 @@ impl Port {
 
     /// Updates the interval rows of the whole port and of one queue, if the port is sampled.
     pub fn note(&mut self, queue: usize, change: impl Fn(&mut Interval)) {
-        if let Some(a) = &mut self.automaton {
+        if let Some(a) = &mut self.features {
             a.note(queue, change);
         }
     }
@@ -518,7 +433,7 @@ impl Port {
     /// bytes in `queue`.
     #[cold]
     pub fn note_length(&mut self, total: u64, queue: usize, of_queue: u64) {
-        if let Some(series) = self.automaton.as_mut().and_then(|a| a.series.as_mut()) {
+        if let Some(series) = self.features.as_mut().and_then(|a| a.series.as_mut()) {
             series.rows[0].bytes_max = series.rows[0].bytes_max.max(total);
             if series.rows.len() > 1 {
                 series.rows[queue + 1].bytes_max = series.rows[queue + 1].bytes_max.max(of_queue);
@@ -592,182 +507,6 @@ impl Sizes {
     }
     fn iter(&self) -> impl Iterator<Item = u16> + '_ {
         (0..self.len()).map(|i| self.at(self.head.wrapping_add(i)))
-    }
-}
-
-impl Automaton {
-    pub fn new(queues: u8, of_priority: [u8; 8], series: bool) -> Self {
-        let rows = if queues > 1 { queues as usize + 1 } else { 1 };
-        Automaton {
-            marking: (0..queues).map(|_| QueueMarking::default()).collect(),
-            of_priority,
-            series: series
-                .then(|| Box::new(Series { rows: vec![Interval::default(); rows], rx_bytes: 0 })),
-            ..Automaton::default()
-        }
-    }
-
-    /// True if the kernel's queueing discipline holds frames back.
-    #[inline(always)]
-    pub fn is_held_back(&self) -> bool {
-        self.qdisc.as_ref().is_some_and(|qdisc| qdisc.holds())
-    }
-
-    /// Returns the time at which the first pause expires or the next credit arrives, at a port with
-    /// a discipline. To be called while no queue may send.
-    #[cold]
-    pub fn held_until(&self) -> u64 {
-        let d = self.discipline.as_ref().expect("a port with a discipline");
-        let pause = self.pause.as_deref();
-        if let Some(credits) = d.turns.as_ref().and_then(|turns| turns.credits()) {
-            return credits.until(&|queue| d.free_from(pause, queue));
-        }
-        let pause = pause.expect("an idle transmitter has nothing to send, or is paused");
-        let of_queues = d.queues.iter().enumerate().map(|(queue, q)| match d.aqm.get(queue) {
-            Some(aqm) => aqm.earliest(&q.frames, &|class| pause.until(class)),
-            None => {
-                q.frames.front().map_or(u64::MAX, |head| pause.until(head.frame.priority()))
-            }
-        });
-        of_queues.min().expect("a port has queues")
-    }
-
-    /// Returns the scheduler in which queues take turns, if there is one.
-    fn turns(&self) -> Option<&Turns> {
-        self.discipline.as_ref()?.turns.as_deref()
-    }
-
-    /// True if frames can wait although the transmitter is idle.
-    pub fn may_hold(&self) -> bool {
-        self.pause.is_some() || self.turns().is_some_and(|turns| turns.credits().is_some())
-    }
-
-    /// Updates schedulers with credits that can run out to `now`. To be called before anything
-    /// changes at that time.
-    #[cold]
-    #[inline(never)]
-    pub fn catch_up(&mut self, now: u64) {
-        let pause = self.pause.as_deref();
-        self.discipline.iter_mut().for_each(|d| d.catch_up(pause, now));
-    }
-
-    /// Counts a PAUSE frame that has left in the port series.
-    #[cold]
-    pub fn note_pause(&mut self, bytes: u64) {
-        if let Some(series) = &mut self.series {
-            series.rows[0].tx_bytes += bytes;
-        }
-    }
-
-    /// Returns all frames that wait outside of the lane, with the time since which they wait.
-    pub fn held(&self) -> impl Iterator<Item = &Waiting> {
-        self.discipline
-            .iter()
-            .flat_map(|d| d.held())
-            .chain(self.qdisc.iter().flat_map(|qdisc| qdisc.held()))
-    }
-
-    #[inline(always)]
-    pub fn queue_of_priority(&self, priority: u8) -> usize {
-        self.of_priority[priority as usize] as usize
-    }
-
-    #[inline(always)]
-    pub fn queue_of(&self, frame: &Frame) -> usize {
-        self.queue_of_priority(frame.priority())
-    }
-
-    /// Returns the queue of a frame that arrived through the switch's port `input`. Ingress cores
-    /// may have separate queues.
-    pub fn queue_from(&self, frame: &Frame, input: u32) -> usize {
-        match self.turns() {
-            Some(Turns::Cores(cores)) => cores.queue_of(frame.priority(), input),
-            _ => self.queue_of(frame),
-        }
-    }
-
-    /// Returns the first queue of the class of `priority`. The queues after it belong to this class
-    /// or to higher ones.
-    pub fn first_queue_of(&self, priority: u8) -> usize {
-        match self.turns() {
-            Some(Turns::Cores(cores)) => cores.queue_of(priority, 0),
-            _ => self.queue_of_priority(priority),
-        }
-    }
-
-    /// True if `queue` belongs to `class`.
-    pub fn is_of_class(&self, queue: usize, class: u8) -> bool {
-        match self.turns() {
-            Some(Turns::Cores(cores)) => cores.is_of_class(queue, class),
-            _ => self.queue_of_priority(class) == queue,
-        }
-    }
-
-    /// Updates the interval rows of the whole port and of one queue.
-    #[inline]
-    pub fn note(&mut self, queue: usize, change: impl Fn(&mut Interval)) {
-        if let Some(series) = &mut self.series {
-            change(&mut series.rows[0]);
-            if series.rows.len() > 1 {
-                change(&mut series.rows[queue + 1]);
-            }
-        }
-    }
-}
-
-impl Discipline {
-    /// Returns all frames that wait here.
-    pub fn held(&self) -> impl Iterator<Item = &Waiting> {
-        self.queues
-            .iter()
-            .flat_map(|q| &q.frames)
-            .chain(self.device.iter().map(|(waiting, _)| waiting))
-            .chain(self.aqm.iter().flat_map(|aqm| aqm.held()))
-    }
-
-    /// Returns the time in ps from which `queue` may send, considering only pauses.
-    fn free_from(&self, pause: Option<&Pause>, queue: usize) -> u64 {
-        let Some(pause) = pause else { return 0 };
-        let frames = &self.queues[queue].frames;
-        match self.aqm.get(queue) {
-            Some(aqm) => aqm.earliest(frames, &|class| pause.free_from(class)),
-            None => frames.front().map_or(0, |head| pause.free_from(head.frame.priority())),
-        }
-    }
-
-    /// Updates schedulers with credits that can run out to `now`.
-    #[inline(always)]
-    pub fn catch_up(&mut self, pause: Option<&Pause>, now: u64) {
-        if self.turns.is_some() {
-            self.catch_up_credits(pause, now);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn catch_up_credits(&mut self, pause: Option<&Pause>, now: u64) {
-        let mut turns = self.turns.take();
-        if let Some(credits) = turns.as_mut().and_then(|turns| turns.credits_mut()) {
-            credits.catch_up(now, &|queue| self.free_from(pause, queue));
-        }
-        self.turns = turns;
-    }
-
-    /// Tells the scheduler that the head of `queue`, which it had taken for transmission, was
-    /// dropped.
-    pub fn unsent(&mut self, queue: usize, bytes: u64) {
-        if let Some(turns) = &mut self.turns {
-            turns.give_back(&self.queues, queue, bytes);
-            turns.dropped(queue, bytes);
-        }
-    }
-
-    /// Subtracts a frame of `bytes` bytes from the occupancy of `queue`.
-    #[inline(always)]
-    pub fn leave(&mut self, queue: usize, bytes: u64) {
-        let q = &mut self.queues[queue];
-        q.bytes -= bytes;
-        q.count -= 1;
     }
 }
 

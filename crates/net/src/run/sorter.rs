@@ -40,7 +40,7 @@ pub struct Sorter {
 
 /// Number of cells per entry of a node with an average number of entries (judged by the number of
 /// nodes in the previous window), so that two entries of a node rarely share a cell.
-const CELLS_PER_ENTRY: usize = 64;
+const CELLS_PER_ENTRY: usize = 32;
 /// Largest number of cells. All of them fit into the first-level cache.
 const CELLS: usize = 1 << 12;
 

@@ -1,4 +1,4 @@
-//! Waiting frames of all open ports of a shard, in one list of 32-byte slots. Queues are chains of
+//! Waiting frames of all lanes of a shard, in one list of 32-byte slots. Queues are chains of
 //! slots: while a frame waits, its `Frame::offset` holds the slot of the frame behind it. Slots are
 //! reused in the reverse order of their release, because the slots released last are still in the
 //! cache.

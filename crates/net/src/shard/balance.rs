@@ -404,7 +404,7 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
     fn bytes_before(&mut self, port: u16, priority: u8) -> u64 {
         let port = self.advanced_port(port);
         let p = &self.shard.ports[port as usize];
-        let Some(a) = &p.automaton else { return p.queued };
+        let Some(a) = &p.features else { return p.queued };
         let from = a.first_queue_of(priority);
         if let Some(d) = &a.discipline {
             return d.queues[from..].iter().map(|queue| queue.bytes).sum();

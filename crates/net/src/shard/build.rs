@@ -6,18 +6,19 @@ use super::rank_queue::RankQueue;
 use super::switch::{Balanced, Managed};
 use super::{Group, Halves, Harvest, NOT_YET, Node, Shard, Slab};
 use crate::fault::Fault;
+use crate::features::{Discipline, Features};
 use crate::frame::Event;
-use crate::port::{Automaton, Discipline, Port, PortSetup};
+use crate::port::{Port, PortSetup};
 use crate::probe::hops::{Gaps, Waits, Watch};
 use crate::queue::aqm::{Site, policy};
 use crate::queue::buffer::Buffer;
 use crate::queue::buffer::mmu::Mmu;
+use crate::queue::class::Queue;
 use crate::queue::flowcontrol::headroom::{PortFacts, headroom};
 use crate::queue::flowcontrol::party::Party;
 use crate::queue::marking::Red;
 use crate::queue::qdisc::Qdisc;
 use crate::queue::scheduling::{Cores, Turns};
-use crate::queue::class::Queue;
 use crate::record::Counters;
 use crate::routing::PortInfo;
 use crate::shard::Outlet;
@@ -37,8 +38,7 @@ mod purpose {
 }
 
 impl<'a> Shard<'a> {
-    /// Builds shard `index`. `classical`: for the classical engine, in which every port is an
-    /// automaton.
+    /// Builds shard `index`. `classical`: for the classical engine, in which no port is plain.
     pub fn new(world: &'a World<'a>, index: u16, classical: bool) -> Self {
         let plan = world.plan;
         let seed = plan.run.seed;
@@ -220,8 +220,8 @@ impl<'a> Shard<'a> {
         let paused =
             |info: &PortInfo| party.port(&Party::of(plan, info.peer), world.link(info)).is_some();
         let balanced = Balanced::of(world, id);
-        // In the window engine, ports with the queue of pFabric or NDP and no other feature are always
-        // open. In the classical engine both queues are disciplines like any other.
+        // In the window engine, nodes with the queue of pFabric or NDP and no other feature are never
+        // exact. In the classical engine both queues are disciplines like any other.
         let ordered =
             aqm.map(|aqm| aqm.about()).filter(|about| about.pfabric_order).map(|about| about.limit);
         let trimming = match aqm {
@@ -244,11 +244,11 @@ impl<'a> Shard<'a> {
         let ranked = bare && ordered.is_some();
         let bound = |bytes: u64| bytes < Limits::MOST as u64;
         let trims = bare && trimming.is_some_and(|trim| bound(trim.data) && bound(trim.headers));
-        let always_open = ranked || trims;
+        let never_exact = ranked || trims;
         let switch = (spec.kind == NodeKind::Switch).then(|| &plan.switches[spec.config as usize]);
         let largest = if aqm.is_some() || qdisc.is_some() { plan.largest_frame() } else { 0 };
-        // True if every port may be open (see `shard::hop`): it records nothing but uplink bytes,
-        // and the only decision at the start of transmission is a mark.
+        // True if bounds can decide at every port (see `shard::hop`): it records nothing but uplink
+        // bytes, and the only decision at the start of transmission is a mark.
         let mut common = true;
         for (number, info) in world.ports.of(id).iter().enumerate() {
             let link = world.link(info);
@@ -311,11 +311,10 @@ impl<'a> Shard<'a> {
                 pause.is_none() || aqm.is_none_or(|aqm| !aqm.about().unpausable) && memory == 0,
                 "validated: they cannot be paused"
             );
-            let automaton = (!plain).then(|| {
+            let features = (!plain).then(|| {
                 let site =
                     Site { line: world.rate(info).0, frame: largest, least: plan.wire.min_frame };
-                let has_discipline =
-                    aqm.is_some() && !always_open || memory > 0 || turns.is_some();
+                let has_discipline = aqm.is_some() && !never_exact || memory > 0 || turns.is_some();
                 let discipline = has_discipline.then(|| {
                     Box::new(Discipline {
                         queues: (0..queues).map(|_| Queue::default()).collect(),
@@ -333,14 +332,14 @@ impl<'a> Shard<'a> {
                         capacity: memory as usize,
                     })
                 });
-                Automaton {
+                Features {
                     discipline,
                     qdisc: qdisc.map(|config| Box::new(Qdisc::new(config, site, &mut stream))),
                     pause: pause.map(Box::new),
                     capture: capture.map(|c| c as u32),
                     watch,
                     uplink: uplink.then_some(0),
-                    ..Automaton::new(queues, scheduling.of_priority(), sampled)
+                    ..Features::new(queues, scheduling.of_priority(), sampled)
                 }
             });
             let loss = link.loss_of(!info.reverse);
@@ -383,7 +382,7 @@ impl<'a> Shard<'a> {
                 plain,
                 late: own_timing.is_some(),
                 tick: world.tick(),
-                automaton,
+                features,
             }));
         }
         let ports = &self.ports[first_port as usize..];
@@ -403,18 +402,18 @@ impl<'a> Shard<'a> {
         let ordinary = matches!(buffer, Buffer::Unlimited | Buffer::Static(_)) || shared;
         let stormy =
             spec.kind == NodeKind::Host && plan.hosts[spec.config as usize].storm.is_some();
-        let opens =
+        let bounded =
             ordinary && !stormy && (managed.is_some() || !holds) && !ports.is_empty() && common;
         let ring = ports
             .iter()
-            .filter_map(|p| p.automaton.as_ref()?.qdisc.as_ref())
+            .filter_map(|p| p.features.as_ref()?.qdisc.as_ref())
             .map(|qdisc| qdisc.limit() - 1)
             .min()
             .unwrap_or(u64::MAX);
-        let loops = uniform && (always_open || opens);
-        let exact = !always_open;
+        let loops = uniform && ports.iter().all(|p| !p.plain);
+        let exact = !never_exact;
         if self.ports[first_port as usize..].iter().any(|p| !p.plain) {
-            let special = !opens && !always_open;
+            let special = !bounded && !never_exact;
             self.lanes.resize(self.ports.len(), Lane::new(scheduling.of_priority(), special));
         }
         let mut memory = NodeMemory {
@@ -465,7 +464,7 @@ impl<'a> Shard<'a> {
             wake_at: 0,
             eager,
             loops,
-            opens: opens && !classical,
+            leaves_exact: bounded && !classical,
             ring,
             memory,
             marks_from,
@@ -566,7 +565,7 @@ impl<'a> Shard<'a> {
         let n = &self.nodes[node as usize];
         self.ports[n.first_port as usize..(n.first_port + n.ports) as usize]
             .iter()
-            .any(|p| p.automaton.as_ref().is_some_and(|a| a.uplink.is_some()))
+            .any(|p| p.features.as_ref().is_some_and(|a| a.uplink.is_some()))
     }
 }
 

@@ -1,5 +1,5 @@
-//! Applies the verdicts of queue policies: marks, trims and drops frames, and counts this. Open
-//! ports (`shard::hop`) mark frames themselves, and their marks and drops are counted afterwards.
+//! Applies the verdicts of queue policies: marks, trims and drops frames, and counts this.
+//! Ports within bounds (`shard::hop`) mark frames themselves, and their marks and drops are counted afterwards.
 
 use super::Shard;
 use crate::frame::Frame;
@@ -48,9 +48,9 @@ impl<'a> Shard<'a> {
         if reason == Reason::Ingress {
             let input = frame.port - self.nodes[self.ports[port as usize].node as usize].first_port;
             let a = self.ports[frame.port as usize]
-                .automaton
+                .features
                 .as_mut()
-                .expect("ports of switches with a memory management unit are automata");
+                .expect("ports of switches with a memory management unit are not plain");
             let queue = a.queue_from(&frame, input);
             a.note(queue, |i| i.in_discards += 1);
         } else {
@@ -124,7 +124,7 @@ fn judge_arrival(
     capable: bool,
 ) -> Verdict {
     let frame_time = red.weight.map_or(0, |_| p.serialize(1500));
-    let (free_at, memory) = match &mut p.automaton {
+    let (free_at, memory) = match &mut p.features {
         None => (p.free_at, &mut p.memory),
         Some(a) => (a.marking[queue].free_at, &mut a.marking[queue].memory),
     };

@@ -4,18 +4,19 @@
 use super::count::mark_at_start;
 use super::forward::rank;
 use super::{Outlet, Shard};
+use crate::features::{Discipline, Features};
 use crate::frame::Frame;
-use crate::port::{Automaton, Discipline, Waiting};
-use crate::queue::class::Queue;
 use crate::queue::Verdict;
 use crate::queue::aqm::Policy;
 use crate::queue::buffer::Place;
 use crate::queue::buffer::mmu::{Charge, Take};
+use crate::queue::class::Queue;
 use crate::queue::scheduling::Turns;
+use crate::queue::waiting::Waiting;
 use crate::spec::MarkAt;
 
 impl<'a> Shard<'a> {
-    /// Automaton: lets a frame that buffer and marking have admitted join `queue`, if the
+    /// Features: lets a frame that buffer and marking have admitted join `queue`, if the
     /// discipline accepts it. `charge`: memory still to be charged to the memory management unit,
     /// none if `HELD`. `place`: place in the memory of virtual output queues.
     #[cold]
@@ -32,7 +33,7 @@ impl<'a> Shard<'a> {
         (charge, place): (Option<(Charge, Take)>, Option<Place>),
     ) {
         let p = &mut self.ports[port as usize];
-        let Automaton { pause, discipline, .. } = &mut **p.automaton.as_mut().expect("not plain");
+        let Features { pause, discipline, .. } = &mut **p.features.as_mut().expect("not plain");
         waiting.clock = pause.as_ref().map_or_else(
             || rank(&self.extras, &waiting.frame),
             |pause| pause.clock(waiting.frame.priority(), now),
@@ -90,7 +91,7 @@ impl<'a> Shard<'a> {
         self.nodes[node as usize].used += size;
         let p = &mut self.ports[port as usize];
         p.queued += size;
-        let d = p.automaton.as_mut().and_then(|a| a.discipline.as_mut()).expect("it has one");
+        let d = p.features.as_mut().and_then(|a| a.discipline.as_mut()).expect("it has one");
         let Discipline { queues, aqm, turns, waiting: count, .. } = &mut **d;
         if let Some(turns) = turns {
             turns.joined(queue, waiting.frame.size);
@@ -159,13 +160,13 @@ impl<'a> Shard<'a> {
         p.queued -= bytes;
         self.nodes[node as usize].used -= bytes;
         // A lane has no such frame any more.
-        if let Some(d) = p.automaton.as_mut().and_then(|a| a.discipline.as_mut()) {
+        if let Some(d) = p.features.as_mut().and_then(|a| a.discipline.as_mut()) {
             d.leave(queue, bytes);
         }
     }
 
     fn discipline(&mut self, port: u32) -> &mut Discipline {
-        let a = self.ports[port as usize].automaton.as_mut();
+        let a = self.ports[port as usize].features.as_mut();
         a.and_then(|a| a.discipline.as_mut()).expect("a port with a discipline")
     }
 
@@ -222,7 +223,7 @@ impl<'a> Shard<'a> {
     ) -> Option<(Waiting, u8)> {
         loop {
             let p = &mut self.ports[port as usize];
-            let a = p.automaton.as_mut().expect("not plain");
+            let a = p.features.as_mut().expect("not plain");
             let (queue, mut waiting, mut verdict) = next_of(a, at)?;
             let bytes = waiting.frame.size as u64;
             let state = &self.nodes[node as usize];
@@ -256,8 +257,8 @@ impl<'a> Shard<'a> {
 
 /// Removes the next frame that a port's queues and their disciplines release at `at`. Returns its
 /// queue, the frame, and the verdict on it.
-fn next_of(a: &mut Automaton, at: u64) -> Option<(usize, Waiting, Verdict)> {
-    let Automaton { discipline, pause, .. } = a;
+fn next_of(a: &mut Features, at: u64) -> Option<(usize, Waiting, Verdict)> {
+    let Features { discipline, pause, .. } = a;
     let d = discipline.as_mut().expect("only ports with one come here");
     d.catch_up(pause.as_deref(), at);
     let Discipline { queues, turns, aqm, .. } = &mut **d;

@@ -1,20 +1,21 @@
-//! Exact mode of open nodes. Frames stay in the lanes of `shard::hop`, but each is charged to the
+//! Exact mode. Frames stay in the lanes of `shard::hop`, but each is charged to the
 //! memory management unit. The unit decides about every arrival, and pauses and resumes priority
 //! groups. While a group is paused, the ports of the node act in order of time, because a departure
 //! may resume the group.
 //!
 //! A node enters exact mode when a frame exceeds a bound and only the unit can judge the frame. It
 //! leaves exact mode at the beginning of a window in which no group is paused. In the classical
-//! engine open nodes are always in exact mode: that engine uses no bounds, so that a comparison of
+//! engine all nodes are always in exact mode: that engine uses no bounds, so that a comparison of
 //! the engines tests the bounds.
 
 use super::count::mark_at_arrival;
 use super::lane::{Limits, OWN, Sent, next_start};
 use super::{Outlet, Shard};
 use crate::frame::Frame;
-use crate::port::{PAUSE_QUEUE, Waiting};
+use crate::port::PAUSE_QUEUE;
 use crate::queue::Verdict;
 use crate::queue::buffer::mmu::{Charge, Take};
+use crate::queue::waiting::Waiting;
 
 impl<'a> Shard<'a> {
     #[inline(always)]
@@ -38,7 +39,7 @@ impl<'a> Shard<'a> {
             lane.each(&store.arena, |queue, frame| state.charge(port, Sent::of(frame, queue)));
         }
         state.memory.exact = true;
-        state.memory.closed_until = now + super::open::CLOSED * lookahead;
+        state.memory.exact_until = now + super::bounds::EXACT_FOR * lookahead;
     }
 
     /// Leaves exact mode: bounds decide from now on. No group is paused, and all ports have been
@@ -75,8 +76,24 @@ impl<'a> Shard<'a> {
 
     /// Offers a frame to a port of an exact node. `HELD`: a balancer has held the frame, and the
     /// memory is already charged with it.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn offer_exact<O: Outlet, const HELD: bool>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        frame: Frame,
+    ) {
+        if self.lanes[port as usize].special {
+            self.offer_exactly::<O, HELD, true>(out, now, node, port, frame);
+        } else {
+            self.offer_exactly::<O, HELD, false>(out, now, node, port, frame);
+        }
+    }
+
+    #[inline(never)]
+    fn offer_exactly<O: Outlet, const HELD: bool, const SPECIAL: bool>(
         &mut self,
         out: &mut O,
         now: u64,
@@ -85,21 +102,30 @@ impl<'a> Shard<'a> {
         mut frame: Frame,
     ) {
         if !O::CLASSICAL {
-            let late = self.nodes[node as usize].arrivals_first as u64;
-            self.bring_up(out, now.saturating_sub(late), node, port);
+            let late = SPECIAL && self.nodes[node as usize].arrivals_first;
+            self.bring_up(out, now.saturating_sub(late as u64), node, port);
         }
         let (state, lane) = (&self.nodes[node as usize], &self.lanes[port as usize]);
-        let (size, special) = (frame.size as u64, lane.special);
+        let size = frame.size as u64;
         let queue =
-            if special { self.special_queue(node, port, &frame) } else { lane.queue_of(&frame) };
-        let length = self.length_of(node, port, queue);
-        let ready = if special { self.ready_at(now, node, port, &frame) } else { 0 };
+            if SPECIAL { self.special_queue(node, port, &frame) } else { lane.queue_of(&frame) };
+        let length = if SPECIAL {
+            self.length_of(node, port, queue)
+        } else {
+            lane.length(queue, lane.bytes_sending(state.until_start, queue))
+        };
+        let ready = if SPECIAL { self.ready_at(now, node, port, &frame) } else { 0 };
         let managed = state.managed.is_some() && !HELD;
         let (mut place, mut charge, mut taken) = (None, Charge::default(), Take::default());
         if !HELD {
-            let verdict = match state.admit(queue, length, size, O::CLASSICAL) {
+            let answer = if SPECIAL {
+                state.admit(queue, length, size, O::CLASSICAL)
+            } else {
+                state.buffer.admit(length, size, state.used, O::CLASSICAL)
+            };
+            let verdict = match answer {
                 Some(verdict) => verdict,
-                None if state.buffer.is_voq() => {
+                None if SPECIAL && state.buffer.is_voq() => {
                     match self.find_place(out, now, node, port, queue, &frame) {
                         Ok(found) => {
                             place = Some(found);
@@ -124,7 +150,8 @@ impl<'a> Shard<'a> {
             }
         }
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
-        let verdict = mark_at_arrival(state.marking(queue), now, length, p, queue, &frame);
+        let marking = if SPECIAL { state.marking(queue) } else { state.marking.as_ref() };
+        let verdict = mark_at_arrival(marking, now, length, p, queue, &frame);
         if !matches!(verdict, Verdict::Admit) {
             if HELD && matches!(verdict, Verdict::Drop(_)) {
                 self.uncharge_held(out, now, node, port, &frame);
@@ -133,26 +160,47 @@ impl<'a> Shard<'a> {
                 return;
             }
         }
-        if special && self.has_discipline(port) {
+        if SPECIAL && self.has_discipline(port) {
             let waiting = Waiting { frame, ready, clock: 0 };
             let account = (managed.then_some((charge, taken)), place);
-            return self.offer_disciplined::<O, HELD>(out, now, node, port, queue, waiting, account);
+            return self
+                .offer_disciplined::<O, HELD>(out, now, node, port, queue, waiting, account);
         }
-        if self.lanes[port as usize].fills_ring(&self.ports[port as usize], &frame, now) {
+        if self.nodes[node as usize].ring < u64::MAX
+            && self.lanes[port as usize].fills_ring(&self.ports[port as usize], &frame, now)
+        {
             return self.hold_back(out, now, node, port, frame);
         }
         let (mut hop, ports, lanes) = self.hop::<O, OWN>(out, node);
         let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
-        hop.push(p, lane, port, queue, &frame, |_| {});
-        hop.note_clock(p, lane, now, queue, frame.priority());
-        let sending = lane.sending;
         if !HELD {
             hop.state.used += size;
             if let Some(managed) = &mut hop.state.managed {
                 managed.mmu.charge(&charge, taken.headroom);
             }
         }
-        if special {
+        let sending = lane.sending;
+        if !SPECIAL
+            && !sending
+            && lane.occupied == 0
+            && !lane.rare
+            && !taken.pause
+            && hop.state.marks_from > 0
+        {
+            hop.start(p, lane, port, now, queue, &frame, frame.to(p.peer_port));
+            lane.sending = true;
+            let sent = lane.sent;
+            if hop.state.until_start {
+                self.release_exact(out, now, node, port, sent);
+            }
+            if !O::CLASSICAL {
+                self.file_due(node, port);
+            }
+            return;
+        }
+        hop.push(p, lane, port, queue, &frame, |_| {});
+        hop.note_clock(p, lane, now, queue, frame.priority());
+        if SPECIAL {
             self.note_joined(now, node, port, queue, frame.size, ready, place);
         }
         if taken.pause {
@@ -220,7 +268,23 @@ impl<'a> Shard<'a> {
 
     /// Starts the next frame if the transmitter is idle at `at`. A PAUSE frame overtakes all
     /// waiting frames.
+    #[inline(always)]
     pub(super) fn start_exact<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32) {
+        if self.lanes[port as usize].special {
+            self.start_exactly::<O, true>(out, at, node, port);
+        } else {
+            self.start_exactly::<O, false>(out, at, node, port);
+        }
+    }
+
+    #[inline(never)]
+    fn start_exactly<O: Outlet, const SPECIAL: bool>(
+        &mut self,
+        out: &mut O,
+        at: u64,
+        node: u32,
+        port: u32,
+    ) {
         loop {
             if self.lanes[port as usize].backlog {
                 self.fill_ring_exactly(out, at, node, port);
@@ -235,8 +299,7 @@ impl<'a> Shard<'a> {
                 self.send_pause(out, at, port);
                 break;
             }
-            let special = lane.special;
-            if special && self.has_discipline(port) {
+            if SPECIAL && self.has_discipline(port) {
                 self.start_disciplined(out, at, node, port);
                 break;
             }
@@ -251,7 +314,7 @@ impl<'a> Shard<'a> {
             let until_start = hop.state.until_start;
             // Only within the bounds are the bytes of a queue below 2^32.
             let long = lane.queues[queue].waits.all_bytes() > Limits::MOST as u64;
-            let (sent, starts) = if special || long {
+            let (sent, starts) = if SPECIAL || long {
                 self.start_special(out, at, node, port, queue)
             } else {
                 let (sent, starts) = hop.start_first::<true>(p, lane, port, queue, at);

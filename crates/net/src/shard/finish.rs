@@ -57,7 +57,7 @@ impl<'a> Shard<'a> {
                     LinkRecord { frames, bytes, busy },
                 ));
                 let watch =
-                    self.ports[port as usize].automaton.as_mut().and_then(|a| a.watch.take());
+                    self.ports[port as usize].features.as_mut().and_then(|a| a.watch.take());
                 if let Some(watch) = watch {
                     let gaps = watch.gaps.into_iter().flat_map(|gaps| gaps.of);
                     self.harvest.gaps.extend(gaps.map(|((flow, subflow), gap)| GapRecord {
@@ -150,7 +150,7 @@ impl Shard<'_> {
             .sum();
         for port in first..first + ports {
             let p = &self.ports[port as usize];
-            let Some(a) = &p.automaton else {
+            let Some(a) = &p.features else {
                 held += p.plain_bytes();
                 continue;
             };

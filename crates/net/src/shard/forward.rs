@@ -104,7 +104,7 @@ impl<'a> Shard<'a> {
                 }
             }
         }
-        if let Some(series) = input.automaton.as_mut().and_then(|a| a.series.as_mut()) {
+        if let Some(series) = input.features.as_mut().and_then(|a| a.series.as_mut()) {
             series.rx_bytes += frame.size as u64;
         }
         true
@@ -119,7 +119,7 @@ impl<'a> Shard<'a> {
         let state = &mut self.nodes[node as usize];
         let p = &mut self.ports[port as usize];
         if !p.plain {
-            return self.offer_open(out, now, node, port, frame, frame.hash);
+            return self.offer_to_lane(out, now, node, port, frame, frame.hash);
         }
         let size = frame.size as u64;
         state.used -= p.release_idle(now);
@@ -219,7 +219,7 @@ impl<'a> Shard<'a> {
         frame: Frame,
     ) {
         if !self.is_exact(node) {
-            if self.join_open(out, now, node, port, &frame) {
+            if self.join_within(out, now, node, port, &frame) {
                 return;
             }
             self.advance_all(out, now, node);
@@ -242,7 +242,7 @@ impl<'a> Shard<'a> {
         if self.is_exact(node) {
             self.advance_exact(out, now, node, port);
         } else if p.free_at <= now && (p.queued > 0 || self.lanes[port as usize].backlog) {
-            self.advance_open(out, now, node, port);
+            self.advance_lane(out, now, node, port);
         }
     }
 
@@ -254,14 +254,12 @@ impl<'a> Shard<'a> {
         if p.plain {
             return QueueView { bytes: p.queued, frames: p.plain_count() };
         }
-        if let Some(d) = p.automaton.as_ref().and_then(|a| a.discipline.as_ref()) {
+        if let Some(d) = p.features.as_ref().and_then(|a| a.discipline.as_ref()) {
             return QueueView { bytes: d.queues[queue].bytes, frames: d.queues[queue].count };
         }
         let lane = &self.lanes[port as usize];
-        let counts = lane.sending
-            && !self.nodes[node as usize].until_start
-            && lane.sent.queue as usize == queue;
-        lane.length(queue, if counts { lane.sent.size as u64 } else { 0 })
+        let until_start = self.nodes[node as usize].until_start;
+        lane.length(queue, lane.bytes_sending(until_start, queue))
     }
 
     /// Window engine: ends a window of a node, after the node's events. Starts all transmissions
@@ -285,7 +283,7 @@ impl<'a> Shard<'a> {
             return;
         }
         if !self.nodes[node as usize].active.is_empty() {
-            self.finish_open(out, end, node);
+            self.finish_lanes(out, end, node);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Handles open ports at which frames may wait although the transmitter is idle, because the peer
+//! Handles ports at which frames may wait although the transmitter is idle, because the peer
 //! has paused a class or the host's queueing discipline holds frames.
 
 use super::hop::Hop;
@@ -6,8 +6,9 @@ use super::lane::{Lane, Lost, OWN, next_start};
 use super::pause::carry_pause;
 use super::{Outlet, Shard};
 use crate::frame::Frame;
-use crate::port::{Port, Waiting};
+use crate::port::Port;
 use crate::queue::Verdict;
+use crate::queue::waiting::Waiting;
 
 impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
     /// Starts all transmissions that are due by `now` at a port that the peer has paused, or for
@@ -44,7 +45,7 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
     /// space.
     pub(super) fn fill_ring(&mut self, p: &mut Port, lane: &mut Lane, port: u32, at: u64) {
         let discipline = |p: &mut Port| {
-            p.automaton
+            p.features
                 .as_mut()
                 .and_then(|a| a.qdisc.take())
                 .expect("a discipline that holds frames")
@@ -70,7 +71,7 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
             }
         }
         lane.backlog = qdisc.holds();
-        p.automaton.as_mut().expect("not plain").qdisc = Some(qdisc);
+        p.features.as_mut().expect("not plain").qdisc = Some(qdisc);
     }
 
     /// Adds the time that the frame was paused at this port to its metadata.
@@ -112,7 +113,7 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
 }
 
 impl<'a> Shard<'a> {
-    /// Processes a change of the peer's flow control at an open port, which has been advanced to
+    /// Processes a change of the peer's flow control at a port, which has been advanced to
     /// `now`.
     #[cold]
     pub(super) fn hold<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
@@ -130,7 +131,7 @@ impl<'a> Shard<'a> {
             }
         }
         if !self.is_exact(node) {
-            self.advance_open(out, now, node, port);
+            self.advance_lane(out, now, node, port);
         } else if !self.lanes[port as usize].sending {
             self.start_exact(out, now, node, port);
         }
@@ -148,7 +149,7 @@ impl<'a> Shard<'a> {
     /// that is not plain.
     pub fn free_classes(&self, now: u64, port: u32) -> impl Fn(u8) -> bool {
         let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
-        let a = p.automaton.as_ref().expect("not plain");
+        let a = p.features.as_ref().expect("not plain");
         move |class: u8| {
             let queue = a.queue_of_priority(class);
             let waits = match &a.discipline {

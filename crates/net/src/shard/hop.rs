@@ -1,7 +1,6 @@
-//! One hop through an open port: a frame arrives, waits if it has to, and leaves.
+//! One hop through a port with a lane: a frame arrives, waits if it has to, and leaves.
 //!
-//! The node of an open port sends no PAUSE frames, unless it is in exact mode, and records nothing
-//! but totals. The peer may pause the port. The policies of the node publish bounds (`Limits`). A
+//! Within bounds the node sends no PAUSE frames and records nothing but totals. The peer may pause the port. The policies of the node publish bounds (`Limits`). A
 //! frame within the bounds is admitted, not marked, and no cause for a PAUSE, whatever the other
 //! counters are. Most frames are only compared with the bounds. Bytes count until their
 //! transmission starts. The bounds allow for one frame in transmission at each port. Therefore a
@@ -9,11 +8,11 @@
 //! processing.
 //!
 //! A frame beyond a bound is judged by exact counters: first by those of its own queue, then by
-//! those of the whole node. If only the memory management unit can judge the frame, the node enters
-//! exact mode (`shard::exact`). `shard::judge` contains these judgements, `shard::offers` the
-//! operations of a node on its ports, and `shard::held` handles ports that the peer has paused.
-//! `shard::open` opens and closes nodes. The ports of a closed node are automata
-//! (`shard::forward`).
+//! those of the whole node. If that does not decide, the node enters exact mode (`shard::exact`),
+//! in which the nodes of the classical engine, and those with features that few have
+//! (`shard::special`), always are. `shard::judge` contains these judgements, `shard::offers` the
+//! operations of a node on its ports, `shard::held` handles ports that the peer has paused, and
+//! `shard::bounds` states the bounds.
 
 use super::forward::rank;
 use super::lane::{Lane, Limits, RANKED, SHARED, Sent, Store, TRIMMED};

@@ -2,10 +2,10 @@
 
 use super::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, set_slot};
 use crate::balance::Tag;
+use crate::features::Features;
 use crate::frame::{Event, Frame};
 use crate::idle::{Idle, idle};
 use crate::memory::Kept;
-use crate::port::Automaton;
 use crate::queue::Reason;
 use crate::spec::{Flow, FlowId};
 use crate::transport::door::Opening;
@@ -119,9 +119,9 @@ impl Shard<'_> {
             self.offer(out, now, node, port, &frame);
             return 0;
         }
-        let drops = |a: &Automaton| a.discipline.is_some() || a.is_held_back();
+        let drops = |a: &Features| a.discipline.is_some() || a.is_held_back();
         if self.nodes[node as usize].marks_at_start
-            || self.ports[port as usize].automaton.as_deref().is_some_and(drops)
+            || self.ports[port as usize].features.as_deref().is_some_and(drops)
         {
             // Advance the port first: an earlier frame that is dropped at the start of its
             // transmission must not be taken for this one.

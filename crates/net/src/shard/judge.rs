@@ -1,4 +1,4 @@
-//! Judges frames that exceed a bound of their open port. A frame within the bounds never comes here
+//! Judges frames that exceed a bound of their port. A frame within the bounds never comes here
 //! (see `shard::hop`).
 
 use super::Outlet;
@@ -74,11 +74,16 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
     ) -> Option<u16> {
         let red =
             self.state.marking.as_ref().expect("where there is no marking everything is quiet");
-        let a = p.automaton.as_deref_mut().expect("not plain");
+        let a = p.features.as_deref_mut().expect("not plain");
         let behind =
             red.length(QueueView { bytes: behind.bytes() as u64, frames: behind.frames() });
-        match mark_at_start(red, &mut a.marking[queue].memory, &mut p.stream, behind, frame.has(Frame::ECT))
-        {
+        match mark_at_start(
+            red,
+            &mut a.marking[queue].memory,
+            &mut p.stream,
+            behind,
+            frame.has(Frame::ECT),
+        ) {
             Verdict::Mark => Some(frame.flags | self.store.mark()),
             Verdict::Drop(reason) => {
                 self.store.lose(Lost { port, queue: queue as u8, frame: *frame, reason });

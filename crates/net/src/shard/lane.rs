@@ -1,4 +1,4 @@
-//! State of open ports and nodes: waiting frames, the current transmission, and the bounds within
+//! State of ports with lanes and of their nodes: waiting frames, the current transmission, and the bounds within
 //! which no policy has to be asked.
 
 use super::arena::{Arena, Chain};
@@ -8,7 +8,7 @@ use crate::port::{PAUSE_QUEUE, Port};
 use crate::queue::buffer::mmu::CLASSES;
 use crate::queue::{QueueView, Reason};
 
-/// Queues of an open port. The header and the first two queues share one cache line.
+/// Queues of a port that is not plain. The header and the first two queues share one cache line.
 #[derive(Clone, Default)]
 #[repr(C, align(64))]
 pub struct Lane {
@@ -108,7 +108,7 @@ pub const RANKED: u8 = 2;
 /// headers (NDP).
 pub const TRIMMED: u8 = 3;
 
-/// Memory account of an open node.
+/// Memory account of a node.
 pub struct NodeMemory {
     /// Bounds for lossy classes, and for lossless ones. Kind `TRIMMED`: `queue` is the limit of the
     /// data, and of the headers.
@@ -128,8 +128,8 @@ pub struct NodeMemory {
     /// class.
     pub used: u64,
     pub groups: Box<[u32]>,
-    /// Time in ps before which a closed node is not opened, and an exact node stays exact.
-    pub closed_until: u64,
+    /// Time in ps before which an exact node stays exact.
+    pub exact_until: u64,
     /// True in exact mode (see `shard::exact`): exact counters decide, and the bounds, `used` and
     /// `groups` have no meaning.
     pub exact: bool,
@@ -271,6 +271,13 @@ impl Lane {
         if counts { self.sent.size as u64 } else { 0 }
     }
 
+    /// Exact nodes: returns the bytes in transmission that count in the length of `queue`.
+    #[inline(always)]
+    pub fn bytes_sending(&self, until_start: bool, queue: usize) -> u64 {
+        let counts = self.sending && !until_start && self.sent.queue as usize == queue;
+        if counts { self.sent.size as u64 } else { 0 }
+    }
+
     /// Returns the length of `queue`, including `sending` bytes of the frame in transmission (0 if
     /// it does not count).
     pub fn length(&self, queue: usize, sending: u64) -> QueueView {
@@ -282,7 +289,7 @@ impl Lane {
     }
 }
 
-/// Waiting frames of all open ports of a shard, and drops and marks that have not been counted yet.
+/// Waiting frames of all lanes of a shard, and drops and marks that have not been counted yet.
 #[derive(Default)]
 pub struct Store {
     pub arena: Arena,

@@ -4,6 +4,7 @@
 mod application;
 mod arena;
 mod balance;
+mod bounds;
 mod build;
 pub mod capture;
 mod count;
@@ -21,7 +22,6 @@ mod look;
 mod managed;
 mod node;
 mod offers;
-mod open;
 mod outside;
 mod pacer;
 mod pass;
@@ -47,8 +47,9 @@ use crate::app::Runtime;
 use crate::fault::Fault;
 use crate::frame::{Change, Event, Extra, Frame};
 use crate::pacer::Pacer;
-use crate::port::{Port, Waiting};
+use crate::port::Port;
 use crate::processor::Processor;
+use crate::queue::waiting::Waiting;
 use crate::record::Counters;
 use crate::spec::FlowId;
 use crate::transport::Halves;
@@ -119,7 +120,7 @@ pub struct Shard<'a> {
     pub index: u16,
     pub nodes: Vec<Node>,
     pub ports: Vec<Port>,
-    /// Lane of each port, up to the last port that can be open: see `shard::hop`.
+    /// Lane of each port, up to the last port that is not plain: see `shard::hop`.
     lanes: Vec<Lane>,
     store: Store,
     /// Upper bound of the size of frames in bytes.
@@ -190,8 +191,8 @@ impl<'a> Shard<'a> {
         let queues = self
             .ports
             .iter()
-            .filter_map(|port| port.automaton.as_ref())
-            .filter_map(|automaton| automaton.discipline.as_ref())
+            .filter_map(|port| port.features.as_ref())
+            .filter_map(|features| features.discipline.as_ref())
             .flat_map(|discipline| &discipline.queues);
         let frames = queues
             .map(|queue| growing(queue.frames.len(), queue.frames.capacity(), size_of::<Waiting>()))
@@ -262,7 +263,7 @@ impl<'a> Shard<'a> {
     /// which a blocked port may send again.
     pub fn transmission_ended<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         let late = self.nodes[node as usize].arrivals_first as u64;
-        if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.may_hold()) {
+        if self.ports[port as usize].features.as_ref().is_some_and(|a| a.may_hold()) {
             return self.paused_port_due(out, now, node, port);
         }
         self.step_exact(out, now - late, node, port);

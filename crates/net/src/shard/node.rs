@@ -62,8 +62,8 @@ pub struct Node {
     /// (`shard::pass`).
     pub loops: bool,
     /// Window engine: true if the node may leave exact mode, so that bounds decide: see
-    /// `shard::open`.
-    pub opens: bool,
+    /// `shard::bounds`.
+    pub leaves_exact: bool,
     /// Bytes up to which the ring of a host's card takes frames; beyond, the kernel's queueing
     /// discipline holds them. `u64::MAX` without a discipline.
     pub ring: u64,

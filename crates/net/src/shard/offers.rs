@@ -1,4 +1,4 @@
-//! Operations on the ports of an open node: offering a frame to one port, advancing all ports to an
+//! Operations on the lanes of a node: offering a frame to one port, advancing all ports to an
 //! instant, and starting the due transmissions at the end of a window.
 
 use super::hop::Hop;
@@ -25,9 +25,9 @@ impl<'a> Shard<'a> {
         self.nodes[node as usize].memory.kind
     }
 
-    /// Offers a frame to a port of an open node.
+    /// Offers a frame to a port that is not plain.
     #[inline(always)]
-    pub(super) fn offer_open<O: Outlet>(
+    pub(super) fn offer_to_lane<O: Outlet>(
         &mut self,
         out: &mut O,
         now: u64,
@@ -60,7 +60,7 @@ impl<'a> Shard<'a> {
         self.offer_within::<O, KIND>(out, now, node, port, frame, hash);
     }
 
-    /// Offers a frame to a port of an open node that is not in exact mode.
+    /// Offers a frame to a port of a node that is not in exact mode.
     #[inline(always)]
     pub(super) fn offer_within<O: Outlet, const KIND: u8>(
         &mut self,
@@ -135,8 +135,8 @@ impl<'a> Shard<'a> {
         self.offer_exact::<O, false>(out, now, node, port, Frame { hash, ..*frame });
     }
 
-    /// Starts all transmissions of an open port that are due by `now`.
-    pub(super) fn advance_open<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
+    /// Starts all transmissions that are due by `now` at a port of a node that is not exact.
+    pub(super) fn advance_lane<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32) {
         match self.kind(node) {
             SHARED => self.advance_port::<O, SHARED>(out, now, node, port),
             RANKED => self.advance_port::<O, RANKED>(out, now, node, port),
@@ -147,7 +147,7 @@ impl<'a> Shard<'a> {
     pub(super) fn advance_all<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32) {
         let (first, ports) =
             (self.nodes[node as usize].first_port, self.nodes[node as usize].ports);
-        (first..first + ports).for_each(|port| self.advance_open(out, now, node, port));
+        (first..first + ports).for_each(|port| self.advance_lane(out, now, node, port));
     }
 
     #[inline(always)]
@@ -163,7 +163,7 @@ impl<'a> Shard<'a> {
         self.see_to_losses();
     }
 
-    /// Returns the memory in use, in bytes, at an open node all of whose ports have been advanced
+    /// Returns the memory in use, in bytes, at a node all of whose ports have been advanced
     /// to `now`.
     fn memory_used(&self, now: u64, node: u32) -> u64 {
         let state = &self.nodes[node as usize];
@@ -178,9 +178,9 @@ impl<'a> Shard<'a> {
         state.memory.used + sending
     }
 
-    /// Offers a frame that a balancer has held, and that is already charged, to its open port.
+    /// Offers a frame that a balancer has held, and that is already charged, to its port.
     /// Returns `false` if the frame may have to be marked, and then leaves it to the caller.
-    pub(super) fn join_open<O: Outlet>(
+    pub(super) fn join_within<O: Outlet>(
         &mut self,
         out: &mut O,
         now: u64,
@@ -201,15 +201,15 @@ impl<'a> Shard<'a> {
             hop.wait(p, lane, port, now, queue, frame, frame.hash, frame.flags);
         }
         if fits {
-            self.uncharge_open(node, port, queue as u8, frame);
+            self.uncharge_within(node, port, queue as u8, frame);
         }
         self.see_to_losses();
         fits
     }
 
-    /// Ends a window of an open node: starts all transmissions that are due before `end`, and wakes
+    /// Ends a window of a node: starts all transmissions that are due before `end`, and wakes
     /// the node when the next one is due.
-    pub(super) fn finish_open<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
+    pub(super) fn finish_lanes<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
         if self.is_exact(node) {
             return self.finish_exact(out, end, node);
         }

@@ -24,7 +24,7 @@ impl<'a> Shard<'a> {
                 self.pass_balanced(out, start, node, frames)
             }
             _ if exact => self.pass_exact(out, start, node, frames),
-            _ => self.pass_open(out, start, node, frames),
+            _ => self.pass_within(out, start, node, frames),
         }
     }
 
@@ -67,7 +67,7 @@ impl<'a> Shard<'a> {
             if !state.memory.exact && state.memory.kind == SHARED {
                 self.offer_within::<O, SHARED>(out, now, node, first + port as u32, frame, hash);
             } else {
-                self.offer_open(out, now, node, first + port as u32, frame, hash);
+                self.offer_to_lane(out, now, node, first + port as u32, frame, hash);
             }
         }
         if passed > 0 {
@@ -77,10 +77,10 @@ impl<'a> Shard<'a> {
         passed
     }
 
-    /// Forwards frames that arrive at an open switch in one window, up to the first that is beyond
+    /// Forwards frames that arrive at a switch in one window, up to the first that is beyond
     /// the bounds (and including it) or that is not traffic. Returns the number of processed
     /// frames.
-    fn pass_open<O: Outlet>(
+    fn pass_within<O: Outlet>(
         &mut self,
         out: &mut O,
         start: u64,

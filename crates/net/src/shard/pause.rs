@@ -52,7 +52,7 @@ impl<'a> Shard<'a> {
 
     pub(super) fn pause_of(&mut self, port: u32) -> &mut crate::queue::flowcontrol::Pause {
         self.ports[port as usize]
-            .automaton
+            .features
             .as_mut()
             .and_then(|a| a.pause.as_mut())
             .expect("a port with flow control")
@@ -70,7 +70,7 @@ impl<'a> Shard<'a> {
         port: u32,
     ) {
         let p = &mut self.ports[port as usize];
-        let (free_at, a) = (p.free_at, p.automaton.as_mut().expect("not plain"));
+        let (free_at, a) = (p.free_at, p.features.as_mut().expect("not plain"));
         if a.wake_at == now {
             a.wake_at = 0;
         }
@@ -89,7 +89,7 @@ impl<'a> Shard<'a> {
             return;
         }
         let at = self.next_exact(port);
-        let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
+        let a = self.ports[port as usize].features.as_mut().expect("not plain");
         if at < u64::MAX && a.wake_at != at {
             a.wake_at = at;
             out.sent(at, port);
@@ -121,7 +121,7 @@ impl<'a> Shard<'a> {
         let p = &mut self.ports[port as usize];
         let (peer_port, peer_shard) = (p.peer_port, p.peer_shard);
         let pause =
-            p.automaton.as_mut().and_then(|a| a.pause.as_mut()).expect("a port with flow control");
+            p.features.as_mut().and_then(|a| a.pause.as_mut()).expect("a port with flow control");
         let classes = std::mem::take(&mut pause.pending);
         pause.sent += 1;
         let delay = pause.delay;
@@ -146,7 +146,7 @@ impl<'a> Shard<'a> {
         self.last = self.last.max(now);
         self.live -= 1;
         self.counters.packet_hops += 1;
-        if self.ports[port as usize].automaton.as_ref().is_none_or(|a| a.pause.is_none()) {
+        if self.ports[port as usize].features.as_ref().is_none_or(|a| a.pause.is_none()) {
             return;
         }
         if !O::CLASSICAL {
@@ -155,7 +155,7 @@ impl<'a> Shard<'a> {
         let (classes, xoff, quanta) = frame.pause_parts();
         self.ports[port as usize].pause_seen = true;
         self.ports[port as usize]
-            .automaton
+            .features
             .as_mut()
             .expect("a port with flow control")
             .catch_up(now);

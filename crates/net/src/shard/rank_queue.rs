@@ -1,4 +1,4 @@
-//! pFabric's queue at an open port. Frames wait in the arena of `shard::lane`, in one chain for each
+//! pFabric's queue at a port of the window engine. Frames wait in the arena of `shard::lane`, in one chain for each
 //! flow. So the search for the flow to serve compares flows instead of frames, and the oldest frame
 //! of that flow is at hand. `queue::aqm::pfabric` has the same rules without chains, for all other
 //! ports and for the classical engine, and so tests this queue.

@@ -1,4 +1,4 @@
-//! Open ports that send and drop by rank (pFabric).
+//! Ports that send and drop by rank (pFabric).
 
 use super::hop::Hop;
 use super::lane::{Lane, Lost, RANKED, Store};

@@ -1,9 +1,9 @@
 //! Time series of ports, uplinks and senders.
 
 use super::{OVER, Outlet, Shard};
+use crate::features::Interval;
 use crate::frame::Event;
 use crate::memory::Kept;
-use crate::port::Interval;
 use crate::queue::buffer::mmu::CLASSES;
 use crate::record::{PortRecord, SenderRecord, UplinkRecord};
 use afflux_units::Time;
@@ -20,11 +20,11 @@ impl<'a> Shard<'a> {
             self.release_departed(out, now, node, port);
             // The series includes the frame in transmission and the device queue, even if the
             // buffer does not count them.
-            let queues = self.ports[port as usize].automaton.as_ref().map_or(0, |a| a.marking.len());
+            let queues = self.ports[port as usize].features.as_ref().map_or(0, |a| a.marking.len());
             let total = self.bytes_at(node, port, None);
             let of_queues: Vec<u64> =
                 (0..queues).map(|queue| self.bytes_at(node, port, Some(queue))).collect();
-            let a = self.ports[port as usize].automaton.as_mut().expect("sampled ports have series");
+            let a = self.ports[port as usize].features.as_mut().expect("sampled ports have series");
             let (mut pauses, mut paused) = ((0, 0), [0; CLASSES + 1]);
             if let Some(pause) = &mut a.pause {
                 pauses = (std::mem::take(&mut pause.sent), std::mem::take(&mut pause.received));
@@ -95,7 +95,7 @@ impl<'a> Shard<'a> {
                 } else {
                     0
                 };
-            let a = self.ports[(first + number) as usize].automaton.as_mut();
+            let a = self.ports[(first + number) as usize].features.as_mut();
             if let Some(before) = a.and_then(|a| a.uplink.as_mut()) {
                 self.kept += Kept::UPLINK;
                 self.harvest.uplinks.push(UplinkRecord {

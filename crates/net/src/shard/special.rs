@@ -7,26 +7,28 @@ use super::count::mark_at_start;
 use super::lane::{OWN, Sent};
 use super::pause::carry_pause;
 use super::{Outlet, Shard};
+use crate::features::Departure;
 use crate::frame::{Extra, Frame};
-use crate::port::{Departure, PAUSE_QUEUE, Port, Waiting};
+use crate::port::{PAUSE_QUEUE, Port};
 use crate::queue::buffer::Place;
+use crate::queue::waiting::Waiting;
 use crate::spec::MarkAt;
 use crate::telemetry::Reading;
 
 impl<'a> Shard<'a> {
     pub(super) fn has_discipline(&self, port: u32) -> bool {
-        self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.discipline.is_some())
+        self.ports[port as usize].features.as_ref().is_some_and(|a| a.discipline.is_some())
     }
 
     /// True if the discipline of the port has frames, here or in its device queue.
     pub(super) fn is_disciplining(&self, port: u32) -> bool {
-        let d = self.ports[port as usize].automaton.as_ref().and_then(|a| a.discipline.as_ref());
+        let d = self.ports[port as usize].features.as_ref().and_then(|a| a.discipline.as_ref());
         d.is_some_and(|d| d.waiting > 0)
     }
 
     /// Returns the queue of a frame.
     pub(super) fn special_queue(&self, node: u32, port: u32, frame: &Frame) -> usize {
-        let a = self.ports[port as usize].automaton.as_ref().expect("not plain");
+        let a = self.ports[port as usize].features.as_ref().expect("not plain");
         a.queue_from(frame, frame.port.wrapping_sub(self.nodes[node as usize].first_port))
     }
 
@@ -67,7 +69,7 @@ impl<'a> Shard<'a> {
 
     /// Updates the greatest length of a queue in the series, if the port is sampled.
     pub(super) fn note_length(&mut self, node: u32, port: u32, queue: usize) {
-        if self.ports[port as usize].automaton.as_ref().is_some_and(|a| a.series.is_some()) {
+        if self.ports[port as usize].features.as_ref().is_some_and(|a| a.series.is_some()) {
             let total = self.bytes_at(node, port, None);
             let of_queue = self.bytes_at(node, port, Some(queue));
             self.ports[port as usize].note_length(total, queue, of_queue);
@@ -79,7 +81,7 @@ impl<'a> Shard<'a> {
     /// time.
     pub(super) fn bytes_at(&self, node: u32, port: u32, queue: Option<usize>) -> u64 {
         let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
-        let a = p.automaton.as_ref().expect("not plain");
+        let a = p.features.as_ref().expect("not plain");
         let until_start = self.nodes[node as usize].until_start;
         let is_of = |of: u8| queue.is_none_or(|queue| queue == of as usize);
         let device = a.discipline.iter().flat_map(|d| &d.device);
@@ -87,8 +89,7 @@ impl<'a> Shard<'a> {
             .filter(|(_, queue)| is_of(*queue))
             .map(|(waiting, _)| waiting.frame.size as u64)
             .sum();
-        let counts =
-            lane.sending && lane.sent.queue != PAUSE_QUEUE && is_of(lane.sent.queue);
+        let counts = lane.sending && lane.sent.queue != PAUSE_QUEUE && is_of(lane.sent.queue);
         let sending = if counts { lane.sent.size as u64 } else { 0 };
         match queue {
             None => p.queued + a.qdisc.as_ref().map_or(0, |qdisc| qdisc.bytes()) + beside + sending,
@@ -102,7 +103,7 @@ impl<'a> Shard<'a> {
     /// Notes what is recorded about a transmission that has ended, and takes it from the length of
     /// its queue in the discipline.
     pub(super) fn note_ended(&mut self, node: u32, port: u32, sent: Sent) {
-        let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
+        let a = self.ports[port as usize].features.as_mut().expect("not plain");
         let (queue, bytes) = (sent.queue as usize, sent.size as u64);
         if sent.queue == PAUSE_QUEUE {
             return a.note_pause(bytes);
@@ -117,7 +118,7 @@ impl<'a> Shard<'a> {
     /// `u64::MAX` if none waits.
     pub(super) fn next_disciplined(&self, port: u32) -> u64 {
         if self.is_disciplining(port) {
-            self.ports[port as usize].automaton.as_ref().expect("not plain").held_until()
+            self.ports[port as usize].features.as_ref().expect("not plain").held_until()
         } else {
             u64::MAX
         }
@@ -147,10 +148,9 @@ impl<'a> Shard<'a> {
         let behind = lane.length(queue, 0);
         let red = hop.state.marking(queue).filter(|red| red.at == MarkAt::Dequeue);
         if let Some(red) = red {
-            let memory = &mut p.automaton.as_mut().expect("not plain").marking[queue].memory;
+            let memory = &mut p.features.as_mut().expect("not plain").marking[queue].memory;
             let capable = frame.has(Frame::ECT);
-            let verdict =
-                mark_at_start(red, memory, &mut p.stream, red.length(behind), capable);
+            let verdict = mark_at_start(red, memory, &mut p.stream, red.length(behind), capable);
             if !self.passes(port, queue, &mut frame, verdict) {
                 return (Sent::of(&frame, queue as u8), false);
             }
@@ -188,7 +188,7 @@ impl<'a> Shard<'a> {
         let arrives = p.arrives(start, time, &frame);
         let departure = Departure { start, ends: p.free_at, ready };
         p.count_sent(frame.size, time);
-        let a = p.automaton.as_mut().expect("not plain");
+        let a = p.features.as_mut().expect("not plain");
         a.note(queue, |i| {
             i.latency_max = i.latency_max.max(start.saturating_sub(ready));
             i.cnps += u64::from(frame.notifies());
@@ -224,7 +224,7 @@ impl<'a> Shard<'a> {
         } else {
             lane.each(&self.store.arena, |_, frame| see(frame));
         }
-        p.automaton.iter().flat_map(|a| a.held()).for_each(|waiting| see(&waiting.frame));
+        p.features.iter().flat_map(|a| a.held()).for_each(|waiting| see(&waiting.frame));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Open ports that cut data frames to headers instead of dropping them (NDP's queue, see
+//! Ports that cut data frames to headers instead of dropping them (NDP's queue, see
 //! `queue::aqm::trim`). Data frames have the first queue of a lane. Headers and answers have the
 //! second one, which goes first.
 

@@ -3,8 +3,8 @@
 use super::count::mark_at_arrival;
 use super::{Outlet, Shard};
 use crate::frame::Frame;
-use crate::queue::buffer::{Buffer, Place};
 use crate::queue::Reason;
+use crate::queue::buffer::{Buffer, Place};
 
 impl<'a> Shard<'a> {
     /// Offers a frame to a plain port, which has been released to `now`. One core and one priority

@@ -2,9 +2,9 @@
 //! (deadlock detection).
 
 use super::{Outlet, Shard};
+use crate::features::Discipline;
 use crate::frame::{Event, Frame};
 use crate::memory::Kept;
-use crate::port::Discipline;
 use crate::queue::Reason;
 use crate::queue::aqm::take_class;
 use crate::queue::buffer::mmu::CLASSES;
@@ -45,9 +45,9 @@ impl<'a> Shard<'a> {
                 continue;
             }
             let a = self.ports[port as usize]
-                .automaton
+                .features
                 .as_mut()
-                .expect("ports with flow control are automata");
+                .expect("ports with flow control are not plain");
             a.catch_up(now);
             let waits = self.has_waiting(node, port, class);
             let pause = self.pause_of(port);
@@ -97,7 +97,7 @@ impl<'a> Shard<'a> {
     /// Drops all frames of a class that wait at a port.
     fn drop_queued<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, class: u8) {
         self.last = self.last.max(now);
-        let a = self.ports[port as usize].automaton.as_mut().expect("not plain");
+        let a = self.ports[port as usize].features.as_mut().expect("not plain");
         let mut dropped: Vec<(usize, Frame)> = Vec::new();
         if let Some(d) = &mut a.discipline {
             let Discipline { queues, aqm, turns, waiting, .. } = &mut **d;

@@ -18,7 +18,7 @@ pub struct Pfabric {
 }
 
 /// Order of frames in a pFabric queue: selects the frame to send and the frame to drop. The owner
-/// of the order stores the frames, in the places that the order names. Open ports of the window
+/// of the order stores the frames, in the places that the order names. Ports of the window
 /// engine have a faster order of their own (`shard::rank_queue`).
 #[derive(Debug, Clone)]
 struct Order {

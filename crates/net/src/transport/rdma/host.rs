@@ -288,7 +288,7 @@ impl<'a> Shard<'a> {
         match self.transports.rdma.nics[port as usize].next(now, allowed) {
             Some(slot) => self.send_from_pair(out, now, slot),
             None => {
-                let a = p.automaton.as_deref();
+                let a = p.features.as_deref();
                 let waiting = if p.plain { u64::MAX } else { self.next_start(port) };
                 let held = |class: u8| match a.and_then(|a| a.pause.as_ref()) {
                     _ if allowed >> class & 1 != 0 => u64::MAX,

@@ -2,7 +2,7 @@
 //! exceptional state, bounds decide (see `shard::hop`). A frame held by a balancer stays charged to
 //! the memory management unit, and counts in the bounds as well.
 
-use super::lane::{Limits, Queue, NodeMemory, OWN, SHARED, Sent};
+use super::lane::{Limits, NodeMemory, OWN, Queue, SHARED, Sent};
 use super::switch::Managed;
 use super::{Node, Outlet, Shard};
 use crate::frame::Frame;
@@ -26,7 +26,7 @@ impl NodeMemory {
             overhead,
             used: 0,
             groups,
-            closed_until: 0,
+            exact_until: 0,
             exact: false,
         }
     }
@@ -34,8 +34,8 @@ impl NodeMemory {
 
 /// Number of steps of the memory in use for which bounds are computed.
 const LEVELS: u64 = 16;
-/// Minimum number of windows for which a node stays closed or in exact mode.
-pub(super) const CLOSED: u64 = 2;
+/// Minimum number of windows for which a node stays in exact mode.
+pub(super) const EXACT_FOR: u64 = 2;
 
 impl Node {
     /// Returns the bounds that hold while at most `level` bytes of the memory are in use; `None` if
@@ -140,7 +140,7 @@ impl<'a> Shard<'a> {
     #[inline(always)]
     pub fn begin_window<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32) {
         let state = &self.nodes[node as usize];
-        if state.opens && state.memory.exact {
+        if state.leaves_exact && state.memory.exact {
             self.try_leave_exact(out, start, node);
         }
     }
@@ -149,12 +149,12 @@ impl<'a> Shard<'a> {
     #[inline(never)]
     fn try_leave_exact<O: Outlet>(&mut self, out: &mut O, start: u64, node: u32) {
         let state = &mut self.nodes[node as usize];
-        if start < state.memory.closed_until
+        if start < state.memory.exact_until
             || state.managed.as_ref().is_some_and(|managed| managed.mmu.paused > 0)
         {
             return;
         }
-        state.memory.closed_until = start + CLOSED * self.world.lookahead;
+        state.memory.exact_until = start + EXACT_FOR * self.world.lookahead;
         let (first, ports) = (state.first_port, state.ports);
         for port in first..first + ports {
             self.advance(out, start.saturating_sub(1), node, port);
@@ -183,9 +183,9 @@ impl<'a> Shard<'a> {
         managed.mmu.fullest_group() <= group as u64 / 8 * 7
     }
 
-    /// Charges a frame that a balancer holds to an open node. Returns `false`, without a charge, if
+    /// Charges a frame that a balancer holds. Returns `false`, without a charge, if
     /// the frame exceeds the bounds.
-    pub(super) fn charge_open(&mut self, node: u32, port: u32, queue: u8, frame: &Frame) -> bool {
+    pub(super) fn charge_within(&mut self, node: u32, port: u32, queue: u8, frame: &Frame) -> bool {
         let state = &mut self.nodes[node as usize];
         let cost = frame.size as u32 + state.memory.overhead;
         let limits = state.memory.limits_of(frame.priority());
@@ -198,8 +198,8 @@ impl<'a> Shard<'a> {
         fits
     }
 
-    /// Releases the charge of a held frame that has joined its queue at an open port.
-    pub(super) fn uncharge_open(&mut self, node: u32, port: u32, queue: u8, frame: &Frame) {
+    /// Releases the charge of a held frame that has joined its queue.
+    pub(super) fn uncharge_within(&mut self, node: u32, port: u32, queue: u8, frame: &Frame) {
         self.nodes[node as usize].give_back(port, Sent::of(frame, queue));
     }
 }
