@@ -1,5 +1,4 @@
-//! What a port that is not plain has beyond its lane and its transmitter: a discipline, PFC,
-//! recorders.
+//! Features of ports that are not plain: marking, a discipline, PFC, recorders.
 
 use crate::frame::Frame;
 use crate::probe::hops::Watch;
@@ -12,7 +11,7 @@ use crate::queue::scheduling::Turns;
 use crate::queue::waiting::Waiting;
 use std::collections::VecDeque;
 
-/// What a port that is not plain has beyond its lane and its transmitter.
+/// State of a port that is not plain, except for its lane and its transmitter.
 #[derive(Default)]
 pub struct Features {
     /// Averaged length and spacing of marks of each queue, as the marking rule remembers them.
@@ -38,7 +37,7 @@ pub struct Features {
     pub wake_at: u64,
 }
 
-/// What a marking rule remembers about a queue.
+/// State of a queue's marking rule.
 #[derive(Default)]
 pub struct QueueMarking {
     /// Time in ps at which the last transmission from this queue ends, if the rule averages.

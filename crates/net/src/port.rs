@@ -148,6 +148,18 @@ impl Port {
         }
     }
 
+    /// Returns the features of a port that is not plain.
+    #[inline(always)]
+    pub fn its(&self) -> &Features {
+        self.features.as_ref().expect("plain ports have no features")
+    }
+
+    /// Returns the features of a port that is not plain, for changes.
+    #[inline(always)]
+    pub fn its_mut(&mut self) -> &mut Features {
+        self.features.as_mut().expect("plain ports have no features")
+    }
+
     /// Returns the PFC state, if either end of the link sends PAUSE frames.
     #[inline(always)]
     pub fn pause(&self) -> Option<&Pause> {

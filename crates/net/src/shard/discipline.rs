@@ -33,7 +33,7 @@ impl<'a> Shard<'a> {
         (charge, place): (Option<(Charge, Take)>, Option<Place>),
     ) {
         let p = &mut self.ports[port as usize];
-        let Features { pause, discipline, .. } = &mut **p.features.as_mut().expect("not plain");
+        let Features { pause, discipline, .. } = p.features.as_deref_mut().expect("not plain");
         waiting.clock = pause.as_ref().map_or_else(
             || rank(&self.extras, &waiting.frame),
             |pause| pause.clock(waiting.frame.priority(), now),
@@ -223,7 +223,7 @@ impl<'a> Shard<'a> {
     ) -> Option<(Waiting, u8)> {
         loop {
             let p = &mut self.ports[port as usize];
-            let a = p.features.as_mut().expect("not plain");
+            let a = p.features.as_deref_mut().expect("not plain");
             let (queue, mut waiting, mut verdict) = next_of(a, at)?;
             let bytes = waiting.frame.size as u64;
             let state = &self.nodes[node as usize];

@@ -20,7 +20,7 @@ impl<'a> Shard<'a> {
         let state = &self.nodes[node as usize];
         let exact = state.memory.exact;
         match &state.balanced {
-            Some(balanced) if !(balanced.sprays && !exact) => {
+            Some(balanced) if !balanced.sprays || exact => {
                 self.pass_balanced(out, start, node, frames)
             }
             _ if exact => self.pass_exact(out, start, node, frames),

@@ -19,7 +19,7 @@ impl Shard<'_> {
     ) {
         let hash = self.hash_at_host(node, &frame);
         let p = &mut self.ports[port as usize];
-        let a = p.features.as_mut().expect("not plain");
+        let a = p.features.as_deref_mut().expect("not plain");
         let clock = a.pause.as_ref().map_or(0, |pause| pause.clock(frame.priority(), now));
         let qdisc = a.qdisc.as_mut().expect("it has one");
         let back = qdisc.push(Waiting { frame, ready: now, clock }, hash, now, &mut p.stream);
