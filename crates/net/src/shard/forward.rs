@@ -277,16 +277,6 @@ impl<'a> Shard<'a> {
         self.finish_active(out, end, node, paused);
     }
 
-    #[inline(never)]
-    fn finish_active<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32, paused: bool) {
-        if paused && self.finish_paused(out, end, node) {
-            return;
-        }
-        if !self.nodes[node as usize].active.is_empty() {
-            self.finish_lanes(out, end, node);
-        }
-    }
-
     /// Wakes the node at `at`, unless `at` is `u64::MAX` or a wake event is scheduled for `at` or
     /// earlier.
     #[inline(always)]

@@ -208,8 +208,21 @@ impl<'a> Shard<'a> {
     }
 
     /// Ends a window of a node: starts all transmissions that are due before `end`, and wakes
-    /// the node when the next one is due.
-    pub(super) fn finish_lanes<O: Outlet>(&mut self, out: &mut O, end: u64, node: u32) {
+    /// the node when the next one is due. `paused`: the node pauses a priority group.
+    #[inline(never)]
+    pub(super) fn finish_active<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        end: u64,
+        node: u32,
+        paused: bool,
+    ) {
+        if paused && self.finish_paused(out, end, node) {
+            return;
+        }
+        if self.nodes[node as usize].active.is_empty() {
+            return;
+        }
         if self.is_exact(node) {
             return self.finish_exact(out, end, node);
         }

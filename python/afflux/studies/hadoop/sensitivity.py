@@ -138,16 +138,17 @@ def earlier(there: Mapping[series.Run, float]) -> Runs:
     return found
 
 
-#: Number of variants that all seeds have before other variants have their first.
+#: Number of variants that all seeds have before other variants have their second.
 FIRST = 4
 
 
 def wanted(seeds: int = SEEDS) -> Iterator[Run]:
-    """Yields the runs, the important ones first: PAUSE and who sends to whom with all seeds, then
-    the others seed by seed."""
+    """Yields the runs, the important ones first: every variant with one seed, PAUSE and who sends
+    to whom with all seeds, then the others seed by seed."""
     every = variants()
-    for group in (every[:FIRST], every[FIRST:]):
-        for seed in range(1, seeds + 1):
+    more = range(2, seeds + 1)
+    for group, numbers in ((every, (1,)), (every[:FIRST], more), (every[FIRST:], more)):
+        for seed in numbers:
             for assumed in group:
                 for design in COMBINED.get(assumed, DESIGNS):
                     yield Run(effective(assumed, design), design, seed)
