@@ -150,13 +150,13 @@ impl Port {
 
     /// Returns the features of a port that is not plain.
     #[inline(always)]
-    pub fn its(&self) -> &Features {
+    pub fn features(&self) -> &Features {
         self.features.as_ref().expect("plain ports have no features")
     }
 
     /// Returns the features of a port that is not plain, for changes.
     #[inline(always)]
-    pub fn its_mut(&mut self) -> &mut Features {
+    pub fn features_mut(&mut self) -> &mut Features {
         self.features.as_mut().expect("plain ports have no features")
     }
 

@@ -47,7 +47,7 @@ impl<'a> Shard<'a> {
     pub(super) fn drop_at(&mut self, port: u32, queue: usize, frame: Frame, reason: Reason) {
         if reason == Reason::Ingress {
             let input = frame.port - self.nodes[self.ports[port as usize].node as usize].first_port;
-            let a = self.ports[frame.port as usize].its_mut();
+            let a = self.ports[frame.port as usize].features_mut();
             let queue = a.queue_from(&frame, input);
             a.note(queue, |i| i.in_discards += 1);
         } else {

@@ -71,7 +71,7 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
             }
         }
         lane.backlog = qdisc.holds();
-        p.its_mut().qdisc = Some(qdisc);
+        p.features_mut().qdisc = Some(qdisc);
     }
 
     /// Adds the time that the frame was paused at this port to its metadata.
@@ -149,7 +149,7 @@ impl<'a> Shard<'a> {
     /// that is not plain.
     pub fn free_classes(&self, now: u64, port: u32) -> impl Fn(u8) -> bool {
         let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
-        let a = p.its();
+        let a = p.features();
         move |class: u8| {
             let queue = a.queue_of_priority(class);
             let waits = match &a.discipline {

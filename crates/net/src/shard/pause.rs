@@ -70,7 +70,7 @@ impl<'a> Shard<'a> {
         port: u32,
     ) {
         let p = &mut self.ports[port as usize];
-        let (free_at, a) = (p.free_at, p.its_mut());
+        let (free_at, a) = (p.free_at, p.features_mut());
         if a.wake_at == now {
             a.wake_at = 0;
         }
@@ -89,7 +89,7 @@ impl<'a> Shard<'a> {
             return;
         }
         let at = self.next_exact(port);
-        let a = self.ports[port as usize].its_mut();
+        let a = self.ports[port as usize].features_mut();
         if at < u64::MAX && a.wake_at != at {
             a.wake_at = at;
             out.sent(at, port);
@@ -154,7 +154,7 @@ impl<'a> Shard<'a> {
         }
         let (classes, xoff, quanta) = frame.pause_parts();
         self.ports[port as usize].pause_seen = true;
-        self.ports[port as usize].its_mut().catch_up(now);
+        self.ports[port as usize].features_mut().catch_up(now);
         self.pause_of(port).receive(now, classes, xoff, quanta);
         self.hold(out, now, node, port);
         if self.nodes[node as usize].host {

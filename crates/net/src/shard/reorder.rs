@@ -23,7 +23,7 @@ impl<'a> Shard<'a> {
         length: (u32, u64),
     ) -> bool {
         let size = frame.size as u64;
-        let queue = self.ports[port as usize].its().queue_of(&frame);
+        let queue = self.ports[port as usize].features().queue_of(&frame);
         if !self.is_exact(node) {
             if self.charge_within(node, port, queue as u8, &frame) {
                 return true;
@@ -71,7 +71,7 @@ impl<'a> Shard<'a> {
     ) {
         self.nodes[node as usize].used -= frame.size as u64;
         if self.nodes[node as usize].managed.is_some() {
-            let queue = self.ports[port as usize].its().queue_of(frame);
+            let queue = self.ports[port as usize].features().queue_of(frame);
             let charge =
                 self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
             self.release(out, now, node, &charge);

@@ -24,7 +24,7 @@ impl<'a> Shard<'a> {
             let total = self.bytes_at(node, port, None);
             let of_queues: Vec<u64> =
                 (0..queues).map(|queue| self.bytes_at(node, port, Some(queue))).collect();
-            let a = self.ports[port as usize].its_mut();
+            let a = self.ports[port as usize].features_mut();
             let (mut pauses, mut paused) = ((0, 0), [0; CLASSES + 1]);
             if let Some(pause) = &mut a.pause {
                 pauses = (std::mem::take(&mut pause.sent), std::mem::take(&mut pause.received));

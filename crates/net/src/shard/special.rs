@@ -28,7 +28,7 @@ impl<'a> Shard<'a> {
 
     /// Returns the queue of a frame.
     pub(super) fn special_queue(&self, node: u32, port: u32, frame: &Frame) -> usize {
-        let a = self.ports[port as usize].its();
+        let a = self.ports[port as usize].features();
         a.queue_from(frame, frame.port.wrapping_sub(self.nodes[node as usize].first_port))
     }
 
@@ -81,7 +81,7 @@ impl<'a> Shard<'a> {
     /// time.
     pub(super) fn bytes_at(&self, node: u32, port: u32, queue: Option<usize>) -> u64 {
         let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
-        let a = p.its();
+        let a = p.features();
         let until_start = self.nodes[node as usize].until_start;
         let is_of = |of: u8| queue.is_none_or(|queue| queue == of as usize);
         let device = a.discipline.iter().flat_map(|d| &d.device);
@@ -103,7 +103,7 @@ impl<'a> Shard<'a> {
     /// Notes what is recorded about a transmission that has ended, and takes it from the length of
     /// its queue in the discipline.
     pub(super) fn note_ended(&mut self, node: u32, port: u32, sent: Sent) {
-        let a = self.ports[port as usize].its_mut();
+        let a = self.ports[port as usize].features_mut();
         let (queue, bytes) = (sent.queue as usize, sent.size as u64);
         if sent.queue == PAUSE_QUEUE {
             return a.note_pause(bytes);
@@ -118,7 +118,7 @@ impl<'a> Shard<'a> {
     /// `u64::MAX` if none waits.
     pub(super) fn next_disciplined(&self, port: u32) -> u64 {
         if self.is_disciplining(port) {
-            self.ports[port as usize].its().held_until()
+            self.ports[port as usize].features().held_until()
         } else {
             u64::MAX
         }
@@ -188,7 +188,7 @@ impl<'a> Shard<'a> {
         let arrives = p.arrives(start, time, &frame);
         let departure = Departure { start, ends: p.free_at, ready };
         p.count_sent(frame.size, time);
-        let a = p.its_mut();
+        let a = p.features_mut();
         a.note(queue, |i| {
             i.latency_max = i.latency_max.max(start.saturating_sub(ready));
             i.cnps += u64::from(frame.notifies());

@@ -21,7 +21,7 @@ impl<'a> Shard<'a> {
         let subflow =
             if self.is_multipath(frame) { self.extras[frame.aux].multipath.subflow - 1 } else { 0 };
         let forward = frame.dst == flow.dst && frame.is_data();
-        let a = self.ports[port as usize].its_mut();
+        let a = self.ports[port as usize].features_mut();
         let mut watch = a.watch.take().expect("it is");
         if let Some(gaps) = &mut watch.gaps
             && forward

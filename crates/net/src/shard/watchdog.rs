@@ -44,7 +44,7 @@ impl<'a> Shard<'a> {
             if watchdog.priorities & bit == 0 {
                 continue;
             }
-            let a = self.ports[port as usize].its_mut();
+            let a = self.ports[port as usize].features_mut();
             a.catch_up(now);
             let waits = self.has_waiting(node, port, class);
             let pause = self.pause_of(port);
@@ -94,7 +94,7 @@ impl<'a> Shard<'a> {
     /// Drops all frames of a class that wait at a port.
     fn drop_queued<O: Outlet>(&mut self, out: &mut O, now: u64, node: u32, port: u32, class: u8) {
         self.last = self.last.max(now);
-        let a = self.ports[port as usize].its_mut();
+        let a = self.ports[port as usize].features_mut();
         let mut dropped: Vec<(usize, Frame)> = Vec::new();
         if let Some(d) = &mut a.discipline {
             let Discipline { queues, aqm, turns, waiting, .. } = &mut **d;
