@@ -2,23 +2,21 @@
 //! frames.
 
 use super::count::mark_at_start;
+use super::exact::Account;
 use super::forward::rank;
 use super::{Outlet, Shard};
 use crate::features::{Discipline, Features};
 use crate::frame::Frame;
 use crate::queue::Verdict;
 use crate::queue::aqm::Policy;
-use crate::queue::buffer::Place;
-use crate::queue::buffer::mmu::{Charge, Take};
 use crate::queue::class::Queue;
 use crate::queue::scheduling::Turns;
 use crate::queue::waiting::Waiting;
 use crate::spec::MarkAt;
 
 impl<'a> Shard<'a> {
-    /// Features: lets a frame that buffer and marking have admitted join `queue`, if the
-    /// discipline accepts it. `charge`: memory still to be charged to the memory management unit,
-    /// none if `HELD`. `place`: place in the memory of virtual output queues.
+    /// Lets a frame that buffer and marking have admitted join `queue`, if the discipline accepts
+    /// it. `HELD`: a balancer has held the frame, and the memory is already charged with it.
     #[cold]
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
@@ -30,7 +28,7 @@ impl<'a> Shard<'a> {
         port: u32,
         queue: usize,
         mut waiting: Waiting,
-        (charge, place): (Option<(Charge, Take)>, Option<Place>),
+        Account { charge, taken, place }: Account,
     ) {
         let p = &mut self.ports[port as usize];
         let Features { pause, discipline, .. } = p.features.as_deref_mut().expect("not plain");
@@ -59,7 +57,7 @@ impl<'a> Shard<'a> {
         if let Some(place) = place {
             state.join_voq(now, port, queue, waiting.frame.size, place);
         }
-        if let Some((charge, taken)) = charge {
+        if self.nodes[node as usize].managed.is_some() && !HELD {
             self.mmu(node).charge(&charge, taken.headroom);
             if taken.pause {
                 self.pause_group(out, now, node, charge.input, charge.class());

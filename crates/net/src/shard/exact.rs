@@ -13,9 +13,18 @@ use super::lane::{Limits, OWN, Sent, next_start};
 use super::{Outlet, Shard};
 use crate::frame::Frame;
 use crate::port::PAUSE_QUEUE;
-use crate::queue::Verdict;
+use crate::queue::buffer::Place;
 use crate::queue::buffer::mmu::{Charge, Take};
 use crate::queue::waiting::Waiting;
+use crate::queue::{QueueView, Verdict};
+
+/// Memory that an admitted frame is to take: its charge to the memory management unit, and its
+/// place in the memory of virtual output queues, where the switch has them.
+pub(super) struct Account {
+    pub charge: Charge,
+    pub taken: Take,
+    pub place: Option<Place>,
+}
 
 impl<'a> Shard<'a> {
     #[inline(always)]
@@ -115,54 +124,13 @@ impl<'a> Shard<'a> {
             lane.length(queue, lane.bytes_sending(state.until_start, queue))
         };
         let ready = if SPECIAL { self.ready_at(now, node, port, &frame) } else { 0 };
-        let managed = state.managed.is_some() && !HELD;
-        let (mut place, mut charge, mut taken) = (None, Charge::default(), Take::default());
-        if !HELD {
-            let answer = if SPECIAL {
-                state.admit(queue, length, size, O::CLASSICAL)
-            } else {
-                state.buffer.admit(length, size, state.used, O::CLASSICAL)
-            };
-            let verdict = match answer {
-                Some(verdict) => verdict,
-                None if SPECIAL && state.buffer.is_voq() => {
-                    match self.find_place(out, now, node, port, queue, &frame) {
-                        Ok(found) => {
-                            place = Some(found);
-                            Verdict::Admit
-                        }
-                        Err(reason) => Verdict::Drop(reason),
-                    }
-                }
-                None => self.admit_exactly(out, now, node, port, queue, size),
-            };
-            if !matches!(verdict, Verdict::Admit) && !self.passes(port, queue, &mut frame, verdict)
-            {
-                return;
-            }
-        }
-        if managed {
-            charge =
-                self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
-            match self.ask_managed(out, now, node, port, &frame, &charge) {
-                Ok(take) => taken = take,
-                Err(reason) => return self.drop_at(port, queue, frame, reason),
-            }
-        }
-        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
-        let marking = if SPECIAL { state.marking(queue) } else { state.marking.as_ref() };
-        let verdict = mark_at_arrival(marking, now, length, p, queue, &frame);
-        if !matches!(verdict, Verdict::Admit) {
-            if HELD && matches!(verdict, Verdict::Drop(_)) {
-                self.uncharge_held(out, now, node, port, &frame);
-            }
-            if !self.passes(port, queue, &mut frame, verdict) {
-                return;
-            }
-        }
+        let Some(account) =
+            self.judge_exactly::<O, HELD, SPECIAL>(out, now, node, port, queue, length, &mut frame)
+        else {
+            return;
+        };
         if SPECIAL && self.has_discipline(port) {
             let waiting = Waiting { frame, ready, clock: 0 };
-            let account = (managed.then_some((charge, taken)), place);
             return self
                 .offer_disciplined::<O, HELD>(out, now, node, port, queue, waiting, account);
         }
@@ -173,6 +141,7 @@ impl<'a> Shard<'a> {
         }
         let (mut hop, ports, lanes) = self.hop::<O, OWN>(out, node);
         let (p, lane) = (&mut ports[port as usize], &mut lanes[port as usize]);
+        let Account { charge, taken, place } = account;
         if !HELD {
             hop.state.used += size;
             if let Some(managed) = &mut hop.state.managed {
@@ -209,6 +178,72 @@ impl<'a> Shard<'a> {
         if !sending {
             self.start_exact(out, now, node, port);
         }
+    }
+
+    /// Asks the full rules about a frame that finds `length` in its queue: limits, the memory
+    /// management unit, marking. Returns `None` if they have dropped the frame.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn judge_exactly<O: Outlet, const HELD: bool, const SPECIAL: bool>(
+        &mut self,
+        out: &mut O,
+        now: u64,
+        node: u32,
+        port: u32,
+        queue: usize,
+        length: QueueView,
+        frame: &mut Frame,
+    ) -> Option<Account> {
+        let state = &self.nodes[node as usize];
+        let managed = state.managed.is_some() && !HELD;
+        let size = frame.size as u64;
+        let (mut place, mut charge, mut taken) = (None, Charge::default(), Take::default());
+        if !HELD {
+            let answer = if SPECIAL {
+                state.admit(queue, length, size, O::CLASSICAL)
+            } else {
+                state.buffer.admit(length, size, state.used, O::CLASSICAL)
+            };
+            let verdict = match answer {
+                Some(verdict) => verdict,
+                None if SPECIAL && state.buffer.is_voq() => {
+                    match self.find_place(out, now, node, port, queue, frame) {
+                        Ok(found) => {
+                            place = Some(found);
+                            Verdict::Admit
+                        }
+                        Err(reason) => Verdict::Drop(reason),
+                    }
+                }
+                None => self.admit_exactly(out, now, node, port, queue, size),
+            };
+            if !matches!(verdict, Verdict::Admit) && !self.passes(port, queue, frame, verdict) {
+                return None;
+            }
+        }
+        if managed {
+            charge =
+                self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
+            match self.ask_managed(out, now, node, port, frame, &charge) {
+                Ok(take) => taken = take,
+                Err(reason) => {
+                    self.drop_at(port, queue, *frame, reason);
+                    return None;
+                }
+            }
+        }
+        let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
+        let marking = if SPECIAL { state.marking(queue) } else { state.marking.as_ref() };
+        let verdict = mark_at_arrival(marking, now, length, p, queue, frame);
+        if !matches!(verdict, Verdict::Admit) {
+            if HELD && matches!(verdict, Verdict::Drop(_)) {
+                self.uncharge_held(out, now, node, port, frame);
+            }
+            if !self.passes(port, queue, frame, verdict) {
+                return None;
+            }
+        }
+        Some(Account { charge, taken, place })
     }
 
     /// Returns the time in ps at which the port next ends a transmission, or starts one without a

@@ -6,6 +6,7 @@ mod arena;
 mod balance;
 mod bounds;
 mod build;
+mod build_node;
 pub mod capture;
 mod count;
 mod discipline;
