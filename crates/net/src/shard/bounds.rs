@@ -8,7 +8,7 @@ use super::{Node, Outlet, Shard};
 use crate::frame::Frame;
 use crate::queue::FastPathLimits;
 use crate::queue::buffer::Buffer;
-use crate::queue::buffer::mmu::{CLASSES, Charge, Mmu};
+use crate::queue::buffer::mmu::CLASSES;
 use crate::spec::MarkAt;
 
 impl NodeMemory {
@@ -248,7 +248,8 @@ impl Node {
         self.used += sent.size as u64;
         let first = self.first_port;
         if let Some(managed) = &mut self.managed {
-            managed.mmu.charge(&charge(&managed.mmu, first, port, sent), false);
+            let charge = managed.charge_of(first, port, sent);
+            managed.mmu.charge(&charge, false);
         }
     }
 
@@ -257,12 +258,8 @@ impl Node {
         self.used -= sent.size as u64;
         let first = self.first_port;
         if let Some(managed) = &mut self.managed {
-            managed.mmu.give_back(&charge(&managed.mmu, first, port, sent));
+            let charge = managed.charge_of(first, port, sent);
+            managed.mmu.give_back(&charge);
         }
     }
-}
-
-fn charge(mmu: &Mmu, first: u32, port: u32, sent: Sent) -> Charge {
-    let (class, size) = (sent.class(), mmu.size_of(sent.size as u64, sent.class()));
-    Charge::new(size, sent.input - first, port - first, class, sent.queue)
 }

@@ -4,6 +4,7 @@
 use super::count::mark_at_start;
 use super::exact::Account;
 use super::forward::rank;
+use super::lane::Sent;
 use super::{Outlet, Shard};
 use crate::features::{Discipline, Features};
 use crate::frame::Frame;
@@ -144,11 +145,7 @@ impl<'a> Shard<'a> {
         frame: &Frame,
     ) {
         self.leave(node, port, queue, frame.size as u64);
-        if self.nodes[node as usize].managed.is_some() {
-            let charge =
-                self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
-            self.release(out, at, node, &charge);
-        }
+        self.release(out, at, node, port, Sent::of(frame, queue as u8));
     }
 
     /// Subtracts a frame that has left `queue` from the occupancy of the queue, its port and its
@@ -189,11 +186,8 @@ impl<'a> Shard<'a> {
         let (frame, clock) = (waiting.frame, waiting.clock);
         self.discipline(port).waiting -= 1;
         self.depart(out, at, node, port, queue as usize, waiting, Some(clock));
-        let state = &self.nodes[node as usize];
-        if state.managed.is_some() && state.until_start {
-            let charge =
-                self.charge_of(node, port, queue, (frame.port, frame.priority(), frame.size));
-            self.release(out, at, node, &charge);
+        if self.nodes[node as usize].until_start {
+            self.release(out, at, node, port, Sent::of(&frame, queue));
         }
         self.fill_device(out, at, node, port);
     }

@@ -195,7 +195,6 @@ impl<'a> Shard<'a> {
         frame: &mut Frame,
     ) -> Option<Account> {
         let state = &self.nodes[node as usize];
-        let managed = state.managed.is_some() && !HELD;
         let size = frame.size as u64;
         let (mut place, mut charge, mut taken) = (None, Charge::default(), Take::default());
         if !HELD {
@@ -221,15 +220,14 @@ impl<'a> Shard<'a> {
                 return None;
             }
         }
-        if managed {
-            charge =
-                self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
-            match self.ask_managed(out, now, node, port, frame, &charge) {
-                Ok(take) => taken = take,
-                Err(reason) => {
+        if !HELD {
+            match self.ask_managed(out, now, node, port, queue, frame) {
+                Some((cost, Ok(take))) => (charge, taken) = (cost, take),
+                Some((_, Err(reason))) => {
                     self.drop_at(port, queue, *frame, reason);
                     return None;
                 }
+                None => {}
             }
         }
         let (state, p) = (&mut self.nodes[node as usize], &mut self.ports[port as usize]);
@@ -294,11 +292,7 @@ impl<'a> Shard<'a> {
     #[inline(always)]
     fn release_exact<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, port: u32, sent: Sent) {
         self.nodes[node as usize].used -= sent.size as u64;
-        if self.nodes[node as usize].managed.is_some() {
-            let charge =
-                self.charge_of(node, port, sent.queue, (sent.input, sent.class(), sent.size));
-            self.release(out, at, node, &charge);
-        }
+        self.release(out, at, node, port, sent);
     }
 
     /// Starts the next frame if the transmitter is idle at `at`. A PAUSE frame overtakes all

@@ -1,36 +1,16 @@
 //! Switches with a memory management unit: admission, release, and the order of time among ports
 //! while a release may cause a RESUME.
 
+use super::lane::Sent;
 use super::{Outlet, Shard};
 use crate::frame::Frame;
 use crate::queue::Reason;
-use crate::queue::buffer::mmu::{Answer, CLASSES, Charge, Mmu, is_safe};
+use crate::queue::buffer::mmu::{Answer, Charge, Mmu, is_safe};
 
 impl<'a> Shard<'a> {
-    /// Returns the charge for a frame that arrived by `input` and joins a queue of `port`.
-    #[inline(always)]
-    pub(super) fn charge_of(
-        &self,
-        node: u32,
-        port: u32,
-        queue: u8,
-        (input, class, bytes): (u32, u8, u16),
-    ) -> Charge {
-        let state = &self.nodes[node as usize];
-        let mmu = &state.managed.as_ref().expect("managed").mmu;
-        // A port may have more virtual output queues than the unit counts, but the unit's rules for
-        // them do not read queue lengths.
-        Charge::new(
-            mmu.size_of(bytes as u64, class),
-            input - state.first_port,
-            port - state.first_port,
-            class,
-            queue % CLASSES as u8,
-        )
-    }
-
-    /// Decides whether the frame, with this charge, may occupy memory and wait at `port`. Asks the
-    /// unit under upper bounds first, and with exact counters if these do not decide.
+    /// Asks the unit of a node, if there is one, whether the frame may occupy memory and wait in
+    /// `queue` of `port`. Asks under upper bounds first, and with exact counters if these do not
+    /// decide. Returns what the frame would be charged, and the answer.
     #[inline(always)]
     pub(super) fn ask_managed<O: Outlet>(
         &mut self,
@@ -38,16 +18,24 @@ impl<'a> Shard<'a> {
         now: u64,
         node: u32,
         port: u32,
+        queue: usize,
         frame: &Frame,
-        charge: &Charge,
-    ) -> Answer {
-        let mut answer = self.mmu(node).answer(charge);
-        if !O::CLASSICAL && !is_safe(answer) {
-            answer = self.ask_exactly(out, now, node, charge, answer);
+    ) -> Option<(Charge, Answer)> {
+        let state = &self.nodes[node as usize];
+        let managed = state.managed.as_deref()?;
+        let charge = managed.charge_of(state.first_port, port, Sent::of(frame, queue as u8));
+        let mut answer = managed.mmu.answer(&charge);
+        if !O::CLASSICAL && !is_safe(answer) && managed.mmu.paused == 0 {
+            answer = self.ask_exactly(out, now, node, &charge);
         }
-        if answer.is_ok() && self.is_dropping(port, frame) { Err(Reason::Watchdog) } else { answer }
+        if answer.is_ok() && self.is_dropping(port, frame) {
+            answer = Err(Reason::Watchdog);
+        }
+        Some((charge, answer))
     }
 
+    /// Asks the unit with exact counters. While a group is paused they are always exact: all ports
+    /// have been advanced to the current time.
     #[cold]
     #[inline(never)]
     fn ask_exactly<O: Outlet>(
@@ -56,13 +44,7 @@ impl<'a> Shard<'a> {
         now: u64,
         node: u32,
         charge: &Charge,
-        bounded: Answer,
     ) -> Answer {
-        if self.mmu(node).paused > 0 {
-            // While a group is paused, the counters are exact: all ports have been advanced to
-            // `now`.
-            return bounded;
-        }
         self.drain(out, now, node);
         self.mmu(node).answer(charge)
     }
@@ -72,12 +54,22 @@ impl<'a> Shard<'a> {
         &mut self.nodes[node as usize].managed.as_mut().expect("managed").mmu
     }
 
-    /// Releases the memory of a frame that has left.
+    /// Releases the memory of a frame that has left, if the node has a unit.
     #[inline(always)]
-    pub(super) fn release<O: Outlet>(&mut self, out: &mut O, at: u64, node: u32, charge: &Charge) {
-        let mmu = self.mmu(node);
-        mmu.release(charge);
-        if mmu.paused > 0 {
+    pub(super) fn release<O: Outlet>(
+        &mut self,
+        out: &mut O,
+        at: u64,
+        node: u32,
+        port: u32,
+        sent: Sent,
+    ) {
+        let state = &mut self.nodes[node as usize];
+        let first = state.first_port;
+        let Some(managed) = &mut state.managed else { return };
+        let charge = managed.charge_of(first, port, sent);
+        managed.mmu.release(&charge);
+        if managed.mmu.paused > 0 {
             self.resume_groups(out, at, node, charge.input, charge.class());
         }
     }

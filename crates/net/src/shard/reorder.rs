@@ -1,5 +1,6 @@
 //! Reorder queues in the memory of a switch, and the time series of their length.
 
+use super::lane::Sent;
 use super::{Outlet, Shard};
 use crate::frame::{Event, Frame};
 use crate::memory::Kept;
@@ -40,21 +41,18 @@ impl<'a> Shard<'a> {
         if !self.passes(port, queue, &mut frame, verdict.expect("exact figures settle it")) {
             return false;
         }
-        if self.nodes[node as usize].managed.is_some() {
-            let charge =
-                self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
-            match self.ask_managed(out, now, node, port, &frame, &charge) {
-                Ok(Take { headroom, pause }) => {
-                    self.mmu(node).charge(&charge, headroom);
-                    if pause {
-                        self.pause_group(out, now, node, charge.input, charge.class());
-                    }
-                }
-                Err(reason) => {
-                    self.drop_at(port, queue, frame, reason);
-                    return false;
+        match self.ask_managed(out, now, node, port, queue, &frame) {
+            Some((charge, Ok(Take { headroom, pause }))) => {
+                self.mmu(node).charge(&charge, headroom);
+                if pause {
+                    self.pause_group(out, now, node, charge.input, charge.class());
                 }
             }
+            Some((_, Err(reason))) => {
+                self.drop_at(port, queue, frame, reason);
+                return false;
+            }
+            None => {}
         }
         self.nodes[node as usize].used += size;
         true
@@ -70,12 +68,8 @@ impl<'a> Shard<'a> {
         frame: &Frame,
     ) {
         self.nodes[node as usize].used -= frame.size as u64;
-        if self.nodes[node as usize].managed.is_some() {
-            let queue = self.ports[port as usize].features().queue_of(frame);
-            let charge =
-                self.charge_of(node, port, queue as u8, (frame.port, frame.priority(), frame.size));
-            self.release(out, now, node, &charge);
-        }
+        let queue = self.ports[port as usize].features().queue_of(frame);
+        self.release(out, now, node, port, Sent::of(frame, queue as u8));
     }
 
     /// True if this switch has reorder queues.

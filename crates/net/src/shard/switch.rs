@@ -1,8 +1,9 @@
 //! State of switches that have a memory management unit, a balancer, or a hash of four-tuples.
 
+use super::lane::Sent;
 use crate::balance::{Balancer, ReorderQueues};
 use crate::frame::Frame;
-use crate::queue::buffer::mmu::Mmu;
+use crate::queue::buffer::mmu::{CLASSES, Charge, Mmu};
 use crate::routing::PortInfo;
 use crate::spec::{NodeId, NodeKind, RouteHash};
 use crate::world::World;
@@ -33,6 +34,21 @@ impl Managed {
             soonest: vec![u64::MAX; groups],
             next_due: u64::MAX,
         }
+    }
+
+    /// Returns the charge for a frame in a queue of `port`, at a switch whose first port is `first`.
+    /// A port may have more virtual output queues than the unit counts, but the unit's rules for
+    /// them do not read queue lengths.
+    #[inline(always)]
+    pub(super) fn charge_of(&self, first: u32, port: u32, sent: Sent) -> Charge {
+        let class = sent.class();
+        Charge::new(
+            self.mmu.size_of(sent.size as u64, class),
+            sent.input - first,
+            port - first,
+            class,
+            sent.queue % CLASSES as u8,
+        )
     }
 
     /// Notes when a port acts next.
