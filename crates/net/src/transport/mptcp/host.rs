@@ -6,20 +6,23 @@ use crate::expected::FluidModel;
 use crate::frame::{Control, Decisive, Event, Extra, Frame, Multipath};
 use crate::idle::{Idle, Route, idle_by, idle_over, least_round_trip_by};
 use crate::probe::explain::{Attribution, Label};
-use crate::record::{CaptureKind, CaptureMultipath, CaptureOptions, SenderRecord};
+use crate::record::{CaptureKind, CaptureMultipath, CaptureOptions, RoundTripRecord, SenderRecord};
 use crate::shard::capture::Content;
 use crate::shard::finish::round_trips;
-use crate::shard::host::{Carried, arm};
-use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
+use crate::shard::host::Carried;
+use crate::shard::{OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab};
 use crate::spec::{
     EcnMode, FctEnd, Flow, FlowId, MptcpConfig, PathManager, PathScheduler, Receive, TcpConfig,
-    TransportConfig,
 };
+use crate::transport::Halves;
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::transport::endpoint::arm_half;
+use crate::transport::receiving::ReceivingHalf;
 use crate::transport::requirements::{Ecn, Paths, Requirements, Setting};
+use crate::transport::sending::{SendingHalf, Timed, Timer};
 use crate::transport::tcp::{
     AckIn, AckNow, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup, Tcp,
-    data_flags, first_edge, stamp,
+    first_edge, segment, stamp,
 };
 use crate::world::World;
 use afflux_engine::random::{Stream, mix};
@@ -156,6 +159,17 @@ impl Parameters for MptcpConfig {
 }
 
 impl Transport for Mptcp {
+    type Sender = Connection;
+    type Receiver = MptcpReceiver;
+    const MARK: u32 = MPTCP;
+
+    fn senders(halves: &mut Halves) -> &mut Slab<Connection> {
+        &mut halves.mptcp.connections
+    }
+    fn receivers(halves: &mut Halves) -> &mut Slab<MptcpReceiver> {
+        &mut halves.mptcp.joints
+    }
+
     fn start<O: Outlet>(
         shard: &mut Shard,
         out: &mut O,
@@ -163,7 +177,7 @@ impl Transport for Mptcp {
         Opening { id, node, .. }: Opening,
     ) {
         let (plan, flow) = (shard.world.plan, shard.world.flow(id));
-        let config = shard.mptcp(flow.transport);
+        let config = shard.settings::<MptcpConfig>(flow.transport);
         let shape = shard.world.shape(flow);
         let routes = routes(shard.world, now, flow, config);
         let with_return = plan.run.fct_end == FctEnd::LastAck;
@@ -213,8 +227,7 @@ impl Transport for Mptcp {
             let stage = if config.tcp.handshake { Stage::Planned } else { Stage::Open };
             connection.subflows.push(Subflow::new(sender, route.there.0, stage));
         }
-        let slot = shard.transports.mptcp.connections.insert(connection);
-        shard.opened(id, slot | MPTCP);
+        let slot = shard.open_sender::<Mptcp>(id, connection);
         if config.tcp.handshake {
             shard.emit_mptcp_syn(out, now, slot, 0, config);
             shard.arm_mptcp(out, slot);
@@ -227,33 +240,21 @@ impl Transport for Mptcp {
         Tcp::deliver(shard, out, now, frame);
     }
 
-    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, _: FlowId, slot: u32) {
-        shard.on_mptcp_wake(out, now, slot & !MPTCP);
+    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, slot: u32) {
+        shard.on_mptcp_wake(out, now, slot);
     }
 
     fn receiver_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, slot: u32) {
-        shard.on_mptcp_receiver_wake(out, now, slot & !MPTCP);
+        shard.on_mptcp_receiver_wake(out, now, slot);
     }
 
-    fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, _: FlowId, slot: u32) {
-        shard.abandon_mptcp(now, slot & !MPTCP);
+    fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, slot: u32) {
+        shard.abandon_mptcp(now, slot);
     }
 
-    fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
-        let connection = &shard.transports.mptcp.connections[slot & !MPTCP];
-        shard.harvest.round_trips.extend(
-            connection
-                .subflows
-                .iter()
-                .enumerate()
-                .flat_map(|(n, subflow)| round_trips(&subflow.sender, n)),
-        );
-        Some(connection_record(connection, None, None))
-    }
-
-    fn senders(shard: &mut Shard, _: u64, flow: FlowId, slot: u32, found: &mut Vec<SenderRecord>) {
-        let connection = &shard.transports.mptcp.connections[slot & !MPTCP];
-        let config = &shard.mptcp(connection.transport).tcp;
+    fn sampled(shard: &mut Shard, _: u64, flow: FlowId, slot: u32, found: &mut Vec<SenderRecord>) {
+        let connection = &shard.transports.mptcp.connections[slot];
+        let config = &shard.settings::<MptcpConfig>(connection.transport).tcp;
         let open = connection
             .subflows
             .iter()
@@ -270,7 +271,7 @@ impl Transport for Mptcp {
     /// segment is short, later segments of its subflow are placed too far by the missing bytes. The
     /// capture writer corrects that, because it sees the last segment.
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
-        let mss = shard.mptcp(flow.transport).tcp.mss;
+        let mss = shard.settings::<MptcpConfig>(flow.transport).tcp.mss;
         let full = |segment: u32| segment as u64 * mss as u64;
         let Multipath { subflow, data, edge, .. } = shard.extras[frame.aux].multipath;
         let multipath =
@@ -308,20 +309,9 @@ impl Transport for Mptcp {
             }
         }
     }
-
-    fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {
-        receiver_record(&shard.transports.mptcp.joints[slot & !MPTCP], None)
-    }
 }
 
-impl<'a> Shard<'a> {
-    fn mptcp(&self, transport: u16) -> &'a MptcpConfig {
-        match &self.world.plan.transports[transport as usize] {
-            TransportConfig::Mptcp(config) => config,
-            _ => unreachable!("a flow of another transport"),
-        }
-    }
-
+impl Shard<'_> {
     #[inline(always)]
     pub fn is_multipath(&self, frame: &Frame) -> bool {
         frame.has(Frame::EXTRA) && self.extras[frame.aux].multipath.subflow > 0
@@ -354,11 +344,7 @@ impl<'a> Shard<'a> {
     ) {
         let subflow = &self.transports.mptcp.connections[slot].subflows[number];
         let (s, via) = (&subflow.sender, subflow.via);
-        let (node, mut frame) =
-            (s.node, self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn));
-        if what == Control::Syn && !s.requests_ecn() {
-            frame.flags &= !Frame::ECE;
-        }
+        let (node, mut frame) = (s.node, self.sender_control(s, what));
         frame.size = self.opening_size(what, number, true);
         self.write_option(&mut frame, number, (0, u32::MAX), 0);
         self.send_via(out, now, node, via, frame);
@@ -377,7 +363,7 @@ impl<'a> Shard<'a> {
         let subflow = &self.transports.mptcp.connections[slot].subflows[number];
         let (s, via) = (&subflow.sender, subflow.via);
         let (node, next) = (s.node, s.next());
-        let mut frame = self.control(s.flow, Control::Ack, (s.dst, s.hash, s.priority), s.ecn);
+        let mut frame = self.sender_control(s, Control::Ack);
         self.write_option(&mut frame, number, (next, 0), 0);
         self.send_via(out, now, node, via, frame);
     }
@@ -434,7 +420,8 @@ impl<'a> Shard<'a> {
             return;
         }
         let slot = slot & !MPTCP;
-        let config = self.mptcp(self.transports.mptcp.connections[slot].transport);
+        let config =
+            self.settings::<MptcpConfig>(self.transports.mptcp.connections[slot].transport);
         let connection = &mut self.transports.mptcp.connections[slot];
         let subflow = &mut connection.subflows[number];
         match (Control::of(frame), subflow.stage) {
@@ -485,10 +472,7 @@ impl<'a> Shard<'a> {
 
     /// Handles a control frame at the host that accepts the connection.
     fn on_opening<O: Outlet>(&mut self, out: &mut O, now: u64, frame: &Frame, number: usize) {
-        let slot = self.receiver_slot(now, frame);
-        if slot == OVER {
-            return;
-        }
+        let Some(slot) = self.receiver_slot(now, frame) else { return };
         self.hear_of(now, slot, frame, number);
         let receiver =
             self.transports.mptcp.joints[slot].subflow(number).as_mut().expect("heard of");
@@ -544,18 +528,9 @@ impl<'a> Shard<'a> {
             let connection = &self.transports.mptcp.connections[slot];
             let s = &connection.subflows[number].sender;
             let payload = self.world.payload(connection.flow, data, config.tcp.mss);
-            let flags = data_flags(s, &transmit);
             self.counters.retransmits += transmit.retransmission as u64;
             let size = (payload + MptcpConfig::DATA_OPTION + wire.data_header).max(wire.min_frame);
-            let mut frame = Frame {
-                flow: s.flow,
-                seq: transmit.seq,
-                dst: s.dst,
-                hash: s.hash,
-                size,
-                flags,
-                ..Frame::default()
-            };
+            let mut frame = segment(s, &transmit, size);
             let (node, via, echo) = (s.node, connection.subflows[number].via, connection.echo);
             self.write_option(&mut frame, number, (data, u32::MAX), echo);
             let until = self.send_via(out, now, node, via, frame);
@@ -570,20 +545,14 @@ impl<'a> Shard<'a> {
     }
 
     fn arm_mptcp<O: Outlet>(&mut self, out: &mut O, slot: u32) {
-        let ports = self.ports.len();
-        let connection = &mut self.transports.mptcp.connections[slot];
-        arm(out, connection.wake(), &mut connection.armed, || {
-            own_event(ports, connection.node, connection.flow, Event::Sender)
-        });
+        let wake = self.transports.mptcp.connections[slot].wake();
+        self.arm_sender::<Mptcp>(out, slot, wake);
     }
 
     #[inline(never)]
     fn on_mptcp_wake<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
-        if self.transports.mptcp.connections[slot].armed != now {
-            return;
-        }
-        self.transports.mptcp.connections[slot].armed = 0;
-        let config = self.mptcp(self.transports.mptcp.connections[slot].transport);
+        let config =
+            self.settings::<MptcpConfig>(self.transports.mptcp.connections[slot].transport);
         while let Some(number) = self.transports.mptcp.connections[slot].due(now) {
             if self.transports.mptcp.connections[slot].subflows[number].stage == Stage::Confirming {
                 self.transports.mptcp.connections[slot].subflows[number].sender.waited(
@@ -626,7 +595,8 @@ impl<'a> Shard<'a> {
         multipath: Multipath,
         ack: &AckIn,
     ) {
-        let config = self.mptcp(self.transports.mptcp.connections[slot].transport);
+        let config =
+            self.settings::<MptcpConfig>(self.transports.mptcp.connections[slot].transport);
         let number = multipath.subflow as usize - 1;
         let cause =
             self.transports.mptcp.connections[slot].on_ack(now, number, &multipath, ack, config);
@@ -651,13 +621,7 @@ impl<'a> Shard<'a> {
         let connection = &self.transports.mptcp.connections[slot];
         let record =
             SentRecord { given_up: Some(now), ..connection_record(connection, None, None) };
-        self.harvest.round_trips.extend(
-            connection
-                .subflows
-                .iter()
-                .enumerate()
-                .flat_map(|(n, subflow)| round_trips(&subflow.sender, n)),
-        );
+        self.harvest.round_trips.extend(connection.round_trips(connection.flow));
         let shape = self.world.shape(self.world.flow(record.flow));
         if self.world.plan.record.explain && !self.world.ends_with_ack(shape) {
             // All data may have arrived. Only the end of the run shows that, and the time
@@ -672,13 +636,7 @@ impl<'a> Shard<'a> {
     fn finish_mptcp<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, config: &MptcpConfig) {
         let connection = &self.transports.mptcp.connections[slot];
         let record = connection_record(connection, Some(now), connection.account.clone());
-        self.harvest.round_trips.extend(
-            connection
-                .subflows
-                .iter()
-                .enumerate()
-                .flat_map(|(n, subflow)| round_trips(&subflow.sender, n)),
-        );
+        self.harvest.round_trips.extend(connection.round_trips(connection.flow));
         if config.tcp.handshake {
             for number in 0..self.transports.mptcp.connections[slot].subflows.len() {
                 if self.transports.mptcp.connections[slot].subflows[number].stage == Stage::Open {
@@ -701,29 +659,20 @@ impl<'a> Shard<'a> {
         connection.account_until(decisive)
     }
 
-    /// Returns the slot of the receiving half, which is created at its first frame; `OVER` if all
+    /// Returns the slot of the receiving half, which is created at its first frame; `None` if all
     /// data have arrived.
-    fn receiver_slot(&mut self, now: u64, frame: &Frame) -> u32 {
-        match self.receiving_slot(frame.flow) {
-            OVER => OVER,
-            NOT_YET => {
-                let flow = self.world.flow(frame.flow);
-                let config = self.mptcp(flow.transport);
-                let node = self.world.place[flow.dst as usize].local;
-                let segments = self.world.shape(flow).count as u32;
-                let slot = self.transports.mptcp.joints.insert(MptcpReceiver::new(
-                    frame.flow,
-                    flow.transport,
-                    node,
-                    segments,
-                    now,
-                    config,
-                ));
-                self.note_receiver(frame.flow, slot | MPTCP);
-                slot
-            }
-            slot => slot & !MPTCP,
-        }
+    fn receiver_slot(&mut self, now: u64, frame: &Frame) -> Option<u32> {
+        self.receiver::<Mptcp>(frame.flow, |shard| {
+            let flow = shard.world.flow(frame.flow);
+            MptcpReceiver::new(
+                frame.flow,
+                flow.transport,
+                shard.world.place[flow.dst as usize].local,
+                shard.segments(frame.flow),
+                now,
+                shard.settings(flow.transport),
+            )
+        })
     }
 
     /// Creates subflow `number` at its first frame.
@@ -737,7 +686,7 @@ impl<'a> Shard<'a> {
 
     fn make_subflow(&self, now: u64, frame: &Frame, number: usize) -> Receiver {
         let flow = self.world.flow(frame.flow);
-        let config = self.mptcp(flow.transport);
+        let config = self.settings::<MptcpConfig>(flow.transport);
         let setup = ReceiverSetup {
             flow: frame.flow,
             transport: flow.transport,
@@ -767,12 +716,11 @@ impl<'a> Shard<'a> {
         if self.record_paths {
             self.count_path(&frame, number as u8);
         }
-        let slot = self.receiver_slot(now, &frame);
-        if slot == OVER {
+        let Some(slot) = self.receiver_slot(now, &frame) else {
             return self.acknowledge_all(out, now, &frame, number);
-        }
+        };
         self.hear_of(now, slot, &frame, number);
-        let config = self.mptcp(self.transports.mptcp.joints[slot].transport);
+        let config = self.settings::<MptcpConfig>(self.transports.mptcp.joints[slot].transport);
         let full = frame.size
             >= config.tcp.mss + MptcpConfig::DATA_OPTION + self.world.plan.wire.data_header;
         let mptcp_receiver = &mut self.transports.mptcp.joints[slot];
@@ -782,22 +730,13 @@ impl<'a> Shard<'a> {
         if frame.seq < r.highest {
             self.counters.balance.late.count(frame.has(Frame::RETRANSMISSION), tag);
         }
-        let arrival = Arrival {
-            now,
-            seq: frame.seq,
-            marked: frame.has(Frame::CE),
-            cwr: frame.has(Frame::CWR),
-            retransmission: frame.has(Frame::RETRANSMISSION),
-            echo: 0,
-            full,
-        };
         if complete {
             self.transports
                 .mptcp
                 .decisive
                 .insert(frame.flow, Decisive { subflow: multipath.subflow, seq: frame.seq });
         }
-        let mut reaction = r.on_data(arrival, &config.tcp);
+        let mut reaction = r.on_data(Arrival::of(now, &frame, 0, full), &config.tcp);
         if complete && reaction.second.is_none() {
             // The last data segment is acknowledged at once, as a FIN is.
             reaction.second = Some(r.say_now());
@@ -806,10 +745,7 @@ impl<'a> Shard<'a> {
             self.answer_mptcp(out, now, slot, number, ack, &config.tcp);
         }
         if complete {
-            let mptcp_receiver = &self.transports.mptcp.joints[slot];
-            let record = receiver_record(mptcp_receiver, Some(now));
-            self.transports.mptcp.joints.remove(slot);
-            return self.receiving_over(out, now, record);
+            return self.end_receiver::<Mptcp>(out, now, slot);
         }
         self.arm_mptcp_receiver(out, slot);
     }
@@ -830,7 +766,7 @@ impl<'a> Shard<'a> {
         let mut answer = self.plain_ack(&again, ack);
         answer.size = (self.world.plan.wire.ack + MptcpConfig::ACK_OPTION)
             .max(self.world.plan.wire.min_frame);
-        let segments = self.world.shape(self.world.flow(frame.flow)).count as u32;
+        let segments = self.segments(frame.flow);
         self.write_option(&mut answer, number, (segments, u32::MAX), 0);
         let extra = &mut self.extras[answer.aux];
         (extra.trigger, extra.multipath.decisive) =
@@ -856,9 +792,7 @@ impl<'a> Shard<'a> {
             mptcp_receiver.ports[number],
         );
         let r = mptcp_receiver.subflows[number].as_ref().expect("heard of");
-        let selective =
-            config.recovery != crate::spec::Recovery::NewReno && (r.holds() || ack.duplicate);
-        let (blocks, count) = if selective { r.blocks() } else { Default::default() };
+        let (selective, blocks, count) = r.selective(ack, config);
         let count = (count as usize).min(MptcpConfig::BLOCKS) as u8;
         let (node, paused) = (r.node, r.paused);
         let mut frame = self.plain_ack(
@@ -882,9 +816,8 @@ impl<'a> Shard<'a> {
     fn arm_mptcp_receiver<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let ports = self.ports.len();
         let mptcp_receiver = &mut self.transports.mptcp.joints[slot];
-        arm(out, mptcp_receiver.wake(), &mut mptcp_receiver.armed, || {
-            own_event(ports, mptcp_receiver.node, mptcp_receiver.flow, Event::Receiver)
-        });
+        let wake = mptcp_receiver.wake();
+        arm_half(out, ports, mptcp_receiver, wake, Event::Receiver);
     }
 
     fn on_mptcp_receiver_wake<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
@@ -892,7 +825,8 @@ impl<'a> Shard<'a> {
             return;
         }
         self.transports.mptcp.joints[slot].armed = 0;
-        let config = &self.mptcp(self.transports.mptcp.joints[slot].transport).tcp;
+        let config =
+            &self.settings::<MptcpConfig>(self.transports.mptcp.joints[slot].transport).tcp;
         for number in 0..self.transports.mptcp.joints[slot].subflows.len() {
             if let Some(r) = &mut self.transports.mptcp.joints[slot].subflows[number]
                 && r.wake() != 0
@@ -922,15 +856,40 @@ fn connection_record(
     }
 }
 
-fn receiver_record(mptcp_receiver: &MptcpReceiver, finish: Option<u64>) -> ReceivedRecord {
-    ReceivedRecord {
-        flow: mptcp_receiver.flow,
-        finish,
-        frames: mptcp_receiver.next as u64,
-        has_last: mptcp_receiver.next == mptcp_receiver.segments,
-        marked: mptcp_receiver.marked(),
-        reordered: mptcp_receiver.reordered,
-        paused: 0,
-        last: mptcp_receiver.last,
+impl Timed for Connection {
+    fn timer(&mut self) -> Timer<'_> {
+        Timer { node: self.node, flow: self.flow, armed: &mut self.armed }
+    }
+}
+
+impl SendingHalf for Connection {
+    fn record(&mut self, _: FlowId, finish: Option<u64>) -> Option<SentRecord> {
+        Some(connection_record(self, finish, None))
+    }
+
+    fn round_trips(&self, _: FlowId) -> Vec<RoundTripRecord> {
+        let subflows = self.subflows.iter().enumerate();
+        subflows.flat_map(|(number, subflow)| round_trips(&subflow.sender, number)).collect()
+    }
+}
+
+impl Timed for MptcpReceiver {
+    fn timer(&mut self) -> Timer<'_> {
+        Timer { node: self.node, flow: self.flow, armed: &mut self.armed }
+    }
+}
+
+impl ReceivingHalf for MptcpReceiver {
+    fn record(&self, _: &World, finish: Option<u64>) -> ReceivedRecord {
+        ReceivedRecord {
+            flow: self.flow,
+            finish,
+            frames: self.next as u64,
+            has_last: self.next == self.segments,
+            marked: self.marked(),
+            reordered: self.reordered,
+            paused: 0,
+            last: self.last,
+        }
     }
 }

@@ -9,14 +9,18 @@ use crate::expected::FluidModel;
 use crate::frame::{Control, Event, Extra, Frame, Multipath};
 use crate::idle::least_round_trip;
 use crate::probe::explain::Attribution;
-use crate::record::{CaptureKind, CaptureOptions, SenderRecord};
+use crate::record::{CaptureKind, CaptureOptions, RoundTripRecord, SenderRecord};
 use crate::shard::capture::Content;
 use crate::shard::finish::round_trips;
-use crate::shard::host::{Carried, arm};
-use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
+use crate::shard::host::Carried;
+use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab};
 use crate::spec::{EcnMode, Flow, FlowId, Metrics, Reader, Receive, Recovery, TcpConfig};
+use crate::transport::Halves;
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::transport::endpoint::arm_half;
+use crate::transport::receiving::ReceivingHalf;
 use crate::transport::requirements::{Capable, Ecn, Hash, HostTiming, Requirements, Setting};
+use crate::transport::sending::{SendingHalf, Timed, Timer};
 use crate::world::World;
 use afflux_engine::random::Stream;
 
@@ -125,6 +129,16 @@ impl Receive {
 }
 
 impl Transport for Tcp {
+    type Sender = Sender;
+    type Receiver = Receiver;
+
+    fn senders(halves: &mut Halves) -> &mut Slab<Sender> {
+        &mut halves.tcp.senders
+    }
+    fn receivers(halves: &mut Halves) -> &mut Slab<Receiver> {
+        &mut halves.tcp.receivers
+    }
+
     fn start<O: Outlet>(
         shard: &mut Shard,
         out: &mut O,
@@ -174,8 +188,7 @@ impl Transport for Tcp {
         {
             sender.begin_with(*ssthresh);
         }
-        let slot = shard.transports.tcp.senders.insert(sender);
-        shard.opened(id, slot);
+        let slot = shard.open_sender::<Tcp>(id, sender);
         if config.handshake {
             shard.send_syn(out, now, slot, config);
         } else {
@@ -198,15 +211,11 @@ impl Transport for Tcp {
         }
     }
 
-    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, _: FlowId, slot: u32) {
-        if shard.transports.tcp.senders[slot].armed != now {
-            return;
-        }
-        let s = &mut shard.transports.tcp.senders[slot];
-        s.armed = 0;
+    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, slot: u32) {
+        let s = &shard.transports.tcp.senders[slot];
         let wake = s.wake();
         if wake == 0 || wake > now {
-            return shard.arm_sender(out, slot);
+            return shard.arm_tcp(out, slot);
         }
         let config = shard.tcp(shard.transports.tcp.senders[slot].transport);
         match shard.transports.tcp.senders[slot].on_wake(now, config) {
@@ -223,7 +232,7 @@ impl Transport for Tcp {
             Expired::InVain => shard.abandon(now, slot),
             Expired::AskWindow => {
                 shard.send_from_sender(out, now, slot, Control::AskWindow);
-                shard.arm_sender(out, slot);
+                shard.arm_tcp(out, slot);
             }
         }
     }
@@ -245,21 +254,11 @@ impl Transport for Tcp {
         shard.arm_receiver(out, slot);
     }
 
-    fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, _: FlowId, slot: u32) {
+    fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, slot: u32) {
         shard.abandon(now, slot);
     }
 
-    fn unfinished(shard: &mut Shard, flow: FlowId, slot: u32) -> Option<SentRecord> {
-        let s = &shard.transports.tcp.senders[slot];
-        if s.flow == flow {
-            shard.harvest.round_trips.extend(round_trips(s, 0));
-        }
-        // None for the first flow of a connection if it was acknowledged long ago.
-        let message = std::iter::once(&s.current).chain(&s.waiting).find(|m| m.flow == flow);
-        message.map(|message| sent_record(s, message, None, s.why_of(message)))
-    }
-
-    fn senders(shard: &mut Shard, _: u64, _: FlowId, slot: u32, found: &mut Vec<SenderRecord>) {
+    fn sampled(shard: &mut Shard, _: u64, _: FlowId, slot: u32, found: &mut Vec<SenderRecord>) {
         let s = &shard.transports.tcp.senders[slot];
         if !s.finished() {
             found.push(s.known(shard.tcp(s.transport)));
@@ -301,11 +300,6 @@ impl Transport for Tcp {
                 ..Content::bare(CaptureKind::TcpAck, at(frame.seq), 0)
             },
         }
-    }
-
-    fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {
-        let r = &shard.transports.tcp.receivers[slot];
-        received_record(r, shard.world.message(r.current), r.current, None)
     }
 }
 
@@ -376,13 +370,18 @@ impl<'a> Shard<'a> {
         }
     }
 
-    fn send_from_sender<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, what: Control) {
-        let s = &self.transports.tcp.senders[slot];
-        let (node, mut frame) =
-            (s.node, self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn));
+    /// Builds a control frame of a sender.
+    pub fn sender_control(&self, s: &Sender, what: Control) -> Frame {
+        let mut frame = self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn);
         if what == Control::Syn && !s.requests_ecn() {
             frame.flags &= !Frame::ECE;
         }
+        frame
+    }
+
+    fn send_from_sender<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, what: Control) {
+        let s = &self.transports.tcp.senders[slot];
+        let (node, mut frame) = (s.node, self.sender_control(s, what));
         frame.aux = s.acknowledged();
         let until = self.send(out, now, node, frame);
         let wait = if until > now { self.at_host } else { 0 };
@@ -397,7 +396,7 @@ impl<'a> Shard<'a> {
     fn send_syn<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, config: &TcpConfig) {
         self.transports.tcp.senders[slot].syn_sent(now, config);
         self.send_from_sender(out, now, slot, Control::Syn);
-        self.arm_sender(out, slot);
+        self.arm_tcp(out, slot);
     }
 
     #[cold]
@@ -408,13 +407,11 @@ impl<'a> Shard<'a> {
         }
         match Control::of(&frame) {
             Control::Syn => {
-                let mut slot = self.receiving_slot(frame.flow);
-                if slot == OVER {
+                let Some(slot) =
+                    self.receiver::<Tcp>(frame.flow, |shard| shard.first_frame(now, &frame))
+                else {
                     return;
-                }
-                if slot == NOT_YET {
-                    slot = self.open_receiver(now, &frame);
-                }
+                };
                 self.transports.tcp.receivers[slot].answered = now;
                 self.send_from_receiver(out, now, slot, Control::SynAck);
             }
@@ -448,19 +445,15 @@ impl<'a> Shard<'a> {
             }
             Control::Report => unreachable!("it is no frame of TCP"),
             Control::AskWindow => {
-                let mut slot = self.receiving_slot(frame.flow);
-                if slot == OVER {
-                    return self.acknowledge_again(out, now, &frame);
-                }
                 // The receiver does not exist yet if all data of the sender were lost.
-                if slot == NOT_YET {
-                    slot = self.open_receiver(now, &frame);
-                }
-                {
-                    let config = self.tcp(self.transports.tcp.receivers[slot].transport);
-                    let ack = self.transports.tcp.receivers[slot].say_again();
-                    self.answer(out, now, slot, ack, config);
-                }
+                let Some(slot) =
+                    self.receiver::<Tcp>(frame.flow, |shard| shard.first_frame(now, &frame))
+                else {
+                    return self.acknowledge_again(out, now, &frame);
+                };
+                let config = self.tcp(self.transports.tcp.receivers[slot].transport);
+                let ack = self.transports.tcp.receivers[slot].say_again();
+                self.answer(out, now, slot, ack, config);
             }
         }
     }
@@ -493,17 +486,9 @@ impl<'a> Shard<'a> {
             } else {
                 self.world.payload(s.current.flow, transmit.seq, config.mss)
             };
-            let flags = data_flags(s, &transmit);
+            let size = (payload + wire.data_header).max(wire.min_frame);
+            let mut frame = segment(s, &transmit, size);
             self.counters.retransmits += transmit.retransmission as u64;
-            let mut frame = Frame {
-                flow: s.flow,
-                seq: transmit.seq,
-                dst: s.dst,
-                hash: s.hash,
-                size: (payload + wire.data_header).max(wire.min_frame),
-                flags,
-                ..Frame::default()
-            };
             let (node, echo) = (s.node, s.echo);
             if echo > 0 {
                 self.echo(&mut frame, echo);
@@ -520,7 +505,7 @@ impl<'a> Shard<'a> {
                 }
             }
         }
-        self.arm_sender(out, slot);
+        self.arm_tcp(out, slot);
     }
 
     /// Puts the receiver's timestamp on a data segment, as its echo.
@@ -536,10 +521,9 @@ impl<'a> Shard<'a> {
 
     /// Schedules the sender's timer event.
     #[inline(always)]
-    fn arm_sender<O: Outlet>(&mut self, out: &mut O, slot: u32) {
-        let ports = self.ports.len();
-        let s = &mut self.transports.tcp.senders[slot];
-        arm(out, s.wake(), &mut s.armed, || own_event(ports, s.node, s.flow, Event::Sender));
+    fn arm_tcp<O: Outlet>(&mut self, out: &mut O, slot: u32) {
+        let wake = self.transports.tcp.senders[slot].wake();
+        self.arm_sender::<Tcp>(out, slot, wake);
     }
 
     /// Schedules the receiver's timer event.
@@ -547,7 +531,8 @@ impl<'a> Shard<'a> {
     fn arm_receiver<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let ports = self.ports.len();
         let r = &mut self.transports.tcp.receivers[slot];
-        arm(out, r.wake(), &mut r.armed, || own_event(ports, r.node, r.flow, Event::Receiver));
+        let wake = r.wake();
+        arm_half(out, ports, r, wake, Event::Receiver);
     }
 
     #[inline(never)]
@@ -663,33 +648,23 @@ impl<'a> Shard<'a> {
             return self.other_data(out, now, frame);
         }
         let Carried { paused, stamp, tag } = self.take_extra(&mut frame);
-        let mut slot = self.receiving_slot(frame.flow);
         let mut echo = frame.aux;
         if self.record_paths {
             self.count_path(&frame, 0);
             echo = stamp;
         }
-        if slot == NOT_YET {
-            slot = self.open_receiver(now, &frame);
-        } else if slot == OVER {
+        let Some(slot) = self.receiver::<Tcp>(frame.flow, |shard| shard.first_frame(now, &frame))
+        else {
             return self.acknowledge_again(out, now, &frame);
-        }
+        };
         let config = self.tcp(self.transports.tcp.receivers[slot].transport);
         let r = &mut self.transports.tcp.receivers[slot];
         r.paused = paused;
         if frame.seq < r.highest {
             self.counters.balance.late.count(frame.has(Frame::RETRANSMISSION), tag);
         }
-        let arrival = Arrival {
-            now,
-            seq: frame.seq,
-            marked: frame.has(Frame::CE),
-            cwr: frame.has(Frame::CWR),
-            retransmission: frame.has(Frame::RETRANSMISSION),
-            echo,
-            full: frame.size >= config.mss + self.world.plan.wire.data_header,
-        };
-        let reaction = r.on_data(arrival, config);
+        let full = frame.size >= config.mss + self.world.plan.wire.data_header;
+        let reaction = r.on_data(Arrival::of(now, &frame, echo, full), config);
         let ends = r.has_current();
         self.arm_receiver(out, slot);
         for ack in [reaction.first, reaction.second].into_iter().flatten() {
@@ -721,7 +696,7 @@ impl<'a> Shard<'a> {
             let (flow, head) = (r.current, r.flow);
             let read = r.read_by(now);
             let message = self.world.message(flow);
-            self.harvest.received.push(received_record(r, message, flow, Some(now)));
+            self.harvest.received.push(r.record(self.world, Some(now)));
             (r.marked, r.reordered) = (0, 0);
             let Some(next) = message.next else {
                 self.transports.tcp.receivers.remove(slot);
@@ -734,9 +709,10 @@ impl<'a> Shard<'a> {
         }
     }
 
+    /// Creates the receiver of a connection at this frame, its first one.
     #[cold]
     #[inline(never)]
-    fn open_receiver(&mut self, now: u64, frame: &Frame) -> u32 {
+    fn first_frame(&self, now: u64, frame: &Frame) -> Receiver {
         let id = frame.flow;
         let mut receiver = self.make_receiver(now, frame);
         let flow = self.world.flow(id);
@@ -744,9 +720,7 @@ impl<'a> Shard<'a> {
         if !config.handshake && config.sack_compression.is_some() {
             receiver.round_trip = self.least_round_trip(now, flow);
         }
-        let slot = self.transports.tcp.receivers.insert(receiver);
-        self.note_receiver(id, slot);
-        slot
+        receiver
     }
 
     /// Creates a receiver for the flow of this frame.
@@ -825,9 +799,7 @@ impl<'a> Shard<'a> {
     ) {
         let r = &mut self.transports.tcp.receivers[slot];
         let edge = r.announce();
-        let selective =
-            config.recovery != crate::spec::Recovery::NewReno && (r.holds() || ack.duplicate);
-        let (blocks, count) = if selective { r.blocks() } else { Default::default() };
+        let (selective, blocks, count) = r.selective(ack, config);
         let r = &self.transports.tcp.receivers[slot];
         let node = r.node;
         let mut frame = self.plain_ack(r, ack);
@@ -887,9 +859,9 @@ impl<'a> Shard<'a> {
     }
 }
 
-/// Returns the flags of a data segment.
+/// Builds the frame of a data segment.
 #[inline(always)]
-pub fn data_flags(s: &Sender, transmit: &Transmit) -> u16 {
+pub fn segment(s: &Sender, transmit: &Transmit, size: u16) -> Frame {
     let mut flags = Frame::DATA | s.priority as u16;
     // RFC 3168 §6.1.5: retransmissions are not ECN-capable. DCTCP makes every frame ECN-capable.
     if s.ecn == EcnMode::Dctcp || (s.ecn == EcnMode::Classic && !transmit.retransmission) {
@@ -901,7 +873,8 @@ pub fn data_flags(s: &Sender, transmit: &Transmit) -> u16 {
     if transmit.cwr {
         flags |= Frame::CWR;
     }
-    flags
+    let &Sender { flow, dst, hash, .. } = s;
+    Frame { flow, seq: transmit.seq, dst, hash, size, flags, ..Frame::default() }
 }
 
 pub fn sent_record(
@@ -920,21 +893,45 @@ pub fn sent_record(
     }
 }
 
-pub fn received_record(
-    r: &Receiver,
-    message: crate::world::Message,
-    flow: FlowId,
-    finish: Option<u64>,
-) -> ReceivedRecord {
-    let (frames, has_last) = r.received(message.from, message.to);
-    ReceivedRecord {
-        flow,
-        finish,
-        frames: frames as u64,
-        has_last,
-        marked: r.marked,
-        reordered: r.reordered,
-        paused: r.paused,
-        last: r.last,
+impl Timed for Sender {
+    #[inline(always)]
+    fn timer(&mut self) -> Timer<'_> {
+        Timer { node: self.node, flow: self.flow, armed: &mut self.armed }
+    }
+}
+
+impl SendingHalf for Sender {
+    fn record(&mut self, flow: FlowId, finish: Option<u64>) -> Option<SentRecord> {
+        let message = std::iter::once(&self.current).chain(&self.waiting).find(|m| m.flow == flow);
+        message.map(|message| sent_record(self, message, finish, self.why_of(message)))
+    }
+
+    fn round_trips(&self, flow: FlowId) -> Vec<RoundTripRecord> {
+        // The connection's first flow gives them for all.
+        if self.flow == flow { round_trips(self, 0).into_iter().collect() } else { Vec::new() }
+    }
+}
+
+impl Timed for Receiver {
+    #[inline(always)]
+    fn timer(&mut self) -> Timer<'_> {
+        Timer { node: self.node, flow: self.flow, armed: &mut self.armed }
+    }
+}
+
+impl ReceivingHalf for Receiver {
+    fn record(&self, world: &World, finish: Option<u64>) -> ReceivedRecord {
+        let message = world.message(self.current);
+        let (frames, has_last) = self.received(message.from, message.to);
+        ReceivedRecord {
+            flow: self.current,
+            finish,
+            frames: frames as u64,
+            has_last,
+            marked: self.marked,
+            reordered: self.reordered,
+            paused: self.paused,
+            last: self.last,
+        }
     }
 }

@@ -25,7 +25,7 @@ mod small_queue;
 mod subflow;
 mod timer;
 
-pub use host::data_flags;
+pub use host::segment;
 pub use message::Message;
 pub use receive_memory::{ReceiveMemory, stamp};
 pub use receiver::{AckNow, Arrival, Receiver, ReceiverSetup};
