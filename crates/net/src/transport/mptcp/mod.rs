@@ -4,8 +4,10 @@
 //! Data are counted in segments, as on a subflow: segment `n` of the connection is full unless it
 //! is the last.
 
+mod arrivals;
 mod host;
 pub mod keys;
+mod parameters;
 mod receiver;
 mod scheduler;
 mod sender;

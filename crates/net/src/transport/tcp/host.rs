@@ -1,132 +1,21 @@
 //! Connects TCP to hosts. Frames of pFabric's transport and of MPTCP have TCP's kinds, and arrive
 //! here first.
 
-use super::{
-    AckIn, AckNow, Arrival, Cause, Expired, Message, OTHERS, Receiver, ReceiverSetup, Sender,
-    SenderSetup, Tcp, Transmit, stamp,
-};
-use crate::expected::FluidModel;
-use crate::frame::{Control, Event, Extra, Frame, Multipath};
-use crate::idle::least_round_trip;
+use super::{AckIn, Cause, Expired, Message, OTHERS, Receiver, Sender, SenderSetup, Tcp, Transmit};
+use crate::frame::{Control, Extra, Frame, Multipath};
 use crate::probe::explain::Attribution;
-use crate::record::{CaptureKind, CaptureOptions, RoundTripRecord, SenderRecord};
+use crate::record::{CaptureKind, RoundTripRecord, SenderRecord};
 use crate::shard::capture::Content;
 use crate::shard::finish::round_trips;
-use crate::shard::host::Carried;
-use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, Slab};
-use crate::spec::{EcnMode, Flow, FlowId, Metrics, Reader, Receive, Recovery, TcpConfig};
+use crate::shard::{NOT_YET, OVER, Outlet, SentRecord, Shard, Slab};
+use crate::spec::{EcnMode, Flow, FlowId, Metrics, TcpConfig};
 use crate::transport::Halves;
-use crate::transport::door::{Frames, Opening, Parameters, Transport};
-use crate::transport::endpoint::arm_half;
-use crate::transport::receiving::ReceivingHalf;
-use crate::transport::requirements::{Capable, Ecn, Hash, HostTiming, Requirements, Setting};
+use crate::transport::door::{Opening, Transport};
 use crate::transport::sending::{SendingHalf, Timed, Timer};
-use crate::world::World;
 use afflux_engine::random::Stream;
 
 /// Purpose of the random streams of congestion controls (see `afflux_engine::random`).
 const CONTROL: u64 = 0x636f_6e74;
-
-impl Parameters for TcpConfig {
-    fn segments(&self) -> Option<(&TcpConfig, Receive)> {
-        Some((self, self.receive))
-    }
-    fn reports_host_queueing(&self) -> bool {
-        self.small_queues
-    }
-    fn requirements(&self) -> Requirements {
-        let about = self.congestion.parameters().about();
-        let marks = if about.echo == crate::congestion::Echo::Exact {
-            Setting { key: "congestion", text: about.model.name }
-        } else {
-            Setting { key: "ecn", text: "ecn" }
-        };
-        let asks = self.ecn != EcnMode::Off;
-        Requirements {
-            ecn: Ecn {
-                capable: if asks { Capable::IfAgreed } else { Capable::None },
-                reacts: about.ignores_marks.is_none(),
-                marks: asks.then_some(marks),
-                paced: true,
-            },
-            deadlines: about.missing_deadline.map(|text| Setting { key: "congestion", text }),
-            hash: Hash::Path,
-            timing: if self.kernel { HostTiming::Kernel } else { HostTiming::Exact },
-            ..Requirements::default()
-        }
-    }
-    fn frames(&self) -> Frames {
-        // Acknowledgements announce the window, which captures keep as an option.
-        let with_options = u64::from(self.receive != Receive::Unlimited);
-        Frames { with_options, ..Frames::plain(self.mss) }
-    }
-    fn fluid_model(&self, world: &World) -> FluidModel {
-        self.fluid_model_with(
-            FluidModel::new(world, self.frames(), self.frames_per_ack()),
-            size_of::<Sender>() + 200,
-        )
-    }
-}
-
-impl TcpConfig {
-    /// Returns the number of frames per acknowledgement.
-    pub fn frames_per_ack(&self) -> f64 {
-        self.delayed_ack.map_or(1.0, |delayed| f64::from(delayed.segments.max(1)))
-    }
-
-    /// Returns the flow-level behaviour of this TCP. `common` gives the frame sizes, and `halves`
-    /// the memory of the two ends in bytes.
-    pub fn fluid_model_with(&self, common: FluidModel, halves: usize) -> FluidModel {
-        let (piece, reads) = match self.reader {
-            Some(Reader::Worker { chunk, rate }) => (chunk.0 as f64, rate.0 as f64 / 8.0),
-            Some(Reader::Turns { .. }) | None => (0.0, f64::INFINITY),
-        };
-        let (cut, growth) = self.congestion.parameters().window_response(common.payload);
-        FluidModel {
-            cut,
-            growth,
-            early: self.congestion.parameters().early(),
-            ordered: self.dupack_threshold.is_some() && self.recovery != Recovery::Rack,
-            reads,
-            // Each piece that the application reads opens the window, which causes an
-            // acknowledgement.
-            frames_per_ack: common.frames_per_ack.max(piece / common.payload),
-            quick: self.delayed_ack.map_or(0.0, |delayed| f64::from(delayed.quick)),
-            control: if self.handshake { (3, 1) } else { (0, 0) },
-            opens: self.handshake,
-            initial_window: f64::from(self.initial_window) * common.payload,
-            window: [
-                self.receive.most(),
-                self.send.map_or(f64::INFINITY, |send| send.most.0 as f64),
-            ]
-            .into_iter()
-            .fold(
-                self.max_window.map_or(f64::INFINITY, |frames| f64::from(frames) * common.payload),
-                f64::min,
-            ),
-            rate: self
-                .pacing
-                .and_then(|pacing| pacing.most)
-                .map_or(f64::INFINITY, |rate| rate.0 as f64 / 8.0),
-            marked: self.ecn != EcnMode::Off,
-            small_queues: self.small_queues,
-            halves,
-            remembers: true,
-            ..common
-        }
-    }
-}
-
-impl Receive {
-    /// Returns the largest window that this setting allows, in bytes.
-    pub fn most(&self) -> f64 {
-        match self {
-            Receive::Unlimited => f64::INFINITY,
-            Receive::Window(bytes) => bytes.0 as f64,
-            Receive::Buffer(buffer) => buffer.most.0 as f64 * f64::from(buffer.share) / 256.0,
-        }
-    }
-}
 
 impl Transport for Tcp {
     type Sender = Sender;
@@ -458,16 +347,6 @@ impl<'a> Shard<'a> {
         }
     }
 
-    fn send_from_receiver<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, what: Control) {
-        let r = &self.transports.tcp.receivers[slot];
-        let (node, mut frame) =
-            (r.node, self.control(r.flow, what, (r.src, r.hash, r.priority), r.ecn));
-        if self.transports.tcp.receivers[slot].tunes() {
-            frame.aux = stamp(now);
-        }
-        self.send(out, now, node, frame);
-    }
-
     /// Sends the segments that the window allows, and sets the timer.
     fn pump<O: Outlet>(
         &mut self,
@@ -524,15 +403,6 @@ impl<'a> Shard<'a> {
     fn arm_tcp<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let wake = self.transports.tcp.senders[slot].wake();
         self.arm_sender::<Tcp>(out, slot, wake);
-    }
-
-    /// Schedules the receiver's timer event.
-    #[inline(always)]
-    fn arm_receiver<O: Outlet>(&mut self, out: &mut O, slot: u32) {
-        let ports = self.ports.len();
-        let r = &mut self.transports.tcp.receivers[slot];
-        let wake = r.wake();
-        arm_half(out, ports, r, wake, Event::Receiver);
     }
 
     #[inline(never)]
@@ -641,222 +511,6 @@ impl<'a> Shard<'a> {
         self.sending[head as usize] = OVER;
         self.last = self.last.max(now);
     }
-
-    #[inline(never)]
-    fn on_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
-        if self.is_multipath(&frame) {
-            return self.other_data(out, now, frame);
-        }
-        let Carried { paused, stamp, tag } = self.take_extra(&mut frame);
-        let mut echo = frame.aux;
-        if self.record_paths {
-            self.count_path(&frame, 0);
-            echo = stamp;
-        }
-        let Some(slot) = self.receiver::<Tcp>(frame.flow, |shard| shard.first_frame(now, &frame))
-        else {
-            return self.acknowledge_again(out, now, &frame);
-        };
-        let config = self.tcp(self.transports.tcp.receivers[slot].transport);
-        let r = &mut self.transports.tcp.receivers[slot];
-        r.paused = paused;
-        if frame.seq < r.highest {
-            self.counters.balance.late.count(frame.has(Frame::RETRANSMISSION), tag);
-        }
-        let full = frame.size >= config.mss + self.world.plan.wire.data_header;
-        let reaction = r.on_data(Arrival::of(now, &frame, echo, full), config);
-        let ends = r.has_current();
-        self.arm_receiver(out, slot);
-        for ack in [reaction.first, reaction.second].into_iter().flatten() {
-            self.answer(out, now, slot, ack, config);
-        }
-        if ends {
-            self.complete_received(out, now, slot);
-        }
-    }
-
-    /// Acknowledges a frame again after all data of the connection have arrived.
-    #[cold]
-    fn acknowledge_again<O: Outlet>(&mut self, out: &mut O, now: u64, frame: &Frame) {
-        let again = self.make_receiver(now, frame);
-        let mut ack = again.repeat(frame.seq, frame.has(Frame::CE) && again.ecn != EcnMode::Off);
-        if frame.kind() == Frame::CONTROL {
-            // A window request is not a segment.
-            ack.trigger = u32::MAX;
-        }
-        let answer = self.plain_ack(&again, ack);
-        self.send(out, now, again.node, answer);
-    }
-
-    /// Completes flows that have arrived in full. The connection's receiving half ends with its
-    /// last flow.
-    fn complete_received<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
-        while self.transports.tcp.receivers[slot].has_current() {
-            let r = &mut self.transports.tcp.receivers[slot];
-            let (flow, head) = (r.current, r.flow);
-            let read = r.read_by(now);
-            let message = self.world.message(flow);
-            self.harvest.received.push(r.record(self.world, Some(now)));
-            (r.marked, r.reordered) = (0, 0);
-            let Some(next) = message.next else {
-                self.transports.tcp.receivers.remove(slot);
-                self.receiving[head as usize] = OVER;
-                return self.flow_received(out, now, flow, read);
-            };
-            r.current = next;
-            r.to = self.world.message(next).to;
-            self.flow_received(out, now, flow, read);
-        }
-    }
-
-    /// Creates the receiver of a connection at this frame, its first one.
-    #[cold]
-    #[inline(never)]
-    fn first_frame(&self, now: u64, frame: &Frame) -> Receiver {
-        let id = frame.flow;
-        let mut receiver = self.make_receiver(now, frame);
-        let flow = self.world.flow(id);
-        let config = self.tcp(flow.transport);
-        if !config.handshake && config.sack_compression.is_some() {
-            receiver.round_trip = self.least_round_trip(now, flow);
-        }
-        receiver
-    }
-
-    /// Creates a receiver for the flow of this frame.
-    fn make_receiver(&self, now: u64, frame: &Frame) -> Receiver {
-        let id = frame.flow;
-        let flow = self.world.flow(id);
-        // If the connection is one of a pool, which share one hash per pair of hosts, its replies
-        // use the hash of the reverse pair.
-        let shared = frame.hash == self.world.pair_hash(flow.src, flow.dst)
-            && self.is_pooled(flow.transport);
-        let config = self.tcp(flow.transport);
-        let setup = ReceiverSetup {
-            flow: id,
-            transport: flow.transport,
-            node: self.world.place[flow.dst as usize].local,
-            src: flow.src,
-            hash: if shared {
-                self.world.pair_hash(flow.dst, flow.src)
-            } else {
-                self.world.return_route(flow)
-            },
-            priority: config.ack_priority.unwrap_or(flow.priority),
-            segments: self.world.connection_end(id),
-            to: self.world.message(id).to,
-            ecn: self.granted_ecn(flow, config, frame),
-            now,
-        };
-        Receiver::new(setup, config)
-    }
-
-    /// Returns the time in ps that the handshake of an already open connection would have taken.
-    fn least_round_trip(&self, now: u64, flow: &Flow) -> u64 {
-        least_round_trip(
-            self.world,
-            now,
-            flow,
-            self.world.shape(flow).ack.expect("TCP acknowledges"),
-        )
-    }
-
-    /// Returns an acknowledgement without options.
-    #[inline(always)]
-    pub fn plain_ack(&self, r: &Receiver, ack: AckNow) -> Frame {
-        let wire = &self.world.plan.wire;
-        let mut flags = Frame::ACK | r.priority as u16;
-        for (is, flag) in [
-            (ack.ece, Frame::ECE),
-            (ack.delayed, Frame::DELAYED),
-            (ack.repeated, Frame::RETRANSMISSION),
-            (ack.duplicate, Frame::DUPLICATE),
-            (r.ecn == EcnMode::Dctcp, Frame::ECT),
-        ] {
-            flags |= if is { flag } else { 0 };
-        }
-        Frame {
-            flow: r.flow,
-            seq: ack.cumulative,
-            aux: ack.trigger,
-            dst: r.src,
-            hash: r.hash,
-            size: wire.ack.max(wire.min_frame),
-            flags,
-            ..Frame::default()
-        }
-    }
-
-    /// Sends an acknowledgement with the options that are due.
-    #[inline(always)]
-    fn answer<O: Outlet>(
-        &mut self,
-        out: &mut O,
-        now: u64,
-        slot: u32,
-        ack: AckNow,
-        config: &TcpConfig,
-    ) {
-        let r = &mut self.transports.tcp.receivers[slot];
-        let edge = r.announce();
-        let (selective, blocks, count) = r.selective(ack, config);
-        let r = &self.transports.tcp.receivers[slot];
-        let node = r.node;
-        let mut frame = self.plain_ack(r, ack);
-        let paused = r.paused;
-        if selective || edge.is_some() || paused > 0 {
-            let stamp = if self.transports.tcp.receivers[slot].tunes() { stamp(now) } else { 0 };
-            let edge = edge.unwrap_or(u32::MAX);
-            frame.aux = self.extras.insert(Extra {
-                trigger: ack.trigger,
-                edge,
-                blocks,
-                count,
-                stamp,
-                paused,
-                opened: ack.opened,
-                ..Extra::default()
-            });
-            frame.flags |= Frame::EXTRA;
-        }
-        if selective {
-            let wire = &self.world.plan.wire;
-            // The block of a duplicate segment comes first (RFC 2883).
-            let count = (count as u16 + ack.duplicate as u16).min(Extra::BLOCKS as u16);
-            frame.size = (wire.ack + wire.sack_base + wire.sack_block * count).max(wire.min_frame);
-        }
-        self.send(out, now, node, frame);
-    }
-
-    /// Returns the options of an acknowledgement for captures: the window, and at most `receive_memory` SACK
-    /// blocks, with the block of a duplicate segment first (RFC 2883).
-    pub fn acknowledged(
-        &self,
-        frame: &Frame,
-        at: impl Fn(u32) -> u64,
-        announces: bool,
-        receive_memory: usize,
-    ) -> Option<Box<CaptureOptions>> {
-        if !frame.has(Frame::EXTRA) {
-            return None;
-        }
-        let extra = &self.extras[frame.aux];
-        let duplicate = frame.has(Frame::DUPLICATE).then_some((extra.trigger, extra.trigger + 1));
-        let blocks = duplicate
-            .into_iter()
-            .chain(extra.blocks[..extra.count as usize].iter().copied())
-            .take(receive_memory);
-        let blocks = blocks.map(|(from, to)| (at(from), at(to))).collect();
-        let edge = (announces && extra.edge != u32::MAX)
-            .then(|| at(frame.seq) + self.beyond(frame, extra.edge));
-        Some(Box::new(CaptureOptions { edge, blocks, multipath: None }))
-    }
-
-    /// Returns the bytes of the window that ends before segment `edge`.
-    fn beyond(&self, frame: &Frame, edge: u32) -> u64 {
-        edge.saturating_sub(frame.seq) as u64
-            * self.tcp(self.world.flow(frame.flow).transport).mss as u64
-    }
 }
 
 /// Builds the frame of a data segment.
@@ -909,29 +563,5 @@ impl SendingHalf for Sender {
     fn round_trips(&self, flow: FlowId) -> Vec<RoundTripRecord> {
         // The connection's first flow gives them for all.
         if self.flow == flow { round_trips(self, 0).into_iter().collect() } else { Vec::new() }
-    }
-}
-
-impl Timed for Receiver {
-    #[inline(always)]
-    fn timer(&mut self) -> Timer<'_> {
-        Timer { node: self.node, flow: self.flow, armed: &mut self.armed }
-    }
-}
-
-impl ReceivingHalf for Receiver {
-    fn record(&self, world: &World, finish: Option<u64>) -> ReceivedRecord {
-        let message = world.message(self.current);
-        let (frames, has_last) = self.received(message.from, message.to);
-        ReceivedRecord {
-            flow: self.current,
-            finish,
-            frames: frames as u64,
-            has_last,
-            marked: self.marked,
-            reordered: self.reordered,
-            paused: self.paused,
-            last: self.last,
-        }
     }
 }

@@ -4,6 +4,7 @@
 //! `Sender` and `Receiver` are pure state machines that know no network. The shard passes them the
 //! arrivals and the time, and asks them for segments to transmit.
 
+mod arrivals;
 mod clock;
 mod connection;
 mod host;
@@ -13,6 +14,7 @@ mod message;
 mod ns3;
 mod ns3_state;
 mod pacing;
+mod parameters;
 mod rack;
 mod receive_memory;
 mod receiver;

@@ -271,10 +271,8 @@ impl Receiver {
             at_once = true;
             if self.held_back > 0 && seq > self.next && self.crowds(seq) {
                 // The blocks held back would no longer fit into one report with this segment.
-                let ready = Some(self.acknowledge(true));
-                if reaction.first.is_none() {
-                    reaction.first = ready;
-                }
+                let ready = self.acknowledge(true);
+                reaction.first.get_or_insert(ready);
                 (self.trigger, self.repeated) = (seq, retransmission);
             }
             if seq < self.next || !self.hold(seq) {
