@@ -138,7 +138,7 @@ def registered() -> list[tuple[str, str, str, str]]:
         text = (CRATES / registry).read_text()
         lines = text[text.index(f"macro_rules! {macro}") :]
         lines = lines[: lines.index("\n}\n")]
-        models = re.findall(r"^ +(\w+) (\w+)(?:\([\w:, ]+\)|;)", lines, re.MULTILINE)
+        models = re.findall(r"^ +(\w+) (\w+)(?:\([\w:., ]+\)|;)", lines, re.MULTILINE)
         assert models, registry
         found += [
             (registry, module, name, enums) for module, name in models if module not in EXEMPT

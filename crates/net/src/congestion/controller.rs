@@ -191,9 +191,11 @@ words! {
         Ns3,
     }
     /// Explicit congestion notification.
+    #[derive(Default)]
     #[schemars(rename = "Echo")]
     pub enum EcnMode {
         /// Frames are not ECN-capable.
+        #[default]
         Off,
         /// RFC 3168: data are ECN-capable, acknowledgements and retransmissions are not. One
         /// reduction per round trip.

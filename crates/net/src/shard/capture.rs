@@ -26,9 +26,14 @@ impl Content {
         Content::bare(kind, frame.seq as u64 * shape.payload as u64, payload)
     }
 
-    /// Describes a datagram without its content.
-    pub fn opaque() -> Content {
-        Content::bare(CaptureKind::Datagram, 0, 0)
+    /// Describes a datagram: a segment of a flow, or without `data` a frame whose content is not
+    /// recorded.
+    pub fn datagram(shard: &Shard, flow: &Flow, frame: &Frame, data: bool) -> Content {
+        if data {
+            Content::data(shard, flow, frame, CaptureKind::Datagram)
+        } else {
+            Content::bare(CaptureKind::Datagram, 0, 0)
+        }
     }
 
     pub fn bare(kind: CaptureKind, sequence: u64, payload: u16) -> Content {

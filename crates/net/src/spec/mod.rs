@@ -66,7 +66,7 @@ pub use run::{Bound, Compat, EngineKind, FctEnd, MaxMemory, RunConfig, RunKeys};
 pub use switch::{
     Buffer, Forwarding, QueueConfig, QueueLength, SwitchConfig, SwitchKeys, SwitchParts,
 };
-pub use transport::{TransportConfig, TransportKeys};
+pub use transport::{Settings, TransportConfig, TransportKeys};
 
 /// A complete, validated simulation.
 #[derive(Debug, Clone)]

@@ -6,8 +6,14 @@ use crate::transport::{datagram, mptcp, nack, ndp, pfabric, rated, rdma, tcp};
 use afflux_config::tagged;
 use afflux_config::tree::{Key, Wrong};
 
+/// Settings of a kind of transport.
+pub trait Settings {
+    /// Returns the settings of a transport that has this kind.
+    fn of(config: &TransportConfig) -> &Self;
+}
+
 macro_rules! configs {
-    ($($folder:ident)+: $($name:ident $kind:ident($config:ty), $type:ty, $model:expr $(, { $(#[doc = $doc:literal])+ $keys:ty, $read:ident })?;)+) => {
+    ($($folder:ident)+: $($name:ident $kind:ident($config:ty: $($payload:ident).+), $type:ty, $model:expr $(, { $(#[doc = $doc:literal])+ $keys:ty, $read:ident })?;)+) => {
         /// The settings of a transport.
         // A run has only a few of these values, so the memory wasted by smaller variants does not
         // matter.
@@ -24,6 +30,16 @@ macro_rules! configs {
                 }
             }
         }
+
+        $(impl Settings for $config {
+            #[inline(always)]
+            fn of(config: &TransportConfig) -> &Self {
+                match config {
+                    TransportConfig::$kind(config) => config,
+                    _ => unreachable!("a flow of another transport"),
+                }
+            }
+        })+
 
         $(impl From<$config> for TransportConfig {
             fn from(config: $config) -> Self {

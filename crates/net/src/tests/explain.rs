@@ -245,8 +245,13 @@ fn a_lost_request_to_d3_is_recovery() {
             ..Idle::default()
         },
     );
-    let half =
-        Sending { dst: 1, segments: 1, idle, why: Some(Attribution::new(0)), ..Sending::default() };
+    let half = Sending {
+        dst: 1,
+        segments: 1,
+        idle,
+        why: Some(Box::new(Attribution::new(0))),
+        ..Sending::default()
+    };
     let setup = rated::SenderSetup {
         half,
         full_bits: 12_000,

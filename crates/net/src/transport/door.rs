@@ -2,47 +2,54 @@
 //! receiver know neither hosts nor engines, and its `host.rs` implements [`Transport`].
 
 pub use super::frames::Frames;
-use super::requirements::Requirements;
+pub use super::sending::Opening;
 
+use super::Halves;
+use super::receiving::ReceivingHalf;
+use super::requirements::Requirements;
+use super::sending::SendingHalf;
 use crate::expected::{FluidModel, Pace};
 use crate::frame::Frame;
-use crate::idle::{Idle, Route};
+use crate::idle::Route;
 use crate::record::SenderRecord;
 use crate::shard::capture::Content;
-use crate::shard::{Outlet, ReceivedRecord, SentRecord, Shard};
+use crate::shard::{Outlet, Shard, Slab};
 use crate::spec::{Flow, FlowId, Receive, TcpConfig};
 use crate::world::World;
 
-/// Entry points of a transport, called by the hosts of a shard. `slot` is the index that the
-/// transport registered for the flow with [`Shard::opened`] (sender) or [`Shard::note_receiver`]
-/// (receiver).
-pub trait Transport {
+/// Entry points of a transport, called by the hosts of a shard. `slot` is the index of the flow's
+/// half, which the transport opened with [`Shard::open_sender`] or [`Shard::receiver`].
+pub trait Transport: Sized {
+    type Sender: SendingHalf;
+    type Receiver: ReceivingHalf;
+    /// Bit that marks the slots of this transport's halves, if its frames have kinds of TCP.
+    const MARK: u32 = 0;
     /// True if all flows that end at a host share one receiver timer, which fires in the name of
     /// one of them.
     const SHARES_RECEIVER_TIMER: bool = false;
 
+    fn senders(halves: &mut Halves) -> &mut Slab<Self::Sender>;
+    fn receivers(halves: &mut Halves) -> &mut Slab<Self::Receiver>;
     /// Starts a flow at its source.
     fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, opening: Opening);
     /// Handles a frame of this transport that has reached its destination.
     fn deliver<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, frame: Frame);
-    /// Handles the timer of a flow's sending half ([`crate::frame::Event::Sender`]).
-    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, flow: FlowId, slot: u32);
+    /// Handles the timer of a flow's sending half ([`crate::frame::Event::Sender`]), which is due.
+    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, slot: u32);
     /// Handles the timer of a flow's receiving half ([`crate::frame::Event::Receiver`]).
     fn receiver_due<O: Outlet>(_: &mut Shard, _: &mut O, _: u64, _slot: u32) {
         unreachable!("a timer that was never set");
     }
     /// Ends the sender of a flow before all data are acknowledged. It sends no more frames, except
     /// those that release resources in the network.
-    fn give_up<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, flow: FlowId, slot: u32);
-    /// Returns the record of a flow that has not ended at its source when the run ends.
-    fn unfinished(shard: &mut Shard, flow: FlowId, slot: u32) -> Option<SentRecord>;
+    fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, slot: u32) {
+        shard.abandon_sender::<Self>(now, slot);
+    }
     /// Adds the state of the sender of a flow that is not over, with one record per subflow, if
     /// data are outstanding or left to send.
-    fn senders(_: &mut Shard, _now: u64, _: FlowId, _slot: u32, _: &mut Vec<SenderRecord>) {}
+    fn sampled(_: &mut Shard, _now: u64, _: FlowId, _slot: u32, _: &mut Vec<SenderRecord>) {}
     /// Returns what a packet capture records about a frame of this transport.
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content;
-    /// Returns the record of a flow that has not ended at its destination when the run ends.
-    fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord;
 }
 
 /// Properties of a configured transport that other parts of the simulator need.
@@ -79,14 +86,4 @@ pub trait Parameters {
     fn repairs(&self) -> bool {
         true
     }
-}
-
-/// Parameters of a flow that starts.
-pub struct Opening {
-    pub id: FlowId,
-    /// Source host, as local index in its shard.
-    pub node: u32,
-    pub hash: u32,
-    pub idle: Idle,
-    pub deadline: Option<u64>,
 }

@@ -3,6 +3,7 @@
 mod blocks;
 pub mod datagram;
 pub mod door;
+mod endpoint;
 pub mod frames;
 pub mod key_context;
 pub mod list;
@@ -12,6 +13,7 @@ pub mod ndp;
 pub mod pfabric;
 pub mod rated;
 pub mod rdma;
+pub mod receiving;
 mod registry;
 pub mod requirements;
 pub mod sending;
@@ -22,7 +24,7 @@ use crate::frame::Decisive;
 use crate::spec::FlowId;
 
 macro_rules! registry {
-    ($($folder:ident)+: $($name:ident $kind:ident($config:ty), $type:ty, $model:expr $(, $keys:tt)?;)+) => {
+    ($($folder:ident)+: $($name:ident $kind:ident($config:ty: $($payload:ident).+), $type:ty, $model:expr $(, $keys:tt)?;)+) => {
         /// State of all transports in a shard.
         #[derive(Default)]
         pub struct Halves {

@@ -2,6 +2,8 @@
 
 use super::door::{Opening, Parameters, Transport};
 use super::list::transports;
+use super::receiving::ReceivingHalf;
+use super::sending::{SendingHalf, Timed};
 use super::{datagram, mptcp, nack, ndp, pfabric, rated, rdma, tcp};
 use crate::frame::{Control, Frame, Multipath};
 use crate::record::SenderRecord;
@@ -12,7 +14,7 @@ use afflux_engine::prefetch;
 
 /// Evaluates `$call` with `$transport` as the type of the transport that `$config` belongs to.
 macro_rules! transport_of {
-    (@[$of:expr, $transport:ident => $call:expr] $($folder:ident)+: $($name:ident $kind:ident($config:ty), $type:ty, $model:expr $(, $keys:tt)?;)+) => {
+    (@[$of:expr, $transport:ident => $call:expr] $($folder:ident)+: $($name:ident $kind:ident($config:ty: $($payload:ident).+), $type:ty, $model:expr $(, $keys:tt)?;)+) => {
         match $of {
             $(TransportConfig::$kind(_) => { type $transport = $type; $call })+
         }
@@ -20,10 +22,27 @@ macro_rules! transport_of {
     ($config:expr, $transport:ident => $call:expr) => { transports! { transport_of @[$config, $transport => $call] } };
 }
 
+/// Evaluates `$call` with `$transport` as the type of the transport of flow `$id`.
+macro_rules! transport_of_flow {
+    ($shard:ident, $id:expr, $transport:ident => $call:expr) => {{
+        let world = $shard.world;
+        let config = &world.plan.transports[world.flow($id).transport as usize];
+        transport_of!(config, $transport => $call)
+    }};
+}
+
 macro_rules! parameters_of {
-    ([$of:expr] $($folder:ident)+: $($name:ident $kind:ident($config:ty), $type:ty, $model:expr $(, $keys:tt)?;)+) => {
+    ([$of:expr] $($folder:ident)+: $($name:ident $kind:ident($config:ty: $($payload:ident).+), $type:ty, $model:expr $(, $keys:tt)?;)+) => {
         match $of {
             $(TransportConfig::$kind(config) => config,)+
+        }
+    };
+}
+
+macro_rules! set_payload {
+    ([$of:expr, $bytes:expr] $($folder:ident)+: $($name:ident $kind:ident($config:ty: $($payload:ident).+), $type:ty, $model:expr $(, $keys:tt)?;)+) => {
+        match $of {
+            $(TransportConfig::$kind(config) => config.$($payload).+ = $bytes,)+
         }
     };
 }
@@ -31,6 +50,13 @@ macro_rules! parameters_of {
 impl TransportConfig {
     pub fn parameters(&self) -> &dyn Parameters {
         transports!(parameters_of[self])
+    }
+
+    /// Returns a copy with another payload of full frames, in bytes.
+    pub fn with_payload(&self, payload: u16) -> TransportConfig {
+        let mut config = self.clone();
+        transports!(set_payload[&mut config, payload]);
+        config
     }
 
     /// Returns the TCP settings of a transport that uses TCP, if only for its receiver.
@@ -42,25 +68,6 @@ impl TransportConfig {
             TransportConfig::Mptcp(config) => &config.tcp,
             _ => unreachable!("a TCP frame of another transport's flow"),
         }
-    }
-}
-
-impl TransportConfig {
-    /// Returns a copy with another payload of full frames, in bytes.
-    pub fn with_payload(&self, payload: u16) -> TransportConfig {
-        let mut config = self.clone();
-        match &mut config {
-            TransportConfig::Tcp(tcp) => tcp.mss = payload,
-            TransportConfig::Mptcp(mptcp) => mptcp.tcp.mss = payload,
-            TransportConfig::Pfabric(pfabric) => pfabric.tcp.mss = payload,
-            TransportConfig::Rdma(rdma) => rdma.payload = payload,
-            TransportConfig::Pdq(pdq) => pdq.payload = payload,
-            TransportConfig::D3(d3) => d3.payload = payload,
-            TransportConfig::Nack(nack) => nack.payload = payload,
-            TransportConfig::Ndp(ndp) => ndp.payload = payload,
-            TransportConfig::Datagram(datagram) => datagram.payload = payload,
-        }
-        config
     }
 }
 
@@ -85,8 +92,7 @@ impl TransportConfig {
 
 impl Shard<'_> {
     pub fn start_transport<O: Outlet>(&mut self, out: &mut O, now: u64, opening: Opening) {
-        let config = &self.world.plan.transports[self.world.flow(opening.id).transport as usize];
-        transport_of!(config, T => T::start(self, out, now, opening));
+        transport_of_flow!(self, opening.id, T => T::start(self, out, now, opening));
     }
 
     /// Passes a frame to the transport that its kind belongs to.
@@ -170,8 +176,14 @@ impl Shard<'_> {
     pub fn sender_due<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
         let slot = self.sending[flow as usize];
         if slot != OVER {
-            let config = &self.world.plan.transports[self.world.flow(flow).transport as usize];
-            transport_of!(config, T => T::sender_due(self, out, now, flow, slot));
+            transport_of_flow!(self, flow, T => {
+                let slot = slot & !T::MARK;
+                let armed = T::senders(&mut self.transports)[slot].timer().armed;
+                if *armed == now {
+                    *armed = 0;
+                    T::sender_due(self, out, now, slot);
+                }
+            });
         }
     }
 
@@ -180,35 +192,38 @@ impl Shard<'_> {
         if slot == OVER {
             return;
         }
-        let config = &self.world.plan.transports[of_flow.transport as usize];
-        transport_of!(config, T => {
+        transport_of_flow!(self, flow, T => {
             // After the sender has ended, frames of this receiver have no addressee. A shared timer
             // still serves other flows.
             if T::SHARES_RECEIVER_TIMER || now < of_flow.stop.0 {
-                T::receiver_due(self, out, now, slot);
+                T::receiver_due(self, out, now, slot & !T::MARK);
             }
         });
     }
 
     pub fn give_up<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId, slot: u32) {
-        let config = &self.world.plan.transports[self.world.flow(flow).transport as usize];
-        transport_of!(config, T => T::give_up(self, out, now, flow, slot));
+        transport_of_flow!(self, flow, T => T::give_up(self, out, now, slot & !T::MARK));
     }
 
+    /// Returns the record of a flow that has not ended at its source when the run ends.
     pub fn unfinished(&mut self, flow: FlowId, slot: u32) -> Option<SentRecord> {
-        let config = &self.world.plan.transports[self.world.flow(flow).transport as usize];
-        transport_of!(config, T => T::unfinished(self, flow, slot))
+        transport_of_flow!(self, flow, T => {
+            let sender = &mut T::senders(&mut self.transports)[slot & !T::MARK];
+            self.harvest.round_trips.extend(sender.round_trips(flow));
+            sender.record(flow, None)
+        })
     }
 
     pub fn senders_of(&mut self, now: u64, flow: FlowId, found: &mut Vec<SenderRecord>) {
         let slot = self.sending[flow as usize];
-        let config = &self.world.plan.transports[self.world.flow(flow).transport as usize];
-        transport_of!(config, T => T::senders(self, now, flow, slot, found));
+        transport_of_flow!(self, flow, T => T::sampled(self, now, flow, slot & !T::MARK, found));
     }
 
-    pub fn incomplete(&self, flow: FlowId, slot: u32) -> ReceivedRecord {
-        let config = &self.world.plan.transports[self.world.flow(flow).transport as usize];
-        transport_of!(config, T => T::incomplete(self, slot))
+    /// Returns the record of a flow that has not ended at its destination when the run ends.
+    pub fn incomplete(&mut self, flow: FlowId, slot: u32) -> ReceivedRecord {
+        transport_of_flow!(self, flow, T => {
+            T::receivers(&mut self.transports)[slot & !T::MARK].record(self.world, None)
+        })
     }
 
     pub fn captured(&self, flow: &Flow, frame: &Frame) -> Content {

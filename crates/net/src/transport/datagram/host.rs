@@ -1,17 +1,18 @@
 //! Connects datagram flows to hosts.
 
 use super::keys::Config;
-use super::{Datagram, Sink, Source};
+use super::{Datagram, Sink};
 use crate::expected::FluidModel;
-use crate::frame::{Event, Frame};
-use crate::probe::explain::{Attribution, Label};
-use crate::record::CaptureKind;
+use crate::frame::Frame;
+use crate::probe::explain::Label;
 use crate::shard::capture::Content;
 use crate::shard::host::Carried;
-use crate::shard::{NOT_YET, Outlet, ReceivedRecord, SentRecord, Shard};
-use crate::spec::{Flow, FlowId, TransportConfig};
+use crate::shard::{Outlet, Shard, Slab};
+use crate::spec::{Flow, Settings};
+use crate::transport::Halves;
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
 use crate::transport::requirements::{Capable, Ecn, Hash, HostTiming, Requirements};
+use crate::transport::sending::Sending;
 use crate::world::World;
 
 impl Parameters for Config {
@@ -38,34 +39,27 @@ impl Parameters for Config {
             rate: self.rate.map_or(f64::INFINITY, |rate| rate.0 as f64 / 8.0),
             yields: false,
             marked: self.ecn_capable,
-            halves: size_of::<Source>() + size_of::<Sink>(),
+            halves: size_of::<Sending>() + size_of::<Sink>(),
             ..FluidModel::new(world, self.frames(), 0.0)
         }
     }
 }
 
 impl Transport for Datagram {
-    fn start<O: Outlet>(
-        shard: &mut Shard,
-        out: &mut O,
-        now: u64,
-        Opening { id, node, hash, idle, .. }: Opening,
-    ) {
-        let flow = shard.world.flow(id);
-        let slot = shard.transports.datagram.sources.insert(Source {
-            flow: id,
-            node,
-            dst: flow.dst,
-            hash,
-            priority: flow.priority,
-            start: now,
-            next: 0,
-            frames: shard.world.shape(flow).count as u32,
-            idle,
-            why: shard.world.plan.record.explain.then(|| Attribution::new(now)),
-        });
-        shard.opened(id, slot);
-        shard.on_send(out, now, id);
+    type Sender = Sending;
+    type Receiver = Sink;
+
+    fn senders(halves: &mut Halves) -> &mut Slab<Sending> {
+        &mut halves.datagram.senders
+    }
+    fn receivers(halves: &mut Halves) -> &mut Slab<Sink> {
+        &mut halves.datagram.receivers
+    }
+
+    fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, opening: Opening) {
+        let sender = Sending::new(shard.world, &opening, now);
+        let slot = shard.open_sender::<Datagram>(opening.id, sender);
+        shard.send_datagram(out, now, slot);
     }
 
     fn deliver<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, mut frame: Frame) {
@@ -73,26 +67,13 @@ impl Transport for Datagram {
         if shard.is_from_outside(&frame) {
             return shard.leave_outside(now, &frame);
         }
-        let mut slot = shard.receiving_slot(frame.flow);
-        if slot == NOT_YET {
-            let flow = shard.world.flow(frame.flow);
-            let expected = shard.world.shape(flow).count as u32;
-            slot = shard.transports.datagram.sinks.insert(Sink {
-                flow: frame.flow,
-                frames: 0,
-                expected,
-                highest: 0,
-                marked: 0,
-                reordered: 0,
-                has_last: false,
-                last: 0,
-            });
-            shard.note_receiver(frame.flow, slot);
-        }
+        let id = frame.flow;
+        let slot = shard.receiver::<Datagram>(id, |shard| Sink::new(id, shard.segments(id)));
+        let slot = slot.expect("a sink ends with its last frame");
         if shard.record_paths {
             shard.count_path(&frame, 0);
         }
-        let s = &mut shard.transports.datagram.sinks[slot];
+        let s = &mut shard.transports.datagram.receivers[slot];
         s.frames += 1;
         s.last = now;
         s.marked += frame.has(Frame::CE) as u64;
@@ -103,80 +84,39 @@ impl Transport for Datagram {
         s.highest = s.highest.max(frame.seq);
         s.has_last |= frame.seq + 1 == s.expected;
         if s.frames == s.expected {
-            let record = s.record(Some(now), paused);
-            shard.transports.datagram.sinks.remove(slot);
-            shard.receiving_over(out, now, record);
+            s.paused = paused;
+            shard.end_receiver::<Datagram>(out, now, slot);
         }
     }
 
-    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, flow: FlowId, _: u32) {
-        shard.on_send(out, now, flow);
-    }
-
-    fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, _: FlowId, slot: u32) {
-        let record =
-            SentRecord { given_up: Some(now), ..shard.transports.datagram.sources[slot].record() };
-        shard.transports.datagram.sources.remove(slot);
-        shard.sending_over(record);
-    }
-
-    fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
-        Some(shard.transports.datagram.sources[slot].record())
+    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, slot: u32) {
+        shard.send_datagram(out, now, slot);
     }
 
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
-        Content::data(shard, flow, frame, CaptureKind::Datagram)
-    }
-
-    fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {
-        shard.transports.datagram.sinks[slot].record(None, 0)
+        Content::datagram(shard, flow, frame, true)
     }
 }
 
 impl Shard<'_> {
     /// Sends the next frame of a datagram source, which is due now.
-    fn on_send<O: Outlet>(&mut self, out: &mut O, now: u64, flow: FlowId) {
-        let slot = self.sending[flow as usize];
-        let plan = self.world.plan;
-        let TransportConfig::Datagram(config) =
-            &plan.transports[self.world.flow(flow).transport as usize]
-        else {
-            unreachable!("a datagram source")
-        };
-        let shape = self.world.shape(self.world.flow(flow));
+    fn send_datagram<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
+        let world = self.world;
         self.last = self.last.max(now);
-        let s = &mut self.transports.datagram.sources[slot];
-        let seq = s.next;
-        s.next += 1;
-        let last = s.next == s.frames;
-        let time = if last { s.idle.slowest_last } else { s.idle.slowest_full };
-        if let Some(why) = &mut s.why {
-            why.on_sent(now, Label::Pacing, 0, time, false);
-        }
-        let mut flags = Frame::DATAGRAM | s.priority as u16;
-        if config.ecn_capable {
-            flags |= Frame::ECT;
-        }
-        let (node, dst, hash) = (s.node, s.dst, s.hash);
-        let nic = self.ports[self.nodes[node as usize].first_port as usize].serialize(shape.full);
-        let due = self.transports.datagram.sources[slot].due(seq + 1, config, nic);
-        let frame = Frame {
-            flow,
-            seq,
-            dst,
-            hash,
-            size: if last { shape.last } else { shape.full },
-            flags,
-            ..Frame::default()
-        };
+        let s = &mut self.transports.datagram.senders[slot];
+        let config = Config::of(&world.plan.transports[s.transport as usize]);
+        let seq = s.sent as u32;
+        s.on_sent(now, seq, false, (Label::Pacing, 0));
+        let last = s.sent == s.segments as u64;
+        let ect = if config.ecn_capable { Frame::ECT } else { 0 };
+        let frame = s.data(world, Frame::DATAGRAM | ect, seq, false, config.payload);
+        let (node, start) = (s.node, s.start);
+        let nic = self.full_frame_time(node, world.flow(frame.flow));
         self.send(out, now, node, frame);
         if last {
-            let s = self.transports.datagram.sources.remove(slot);
-            let record = SentRecord { why: s.why.clone(), ..s.record() };
-            self.sending_over(record);
+            self.end_sender::<Datagram>(slot, None);
         } else {
-            let event = self.event(node, flow, Event::Sender);
-            out.event(due, event);
+            self.arm_sender::<Datagram>(out, slot, config.due(start, seq + 1, nic));
         }
     }
 }

@@ -4,9 +4,11 @@ mod host;
 pub mod keys;
 
 use crate::Model;
-use crate::idle::Idle;
-use crate::probe::explain::Attribution;
-use crate::shard::{ReceivedRecord, SentRecord, Slab};
+use crate::shard::{ReceivedRecord, Slab};
+use crate::spec::FlowId;
+use crate::transport::receiving::ReceivingHalf;
+use crate::transport::sending::Sending;
+use crate::world::World;
 use keys::Config;
 
 /// The transport: see [`crate::transport::door`].
@@ -15,24 +17,12 @@ pub struct Datagram;
 /// Datagram flows of a shard: sources and sinks.
 #[derive(Default)]
 pub struct Halves {
-    sources: Slab<Source>,
-    sinks: Slab<Sink>,
-}
-
-pub struct Source {
-    pub flow: u32,
-    pub node: u32,
-    pub dst: u32,
-    pub hash: u32,
-    pub priority: u8,
-    pub start: u64,
-    pub next: u32,
-    pub frames: u32,
-    pub idle: Idle,
-    pub why: Option<Attribution>,
+    pub senders: Slab<Sending>,
+    pub receivers: Slab<Sink>,
 }
 
 /// Receiving half of a datagram flow, with counts of arrived frames.
+#[derive(Default)]
 pub struct Sink {
     pub flow: u32,
     pub frames: u32,
@@ -41,38 +31,37 @@ pub struct Sink {
     pub marked: u64,
     pub reordered: u64,
     pub has_last: bool,
+    /// Time in ps that the last frame of a complete flow spent paused.
+    pub paused: u64,
     /// Arrival time of the last frame, in ps.
     pub last: u64,
 }
 
-impl Source {
-    /// Returns the time in ps at which frame `index` is due. It is computed from the start of the
+impl Config {
+    /// Returns the time in ps at which frame `index` is due. It is computed from the `start` of the
     /// flow, so that rounding does not accumulate. `nic` is the serialization time in ps of a full
     /// frame at the NIC, which is the spacing of a source without a rate.
-    pub fn due(&self, index: u32, config: &Config, nic: u64) -> u64 {
-        match config.rate {
-            None => self.start + index as u64 * nic,
+    pub fn due(&self, start: u64, index: u32, nic: u64) -> u64 {
+        match self.rate {
+            None => start + index as u64 * nic,
             Some(rate) => {
-                self.start
-                    + (index as u128 * config.payload as u128 * 8_000_000_000_000 / rate.0 as u128)
+                start
+                    + (index as u128 * self.payload as u128 * 8_000_000_000_000 / rate.0 as u128)
                         as u64
             }
         }
     }
 }
 
-impl Source {
-    fn record(&self) -> SentRecord {
-        SentRecord {
-            packets: self.next as u64,
-            ..SentRecord::new(self.flow, self.start, self.idle)
-        }
+impl Sink {
+    fn new(flow: FlowId, expected: u32) -> Sink {
+        Sink { flow, expected, ..Sink::default() }
     }
 }
 
-impl Sink {
-    fn record(&self, finish: Option<u64>, paused: u64) -> ReceivedRecord {
-        let Sink { flow, frames, has_last, marked, reordered, last, .. } = *self;
+impl ReceivingHalf for Sink {
+    fn record(&self, _: &World, finish: Option<u64>) -> ReceivedRecord {
+        let Sink { flow, frames, has_last, marked, reordered, paused, last, .. } = *self;
         ReceivedRecord {
             flow,
             finish,

@@ -4,8 +4,10 @@
 //! Data are counted in segments, as on a subflow: segment `n` of the connection is full unless it
 //! is the last.
 
+mod arrivals;
 mod host;
 pub mod keys;
+mod parameters;
 mod receiver;
 mod scheduler;
 mod sender;
@@ -28,8 +30,8 @@ pub struct Mptcp;
 /// MPTCP state of a shard.
 #[derive(Default)]
 pub struct Halves {
-    connections: Slab<Connection>,
-    joints: Slab<MptcpReceiver>,
+    pub connections: Slab<Connection>,
+    pub joints: Slab<MptcpReceiver>,
     /// Connections whose senders have ended early: slots in `connections`, by flow.
     abandoned: FxHashMap<FlowId, u32>,
     /// Flows that are complete at their receiver in this shard: the segment that completed each of

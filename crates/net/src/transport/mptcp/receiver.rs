@@ -5,6 +5,7 @@ use crate::transport::blocks::Blocks;
 use crate::transport::tcp::{ReceiveMemory, Receiver, first_edge};
 
 /// Receiving half of an MPTCP connection, with all of its subflows.
+#[derive(Default)]
 pub struct MptcpReceiver {
     pub flow: u32,
     pub transport: u16,
@@ -44,13 +45,6 @@ impl MptcpReceiver {
             transport,
             node,
             segments,
-            subflows: Vec::new(),
-            ports: Vec::new(),
-            next: 0,
-            held: Blocks::default(),
-            highest: 0,
-            reordered: 0,
-            last: 0,
             window: matches!(config.receive, Receive::Window(_)).then(|| first_edge(&whole)),
             receive_memory: match config.receive {
                 Receive::Buffer(buffer) => {
@@ -58,7 +52,7 @@ impl MptcpReceiver {
                 }
                 _ => None,
             },
-            armed: 0,
+            ..MptcpReceiver::default()
         }
     }
 

@@ -78,6 +78,7 @@ pub struct ConnectionSetup {
     pub start: u64,
 }
 
+#[derive(Default)]
 pub struct Connection {
     pub flow: u32,
     pub transport: u16,
@@ -129,20 +130,8 @@ impl Connection {
             segments: setup.segments,
             idle: setup.idle,
             start: setup.start,
-            subflows: Vec::new(),
-            next: 0,
-            acknowledged: 0,
             edge: setup.edge,
-            reinject: VecDeque::new(),
-            paths: Vec::new(),
-            turn: 0,
-            penalised: 0,
-            overtaken: None,
-            stuck: 0,
-            busy: 0,
-            armed: 0,
-            echo: 0,
-            account: None,
+            ..Connection::default()
         }
     }
 

@@ -19,8 +19,8 @@ pub struct Nack;
 /// State of nack flows in a shard.
 #[derive(Default)]
 pub struct Halves {
-    senders: Slab<Sender>,
-    receivers: Slab<Receiver>,
+    pub senders: Slab<Sender>,
+    pub receivers: Slab<Receiver>,
 }
 
 pub const MODEL: Model = Model {

@@ -40,6 +40,7 @@ struct Segment {
     asked: bool,
 }
 
+#[derive(Default)]
 pub struct Sender {
     pub half: Sending,
     una: u32,
@@ -64,25 +65,16 @@ pub struct Sender {
     excess: u64,
 }
 
+impl AsMut<Sending> for Sender {
+    fn as_mut(&mut self) -> &mut Sending {
+        &mut self.half
+    }
+}
+
 impl Sender {
     pub fn new(half: Sending, nic: u64) -> Self {
         let now = half.start;
-        Sender {
-            una: 0,
-            next: 0,
-            outstanding: VecDeque::new(),
-            again: VecDeque::new(),
-            orders: 0,
-            reached: 0,
-            base: now,
-            paced: 0,
-            due: now,
-            nic,
-            alive: now,
-            silent: 0,
-            excess: 0,
-            half,
-        }
+        Sender { base: now, due: now, nic, alive: now, half, ..Sender::default() }
     }
 
     pub fn finished(&self) -> bool {
@@ -122,27 +114,16 @@ impl Sender {
     /// Records that a segment was sent at `now`.
     pub fn on_sent(&mut self, now: u64, seq: u32, again: bool, config: &Nack) {
         self.orders += 1;
-        let slowest = if seq + 1 == self.half.segments {
-            self.half.idle.slowest_last
-        } else {
-            self.half.idle.slowest_full
-        };
         let label = if again { Label::Recovery } else { Label::Pacing };
         let excess = std::mem::take(&mut self.excess);
-        let paced = self
-            .half
-            .why
-            .as_mut()
-            .map_or(now, |why| why.on_sent(now, label, excess, slowest, again));
+        let paced = self.half.on_sent(now, seq, again, (label, excess));
         let segment = Segment { order: self.orders, at: now, paced, repeated: again, asked: false };
         if again {
             self.outstanding[(seq - self.una) as usize] = segment;
-            self.half.retransmitted += 1;
         } else {
             self.outstanding.push_back(segment);
             self.next += 1;
         }
-        self.half.sent += 1;
         self.alive = now;
         if now > self.due {
             (self.base, self.paced) = (now, 0);
@@ -224,7 +205,12 @@ mod tests {
 
     fn sender(segments: u32) -> Sender {
         Sender::new(
-            Sending { dst: 1, segments, why: Some(Attribution::new(0)), ..Sending::default() },
+            Sending {
+                dst: 1,
+                segments,
+                why: Some(Box::new(Attribution::new(0))),
+                ..Sending::default()
+            },
             100_000,
         )
     }

@@ -1,22 +1,11 @@
 //! Receiving half of NDP, and the pull queue of a host.
 
 use crate::shard::Slab;
-use crate::transport::blocks::Blocks;
+use crate::transport::receiving::Receiving;
 use std::collections::BTreeMap;
 
 pub struct Receiver {
-    pub flow: u32,
-    segments: u32,
-    /// First segment that has not arrived, and later segments that have.
-    next: u32,
-    above: Blocks,
-    /// Segment behind the highest one that has arrived.
-    pub highest: u32,
-    pub marked: u64,
-    pub reordered: u64,
-    pub paused: u64,
-    /// Time in ps at which a segment last arrived for the first time.
-    pub last: u64,
+    pub half: Receiving,
     /// True if the last segment or its header has arrived, so that no new data remain to be pulled.
     ended: bool,
     /// Number of pulls that have been sent, and of those that wait.
@@ -26,57 +15,23 @@ pub struct Receiver {
 
 impl Receiver {
     pub fn new(flow: u32, segments: u32) -> Self {
-        Receiver {
-            flow,
-            segments,
-            next: 0,
-            above: Blocks::default(),
-            highest: 0,
-            marked: 0,
-            reordered: 0,
-            paused: 0,
-            last: 0,
-            ended: false,
-            granted: 0,
-            waiting: 0,
-        }
-    }
-
-    pub fn has(&self, seq: u32) -> bool {
-        seq < self.next || self.above.contains(seq)
-    }
-
-    pub fn on_data(&mut self, now: u64, seq: u32) {
-        if !self.has(seq) {
-            self.last = now;
-        }
-        self.reordered += (seq < self.highest) as u64;
-        self.highest = self.highest.max(seq + 1);
-        if seq == self.next {
-            self.next = self.above.end_from(seq + 1);
-            self.above.discard_below(self.next);
-        } else if seq > self.next {
-            self.above.insert(seq);
-        }
+        Receiver { half: Receiving::new(flow, segments), ended: false, granted: 0, waiting: 0 }
     }
 
     /// Notes the arrival of a frame, with or without its payload.
     pub fn on_frame(&mut self, seq: u32) {
-        self.ended |= seq + 1 == self.segments;
+        self.ended |= seq + 1 == self.half.segments;
     }
 
     /// Returns the largest number of pulls that are still useful.
     fn wanted(&self) -> u32 {
-        if self.ended { self.segments - self.received().0 as u32 } else { u32::MAX }
+        if self.ended { self.half.segments - self.half.received() } else { u32::MAX }
     }
+}
 
-    pub fn is_complete(&self) -> bool {
-        self.next == self.segments
-    }
-
-    /// Returns the number of segments that have arrived, and whether the last one is among them.
-    pub fn received(&self) -> (u64, bool) {
-        (self.next as u64 + self.above.count() as u64, self.highest == self.segments)
+impl AsRef<Receiving> for Receiver {
+    fn as_ref(&self) -> &Receiving {
+        &self.half
     }
 }
 
@@ -102,7 +57,7 @@ impl Puller {
         let r = &mut receivers[slot];
         let wanted = r.wanted();
         if wanted == 0 {
-            self.turns.remove(&r.flow);
+            self.turns.remove(&r.half.flow);
             return;
         }
         if self.turns.is_empty() && now >= self.free_at {
@@ -110,7 +65,7 @@ impl Puller {
             self.free_at = now + spacing;
             return;
         }
-        self.turns.insert(r.flow, slot);
+        self.turns.insert(r.half.flow, slot);
         r.waiting = (r.waiting + 1).min(wanted);
     }
 
@@ -147,16 +102,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn out_of_order() {
-        let mut r = Receiver::new(0, 4);
-        [0, 2, 3, 2].into_iter().zip(5..).for_each(|(seq, now)| r.on_data(now, seq));
-        assert_eq!(r.last, 7, "what came twice is not new");
-        assert_eq!((r.has(1), r.has(2), r.received(), r.reordered), (false, true, (3, true), 1));
-        r.on_data(9, 1);
-        assert!(r.is_complete());
-    }
-
-    #[test]
     fn pulls_are_spaced_and_flows_take_turns() {
         let (mut receivers, mut puller) = (Slab::default(), Puller::default());
         let (a, b) = (receivers.insert(Receiver::new(0, 9)), receivers.insert(Receiver::new(1, 9)));
@@ -173,13 +118,13 @@ mod tests {
         puller.ask(145, b, &mut receivers, 10);
         assert_eq!(puller.due(), Some((150, b)));
         // After the last segment's header, two segments are missing, and at most two pulls wait.
-        (0..7).for_each(|seq| receivers[b].on_data(145, seq));
+        (0..7).for_each(|seq| receivers[b].half.on_data(145, seq));
         receivers[b].on_frame(8);
         for _ in 0..5 {
             puller.ask(145, b, &mut receivers, 10);
         }
         assert_eq!((receivers[b].waiting, puller.due()), (2, Some((150, b))));
-        (7..9).for_each(|seq| receivers[b].on_data(145, seq));
+        (7..9).for_each(|seq| receivers[b].half.on_data(145, seq));
         puller.ask(146, b, &mut receivers, 10);
         assert_eq!(puller.due(), None);
     }

@@ -29,6 +29,7 @@ struct Segment {
     state: State,
 }
 
+#[derive(Default)]
 pub struct Sender {
     pub half: Sending,
     una: u32,
@@ -47,20 +48,20 @@ pub struct Sender {
     answered: Option<u64>,
 }
 
+impl AsMut<Sending> for Sender {
+    fn as_mut(&mut self) -> &mut Sending {
+        &mut self.half
+    }
+}
+
 impl Sender {
     pub fn new(half: Sending, config: &NdpConfig) -> Self {
         let now = half.start;
         Sender {
-            una: 0,
-            next: 0,
-            outstanding: VecDeque::new(),
-            again: VecDeque::new(),
             credit: config.initial_window.min(half.segments),
-            granted: 0,
             alive: now,
-            silent: 0,
-            answered: None,
             half,
+            ..Sender::default()
         }
     }
 
@@ -82,28 +83,17 @@ impl Sender {
         self.credit -= 1;
         let repeated = self.again.pop_front();
         let (seq, again) = (repeated.unwrap_or(self.next), repeated.is_some());
-        let slowest = if seq + 1 == self.half.segments {
-            self.half.idle.slowest_last
-        } else {
-            self.half.idle.slowest_full
-        };
         let excess =
             self.answered.map_or(0, |paced| now.saturating_sub(paced + self.half.idle.round_trip));
         let label = if again { Label::Recovery } else { Label::Window };
-        let paced = self
-            .half
-            .why
-            .as_mut()
-            .map_or(now, |why| why.on_sent(now, label, excess, slowest, again));
+        let paced = self.half.on_sent(now, seq, again, (label, excess));
         let segment = Segment { at: now, paced, state: State::Sent };
         if again {
             self.outstanding[(seq - self.una) as usize] = segment;
-            self.half.retransmitted += 1;
         } else {
             self.outstanding.push_back(segment);
             self.next += 1;
         }
-        self.half.sent += 1;
         Some(Transmit { seq, again, order: self.half.sent - 1 })
     }
 
@@ -185,7 +175,12 @@ mod tests {
 
     fn sender(segments: u32) -> Sender {
         Sender::new(
-            Sending { dst: 1, segments, why: Some(Attribution::new(0)), ..Sending::default() },
+            Sending {
+                dst: 1,
+                segments,
+                why: Some(Box::new(Attribution::new(0))),
+                ..Sending::default()
+            },
             &config(),
         )
     }

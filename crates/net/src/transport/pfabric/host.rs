@@ -2,13 +2,13 @@
 
 use super::{Expired, PFABRIC, Pfabric, Sender, SenderSetup, Transmit};
 use crate::expected::FluidModel;
-use crate::frame::{Control, Event, Extra, Frame};
+use crate::frame::{Control, Extra, Frame};
 use crate::queue::aqm::QueueTag;
 use crate::record::{CaptureKind, SenderRecord};
 use crate::shard::capture::Content;
-use crate::shard::host::arm;
-use crate::shard::{Outlet, ReceivedRecord, SentRecord, Shard, own_event};
+use crate::shard::{Outlet, Shard, Slab};
 use crate::spec::{self, EcnMode, Flow, FlowId, TransportConfig};
+use crate::transport::Halves;
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
 use crate::transport::requirements::{Ecn, Requirements};
 use crate::transport::sending::Sending;
@@ -41,10 +41,21 @@ impl Parameters for spec::Pfabric {
 }
 
 impl Transport for Pfabric {
+    type Sender = Sender;
+    type Receiver = Receiver;
+    const MARK: u32 = PFABRIC;
+
+    fn senders(halves: &mut Halves) -> &mut Slab<Sender> {
+        &mut halves.pfabric.senders
+    }
+    fn receivers(halves: &mut Halves) -> &mut Slab<Receiver> {
+        &mut halves.tcp.receivers
+    }
+
     fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, mut opening: Opening) {
         let id = opening.id;
         let flow = shard.world.flow(id);
-        let config = shard.pfabric(flow.transport);
+        let config = shard.settings::<spec::Pfabric>(flow.transport);
         let (mut connected, mut kept) = (true, None);
         if config.pooled {
             match shard.transports.pfabric.pools.entry((flow.src, flow.dst)) {
@@ -69,8 +80,7 @@ impl Transport for Pfabric {
             connected,
             kept,
         };
-        let slot = shard.transports.pfabric.senders.insert(Sender::new(setup, config));
-        shard.opened(id, slot | PFABRIC);
+        let slot = shard.open_sender::<Pfabric>(id, Sender::new(setup, config));
         if connected {
             shard.pump_pfabric(out, now, slot, Cause::Start, config)
         } else {
@@ -82,30 +92,16 @@ impl Transport for Pfabric {
         Tcp::deliver(shard, out, now, frame);
     }
 
-    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, _: FlowId, slot: u32) {
-        shard.on_pfabric_wake(out, now, slot & !PFABRIC);
+    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, slot: u32) {
+        shard.on_pfabric_wake(out, now, slot);
     }
 
     fn receiver_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, slot: u32) {
         Tcp::receiver_due(shard, out, now, slot);
     }
 
-    fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, _: FlowId, slot: u32) {
-        let slot = slot & !PFABRIC;
-        let record = SentRecord {
-            given_up: Some(now),
-            ..shard.transports.pfabric.senders[slot].half.record(None)
-        };
-        shard.transports.pfabric.senders.remove(slot);
-        shard.sending_over(record);
-    }
-
-    fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
-        Some(shard.transports.pfabric.senders[slot & !PFABRIC].half.record(None))
-    }
-
-    fn senders(shard: &mut Shard, _: u64, _: FlowId, slot: u32, found: &mut Vec<SenderRecord>) {
-        found.push(shard.transports.pfabric.senders[slot & !PFABRIC].known());
+    fn sampled(shard: &mut Shard, _: u64, _: FlowId, slot: u32, found: &mut Vec<SenderRecord>) {
+        found.push(shard.transports.pfabric.senders[slot].known());
     }
 
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
@@ -119,20 +115,9 @@ impl Transport for Pfabric {
             _ => Content::data(shard, flow, frame, CaptureKind::TcpData),
         }
     }
-
-    fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {
-        Tcp::incomplete(shard, slot)
-    }
 }
 
-impl<'a> Shard<'a> {
-    fn pfabric(&self, transport: u16) -> &'a spec::Pfabric {
-        match &self.world.plan.transports[transport as usize] {
-            TransportConfig::Pfabric(config) => config,
-            _ => unreachable!("a flow of another transport"),
-        }
-    }
-
+impl Shard<'_> {
     pub fn is_pooled(&self, transport: u16) -> bool {
         matches!(&self.world.plan.transports[transport as usize], TransportConfig::Pfabric(config) if config.pooled)
     }
@@ -177,7 +162,7 @@ impl<'a> Shard<'a> {
     #[cold]
     #[inline(never)]
     pub fn on_pfabric_connected<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
-        let config = self.pfabric(self.transports.pfabric.senders[slot].half.transport);
+        let config = self.settings(self.transports.pfabric.senders[slot].half.transport);
         if let Some(cause) = self.transports.pfabric.senders[slot].on_connected(now, config) {
             self.pump_pfabric(out, now, slot, cause, config);
         }
@@ -185,7 +170,7 @@ impl<'a> Shard<'a> {
 
     #[inline(never)]
     pub fn on_pfabric_ack<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, ack: &AckIn) {
-        let config = self.pfabric(self.transports.pfabric.senders[slot].half.transport);
+        let config = self.settings(self.transports.pfabric.senders[slot].half.transport);
         if !self.pacers.is_empty() && ack.ece {
             let (node, flow) = (
                 self.transports.pfabric.senders[slot].half.node,
@@ -198,27 +183,21 @@ impl<'a> Shard<'a> {
             return self.pump_pfabric(out, now, slot, cause, config);
         }
         let s = &self.transports.pfabric.senders[slot];
-        let record = s.half.record(Some(now));
         if config.pooled {
             let pair = (self.nodes[s.half.node as usize].id, s.half.dst);
             let kept = s.keep();
             self.transports.pfabric.pools.entry(pair).or_default().push_back(kept);
         }
-        self.transports.pfabric.senders.remove(slot);
-        self.sending_over(record);
+        self.end_sender::<Pfabric>(slot, Some(now));
     }
 
     fn on_pfabric_wake<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
-        let s = &mut self.transports.pfabric.senders[slot];
-        if s.half.armed != now {
-            return;
-        }
-        s.half.armed = 0;
+        let s = &self.transports.pfabric.senders[slot];
         if s.deadline == 0 || s.deadline > now {
             return self.arm_pfabric(out, slot);
         }
         self.counters.timeouts += 1;
-        let config = self.pfabric(self.transports.pfabric.senders[slot].half.transport);
+        let config = self.settings(self.transports.pfabric.senders[slot].half.transport);
         match self.transports.pfabric.senders[slot].on_wake(now, config) {
             Expired::TimedOut => self.pump_pfabric(out, now, slot, Cause::Timeout, config),
             Expired::Probe(rank) => {
@@ -245,27 +224,11 @@ impl<'a> Shard<'a> {
             self.transports.pfabric.senders[slot].transmit(now, cause, config)
         {
             let s = &self.transports.pfabric.senders[slot];
-            let (node, flow) = (s.half.node, s.half.flow);
-            let mut flags = Frame::DATA | s.half.priority as u16;
-            if s.ecn == EcnMode::Dctcp || (s.ecn == EcnMode::Classic && !retransmission) {
-                flags |= Frame::ECT;
-            }
-            if retransmission {
-                flags |= Frame::RETRANSMISSION;
-                self.counters.retransmits += 1;
-            }
-            let wire = &self.world.plan.wire;
-            let size = (self.world.payload(flow, seq, config.tcp.mss) + wire.data_header)
-                .max(wire.min_frame);
-            let mut frame = Frame {
-                flow,
-                seq,
-                dst: s.half.dst,
-                hash: s.half.hash,
-                size,
-                flags,
-                ..Frame::default()
-            };
+            let capable = s.ecn == EcnMode::Dctcp || (s.ecn == EcnMode::Classic && !retransmission);
+            let kind = Frame::DATA | if capable { Frame::ECT } else { 0 };
+            let mut frame = s.half.data(self.world, kind, seq, retransmission, config.tcp.mss);
+            let node = s.half.node;
+            self.counters.retransmits += retransmission as u64;
             if rank > 0 && self.record_paths {
                 frame.aux = self.extras.insert(Extra { edge: u32::MAX, rank, ..Extra::default() });
                 frame.flags |= Frame::EXTRA;
@@ -284,10 +247,7 @@ impl<'a> Shard<'a> {
     /// Schedules a sender's timer event.
     #[inline(always)]
     fn arm_pfabric<O: Outlet>(&mut self, out: &mut O, slot: u32) {
-        let ports = self.ports.len();
-        let s = &mut self.transports.pfabric.senders[slot];
-        arm(out, s.deadline, &mut s.half.armed, || {
-            own_event(ports, s.half.node, s.half.flow, Event::Sender)
-        });
+        let wake = self.transports.pfabric.senders[slot].deadline;
+        self.arm_sender::<Pfabric>(out, slot, wake);
     }
 }

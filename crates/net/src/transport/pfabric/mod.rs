@@ -20,7 +20,7 @@ pub struct Pfabric;
 /// State of pFabric's transport in a shard. Its receivers are TCP receivers.
 #[derive(Default)]
 pub struct Halves {
-    senders: Slab<Sender>,
+    pub senders: Slab<Sender>,
     /// Idle connections by pair of hosts, longest idle first.
     pools: FxHashMap<(u32, u32), VecDeque<Kept>>,
 }

@@ -84,6 +84,7 @@ pub struct SenderSetup {
     pub kept: Option<Kept>,
 }
 
+#[derive(Default)]
 pub struct Sender {
     pub half: Sending,
     una: u32,
@@ -130,6 +131,12 @@ pub struct Sender {
     pub ecn: EcnMode,
 }
 
+impl AsMut<Sending> for Sender {
+    fn as_mut(&mut self) -> &mut Sending {
+        &mut self.half
+    }
+}
+
 impl Sender {
     pub fn new(setup: SenderSetup, config: &Pfabric) -> Self {
         let tcp = &config.tcp;
@@ -144,33 +151,19 @@ impl Sender {
             ),
         };
         Sender {
-            una: 0,
-            next: 0,
-            most: 0,
-            hole: 0,
-            recover: 0,
             bytes: setup.bytes,
             mss: tcp.mss as u32,
-            sacked: 0,
-            sacked_to: 0,
             cwnd: (tcp.initial_window as f64).min(limit),
             ssthresh,
             counted,
             limit,
             constant: config.constant_window,
             alpha,
-            board: Scoreboard::default(),
             rtt,
-            timed: None,
-            reduced_to: 0,
-            last_cut: None,
-            echoed: false,
-            silent: 0,
-            probing: false,
             connected: setup.connected,
-            deadline: 0,
             ecn: setup.ecn,
             half: setup.half,
+            ..Sender::default()
         }
     }
 
@@ -375,30 +368,18 @@ impl Sender {
         }
         let seq = self.choose()?;
         let retransmission = seq < self.most;
-        let time = if seq + 1 == self.half.segments {
-            self.half.idle.slowest_last
-        } else {
-            self.half.idle.slowest_full
+        let label = match cause {
+            _ if retransmission || self.una < self.recover => Label::Recovery,
+            Cause::Ack { .. } => Label::Window,
+            Cause::Start => Label::Application,
+            Cause::Timeout | Cause::Pace | Cause::Line => Label::Recovery,
         };
-        let mut paced = now;
-        if let Some(why) = &mut self.half.why {
-            let label = match cause {
-                _ if retransmission || self.una < self.recover => Label::Recovery,
-                Cause::Ack { .. } => Label::Window,
-                Cause::Start => Label::Application,
-                Cause::Timeout | Cause::Pace | Cause::Line => Label::Recovery,
-            };
-            let excess = if let (Cause::Ack { excess }, Label::Window) = (cause, label) {
-                excess
-            } else {
-                0
-            };
-            paced = why.on_sent(now, label, excess, time, retransmission);
-        }
+        let excess =
+            if let (Cause::Ack { excess }, Label::Window) = (cause, label) { excess } else { 0 };
+        let paced = self.half.on_sent(now, seq, retransmission, (label, excess));
         let rank = self.rank(config);
         if retransmission {
             self.board[seq].resend(now, paced);
-            self.half.retransmitted += 1;
         } else {
             self.board.reserve(self.una, self.most);
             self.board[seq] = Segment::new(now, paced);
@@ -406,7 +387,6 @@ impl Sender {
             self.timed.get_or_insert((seq, now));
         }
         self.next = self.next.max(seq + 1);
-        self.half.sent += 1;
         if self.deadline == 0 {
             self.deadline = now + self.timeout(config);
         }

@@ -1,17 +1,19 @@
 //! Connects rated transports to hosts, and to the links that grant rates.
 
-use super::{AckIn, Act, Rated, Receiver, Scheduling, Sender, SenderSetup};
+use super::{AckIn, Act, Rated, Scheduling, Sender, SenderSetup};
 use crate::expected::FluidModel;
-use crate::frame::{Event, Extra, Frame};
+use crate::frame::{Extra, Frame};
 use crate::queue::Reason;
-use crate::record::{CaptureKind, SenderRecord};
+use crate::record::SenderRecord;
 use crate::shard::capture::Content;
-use crate::shard::host::arm;
-use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
+use crate::shard::host::Carried;
+use crate::shard::{OVER, Outlet, Shard, Slab};
 use crate::spec::{self, Flow, FlowId, Plan, TransportConfig};
+use crate::transport::Halves;
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
 use crate::transport::rated::allocation::d3::HOPS;
 use crate::transport::rated::allocation::{Header, Link, Seen, What};
+use crate::transport::receiving::Receiving;
 use crate::transport::requirements::{Paths, Requirements, Setting};
 use crate::transport::sending::Sending;
 use crate::world::World;
@@ -38,7 +40,7 @@ impl Parameters for super::keys::Rated {
         Requirements::default()
     }
     fn fluid_model(&self, world: &World) -> FluidModel {
-        let halves = size_of::<Sender>() + size_of::<Receiver>();
+        let halves = size_of::<Sender>() + size_of::<Receiving>();
         FluidModel {
             opens: true,
             granted: true,
@@ -82,6 +84,16 @@ impl Parameters for spec::D3 {
 }
 
 impl Transport for Rated {
+    type Sender = Sender;
+    type Receiver = Receiving;
+
+    fn senders(halves: &mut Halves) -> &mut Slab<Sender> {
+        &mut halves.rated.senders
+    }
+    fn receivers(halves: &mut Halves) -> &mut Slab<Receiving> {
+        &mut halves.rated.receivers
+    }
+
     #[inline(never)]
     fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, opening: Opening) {
         let Opening { id, node, hash, deadline, .. } = opening;
@@ -102,12 +114,8 @@ impl Transport for Rated {
                 .unwrap_or(shard.ports[shard.nodes[node as usize].first_port as usize].rate),
             deadline,
         };
-        let slot = shard
-            .transports
-            .rated
-            .senders
-            .insert(Sender::new(setup, shard.scheduling(flow.transport)));
-        shard.opened(id, slot);
+        let sender = Sender::new(setup, shard.scheduling(flow.transport));
+        let slot = shard.open_sender::<Rated>(id, sender);
         shard.pump_rated(out, now, slot);
     }
 
@@ -140,39 +148,22 @@ impl Transport for Rated {
         shard.close_rated(now, slot, Some(now));
     }
 
-    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, _: FlowId, slot: u32) {
-        let s = &mut shard.transports.rated.senders[slot];
-        if s.half.armed != now {
-            return;
-        }
-        s.half.armed = 0;
+    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, slot: u32) {
         shard.pump_rated(out, now, slot);
     }
 
-    fn give_up<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, _: FlowId, slot: u32) {
+    fn give_up<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, slot: u32) {
         shard.end_rated(out, now, slot);
     }
 
-    fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
-        Some(shard.transports.rated.senders[slot].half.record(None))
-    }
-
-    fn senders(shard: &mut Shard, _: u64, _: FlowId, slot: u32, found: &mut Vec<SenderRecord>) {
+    fn sampled(shard: &mut Shard, _: u64, _: FlowId, slot: u32, found: &mut Vec<SenderRecord>) {
         found.push(shard.transports.rated.senders[slot].known());
     }
 
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
         let header = shard.extras[frame.aux].header.as_ref();
-        let empty = header.is_some_and(|header| header.what != What::Data || header.answer);
-        if empty {
-            Content::opaque()
-        } else {
-            Content::data(shard, flow, frame, CaptureKind::Datagram)
-        }
-    }
-
-    fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {
-        received_record(&shard.transports.rated.receivers[slot], None)
+        let data = header.is_none_or(|header| header.what == What::Data && !header.answer);
+        Content::datagram(shard, flow, frame, data)
     }
 }
 
@@ -243,11 +234,7 @@ impl<'a> Shard<'a> {
             let act = self.transports.rated.senders[slot].next_act(now, config);
             match act {
                 Act::Wait(at) => {
-                    let ports = self.ports.len();
-                    let s = &mut self.transports.rated.senders[slot];
-                    return arm(out, at, &mut s.half.armed, || {
-                        own_event(ports, s.half.node, s.half.flow, Event::Sender)
-                    });
+                    return self.arm_sender::<Rated>(out, slot, at);
                 }
                 Act::GiveUp => {
                     return self.end_rated(out, now, slot);
@@ -274,20 +261,16 @@ impl<'a> Shard<'a> {
         let before = s.half.timeouts;
         let header = s.on_sent(now, act, config);
         self.counters.timeouts += s.half.timeouts - before;
-        let mut flags = Frame::RATED | Frame::EXTRA | s.half.priority as u16;
-        if again {
-            flags |= Frame::RETRANSMISSION;
-            self.counters.retransmits += 1;
-        }
+        self.counters.retransmits += again as u64;
         let size = (size + config.rated().header).max(wire.min_frame);
-        let (node, dst, hash, flow) = (s.half.node, s.half.dst, s.half.hash, s.half.flow);
-        let aux = self.extras.insert(Extra {
+        let mut frame = s.half.frame(Frame::RATED | Frame::EXTRA, seq, again, size);
+        let node = s.half.node;
+        frame.aux = self.extras.insert(Extra {
             edge: u32::MAX,
             header: Some(Box::new(header)),
             ..Extra::default()
         });
-        let frame = Frame { flow, seq, aux, dst, hash, size, flags, ..Frame::default() };
-        if let Some(port) = self.outgoing(now, node, dst, hash) {
+        if let Some(port) = self.outgoing(now, node, frame.dst, frame.hash) {
             self.pass_links(out, now, node, port, &frame);
         }
         self.send(out, now, node, frame);
@@ -303,11 +286,10 @@ impl<'a> Shard<'a> {
 
     /// Closes a flow that was acknowledged completely at `finish`, or was given up.
     fn close_rated(&mut self, now: u64, slot: u32, finish: Option<u64>) {
-        let s = &self.transports.rated.senders[slot];
-        let record =
-            SentRecord { given_up: finish.is_none().then_some(now), ..s.half.record(finish) };
-        self.transports.rated.senders.remove(slot);
-        self.sending_over(record);
+        match finish {
+            Some(_) => self.end_sender::<Rated>(slot, finish),
+            None => self.abandon_sender::<Rated>(now, slot),
+        }
         self.last = self.last.max(now);
     }
 
@@ -320,34 +302,23 @@ impl<'a> Shard<'a> {
         mut header: Box<Header>,
         paused: u64,
     ) {
-        let world = self.world;
         if header.what == What::End {
             return;
         }
-        let flow = world.flow(frame.flow);
-        let node = world.place[flow.dst as usize].local;
-        let segments = world.shape(flow).count as u32;
-        let mut slot = self.receiving_slot(frame.flow);
-        if slot == NOT_YET {
-            slot = self.transports.rated.receivers.insert(Receiver::new(frame.flow, segments));
-            self.note_receiver(frame.flow, slot);
-        }
+        let id = frame.flow;
+        let segments = self.segments(id);
+        let slot = self.receiver::<Rated>(id, |_| Receiving::new(id, segments));
         let mut cumulative = segments;
-        if slot != OVER {
+        if let Some(slot) = slot {
             let r = &mut self.transports.rated.receivers[slot];
             if header.what == What::Data {
-                if frame.seq < r.highest {
-                    self.counters
-                        .balance
-                        .late
-                        .count(frame.has(Frame::RETRANSMISSION), Default::default());
-                }
-                r.on_data(now, frame.seq, frame.has(Frame::CE));
-                r.paused = paused;
+                let carried = Carried { paused, ..Carried::default() };
+                r.on_frame(now, frame, carried, &mut self.counters.balance.late);
             }
-            cumulative = r.next();
+            cumulative = r.next;
         }
-        let (wire, extra) = (&world.plan.wire, self.scheduling(flow.transport).rated().header);
+        let transport = self.world.flow(id).transport;
+        let size = self.world.plan.wire.ack + self.scheduling(transport).rated().header;
         header.answer = true;
         let aux = self.extras.insert(Extra {
             edge: u32::MAX,
@@ -356,35 +327,12 @@ impl<'a> Shard<'a> {
             header: Some(header),
             ..Extra::default()
         });
-        let answer = Frame {
-            flow: frame.flow,
-            seq: cumulative,
-            aux,
-            dst: flow.src,
-            hash: world.flow_hash(flow, true),
-            size: (wire.ack + extra).max(wire.min_frame),
-            flags: Frame::RATED | Frame::EXTRA | flow.priority as u16,
-            ..Frame::default()
-        };
-        self.send(out, now, node, answer);
-        if slot != OVER && self.transports.rated.receivers[slot].is_complete() {
-            let record = received_record(&self.transports.rated.receivers[slot], Some(now));
-            self.transports.rated.receivers.remove(slot);
-            self.receiving_over(out, now, record);
+        let flags = Frame::RATED | Frame::EXTRA;
+        self.reply(out, now, id, Frame { seq: cumulative, aux, size, flags, ..Frame::default() });
+        if let Some(slot) = slot
+            && self.transports.rated.receivers[slot].is_complete()
+        {
+            self.end_receiver::<Rated>(out, now, slot);
         }
-    }
-}
-
-fn received_record(r: &Receiver, finish: Option<u64>) -> ReceivedRecord {
-    let (frames, has_last) = r.received();
-    ReceivedRecord {
-        flow: r.flow,
-        finish,
-        frames,
-        has_last,
-        marked: r.marked,
-        reordered: r.reordered,
-        paused: r.paused,
-        last: r.last,
     }
 }

@@ -5,14 +5,13 @@
 pub mod allocation;
 mod host;
 pub mod keys;
-mod receiver;
 mod sender;
 
-pub use receiver::Receiver;
 pub use sender::{AckIn, Act, Scheduling, Sender, SenderSetup};
 
 use crate::Model;
 use crate::shard::Slab;
+use crate::transport::receiving::Receiving;
 use allocation::Link;
 
 /// Both transports, PDQ and D3: see [`crate::transport::door`].
@@ -21,8 +20,8 @@ pub struct Rated;
 /// State of rated transports in a shard.
 #[derive(Default)]
 pub struct Halves {
-    senders: Slab<Sender>,
-    receivers: Slab<Receiver>,
+    pub senders: Slab<Sender>,
+    pub receivers: Slab<Receiving>,
     /// Rate allocation of the links, by port; empty if no flow asks for rates.
     links: Vec<Link>,
 }

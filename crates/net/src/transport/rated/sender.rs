@@ -108,6 +108,12 @@ pub struct Sender {
     pub deadline: Option<u64>,
 }
 
+impl AsMut<Sending> for Sender {
+    fn as_mut(&mut self) -> &mut Sending {
+        &mut self.half
+    }
+}
+
 impl Sender {
     pub fn new(setup: SenderSetup, config: Scheduling) -> Self {
         let memory = match config {
@@ -335,17 +341,8 @@ impl Sender {
 
     fn note_segment(&mut self, now: u64, seq: u32, again: bool) {
         let (label, excess) = self.cause;
-        let slowest = if self.is_last(seq) {
-            self.half.idle.slowest_last
-        } else {
-            self.half.idle.slowest_full
-        };
         let label = if again { Label::Recovery } else { label };
-        let paced = self
-            .half
-            .why
-            .as_mut()
-            .map_or(now, |why| why.on_sent(now, label, excess, slowest, again));
+        let paced = self.half.on_sent(now, seq, again, (label, excess));
         // The pace ends the next wait, unless something else does.
         self.cause = (Label::Pacing, 0);
         let segment = Segment { order: self.orders, at: now, paced, arrived: false, lost: false };
@@ -355,12 +352,10 @@ impl Sender {
         if again {
             self.outstanding[(seq - self.una) as usize] = segment;
             self.lost -= 1;
-            self.half.retransmitted += 1;
         } else {
             self.outstanding.push_back(segment);
             self.next += 1;
         }
-        self.half.sent += 1;
         (self.last_sent, self.last_bits_sent) = (now, self.bits(seq));
     }
 

@@ -2,20 +2,21 @@
 //! pair whose turn it is.
 
 use super::paced::Paced;
-use super::{
-    AckIn, Acknowledgement, Halves, QueuePair, Rdma, Reps, Responder, ResponderSetup, Setup,
-};
+use super::{AckIn, Acknowledgement, QueuePair, Rdma, Reps, Responder, Setup};
 use crate::congestion::rate;
 use crate::expected::{FluidModel, Pace};
 use crate::frame::{Event, Extra, Frame};
-use crate::record::{CaptureKind, SenderRecord};
+use crate::record::SenderRecord;
 use crate::shard::capture::Content;
-use crate::shard::host::{Carried, arm};
-use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
+use crate::shard::host::Carried;
+use crate::shard::{OVER, Outlet, ReceivedRecord, Shard, Slab, own_event};
 use crate::spec::{Cnp, Entropy, Flow, FlowId, Plan, RdmaConfig, RdmaRecovery, TransportConfig};
 use crate::telemetry::Telemetry;
+use crate::transport::Halves;
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
+use crate::transport::receiving::ReceivingHalf;
 use crate::transport::requirements::{Capable, Ecn, Hash, HostTiming, Requirements, Setting};
+use crate::transport::sending::Sending;
 use crate::world::World;
 use crate::world::cut_off;
 use afflux_engine::random::Stream;
@@ -101,38 +102,34 @@ impl Parameters for RdmaConfig {
 }
 
 impl Transport for Rdma {
+    type Sender = QueuePair;
+    type Receiver = Responder;
+
+    fn senders(halves: &mut Halves) -> &mut Slab<QueuePair> {
+        &mut halves.rdma.pairs
+    }
+    fn receivers(halves: &mut Halves) -> &mut Slab<Responder> {
+        &mut halves.rdma.responders
+    }
+
     #[inline(never)]
-    fn start<O: Outlet>(
-        shard: &mut Shard,
-        out: &mut O,
-        now: u64,
-        Opening { id, node, hash, idle, .. }: Opening,
-    ) {
+    fn start<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, opening: Opening) {
+        let Opening { id, node, hash, .. } = opening;
         let world = shard.world;
         let flow = world.flow(id);
-        let config = shard.rdma(flow.transport);
+        let config = shard.settings::<RdmaConfig>(flow.transport);
         let port = shard
             .outgoing(now, node, flow.dst, hash)
             .unwrap_or(shard.nodes[node as usize].first_port);
         let setup = Setup {
-            flow: id,
-            transport: flow.transport,
-            node,
+            half: Sending::new(world, &opening, now),
             port,
             line: shard.ports[port as usize].rate,
-            dst: flow.dst,
-            hash,
-            priority: flow.priority,
-            segments: world.shape(flow).count as u32,
             bytes: flow.bytes,
-            switches: idle.switches,
-            idle,
-            explain: world.plan.record.explain,
             reps: matches!(config.entropy, Entropy::Reps(_))
                 .then(|| Box::new(Reps::new(Stream::new(world.plan.run.seed, ENTROPY, id as u64)))),
         };
-        let slot = shard.transports.rdma.pairs.insert(QueuePair::new(setup, now, config));
-        shard.opened(id, slot);
+        let slot = shard.open_sender::<Rdma>(id, QueuePair::new(setup, config));
         let place = shard.transports.rdma.nics[port as usize].open(slot, flow.priority);
         shard.transports.rdma.pairs[slot].place = place;
         shard.tell_nic(out, now, slot, config);
@@ -146,15 +143,10 @@ impl Transport for Rdma {
         }
     }
 
-    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, _: FlowId, slot: u32) {
-        let pair = &mut shard.transports.rdma.pairs[slot];
-        if pair.armed != now {
-            return;
-        }
-        pair.armed = 0;
-        let wake = pair.wake();
-        if wake == now {
-            let config = shard.rdma(shard.transports.rdma.pairs[slot].transport);
+    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, slot: u32) {
+        let pair = &shard.transports.rdma.pairs[slot];
+        if pair.wake() == now {
+            let config = shard.settings(pair.half.transport);
             shard.transports.rdma.pairs[slot].on_timeout(now, config);
             shard.counters.timeouts += 1;
             shard.last = shard.last.max(now);
@@ -163,8 +155,9 @@ impl Transport for Rdma {
         shard.arm_pair(out, slot);
     }
 
-    fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, _: FlowId, slot: u32) {
-        shard.close_pair(now, slot, None);
+    fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, slot: u32) {
+        shard.leave_nic(slot);
+        shard.abandon_sender::<Rdma>(now, slot);
     }
 
     /// Sends a notification that the receiver's NIC has delayed.
@@ -173,43 +166,24 @@ impl Transport for Rdma {
         shard.notify(out, now, slot);
     }
 
-    fn unfinished(shard: &mut Shard, _: FlowId, slot: u32) -> Option<SentRecord> {
-        Some(sent_record(&shard.transports.rdma.pairs[slot], None))
-    }
-
-    fn senders(shard: &mut Shard, now: u64, _: FlowId, slot: u32, found: &mut Vec<SenderRecord>) {
-        let transport = shard.transports.rdma.pairs[slot].transport;
-        let config = shard.rdma(transport);
+    fn sampled(shard: &mut Shard, now: u64, _: FlowId, slot: u32, found: &mut Vec<SenderRecord>) {
+        let config = shard.settings(shard.transports.rdma.pairs[slot].half.transport);
         found.push(shard.transports.rdma.pairs[slot].known(now, config));
     }
 
     // A capture records a datagram to a RoCEv2 port, without its contents.
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
-        if frame.kind() == Frame::RDMA_ACK {
-            Content::opaque()
-        } else {
-            Content::data(shard, flow, frame, CaptureKind::Datagram)
-        }
-    }
-
-    fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {
-        received_record(&shard.transports.rdma.responders[slot], None)
+        Content::datagram(shard, flow, frame, frame.kind() != Frame::RDMA_ACK)
     }
 }
 
-impl<'a> Shard<'a> {
-    fn rdma(&self, transport: u16) -> &'a RdmaConfig {
-        match &self.world.plan.transports[transport as usize] {
-            TransportConfig::Rdma(config) => config,
-            _ => unreachable!("an RDMA frame of another transport's flow"),
-        }
-    }
-
+impl Shard<'_> {
     /// Tells the NIC that a queue pair may have become able to send.
     #[inline(always)]
     fn tell_nic<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, config: &RdmaConfig) {
         let pair = &mut self.transports.rdma.pairs[slot];
-        let (due, node, port, place) = (pair.due(now, config), pair.node, pair.port, pair.place);
+        let (due, node, port, place) =
+            (pair.due(now, config), pair.half.node, pair.port, pair.place);
         let nic = &mut self.transports.rdma.nics[port as usize];
         nic.set_due(place, due);
         if due == u64::MAX || nic.armed != 0 && nic.armed <= due {
@@ -307,9 +281,9 @@ impl<'a> Shard<'a> {
     fn send_from_pair<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
         let world = self.world;
         let wire = &world.plan.wire;
-        let config = self.rdma(self.transports.rdma.pairs[slot].transport);
+        let config = self.settings::<RdmaConfig>(self.transports.rdma.pairs[slot].half.transport);
         let pair = &mut self.transports.rdma.pairs[slot];
-        let (node, port, class) = (pair.node, pair.port, pair.priority);
+        let (node, port, class) = (pair.half.node, pair.port, pair.half.priority);
         let p = &self.ports[port as usize];
         let clock = match p.pause() {
             Some(pause) if p.pause_seen && world.plan.record.explain => pause.clock(class, now),
@@ -317,7 +291,7 @@ impl<'a> Shard<'a> {
         };
         let transmit = pair.transmit(now, clock, config);
         let payload = if pair.is_last(transmit.seq) {
-            world.last_payload(pair.flow, config.payload)
+            world.last_payload(pair.half.flow, config.payload)
         } else {
             config.payload
         };
@@ -326,21 +300,10 @@ impl<'a> Shard<'a> {
         let at_line = cut_off(p.serialize(size), world.tick());
         pair.pace(now, (size + wire.gap) as u64 * 8, at_line, world.tick(), config);
         let due = pair.due(now, config);
-        let mut flags = Frame::RDMA_DATA | Frame::ECT | class as u16;
-        if transmit.retransmission {
-            flags |= Frame::RETRANSMISSION;
-            self.counters.retransmits += 1;
-        }
-        let hash = pair.next_hash(now, config);
-        let mut frame = Frame {
-            flow: pair.flow,
-            seq: transmit.seq,
-            dst: pair.dst,
-            hash,
-            size,
-            flags,
-            ..Frame::default()
-        };
+        self.counters.retransmits += transmit.retransmission as u64;
+        let kind = Frame::RDMA_DATA | Frame::ECT;
+        let mut frame = pair.half.frame(kind, transmit.seq, transmit.retransmission, size);
+        frame.hash = pair.next_hash(now, config);
         if overhead > 0 {
             frame.aux = self.extras.insert(Extra {
                 edge: u32::MAX,
@@ -366,11 +329,8 @@ impl<'a> Shard<'a> {
     /// Schedules the timer event of a queue pair.
     #[inline(always)]
     fn arm_pair<O: Outlet>(&mut self, out: &mut O, slot: u32) {
-        let ports = self.ports.len();
-        let pair = &mut self.transports.rdma.pairs[slot];
-        arm(out, pair.wake(), &mut pair.armed, || {
-            own_event(ports, pair.node, pair.flow, Event::Sender)
-        });
+        let wake = self.transports.rdma.pairs[slot].wake();
+        self.arm_sender::<Rdma>(out, slot, wake);
     }
 
     #[inline(never)]
@@ -381,7 +341,7 @@ impl<'a> Shard<'a> {
         if slot == OVER {
             return;
         }
-        let config = self.rdma(self.transports.rdma.pairs[slot].transport);
+        let config = self.settings::<RdmaConfig>(self.transports.rdma.pairs[slot].half.transport);
         let pair = &mut self.transports.rdma.pairs[slot];
         if frame.has(Frame::CNP_ALONE) {
             pair.control.on_cnp(now, &config.control);
@@ -401,43 +361,34 @@ impl<'a> Shard<'a> {
             };
             pair.on_ack(now, &ack, config);
             if pair.is_complete() {
-                return self.close_pair(now, slot, Some(now));
+                self.leave_nic(slot);
+                return self.end_sender::<Rdma>(slot, Some(now));
             }
             self.arm_pair(out, slot);
         }
         self.tell_nic(out, now, slot, config);
     }
 
-    /// Closes a queue pair whose flow was acknowledged completely at `finish`, or was given up.
-    fn close_pair(&mut self, now: u64, slot: u32, finish: Option<u64>) {
-        let Halves { nics, pairs, .. } = &mut self.transports.rdma;
-        let record = SentRecord {
-            given_up: finish.is_none().then_some(now),
-            ..sent_record(&pairs[slot], finish)
-        };
+    /// Removes a queue pair, which ends, from its NIC.
+    fn leave_nic(&mut self, slot: u32) {
+        let super::Halves { nics, pairs, .. } = &mut self.transports.rdma;
         let (port, place) = (pairs[slot].port, pairs[slot].place);
         nics[port as usize].close(place, |slot, place| pairs[slot].place = place);
-        pairs.remove(slot);
-        self.sending_over(record);
     }
 
     #[inline(never)]
     fn on_rdma_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
         let telemetry = self.take_telemetry(&frame);
         let Carried { paused, tag, .. } = self.take_extra(&mut frame);
-        let mut slot = self.receiving_slot(frame.flow);
         if self.record_paths {
             self.count_path(&frame, 0);
         }
-        if slot == NOT_YET {
-            let responder = self.make_responder(frame.flow);
-            slot = self.transports.rdma.responders.insert(responder);
-            self.note_receiver(frame.flow, slot);
-        } else if slot == OVER {
+        let slot = self.receiver::<Rdma>(frame.flow, |shard| shard.make_responder(frame.flow));
+        let Some(slot) = slot else {
             // All data have arrived already: acknowledge again.
             let again = self.make_responder(frame.flow);
-            let cumulative = self.world.shape(self.world.flow(frame.flow)).count as u32;
-            let in_ack = self.rdma(again.transport).cnp == Cnp::Ack;
+            let cumulative = self.segments(frame.flow);
+            let in_ack = self.settings::<RdmaConfig>(again.transport).cnp == Cnp::Ack;
             let ack = Acknowledgement {
                 cumulative,
                 trigger: frame.seq,
@@ -448,8 +399,8 @@ impl<'a> Shard<'a> {
             let answer = self.rdma_ack(&again, ack, frame.hash);
             self.send(out, now, again.node, answer);
             return;
-        }
-        let config = self.rdma(self.transports.rdma.responders[slot].transport);
+        };
+        let config = self.settings::<RdmaConfig>(self.transports.rdma.responders[slot].transport);
         let r = &mut self.transports.rdma.responders[slot];
         r.paused = paused;
         if frame.seq < r.highest {
@@ -482,9 +433,7 @@ impl<'a> Shard<'a> {
             self.send(out, now, node, frame);
         }
         if complete {
-            let record = received_record(&self.transports.rdma.responders[slot], Some(now));
-            self.transports.rdma.responders.remove(slot);
-            self.receiving_over(out, now, record);
+            self.end_receiver::<Rdma>(out, now, slot);
         }
     }
 
@@ -492,7 +441,7 @@ impl<'a> Shard<'a> {
     fn notify<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
         let r = &self.transports.rdma.responders[slot];
         let (node, overhead, wire) =
-            (r.node, self.rdma(r.transport).overhead(), &self.world.plan.wire);
+            (r.node, self.settings::<RdmaConfig>(r.transport).overhead(), &self.world.plan.wire);
         let mut notification = self.rdma_ack(
             r,
             Acknowledgement { cumulative: 0, trigger: 0, negative: false, cnp: true },
@@ -511,15 +460,19 @@ impl<'a> Shard<'a> {
 
     fn make_responder(&self, id: FlowId) -> Responder {
         let flow = self.world.flow(id);
-        Responder::new(ResponderSetup {
+        Responder {
             flow: id,
             transport: flow.transport,
             node: self.world.place[flow.dst as usize].local,
             src: flow.src,
             hash: self.world.return_route(flow),
-            priority: self.rdma(flow.transport).ack_priority.unwrap_or(flow.priority),
-            segments: self.world.shape(flow).count as u32,
-        })
+            priority: self
+                .settings::<RdmaConfig>(flow.transport)
+                .ack_priority
+                .unwrap_or(flow.priority),
+            segments: self.segments(id),
+            ..Responder::default()
+        }
     }
 
     /// Builds an acknowledgement. `hash`: hash of the frame that it answers.
@@ -533,7 +486,7 @@ impl<'a> Shard<'a> {
         if ack.cnp {
             flags |= Frame::CNP;
         }
-        let config = self.rdma(r.transport);
+        let config = self.settings::<RdmaConfig>(r.transport);
         let size = (wire.ack + config.overhead()).max(wire.min_frame);
         let hash = if matches!(config.entropy, Entropy::Reps(_)) { hash } else { r.hash };
         Frame {
@@ -549,28 +502,18 @@ impl<'a> Shard<'a> {
     }
 }
 
-fn sent_record(pair: &QueuePair, finish: Option<u64>) -> SentRecord {
-    let &QueuePair { sent: packets, retransmitted, timeouts, .. } = pair;
-    SentRecord {
-        finish,
-        packets,
-        retransmitted,
-        timeouts,
-        why: pair.why(),
-        ..SentRecord::new(pair.flow, pair.start, pair.idle)
-    }
-}
-
-fn received_record(r: &Responder, finish: Option<u64>) -> ReceivedRecord {
-    let (frames, has_last) = r.received();
-    ReceivedRecord {
-        flow: r.flow,
-        finish,
-        frames: frames as u64,
-        has_last,
-        marked: r.marked,
-        reordered: r.reordered,
-        paused: r.paused,
-        last: r.last,
+impl ReceivingHalf for Responder {
+    fn record(&self, _: &World, finish: Option<u64>) -> ReceivedRecord {
+        let (frames, has_last) = self.received();
+        ReceivedRecord {
+            flow: self.flow,
+            finish,
+            frames: frames as u64,
+            has_last,
+            marked: self.marked,
+            reordered: self.reordered,
+            paused: self.paused,
+            last: self.last,
+        }
     }
 }

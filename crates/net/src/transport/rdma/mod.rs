@@ -12,7 +12,7 @@ mod responder;
 pub use nic::Nic;
 pub use queue_pair::{AckIn, QueuePair, Setup};
 pub use reps::Reps;
-pub use responder::{Acknowledgement, Responder, ResponderSetup};
+pub use responder::{Acknowledgement, Responder};
 
 pub use crate::spec::RdmaConfig as Config;
 

@@ -2,68 +2,45 @@
 
 use super::reps::Reps;
 use crate::congestion::rate::{Ack, Control, Path};
-use crate::idle::Idle;
-use crate::probe::explain::{Attribution, Label};
+use crate::probe::explain::Label;
 use crate::record::SenderRecord;
 use crate::spec::{Entropy, Irn, RdmaConfig, RdmaRecovery, RdmaWindow};
 use crate::telemetry::Telemetry;
 use crate::transport::blocks::Blocks;
+use crate::transport::sending::Sending;
 use crate::world::cut_off;
 use std::collections::VecDeque;
 
 pub struct Setup {
-    pub flow: u32,
-    pub transport: u16,
-    pub node: u32,
+    pub half: Sending,
     /// Port of the NIC, and its rate in bits per second.
     pub port: u32,
     pub line: u64,
-    pub dst: u32,
-    pub hash: u32,
-    pub priority: u8,
-    pub segments: u32,
     pub bytes: u64,
-    /// Number of switches on the flow's path.
-    pub switches: u32,
-    pub idle: Idle,
-    pub explain: bool,
     /// Entropy values, if each frame has its own.
     pub reps: Option<Box<Reps>>,
 }
 
 pub struct QueuePair {
-    /// First segment that is not acknowledged, next one to be sent, segment behind the highest one
-    /// sent, and number of segments.
+    pub half: Sending,
+    /// First segment that is not acknowledged, next one to be sent, and segment behind the highest
+    /// one sent.
     una: u32,
     next: u32,
     sent_to: u32,
-    segments: u32,
     pub control: Control,
     /// Time in ps before which the pace allows no frame.
     pub available: u64,
-    /// Time in ps at which the retransmission timer expires, 0 for never, and time of the pending
-    /// event for it.
+    /// Time in ps at which the retransmission timer expires, 0 for never.
     deadline: u64,
-    pub armed: u64,
-    pub flow: u32,
-    pub node: u32,
     pub port: u32,
     /// Place in the NIC's list.
     pub place: u32,
-    pub dst: u32,
-    pub hash: u32,
-    pub transport: u16,
-    pub priority: u8,
     line: u64,
     bytes: u64,
     /// Limit in bytes: window of go-back-N, or bandwidth-delay product of IRN.
     limit: u64,
     irn: Option<Box<Selective>>,
-    pub start: u64,
-    pub sent: u64,
-    pub retransmitted: u64,
-    pub timeouts: u64,
-    pub idle: Idle,
     reps: Option<Box<Reps>>,
     account: Option<Box<Account>>,
     /// Latest send times in ps of the unacknowledged segments, if time attribution or the
@@ -87,9 +64,8 @@ struct Selective {
     repeat_to: u32,
 }
 
-/// Time attribution of a queue pair.
+/// Addition to the time attribution of a queue pair.
 struct Account {
-    why: Attribution,
     /// Time in ps at which the window, or the detection of a loss, last allowed the queue pair to
     /// continue, label of that wait, and time in ps by which the round trip exceeded the idle one.
     opened: u64,
@@ -119,9 +95,16 @@ pub struct AckIn<'a> {
     pub telemetry: Option<(&'a Telemetry, &'a [u64])>,
 }
 
+impl AsMut<Sending> for QueuePair {
+    fn as_mut(&mut self) -> &mut Sending {
+        &mut self.half
+    }
+}
+
 impl QueuePair {
-    pub fn new(setup: Setup, now: u64, config: &RdmaConfig) -> Self {
-        let Setup { line, idle, .. } = setup;
+    pub fn new(setup: Setup, config: &RdmaConfig) -> Self {
+        let Setup { half, port, line, bytes, reps } = setup;
+        let (now, idle) = (half.start, half.idle);
         let product = || (line as u128 * idle.round_trip as u128 / 8_000_000_000_000) as u64;
         let (limit, irn) = match (&config.recovery, config.window) {
             (RdmaRecovery::Irn(irn), _) => {
@@ -133,52 +116,35 @@ impl QueuePair {
             }
         };
         let control = Control::new(
-            &Path { line, switches: setup.switches, round_trip: idle.round_trip },
+            &Path { line, switches: idle.switches, round_trip: idle.round_trip },
             &config.control,
         );
-        let account = setup.explain.then(|| {
-            Box::new(Account {
-                why: Attribution::new(now),
-                opened: now,
-                label: Label::Window,
-                excess: 0,
-                clock: 0,
-            })
-        });
+        let account = half
+            .why
+            .is_some()
+            .then(|| Box::new(Account { opened: now, label: Label::Window, excess: 0, clock: 0 }));
         QueuePair {
+            half,
             una: 0,
             next: 0,
             sent_to: 0,
-            segments: setup.segments,
             available: now,
             deadline: 0,
-            armed: 0,
-            flow: setup.flow,
-            node: setup.node,
-            port: setup.port,
+            port,
             place: 0,
-            dst: setup.dst,
-            hash: setup.hash,
-            transport: setup.transport,
-            priority: setup.priority,
             line,
-            bytes: setup.bytes,
+            bytes,
             limit: limit.max(1),
             irn,
-            start: now,
-            sent: 0,
-            retransmitted: 0,
-            timeouts: 0,
-            idle,
             times: (account.is_some() || control.uses_round_trips()).then(VecDeque::new),
-            reps: setup.reps,
+            reps,
             account,
             control,
         }
     }
 
     pub fn is_complete(&self) -> bool {
-        self.una == self.segments
+        self.una == self.half.segments
     }
 
     /// Returns IRN's bytes of sent frames that the responder has not reported.
@@ -215,13 +181,13 @@ impl QueuePair {
         SenderRecord {
             window: limit.unwrap_or(SenderRecord::NONE),
             rate,
-            ..SenderRecord::new(self.flow, flight)
+            ..SenderRecord::new(self.half.flow, flight)
         }
     }
 
     #[inline(always)]
     pub fn is_last(&self, seq: u32) -> bool {
-        seq + 1 == self.segments
+        seq + 1 == self.half.segments
     }
 
     /// Returns the hash of the next frame.
@@ -229,7 +195,7 @@ impl QueuePair {
     pub fn next_hash(&mut self, now: u64, config: &RdmaConfig) -> u32 {
         match (&mut self.reps, &config.entropy) {
             (Some(reps), Entropy::Reps(config)) => reps.next(now, config),
-            _ => self.hash,
+            _ => self.half.hash,
         }
     }
 
@@ -244,7 +210,7 @@ impl QueuePair {
     /// Returns the payload before segment `seq`, in bytes.
     #[inline(always)]
     fn position(&self, seq: u32, config: &RdmaConfig) -> u64 {
-        if seq == self.segments { self.bytes } else { seq as u64 * config.payload as u64 }
+        if seq == self.half.segments { self.bytes } else { seq as u64 * config.payload as u64 }
     }
 
     /// Skips segments that the receiver holds already.
@@ -278,7 +244,7 @@ impl QueuePair {
         if let RdmaRecovery::Irn(irn) = &config.recovery {
             self.skip(irn);
         }
-        if self.next >= self.segments {
+        if self.next >= self.half.segments {
             return false;
         }
         let next = self.position(self.next, config);
@@ -314,8 +280,6 @@ impl QueuePair {
         let retransmission = seq < self.sent_to;
         self.next += 1;
         self.sent_to = self.sent_to.max(self.next);
-        self.sent += 1;
-        self.retransmitted += retransmission as u64;
         if let Some(selective) = &mut self.irn {
             selective.highest = selective.highest.max(seq);
             if retransmission {
@@ -324,14 +288,15 @@ impl QueuePair {
         }
         self.restart_timer(now, config);
         if self.times.is_some() {
-            self.note_sent(now, seq, retransmission, clock);
+            self.note_sent(now, seq, clock);
         }
+        self.half.on_sent(now, seq, retransmission, (Label::Pacing, 0));
         Transmit { seq, retransmission }
     }
 
     #[cold]
     #[inline(never)]
-    fn note_sent(&mut self, now: u64, seq: u32, retransmission: bool, clock: u64) {
+    fn note_sent(&mut self, now: u64, seq: u32, clock: u64) {
         let times = self.times.as_mut().expect("asked for");
         let at = (seq - self.una) as usize;
         if times.len() == at {
@@ -340,16 +305,14 @@ impl QueuePair {
             times.resize(times.len().max(at + 1), now);
             times[at] = now;
         }
-        let time =
-            if seq + 1 == self.segments { self.idle.slowest_last } else { self.idle.slowest_full };
-        let Some(account) = &mut self.account else { return };
-        account.why.waited(self.available.min(now), Label::Pacing, 0);
-        account.why.waited(account.opened.min(now), account.label, account.excess);
-        // From then on it was its turn, and only other queue pairs of the NIC and pauses delayed
-        // the frame.
-        account.why.held(now, clock - account.clock);
-        account.clock = clock;
-        account.why.on_sent(now, Label::Pacing, 0, time, retransmission);
+        if let (Some(account), Some(why)) = (&mut self.account, &mut self.half.why) {
+            why.waited(self.available.min(now), Label::Pacing, 0);
+            why.waited(account.opened.min(now), account.label, account.excess);
+            // From then on it was its turn, and only other queue pairs of the NIC and pauses
+            // delayed the frame.
+            why.held(now, clock - account.clock);
+            account.clock = clock;
+        }
     }
 
     /// Sets the pace after a frame. `bits`: size with headers and gap. `at_line`: time in ps at the
@@ -409,8 +372,8 @@ impl QueuePair {
         }
         self.una = una;
         self.next = self.next.max(una);
-        if let Some(account) = &mut self.account {
-            account.why.stood(ack.paused);
+        if let Some(why) = &mut self.half.why {
+            why.stood(ack.paused);
         }
         if self.is_complete() {
             self.end(ack.trigger, before);
@@ -454,7 +417,7 @@ impl QueuePair {
             self.opens(
                 now,
                 label,
-                round_trip.map_or(0, |time| time.saturating_sub(self.idle.round_trip)),
+                round_trip.map_or(0, |time| time.saturating_sub(self.half.idle.round_trip)),
             );
         }
     }
@@ -479,8 +442,8 @@ impl QueuePair {
     fn end(&mut self, trigger: u32, una: u32) {
         let sent =
             trigger.checked_sub(una).and_then(|at| self.times.as_ref()?.get(at as usize).copied());
-        if let (Some(account), Some(sent)) = (&mut self.account, sent) {
-            account.why.end_at(sent);
+        if let (Some(why), Some(sent)) = (&mut self.half.why, sent) {
+            why.end_at(sent);
         }
     }
 
@@ -488,7 +451,7 @@ impl QueuePair {
     pub fn on_timeout(&mut self, now: u64, config: &RdmaConfig) {
         let could = self.may_send(now, config);
         self.deadline = 0;
-        self.timeouts += 1;
+        self.half.timeouts += 1;
         if let Some(selective) = &mut self.irn {
             // Recovery lasts until everything sent so far is acknowledged, unless a NACK has
             // started one before.
@@ -503,9 +466,5 @@ impl QueuePair {
         if self.account.is_some() && !could {
             self.opens(now, Label::Recovery, 0);
         }
-    }
-
-    pub fn why(&self) -> Option<Attribution> {
-        self.account.as_ref().map(|account| account.why.clone())
     }
 }

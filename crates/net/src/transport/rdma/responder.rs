@@ -3,35 +3,26 @@
 use crate::spec::{Cnp, RdmaConfig, RdmaRecovery};
 use crate::transport::blocks::Blocks;
 
-pub struct ResponderSetup {
-    pub flow: u32,
-    pub transport: u16,
-    pub node: u32,
-    pub src: u32,
-    pub hash: u32,
-    pub priority: u8,
-    pub segments: u32,
-}
-
+#[derive(Default)]
 pub struct Responder {
     pub flow: u32,
     pub node: u32,
     pub src: u32,
     pub hash: u32,
     /// Next segment expected.
-    expected: u32,
-    segments: u32,
+    pub(super) expected: u32,
+    pub segments: u32,
     /// Gap of the last negative acknowledgement, and time in ps until which this gap, or a held
     /// block, gets no further one.
-    nacked: u32,
-    nack_after: u64,
+    pub(super) nacked: u32,
+    pub(super) nack_after: u64,
     /// Time in ps before which no separate notification is sent.
-    cnp_after: u64,
+    pub(super) cnp_after: u64,
     pub transport: u16,
     pub priority: u8,
     pub highest: u32,
     /// IRN: segments that have arrived beyond the gap.
-    held: Blocks,
+    pub(super) held: Blocks,
     pub marked: u64,
     pub reordered: u64,
     /// Time in ps that the last frame to arrive spent paused.
@@ -60,28 +51,6 @@ pub struct Acknowledgement {
 }
 
 impl Responder {
-    pub fn new(setup: ResponderSetup) -> Self {
-        Responder {
-            flow: setup.flow,
-            node: setup.node,
-            src: setup.src,
-            hash: setup.hash,
-            expected: 0,
-            segments: setup.segments,
-            nacked: 0,
-            nack_after: 0,
-            cnp_after: 0,
-            transport: setup.transport,
-            priority: setup.priority,
-            highest: 0,
-            held: Blocks::default(),
-            marked: 0,
-            reordered: 0,
-            paused: 0,
-            last: 0,
-        }
-    }
-
     pub fn on_data(&mut self, now: u64, seq: u32, marked: bool, config: &RdmaConfig) -> Answer {
         self.marked += marked as u64;
         self.reordered += (seq < self.highest) as u64;

@@ -1,130 +1,33 @@
 //! Connects TCP to hosts. Frames of pFabric's transport and of MPTCP have TCP's kinds, and arrive
 //! here first.
 
-use super::{
-    AckIn, AckNow, Arrival, Cause, Expired, Message, OTHERS, Receiver, ReceiverSetup, Sender,
-    SenderSetup, Tcp, Transmit, stamp,
-};
-use crate::expected::FluidModel;
-use crate::frame::{Control, Event, Extra, Frame, Multipath};
-use crate::idle::least_round_trip;
+use super::{AckIn, Cause, Expired, Message, OTHERS, Receiver, Sender, SenderSetup, Tcp, Transmit};
+use crate::frame::{Control, Extra, Frame, Multipath};
 use crate::probe::explain::Attribution;
-use crate::record::{CaptureKind, CaptureOptions, SenderRecord};
+use crate::record::{CaptureKind, RoundTripRecord, SenderRecord};
 use crate::shard::capture::Content;
 use crate::shard::finish::round_trips;
-use crate::shard::host::{Carried, arm};
-use crate::shard::{NOT_YET, OVER, Outlet, ReceivedRecord, SentRecord, Shard, own_event};
-use crate::spec::{EcnMode, Flow, FlowId, Metrics, Reader, Receive, Recovery, TcpConfig};
-use crate::transport::door::{Frames, Opening, Parameters, Transport};
-use crate::transport::requirements::{Capable, Ecn, Hash, HostTiming, Requirements, Setting};
-use crate::world::World;
+use crate::shard::{NOT_YET, OVER, Outlet, SentRecord, Shard, Slab};
+use crate::spec::{EcnMode, Flow, FlowId, Metrics, TcpConfig};
+use crate::transport::Halves;
+use crate::transport::door::{Opening, Transport};
+use crate::transport::sending::{SendingHalf, Timed, Timer};
 use afflux_engine::random::Stream;
 
 /// Purpose of the random streams of congestion controls (see `afflux_engine::random`).
 const CONTROL: u64 = 0x636f_6e74;
 
-impl Parameters for TcpConfig {
-    fn segments(&self) -> Option<(&TcpConfig, Receive)> {
-        Some((self, self.receive))
-    }
-    fn reports_host_queueing(&self) -> bool {
-        self.small_queues
-    }
-    fn requirements(&self) -> Requirements {
-        let about = self.congestion.parameters().about();
-        let marks = if about.echo == crate::congestion::Echo::Exact {
-            Setting { key: "congestion", text: about.model.name }
-        } else {
-            Setting { key: "ecn", text: "ecn" }
-        };
-        let asks = self.ecn != EcnMode::Off;
-        Requirements {
-            ecn: Ecn {
-                capable: if asks { Capable::IfAgreed } else { Capable::None },
-                reacts: about.ignores_marks.is_none(),
-                marks: asks.then_some(marks),
-                paced: true,
-            },
-            deadlines: about.missing_deadline.map(|text| Setting { key: "congestion", text }),
-            hash: Hash::Path,
-            timing: if self.kernel { HostTiming::Kernel } else { HostTiming::Exact },
-            ..Requirements::default()
-        }
-    }
-    fn frames(&self) -> Frames {
-        // Acknowledgements announce the window, which captures keep as an option.
-        let with_options = u64::from(self.receive != Receive::Unlimited);
-        Frames { with_options, ..Frames::plain(self.mss) }
-    }
-    fn fluid_model(&self, world: &World) -> FluidModel {
-        self.fluid_model_with(
-            FluidModel::new(world, self.frames(), self.frames_per_ack()),
-            size_of::<Sender>() + 200,
-        )
-    }
-}
-
-impl TcpConfig {
-    /// Returns the number of frames per acknowledgement.
-    pub fn frames_per_ack(&self) -> f64 {
-        self.delayed_ack.map_or(1.0, |delayed| f64::from(delayed.segments.max(1)))
-    }
-
-    /// Returns the flow-level behaviour of this TCP. `common` gives the frame sizes, and `halves`
-    /// the memory of the two ends in bytes.
-    pub fn fluid_model_with(&self, common: FluidModel, halves: usize) -> FluidModel {
-        let (piece, reads) = match self.reader {
-            Some(Reader::Worker { chunk, rate }) => (chunk.0 as f64, rate.0 as f64 / 8.0),
-            Some(Reader::Turns { .. }) | None => (0.0, f64::INFINITY),
-        };
-        let (cut, growth) = self.congestion.parameters().window_response(common.payload);
-        FluidModel {
-            cut,
-            growth,
-            early: self.congestion.parameters().early(),
-            ordered: self.dupack_threshold.is_some() && self.recovery != Recovery::Rack,
-            reads,
-            // Each piece that the application reads opens the window, which causes an
-            // acknowledgement.
-            frames_per_ack: common.frames_per_ack.max(piece / common.payload),
-            quick: self.delayed_ack.map_or(0.0, |delayed| f64::from(delayed.quick)),
-            control: if self.handshake { (3, 1) } else { (0, 0) },
-            opens: self.handshake,
-            initial_window: f64::from(self.initial_window) * common.payload,
-            window: [
-                self.receive.most(),
-                self.send.map_or(f64::INFINITY, |send| send.most.0 as f64),
-            ]
-            .into_iter()
-            .fold(
-                self.max_window.map_or(f64::INFINITY, |frames| f64::from(frames) * common.payload),
-                f64::min,
-            ),
-            rate: self
-                .pacing
-                .and_then(|pacing| pacing.most)
-                .map_or(f64::INFINITY, |rate| rate.0 as f64 / 8.0),
-            marked: self.ecn != EcnMode::Off,
-            small_queues: self.small_queues,
-            halves,
-            remembers: true,
-            ..common
-        }
-    }
-}
-
-impl Receive {
-    /// Returns the largest window that this setting allows, in bytes.
-    pub fn most(&self) -> f64 {
-        match self {
-            Receive::Unlimited => f64::INFINITY,
-            Receive::Window(bytes) => bytes.0 as f64,
-            Receive::Buffer(buffer) => buffer.most.0 as f64 * f64::from(buffer.share) / 256.0,
-        }
-    }
-}
-
 impl Transport for Tcp {
+    type Sender = Sender;
+    type Receiver = Receiver;
+
+    fn senders(halves: &mut Halves) -> &mut Slab<Sender> {
+        &mut halves.tcp.senders
+    }
+    fn receivers(halves: &mut Halves) -> &mut Slab<Receiver> {
+        &mut halves.tcp.receivers
+    }
+
     fn start<O: Outlet>(
         shard: &mut Shard,
         out: &mut O,
@@ -174,8 +77,7 @@ impl Transport for Tcp {
         {
             sender.begin_with(*ssthresh);
         }
-        let slot = shard.transports.tcp.senders.insert(sender);
-        shard.opened(id, slot);
+        let slot = shard.open_sender::<Tcp>(id, sender);
         if config.handshake {
             shard.send_syn(out, now, slot, config);
         } else {
@@ -198,15 +100,11 @@ impl Transport for Tcp {
         }
     }
 
-    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, _: FlowId, slot: u32) {
-        if shard.transports.tcp.senders[slot].armed != now {
-            return;
-        }
-        let s = &mut shard.transports.tcp.senders[slot];
-        s.armed = 0;
+    fn sender_due<O: Outlet>(shard: &mut Shard, out: &mut O, now: u64, slot: u32) {
+        let s = &shard.transports.tcp.senders[slot];
         let wake = s.wake();
         if wake == 0 || wake > now {
-            return shard.arm_sender(out, slot);
+            return shard.arm_tcp(out, slot);
         }
         let config = shard.tcp(shard.transports.tcp.senders[slot].transport);
         match shard.transports.tcp.senders[slot].on_wake(now, config) {
@@ -223,7 +121,7 @@ impl Transport for Tcp {
             Expired::InVain => shard.abandon(now, slot),
             Expired::AskWindow => {
                 shard.send_from_sender(out, now, slot, Control::AskWindow);
-                shard.arm_sender(out, slot);
+                shard.arm_tcp(out, slot);
             }
         }
     }
@@ -245,21 +143,11 @@ impl Transport for Tcp {
         shard.arm_receiver(out, slot);
     }
 
-    fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, _: FlowId, slot: u32) {
+    fn give_up<O: Outlet>(shard: &mut Shard, _: &mut O, now: u64, slot: u32) {
         shard.abandon(now, slot);
     }
 
-    fn unfinished(shard: &mut Shard, flow: FlowId, slot: u32) -> Option<SentRecord> {
-        let s = &shard.transports.tcp.senders[slot];
-        if s.flow == flow {
-            shard.harvest.round_trips.extend(round_trips(s, 0));
-        }
-        // None for the first flow of a connection if it was acknowledged long ago.
-        let message = std::iter::once(&s.current).chain(&s.waiting).find(|m| m.flow == flow);
-        message.map(|message| sent_record(s, message, None, s.why_of(message)))
-    }
-
-    fn senders(shard: &mut Shard, _: u64, _: FlowId, slot: u32, found: &mut Vec<SenderRecord>) {
+    fn sampled(shard: &mut Shard, _: u64, _: FlowId, slot: u32, found: &mut Vec<SenderRecord>) {
         let s = &shard.transports.tcp.senders[slot];
         if !s.finished() {
             found.push(s.known(shard.tcp(s.transport)));
@@ -301,11 +189,6 @@ impl Transport for Tcp {
                 ..Content::bare(CaptureKind::TcpAck, at(frame.seq), 0)
             },
         }
-    }
-
-    fn incomplete(shard: &Shard, slot: u32) -> ReceivedRecord {
-        let r = &shard.transports.tcp.receivers[slot];
-        received_record(r, shard.world.message(r.current), r.current, None)
     }
 }
 
@@ -376,13 +259,18 @@ impl<'a> Shard<'a> {
         }
     }
 
-    fn send_from_sender<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, what: Control) {
-        let s = &self.transports.tcp.senders[slot];
-        let (node, mut frame) =
-            (s.node, self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn));
+    /// Builds a control frame of a sender.
+    pub fn sender_control(&self, s: &Sender, what: Control) -> Frame {
+        let mut frame = self.control(s.flow, what, (s.dst, s.hash, s.priority), s.ecn);
         if what == Control::Syn && !s.requests_ecn() {
             frame.flags &= !Frame::ECE;
         }
+        frame
+    }
+
+    fn send_from_sender<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, what: Control) {
+        let s = &self.transports.tcp.senders[slot];
+        let (node, mut frame) = (s.node, self.sender_control(s, what));
         frame.aux = s.acknowledged();
         let until = self.send(out, now, node, frame);
         let wait = if until > now { self.at_host } else { 0 };
@@ -397,7 +285,7 @@ impl<'a> Shard<'a> {
     fn send_syn<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, config: &TcpConfig) {
         self.transports.tcp.senders[slot].syn_sent(now, config);
         self.send_from_sender(out, now, slot, Control::Syn);
-        self.arm_sender(out, slot);
+        self.arm_tcp(out, slot);
     }
 
     #[cold]
@@ -408,13 +296,11 @@ impl<'a> Shard<'a> {
         }
         match Control::of(&frame) {
             Control::Syn => {
-                let mut slot = self.receiving_slot(frame.flow);
-                if slot == OVER {
+                let Some(slot) =
+                    self.receiver::<Tcp>(frame.flow, |shard| shard.first_frame(now, &frame))
+                else {
                     return;
-                }
-                if slot == NOT_YET {
-                    slot = self.open_receiver(now, &frame);
-                }
+                };
                 self.transports.tcp.receivers[slot].answered = now;
                 self.send_from_receiver(out, now, slot, Control::SynAck);
             }
@@ -448,31 +334,17 @@ impl<'a> Shard<'a> {
             }
             Control::Report => unreachable!("it is no frame of TCP"),
             Control::AskWindow => {
-                let mut slot = self.receiving_slot(frame.flow);
-                if slot == OVER {
-                    return self.acknowledge_again(out, now, &frame);
-                }
                 // The receiver does not exist yet if all data of the sender were lost.
-                if slot == NOT_YET {
-                    slot = self.open_receiver(now, &frame);
-                }
-                {
-                    let config = self.tcp(self.transports.tcp.receivers[slot].transport);
-                    let ack = self.transports.tcp.receivers[slot].say_again();
-                    self.answer(out, now, slot, ack, config);
-                }
+                let Some(slot) =
+                    self.receiver::<Tcp>(frame.flow, |shard| shard.first_frame(now, &frame))
+                else {
+                    return self.acknowledge_again(out, now, &frame);
+                };
+                let config = self.tcp(self.transports.tcp.receivers[slot].transport);
+                let ack = self.transports.tcp.receivers[slot].say_again();
+                self.answer(out, now, slot, ack, config);
             }
         }
-    }
-
-    fn send_from_receiver<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32, what: Control) {
-        let r = &self.transports.tcp.receivers[slot];
-        let (node, mut frame) =
-            (r.node, self.control(r.flow, what, (r.src, r.hash, r.priority), r.ecn));
-        if self.transports.tcp.receivers[slot].tunes() {
-            frame.aux = stamp(now);
-        }
-        self.send(out, now, node, frame);
     }
 
     /// Sends the segments that the window allows, and sets the timer.
@@ -493,17 +365,9 @@ impl<'a> Shard<'a> {
             } else {
                 self.world.payload(s.current.flow, transmit.seq, config.mss)
             };
-            let flags = data_flags(s, &transmit);
+            let size = (payload + wire.data_header).max(wire.min_frame);
+            let mut frame = segment(s, &transmit, size);
             self.counters.retransmits += transmit.retransmission as u64;
-            let mut frame = Frame {
-                flow: s.flow,
-                seq: transmit.seq,
-                dst: s.dst,
-                hash: s.hash,
-                size: (payload + wire.data_header).max(wire.min_frame),
-                flags,
-                ..Frame::default()
-            };
             let (node, echo) = (s.node, s.echo);
             if echo > 0 {
                 self.echo(&mut frame, echo);
@@ -520,7 +384,7 @@ impl<'a> Shard<'a> {
                 }
             }
         }
-        self.arm_sender(out, slot);
+        self.arm_tcp(out, slot);
     }
 
     /// Puts the receiver's timestamp on a data segment, as its echo.
@@ -536,18 +400,9 @@ impl<'a> Shard<'a> {
 
     /// Schedules the sender's timer event.
     #[inline(always)]
-    fn arm_sender<O: Outlet>(&mut self, out: &mut O, slot: u32) {
-        let ports = self.ports.len();
-        let s = &mut self.transports.tcp.senders[slot];
-        arm(out, s.wake(), &mut s.armed, || own_event(ports, s.node, s.flow, Event::Sender));
-    }
-
-    /// Schedules the receiver's timer event.
-    #[inline(always)]
-    fn arm_receiver<O: Outlet>(&mut self, out: &mut O, slot: u32) {
-        let ports = self.ports.len();
-        let r = &mut self.transports.tcp.receivers[slot];
-        arm(out, r.wake(), &mut r.armed, || own_event(ports, r.node, r.flow, Event::Receiver));
+    fn arm_tcp<O: Outlet>(&mut self, out: &mut O, slot: u32) {
+        let wake = self.transports.tcp.senders[slot].wake();
+        self.arm_sender::<Tcp>(out, slot, wake);
     }
 
     #[inline(never)]
@@ -656,240 +511,11 @@ impl<'a> Shard<'a> {
         self.sending[head as usize] = OVER;
         self.last = self.last.max(now);
     }
-
-    #[inline(never)]
-    fn on_data<O: Outlet>(&mut self, out: &mut O, now: u64, mut frame: Frame) {
-        if self.is_multipath(&frame) {
-            return self.other_data(out, now, frame);
-        }
-        let Carried { paused, stamp, tag } = self.take_extra(&mut frame);
-        let mut slot = self.receiving_slot(frame.flow);
-        let mut echo = frame.aux;
-        if self.record_paths {
-            self.count_path(&frame, 0);
-            echo = stamp;
-        }
-        if slot == NOT_YET {
-            slot = self.open_receiver(now, &frame);
-        } else if slot == OVER {
-            return self.acknowledge_again(out, now, &frame);
-        }
-        let config = self.tcp(self.transports.tcp.receivers[slot].transport);
-        let r = &mut self.transports.tcp.receivers[slot];
-        r.paused = paused;
-        if frame.seq < r.highest {
-            self.counters.balance.late.count(frame.has(Frame::RETRANSMISSION), tag);
-        }
-        let arrival = Arrival {
-            now,
-            seq: frame.seq,
-            marked: frame.has(Frame::CE),
-            cwr: frame.has(Frame::CWR),
-            retransmission: frame.has(Frame::RETRANSMISSION),
-            echo,
-            full: frame.size >= config.mss + self.world.plan.wire.data_header,
-        };
-        let reaction = r.on_data(arrival, config);
-        let ends = r.has_current();
-        self.arm_receiver(out, slot);
-        for ack in [reaction.first, reaction.second].into_iter().flatten() {
-            self.answer(out, now, slot, ack, config);
-        }
-        if ends {
-            self.complete_received(out, now, slot);
-        }
-    }
-
-    /// Acknowledges a frame again after all data of the connection have arrived.
-    #[cold]
-    fn acknowledge_again<O: Outlet>(&mut self, out: &mut O, now: u64, frame: &Frame) {
-        let again = self.make_receiver(now, frame);
-        let mut ack = again.repeat(frame.seq, frame.has(Frame::CE) && again.ecn != EcnMode::Off);
-        if frame.kind() == Frame::CONTROL {
-            // A window request is not a segment.
-            ack.trigger = u32::MAX;
-        }
-        let answer = self.plain_ack(&again, ack);
-        self.send(out, now, again.node, answer);
-    }
-
-    /// Completes flows that have arrived in full. The connection's receiving half ends with its
-    /// last flow.
-    fn complete_received<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
-        while self.transports.tcp.receivers[slot].has_current() {
-            let r = &mut self.transports.tcp.receivers[slot];
-            let (flow, head) = (r.current, r.flow);
-            let read = r.read_by(now);
-            let message = self.world.message(flow);
-            self.harvest.received.push(received_record(r, message, flow, Some(now)));
-            (r.marked, r.reordered) = (0, 0);
-            let Some(next) = message.next else {
-                self.transports.tcp.receivers.remove(slot);
-                self.receiving[head as usize] = OVER;
-                return self.flow_received(out, now, flow, read);
-            };
-            r.current = next;
-            r.to = self.world.message(next).to;
-            self.flow_received(out, now, flow, read);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn open_receiver(&mut self, now: u64, frame: &Frame) -> u32 {
-        let id = frame.flow;
-        let mut receiver = self.make_receiver(now, frame);
-        let flow = self.world.flow(id);
-        let config = self.tcp(flow.transport);
-        if !config.handshake && config.sack_compression.is_some() {
-            receiver.round_trip = self.least_round_trip(now, flow);
-        }
-        let slot = self.transports.tcp.receivers.insert(receiver);
-        self.note_receiver(id, slot);
-        slot
-    }
-
-    /// Creates a receiver for the flow of this frame.
-    fn make_receiver(&self, now: u64, frame: &Frame) -> Receiver {
-        let id = frame.flow;
-        let flow = self.world.flow(id);
-        // If the connection is one of a pool, which share one hash per pair of hosts, its replies
-        // use the hash of the reverse pair.
-        let shared = frame.hash == self.world.pair_hash(flow.src, flow.dst)
-            && self.is_pooled(flow.transport);
-        let config = self.tcp(flow.transport);
-        let setup = ReceiverSetup {
-            flow: id,
-            transport: flow.transport,
-            node: self.world.place[flow.dst as usize].local,
-            src: flow.src,
-            hash: if shared {
-                self.world.pair_hash(flow.dst, flow.src)
-            } else {
-                self.world.return_route(flow)
-            },
-            priority: config.ack_priority.unwrap_or(flow.priority),
-            segments: self.world.connection_end(id),
-            to: self.world.message(id).to,
-            ecn: self.granted_ecn(flow, config, frame),
-            now,
-        };
-        Receiver::new(setup, config)
-    }
-
-    /// Returns the time in ps that the handshake of an already open connection would have taken.
-    fn least_round_trip(&self, now: u64, flow: &Flow) -> u64 {
-        least_round_trip(
-            self.world,
-            now,
-            flow,
-            self.world.shape(flow).ack.expect("TCP acknowledges"),
-        )
-    }
-
-    /// Returns an acknowledgement without options.
-    #[inline(always)]
-    pub fn plain_ack(&self, r: &Receiver, ack: AckNow) -> Frame {
-        let wire = &self.world.plan.wire;
-        let mut flags = Frame::ACK | r.priority as u16;
-        for (is, flag) in [
-            (ack.ece, Frame::ECE),
-            (ack.delayed, Frame::DELAYED),
-            (ack.repeated, Frame::RETRANSMISSION),
-            (ack.duplicate, Frame::DUPLICATE),
-            (r.ecn == EcnMode::Dctcp, Frame::ECT),
-        ] {
-            flags |= if is { flag } else { 0 };
-        }
-        Frame {
-            flow: r.flow,
-            seq: ack.cumulative,
-            aux: ack.trigger,
-            dst: r.src,
-            hash: r.hash,
-            size: wire.ack.max(wire.min_frame),
-            flags,
-            ..Frame::default()
-        }
-    }
-
-    /// Sends an acknowledgement with the options that are due.
-    #[inline(always)]
-    fn answer<O: Outlet>(
-        &mut self,
-        out: &mut O,
-        now: u64,
-        slot: u32,
-        ack: AckNow,
-        config: &TcpConfig,
-    ) {
-        let r = &mut self.transports.tcp.receivers[slot];
-        let edge = r.announce();
-        let selective =
-            config.recovery != crate::spec::Recovery::NewReno && (r.holds() || ack.duplicate);
-        let (blocks, count) = if selective { r.blocks() } else { Default::default() };
-        let r = &self.transports.tcp.receivers[slot];
-        let node = r.node;
-        let mut frame = self.plain_ack(r, ack);
-        let paused = r.paused;
-        if selective || edge.is_some() || paused > 0 {
-            let stamp = if self.transports.tcp.receivers[slot].tunes() { stamp(now) } else { 0 };
-            let edge = edge.unwrap_or(u32::MAX);
-            frame.aux = self.extras.insert(Extra {
-                trigger: ack.trigger,
-                edge,
-                blocks,
-                count,
-                stamp,
-                paused,
-                opened: ack.opened,
-                ..Extra::default()
-            });
-            frame.flags |= Frame::EXTRA;
-        }
-        if selective {
-            let wire = &self.world.plan.wire;
-            // The block of a duplicate segment comes first (RFC 2883).
-            let count = (count as u16 + ack.duplicate as u16).min(Extra::BLOCKS as u16);
-            frame.size = (wire.ack + wire.sack_base + wire.sack_block * count).max(wire.min_frame);
-        }
-        self.send(out, now, node, frame);
-    }
-
-    /// Returns the options of an acknowledgement for captures: the window, and at most `receive_memory` SACK
-    /// blocks, with the block of a duplicate segment first (RFC 2883).
-    pub fn acknowledged(
-        &self,
-        frame: &Frame,
-        at: impl Fn(u32) -> u64,
-        announces: bool,
-        receive_memory: usize,
-    ) -> Option<Box<CaptureOptions>> {
-        if !frame.has(Frame::EXTRA) {
-            return None;
-        }
-        let extra = &self.extras[frame.aux];
-        let duplicate = frame.has(Frame::DUPLICATE).then_some((extra.trigger, extra.trigger + 1));
-        let blocks = duplicate
-            .into_iter()
-            .chain(extra.blocks[..extra.count as usize].iter().copied())
-            .take(receive_memory);
-        let blocks = blocks.map(|(from, to)| (at(from), at(to))).collect();
-        let edge = (announces && extra.edge != u32::MAX)
-            .then(|| at(frame.seq) + self.beyond(frame, extra.edge));
-        Some(Box::new(CaptureOptions { edge, blocks, multipath: None }))
-    }
-
-    /// Returns the bytes of the window that ends before segment `edge`.
-    fn beyond(&self, frame: &Frame, edge: u32) -> u64 {
-        edge.saturating_sub(frame.seq) as u64
-            * self.tcp(self.world.flow(frame.flow).transport).mss as u64
-    }
 }
 
-/// Returns the flags of a data segment.
+/// Builds the frame of a data segment.
 #[inline(always)]
-pub fn data_flags(s: &Sender, transmit: &Transmit) -> u16 {
+pub fn segment(s: &Sender, transmit: &Transmit, size: u16) -> Frame {
     let mut flags = Frame::DATA | s.priority as u16;
     // RFC 3168 §6.1.5: retransmissions are not ECN-capable. DCTCP makes every frame ECN-capable.
     if s.ecn == EcnMode::Dctcp || (s.ecn == EcnMode::Classic && !transmit.retransmission) {
@@ -901,7 +527,8 @@ pub fn data_flags(s: &Sender, transmit: &Transmit) -> u16 {
     if transmit.cwr {
         flags |= Frame::CWR;
     }
-    flags
+    let &Sender { flow, dst, hash, .. } = s;
+    Frame { flow, seq: transmit.seq, dst, hash, size, flags, ..Frame::default() }
 }
 
 pub fn sent_record(
@@ -920,21 +547,21 @@ pub fn sent_record(
     }
 }
 
-pub fn received_record(
-    r: &Receiver,
-    message: crate::world::Message,
-    flow: FlowId,
-    finish: Option<u64>,
-) -> ReceivedRecord {
-    let (frames, has_last) = r.received(message.from, message.to);
-    ReceivedRecord {
-        flow,
-        finish,
-        frames: frames as u64,
-        has_last,
-        marked: r.marked,
-        reordered: r.reordered,
-        paused: r.paused,
-        last: r.last,
+impl Timed for Sender {
+    #[inline(always)]
+    fn timer(&mut self) -> Timer<'_> {
+        Timer { node: self.node, flow: self.flow, armed: &mut self.armed }
+    }
+}
+
+impl SendingHalf for Sender {
+    fn record(&mut self, flow: FlowId, finish: Option<u64>) -> Option<SentRecord> {
+        let message = std::iter::once(&self.current).chain(&self.waiting).find(|m| m.flow == flow);
+        message.map(|message| sent_record(self, message, finish, self.why_of(message)))
+    }
+
+    fn round_trips(&self, flow: FlowId) -> Vec<RoundTripRecord> {
+        // The connection's first flow gives them for all.
+        if self.flow == flow { round_trips(self, 0).into_iter().collect() } else { Vec::new() }
     }
 }

@@ -4,6 +4,7 @@
 //! `Sender` and `Receiver` are pure state machines that know no network. The shard passes them the
 //! arrivals and the time, and asks them for segments to transmit.
 
+mod arrivals;
 mod clock;
 mod connection;
 mod host;
@@ -13,6 +14,7 @@ mod message;
 mod ns3;
 mod ns3_state;
 mod pacing;
+mod parameters;
 mod rack;
 mod receive_memory;
 mod receiver;
@@ -25,7 +27,7 @@ mod small_queue;
 mod subflow;
 mod timer;
 
-pub use host::data_flags;
+pub use host::segment;
 pub use message::Message;
 pub use receive_memory::{ReceiveMemory, stamp};
 pub use receiver::{AckNow, Arrival, Receiver, ReceiverSetup};

@@ -1,8 +1,8 @@
 //! Receiving half of TCP. Its buffer is in [`super::receive_memory`].
 
 use super::receive_memory::ReceiveMemory;
-use crate::frame::Extra;
-use crate::spec::{EcnMode, Reader, Receive, TcpConfig};
+use crate::frame::{Extra, Frame};
+use crate::spec::{EcnMode, Reader, Receive, Recovery, TcpConfig};
 
 /// Acknowledgement to be sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +41,23 @@ pub struct Arrival {
     pub full: bool,
 }
 
+impl Arrival {
+    /// Describes the arrival of `frame`.
+    #[inline(always)]
+    pub fn of(now: u64, frame: &Frame, echo: u32, full: bool) -> Arrival {
+        Arrival {
+            now,
+            seq: frame.seq,
+            marked: frame.has(Frame::CE),
+            cwr: frame.has(Frame::CWR),
+            retransmission: frame.has(Frame::RETRANSMISSION),
+            echo,
+            full,
+        }
+    }
+}
+
+#[derive(Default)]
 pub struct Receiver {
     next: u32,
     pub segments: u32,
@@ -124,39 +141,21 @@ impl Receiver {
             receive_memory.open(setup.now);
         }
         Receiver {
-            next: 0,
             segments: setup.segments,
             current: setup.flow,
             to: setup.to,
-            ranges: Vec::new(),
             recent: [u32::MAX; Extra::BLOCKS],
-            highest: 0,
-            waiting: 0,
-            trigger: 0,
-            repeated: false,
-            duplicate: false,
-            congested: false,
             quick: config.delayed_ack.map_or(0, |d| d.quick),
-            sent_at_edge: 0,
             edge: u32::MAX,
-            held_back: 0,
-            deadline: 0,
             receive_memory,
-            opened: 0,
             ecn: setup.ecn,
-            answered: 0,
-            round_trip: 0,
-            armed: 0,
             flow: setup.flow,
             transport: setup.transport,
             node: setup.node,
             src: setup.src,
             hash: setup.hash,
             priority: setup.priority,
-            marked: 0,
-            paused: 0,
-            reordered: 0,
-            last: 0,
+            ..Receiver::default()
         }
     }
 
@@ -272,10 +271,8 @@ impl Receiver {
             at_once = true;
             if self.held_back > 0 && seq > self.next && self.crowds(seq) {
                 // The blocks held back would no longer fit into one report with this segment.
-                let ready = Some(self.acknowledge(true));
-                if reaction.first.is_none() {
-                    reaction.first = ready;
-                }
+                let ready = self.acknowledge(true);
+                reaction.first.get_or_insert(ready);
                 (self.trigger, self.repeated) = (seq, retransmission);
             }
             if seq < self.next || !self.hold(seq) {
@@ -528,8 +525,19 @@ impl Receiver {
     pub fn tunes(&self) -> bool {
         self.receive_memory.as_ref().is_some_and(|receive_memory| receive_memory.tunes())
     }
-    pub fn holds(&self) -> bool {
-        !self.ranges.is_empty()
+
+    /// Returns whether this acknowledgement reports what has arrived beyond gaps or twice, and the
+    /// blocks.
+    #[inline(always)]
+    pub fn selective(
+        &self,
+        ack: AckNow,
+        config: &TcpConfig,
+    ) -> (bool, [(u32, u32); Extra::BLOCKS], u8) {
+        let selective =
+            config.recovery != Recovery::NewReno && (!self.ranges.is_empty() || ack.duplicate);
+        let (blocks, count) = if selective { self.blocks() } else { Default::default() };
+        (selective, blocks, count)
     }
 }
 
