@@ -3,7 +3,7 @@
 
 use crate::app::NewFlow;
 use crate::frame::Frame;
-use crate::shard::Departure;
+use crate::shard::{CardPause, Contents, Departure};
 use crate::spec::{Datagram, Flow, Plan, TransportConfig};
 use crate::world::World;
 use afflux_engine::random::mix;
@@ -38,10 +38,16 @@ pub trait Guests: Send {
     fn due(&mut self) -> u64;
     /// Returns the number of guests that can still act.
     fn alive(&self) -> i64;
-    /// Lets all guests run up to but not including `end` (ps). `arrived` has the packets that arrive
-    /// before, ordered by time at each host. Appends the packets that the guests send, in order of
-    /// time at each host.
-    fn run(&mut self, arrived: &mut Vec<Departure>, end: u64, sent: &mut Vec<(u64, Packet)>);
+    /// Lets all guests run up to but not including `end` (ps). `arrived` and `paused` have the
+    /// packets that arrive before and the pauses that take effect before, ordered by time at each
+    /// host. Appends the packets that the guests send, in order of time at each host.
+    fn run(
+        &mut self,
+        arrived: &mut Vec<Departure>,
+        paused: &mut Vec<CardPause>,
+        end: u64,
+        sent: &mut Vec<(u64, Packet)>,
+    );
     /// Takes the tokens of dropped packets.
     fn lost(&mut self, tokens: &mut Vec<u32>);
     /// Returns whether the run has to end because a guest cannot go on.
@@ -54,6 +60,8 @@ pub struct Outsiders<'g> {
     pub hosts: &'g [(u32, u16)],
     /// Called once per worker with its share of `hosts`.
     pub guests: &'g mut dyn FnMut(&[u32]) -> Box<dyn Guests + 'g>,
+    /// Contents of the packets, for captures.
+    pub contents: Contents,
 }
 
 /// Adds the transport of the flows that carry packets from outside, and returns its number.
