@@ -261,6 +261,48 @@ fn completions_wait_for_pauses() {
     assert!(bytes(&again) == bytes(&found), "the classical engine differs");
 }
 
+const TWO_LINKS: &str = r#"
+[topology]
+kind = "custom"
+hosts = 2
+switches = 1
+link = [
+  { a = "host0", b = "switch0", rate = "100Mbps", delay = "10us" },
+  { a = "host0", b = "switch0", rate = "100Mbps", delay = "10us" },
+  { a = "host1", b = "switch0", rate = "100Mbps", delay = "10us" },
+  { a = "host1", b = "switch0", rate = "100Mbps", delay = "10us" },
+]
+[[host.kernel]]
+match = "host*"
+[host.kernel.at]
+"0.9s" = "for port in 1 2 3 4 5 6; do bulk server $port & done; sleep 1"
+"1s" = 'test "$AFFLUX_NUMBER" = 1 || for port in 1 2 3 4 5 6; do bulk client 10.1.0.2 $port 20000B; done'
+[run]
+until = "2s"
+"#;
+
+/// Six connections to the address of the second NIC, whose link to the switch has a neighbour, use
+/// that link only, in both directions; with spraying the switch chooses either link, and Linux has
+/// the frames at the NIC of their address all the same.
+#[test]
+fn frames_take_the_link_of_their_address() {
+    if skipped() {
+        return;
+    }
+    let found = done(&scenario(TWO_LINKS, &[]));
+    assert_eq!(found.report.failure, None);
+    let bytes = |link: usize| [2 * link, 2 * link + 1].map(|way| found.output.links[way].bytes);
+    assert!(bytes(1).iter().chain(&bytes(3)).all(|&bytes| bytes > 1_000), "{:?}", bytes(1));
+    assert_eq!([bytes(0), bytes(2)], [[0; 2]; 2]);
+    assert_eq!(file(&found, "host0.console").matches("sent 20000 bytes").count(), 6);
+    let sprayed = done(&scenario(TWO_LINKS, &[("switch.balance", "spray")]));
+    assert!(sprayed.output.links[4..6].iter().any(|way| way.bytes > 0));
+    let (_, pcap) = sprayed.files.iter().find(|file| file.0 == "host1.pcap").unwrap();
+    let mac = [2, 0, 1, 0, 0, 2];
+    assert!(pcap.windows(6).filter(|bytes| *bytes == mac).count() > 100, "the second NIC");
+    assert_eq!(pcap.windows(6).filter(|bytes| *bytes == [2, 0, 0, 0, 0, 2]).count(), 0);
+}
+
 fn failing(command: &str, more: &str) -> KernelRun {
     let text = format!(
         "[topology]\nkind = \"star\"\nhosts = 2\nrate = \"1Gbps\"\ndelay = \"1ms\"\n\

@@ -61,6 +61,8 @@ pub struct Shared<'p> {
     packets: &'p Packets,
     progress: &'p Progress,
     names: Vec<&'p str>,
+    /// The switch at each NIC, by host.
+    switches: Vec<Vec<u32>>,
     store: Arc<Store>,
     residents: Mutex<Vec<Resident>>,
     failure: Mutex<Option<String>>,
@@ -71,10 +73,19 @@ pub struct Shared<'p> {
 impl<'p> Shared<'p> {
     pub fn new(plan: &'p Plan, packets: &'p Packets, progress: &'p Progress) -> Self {
         let hosts = plan.topology.hosts as usize;
+        let mut switches = vec![Vec::new(); hosts];
+        for link in &plan.topology.links {
+            for (end, other) in [(link.a, link.b), (link.b, link.a)] {
+                if let Some(of_host) = switches.get_mut(end as usize) {
+                    of_host.push(other);
+                }
+            }
+        }
         Shared {
             packets,
             progress,
             names: plan.topology.nodes[..hosts].iter().map(|node| node.name.as_str()).collect(),
+            switches,
             store: Arc::default(),
             residents: Mutex::default(),
             failure: Mutex::default(),
@@ -93,6 +104,19 @@ impl<'p> Shared<'p> {
                 bytes.into()
             })
         })
+    }
+
+    /// Returns the NIC of `host` that takes a frame which has arrived at `nic`. A switch with links to
+    /// several NICs knows which has the destination's address (MAC), but a balancer there may have
+    /// chosen another link. From another switch, a frame for another NIC has come as a router
+    /// forwards it: Linux takes its host's addresses at all NICs.
+    fn takes(&self, host: u32, nic: u32, frame: &[u8]) -> u32 {
+        let switches = &self.switches[host as usize];
+        let addressed = packet::parse(&frame[ETHERNET..])
+            .and_then(|header| addresses::nic_of(header.destination))
+            .map_or(nic, |(_, addressed)| addressed);
+        let alike = switches.get(addressed as usize) == switches.get(nic as usize);
+        if alike { addressed } else { nic }
     }
 
     /// Returns the guests after the run, ordered by host.
@@ -174,9 +198,10 @@ impl<'s, 'p> Relay<'s, 'p> {
         if let Some(seen) = seen(&frame[ETHERNET..]) {
             self.rest[place].flows.received(at, sent, departure.marked, &seen);
         }
-        frame[..6].copy_from_slice(&mac(departure.host, departure.nic));
+        let nic = self.shared.takes(departure.host, departure.nic, &frame);
+        frame[..6].copy_from_slice(&mac(departure.host, nic));
         self.rest[place].pcap.add(at, &frame);
-        self.group.guests[place].arrive(departure.nic, at, frame);
+        self.group.guests[place].arrive(nic, at, frame);
     }
 
     /// Takes the frames that a guest has sent.
@@ -188,10 +213,10 @@ impl<'s, 'p> Relay<'s, 'p> {
             let ip = frame.get(ETHERNET..).filter(|_| frame[12..ETHERNET] == IPV4);
             let known = ip.and_then(|ip| {
                 let header = packet::parse(ip)?;
-                let dst = addresses::host_of(header.destination)?;
-                Some((ip, header, dst))
+                let (dst, dst_nic) = addresses::nic_of(header.destination)?;
+                Some((ip, header, dst, dst_nic))
             });
-            let Some((ip, header, dst)) = known.filter(|(.., dst)| *dst != host) else {
+            let Some((ip, header, dst, dst_nic)) = known.filter(|known| known.2 != host) else {
                 *ignored += 1;
                 continue;
             };
@@ -201,6 +226,7 @@ impl<'s, 'p> Relay<'s, 'p> {
                 host,
                 nic,
                 dst,
+                dst_nic,
                 size,
                 capable: header.capable,
                 marked: header.marked,

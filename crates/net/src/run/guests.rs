@@ -176,7 +176,7 @@ impl<'c, 'g> Door<'c, 'g> {
                 continue;
             };
             let number = &mut self.numbers[(flow - self.carriers.first) as usize];
-            let frame = frame_of(shard.world, &packet, *number);
+            let frame = frame_of(shard.world, at, &packet, *number);
             *number = number.wrapping_add(1);
             let Packet { host, nic, .. } = packet;
             let node = shard.world.place[host as usize].local;

@@ -112,7 +112,7 @@ impl Driven<'_, '_> {
     /// Lets a packet enter the network at the current time.
     pub fn enter(&mut self, packet: &Packet) {
         let (flow, number) = self.flow_of(packet);
-        let frame = frame_of(self.world, packet, number);
+        let frame = frame_of(self.world, self.now, packet, number);
         self.shard.enter_from_outside(
             &mut self.later,
             self.now,

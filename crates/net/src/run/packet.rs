@@ -14,8 +14,9 @@ pub struct Packet {
     /// Host and port at which the packet enters the network.
     pub host: u32,
     pub nic: u32,
-    /// Destination host.
+    /// Destination host, and its port that has the destination address.
     pub dst: u32,
+    pub dst_nic: u32,
     /// Size of the frame in buffers in bytes, without the gap.
     pub size: u16,
     /// ECN-capable (`capable`), and marked on its way here (`marked`).
@@ -80,8 +81,8 @@ pub fn carrier(src: u32, dst: u32, transport: u16, class: u16, priority: u8) -> 
     NewFlow { src, dst, bytes: 1, transport, class, priority, job: Flow::NO_JOB }
 }
 
-/// Returns the frame of a packet, which is number `number` of its flow.
-pub fn frame_of(world: &World, packet: &Packet, number: u32) -> Frame {
+/// Returns the frame of a packet that enters the network at `now` (ps), number `number` of its flow.
+pub fn frame_of(world: &World, now: u64, packet: &Packet, number: u32) -> Frame {
     let mut flags = packet.priority as u16 & Frame::PRIORITY;
     if packet.capable {
         flags |= Frame::ECT;
@@ -97,9 +98,26 @@ pub fn frame_of(world: &World, packet: &Packet, number: u32) -> Frame {
         seq: number,
         aux: packet.token,
         dst: packet.dst,
-        hash: world.route_of(hash, packet.host, packet.dst),
+        hash: route(world, now, packet, hash),
         size: packet.size.max(world.plan.wire.min_frame),
         flags,
         ..Frame::default()
     }
+}
+
+/// Returns the route (or hash) of a packet. Switches send a packet by the port of the NIC that has
+/// its address, if they have links to several: it gets a hash by which they do. If there is none
+/// (only other NICs can be reached from there, or a balancer decides), the hash remains.
+fn route(world: &World, now: u64, packet: &Packet, hash: u32) -> u32 {
+    let Packet { host, nic, dst, dst_nic, .. } = *packet;
+    let (from, to) = ((host, nic as u16), (dst, dst_nic as u16));
+    if world.ports.of(dst).len() == 1 && world.ports.of(host).len() == 1 {
+        return world.route_of(hash, host, dst);
+    }
+    let attempt = |number: u64| match number {
+        0 => hash,
+        _ => mix(u64::from(hash) ^ number << 40) as u32,
+    };
+    let found = (0..World::TRIES).map(attempt).find(|&one| world.leads_to(now, from, one, to));
+    world.route_via(Some(from.1), found.unwrap_or(hash), host, dst)
 }

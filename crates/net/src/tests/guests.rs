@@ -95,6 +95,7 @@ impl Guests for Talker<'_> {
                     host,
                     nic: 0,
                     dst,
+                    dst_nic: 0,
                     size,
                     capable: true,
                     marked: false,
