@@ -7,7 +7,9 @@ use std::collections::VecDeque;
 
 /// Time in ns at which nothing happens.
 pub const NEVER: u64 = i64::MAX as u64;
-/// Completions wait this long for others, in ns.
+/// Completions wait this long for others, in ns. This and the next two are choices within the
+/// defaults of drivers (Linux 6.12: mlx5 16 us or 32 frames, tg3 150 us or 53 frames, sky2 1 ms,
+/// stmmac 5 ms or 25 frames).
 const COALESCE: u64 = 20_000;
 /// Completions of fewer than [`MANY`] frames wait this long for the next receive interrupt, in ns.
 const LAZY: u64 = 1_000_000;

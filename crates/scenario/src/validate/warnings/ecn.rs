@@ -191,7 +191,7 @@ fn useless_marking(
         return !input.idle();
     }
     if input.kernels.is_some() {
-        // Their parameters and programs decide whether they use ECN.
+        // Parameters and programs of kernels decide whether they use ECN.
         return false;
     }
     let ignored = where_marked(|one, agreed| one.parameters().requirements().is_capable(agreed));
