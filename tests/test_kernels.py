@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+from test_captures import dissect
 
 from afflux import Result, _core, kernels
 from afflux.kernels import building
@@ -80,7 +82,6 @@ def wrong(tmp_path: Path, *replacements: tuple[str, str]) -> str:
             ("[run]", '[[traffic]]\nkind = "pairs"\npairs = [[0, 1]]\nsizes = "1kB"\n[run]'),
             "host0 is a kernel",
         ),
-        (("[run]", "[record]\npaths = true\n[run]"), "paths are not recorded beside kernels"),
         (('run = "', 'tcp_info = "1.5ms"\nrun = "'), "write whole milliseconds"),
         (('run = "', 'tcp_info = "0s"\nrun = "'), "write whole milliseconds"),
     ],
@@ -223,6 +224,34 @@ def the_flows_are_in_the_usual_tables(result: Result, payload: int) -> None:
     assert summary["slowdown"]["all"]["count"] == 0
     assert summary["slowdown"]["all"]["mean"] is None
     assert result.explain().slowest(5) == []
+
+
+@needs_image
+def test_a_captured_link_has_the_bytes_of_packets(command, tmp_path):
+    record = '[record]\ncapture = "host0-switch0"\nsnaplen = "64kB"\npaths = true\n[run]'
+    (tmp_path / "pair.toml").write_text(
+        changed(("[run]", record), ("host1 5001 1'", "host1 5001 200000B'"))
+    )
+    done = command("run", "pair.toml")
+    assert done.returncode == 0, done.stderr
+    out = tmp_path / "out/pair-1"
+    result = Result.open(out)
+    packets, paths = result.table("packets"), result.table("paths")
+    assert paths.column("path")[0] == "host0>switch0>host1"
+    # All packets of the client's direction arrive, and nothing else takes its path.
+    assert paths.column("frames")[0] == packets.column("received_packets")[0]
+    if shutil.which("tshark") is None:
+        pytest.skip("needs tshark")
+    (file,) = out.rglob("host0-switch0-both.pcapng")
+    assert dissect(file, "_ws.malformed || tcp.checksum.status == 0", ["frame.number"]) == []
+    # The frames on the link are those at the NIC: the same identification, numbers and lengths.
+    names = ("ip.src", "ip.id", "tcp.seq_raw", "tcp.ack_raw", "tcp.len", "frame.len")
+    link, nic = (
+        {tuple(frame.values()) for frame in dissect(of, "tcp", names)}
+        for of in (file, out / "host0.pcap")
+    )
+    assert link == nic
+    assert sum(int(length) for *_, length, _ in link) == 200_001
 
 
 def test_what_is_no_tcp_has_no_completion(command, tmp_path):

@@ -3,8 +3,8 @@
 //! Every message has 16 bytes: operation, sequence number, time in ns. Kernels since 6.10 also
 //! share a page of memory with the calendar, and then ask for far fewer messages.
 
+use crate::line::NEVER;
 use crate::memory::Mapping;
-use crate::nic::NEVER;
 use crate::process;
 use crate::socket;
 use std::io;

@@ -1,7 +1,8 @@
 //! One guest: its process, its clock and its network cards.
 
 use crate::calendar::{Calendar, Said};
-use crate::nic::{NEVER, Nic, NicSpec, Request};
+use crate::line::NEVER;
+use crate::nic::{Nic, NicSpec, Request};
 use crate::process::{self, INITRD, Process, SERIAL, Start};
 use crate::socket;
 use std::fs::File;
@@ -240,6 +241,14 @@ impl Guest {
             && self.state != State::Ended
         {
             nic.arrive(at, frame);
+        }
+    }
+
+    /// Lets the switch pause priorities (a bit mask) of a card from `at` to `until` (ns), which is
+    /// `at` if they may go on. Calls are in order of time.
+    pub fn pause(&mut self, card: u32, at: u64, priorities: u8, until: u64) {
+        if let Some(Card::Connected(nic)) = self.cards.get_mut(card as usize) {
+            nic.pause(at, priorities, until);
         }
     }
 

@@ -2,17 +2,17 @@
 //!
 //! A frame that the guest sends counts as sent when its last bit has left at the line rate. The
 //! card tells the guest then, or up to 1 ms later if few frames wait to be told of, as drivers do
-//! that clean their ring with the next receive interrupt. TCP small queues, byte queue limits and
-//! queueing disciplines of the guest depend on these completions.
+//! that clean their ring with the next receive interrupt. While the switch pauses the card, frames
+//! do not leave. TCP small queues, byte queue limits and queueing disciplines of the guest depend on
+//! these completions.
 
+use crate::line::{Line, NEVER};
 use crate::memory::{GuestMemory, Mapping};
 use crate::ring::Ring;
 use crate::socket;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
-
-pub const NEVER: u64 = i64::MAX as u64;
 
 // Feature bits (virtio 1.2 §5.1.3 and §6; vhost-user).
 const VERSION_1: u64 = 1 << 32;
@@ -37,12 +37,6 @@ const LONGEST: usize = 4096;
 const HEADER: usize = 12;
 /// Largest frame in bytes that is taken from a guest.
 const LARGEST_FRAME: usize = 65_550;
-/// Completions wait this long for others, in ns.
-const COALESCE: u64 = 20_000;
-/// Completions of fewer than [`MANY`] frames wait this long for the next receive interrupt, in ns.
-const LAZY: u64 = 1_000_000;
-const MANY: usize = 17;
-
 const RECEIVE: usize = 0;
 const SEND: usize = 1;
 
@@ -58,6 +52,16 @@ pub struct NicSpec {
     pub overhead: u64,
     /// Least bytes of a frame on the line, without `overhead`.
     pub least: u64,
+    /// Priority (0 to 7) of packets by their DSCP.
+    pub priority_of_dscp: [u8; 64],
+}
+
+/// Returns the DSCP of an IPv4 packet in an Ethernet frame; 0 for other frames.
+fn dscp(frame: &[u8]) -> usize {
+    match frame.get(12..16) {
+        Some(&[0x08, 0x00, _, service]) => usize::from(service >> 2),
+        _ => 0,
+    }
 }
 
 /// A request of the guest's driver that the guest's clock has to act on.
@@ -77,13 +81,7 @@ pub struct Nic {
     rings: [Ring; 2],
     /// Frames that arrive, with their times in ns.
     arriving: VecDeque<(u64, Vec<u8>)>,
-    /// Frames whose transmission the guest has not been told of: end of transmission in ns, head
-    /// of the chain.
-    sending: VecDeque<(u64, u16)>,
-    /// Time at which the guest is told of completed transmissions.
-    tell: u64,
-    /// Time at which the line becomes free.
-    free: u64,
+    line: Line,
     pub sent: u64,
     pub received: u64,
     /// Frames for which the guest had no buffer.
@@ -112,9 +110,7 @@ impl Nic {
             memory: GuestMemory::default(),
             rings: Default::default(),
             arriving: VecDeque::new(),
-            sending: VecDeque::new(),
-            tell: NEVER,
-            free: 0,
+            line: Line::default(),
             sent: 0,
             received: 0,
             overruns: 0,
@@ -126,9 +122,14 @@ impl Nic {
         self.arriving.push_back((at, frame));
     }
 
+    /// Holds frames of these priorities (a bit mask) back from `at` to `until`, in ns.
+    pub fn pause(&mut self, at: u64, priorities: u8, until: u64) {
+        self.line.pause(at, priorities, until);
+    }
+
     /// Returns the time in ns at which the card next interrupts the guest.
     pub fn next(&self) -> u64 {
-        self.arriving.front().map_or(NEVER, |first| first.0).min(self.tell)
+        self.arriving.front().map_or(NEVER, |first| first.0).min(self.line.next())
     }
 
     pub fn interrupts(&self) -> Option<&OwnedFd> {
@@ -140,13 +141,8 @@ impl Nic {
     pub fn interrupt(&mut self, now: u64) -> io::Result<Vec<u32>> {
         let outside = || broken("a ring is outside the guest's memory");
         let before = [self.rings[RECEIVE].pushed(), self.rings[SEND].pushed()];
-        if self.tell <= now || self.sending.front().is_some_and(|first| first.0 <= now) {
-            while let Some(&(end, head)) = self.sending.front().filter(|first| first.0 <= now) {
-                debug_assert!(end <= now);
-                self.sending.pop_front();
-                self.rings[SEND].push(&self.memory, head, 0).ok_or_else(outside)?;
-            }
-            self.tell = self.sending.front().map_or(NEVER, |first| first.0.max(now + 1) + COALESCE);
+        for head in self.line.complete(now) {
+            self.rings[SEND].push(&self.memory, head, 0).ok_or_else(outside)?;
         }
         while self.arriving.front().is_some_and(|first| first.0 <= now) {
             let (_, frame) = self.arriving.pop_front().expect("there is one");
@@ -215,14 +211,8 @@ impl Nic {
             frame.drain(..HEADER);
             let bytes = (frame.len() as u64).max(self.spec.least) + self.spec.overhead;
             let duration = (bytes as u128 * 8_000_000_000).div_ceil(self.spec.rate.into());
-            let end = now.max(self.free) + duration as u64;
-            self.free = end;
-            self.sending.push_back((end, head));
-            if self.sending.len() == 1 {
-                self.tell = end + LAZY;
-            } else if self.sending.len() == MANY {
-                self.tell = self.tell.min(end + COALESCE);
-            }
+            let priority = self.spec.priority_of_dscp[dscp(&frame)] & 7;
+            self.line.send(now, duration as u64, priority, head);
             self.sent += 1;
             to.push(frame);
         }

@@ -42,6 +42,7 @@ fn spec(image: &std::path::Path, number: u8, script: &str, watchdog: Duration) -
             rate: 1_000_000_000_000,
             overhead: 0,
             least: 0,
+            priority_of_dscp: [0; 64],
         }],
         initramfs: tree.finish(),
         seed: u64::from(number),

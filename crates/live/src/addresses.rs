@@ -16,9 +16,14 @@ pub fn address(host: u32, nic: u32) -> Ipv4Addr {
 
 /// Returns the host that has this address on any of its NICs.
 pub fn host_of(address: Ipv4Addr) -> Option<u32> {
-    let [ten, _, x, y] = address.octets();
+    nic_of(address).map(|(host, _)| host)
+}
+
+/// Returns host and NIC of an address.
+pub fn nic_of(address: Ipv4Addr) -> Option<(u32, u32)> {
+    let [ten, nic, x, y] = address.octets();
     let number = u32::from(x) * 256 + u32::from(y);
-    (ten == 10 && (1..=MOST_HOSTS).contains(&number)).then(|| number - 1)
+    (ten == 10 && (1..=MOST_HOSTS).contains(&number)).then(|| (number - 1, nic.into()))
 }
 
 /// Returns the host with this name, address or number, or an error text if there is none.
@@ -75,6 +80,7 @@ mod tests {
     fn there_and_back() {
         for host in [0, 1, 253, 254, 255, 256, 511, MOST_HOSTS - 1] {
             assert_eq!(host_of(address(host, 3)), Some(host));
+            assert_eq!(nic_of(address(host, 3)), Some((host, 3)));
         }
         assert_eq!(address(0, 0), Ipv4Addr::new(10, 0, 0, 1));
         assert_eq!(address(256, 1), Ipv4Addr::new(10, 1, 1, 1));

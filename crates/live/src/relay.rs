@@ -257,16 +257,16 @@ impl Relay<'_, '_, '_, '_> {
             let known = parsed.and_then(|header| {
                 Some((
                     header,
-                    addresses::host_of(header.destination)
-                        .filter(|to| (*to as usize) < self.place.len())?,
+                    addresses::nic_of(header.destination)
+                        .filter(|(to, _)| (*to as usize) < self.place.len())?,
                 ))
             });
             let segments = self.handed.segments();
             count += segments;
             // A host does not send packets for its own address to its device. If one arrives, it is
             // ignored, because the network would return it.
-            let Some((Header { dscp, capable, marked, ends, .. }, dst)) =
-                known.filter(|(_, dst)| *dst != from.number)
+            let Some((Header { dscp, capable, marked, ends, .. }, (dst, dst_nic))) =
+                known.filter(|(_, to)| to.0 != from.number)
             else {
                 self.watched.ignored += segments as u64;
                 continue;
@@ -288,6 +288,7 @@ impl Relay<'_, '_, '_, '_> {
                     host: from.number,
                     nic: nic as u32,
                     dst,
+                    dst_nic,
                     size,
                     capable,
                     marked,

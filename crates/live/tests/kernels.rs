@@ -3,7 +3,7 @@
 
 use afflux_live::kernels::{KernelError, KernelRun, directory, run};
 use afflux_net::Progress;
-use afflux_net::record::{Behind, Status};
+use afflux_net::record::{Behind, CaptureRecord, Status};
 use afflux_scenario::{FlowColumns, Overrides, Reader, Scenario};
 use std::path::Path;
 
@@ -102,6 +102,9 @@ start = "1s"
 ports = { interval = "1ms" }
 waits = "all"
 gaps = "all"
+paths = true
+capture = "host0-leaf0"
+snaplen = "64kB"
 [run]
 until = "1.2s"
 "#;
@@ -110,7 +113,7 @@ until = "1.2s"
 fn bytes(found: &KernelRun) -> String {
     let o = &found.output;
     let tables = (&o.flows, &o.outside, &o.senders, &o.waits, &o.gaps, &o.ports, &o.links);
-    format!("{tables:?} {:?} {:?}", o.counters, found.files)
+    format!("{tables:?} {:?} {:?} {:?} {:?}", o.counters, o.captures, o.paths, found.files)
 }
 
 #[test]
@@ -124,6 +127,7 @@ fn runs_repeat_with_both_engines_and_any_number_of_threads() {
     assert!(console.contains("received 400000 bytes from 10.0.0.1"), "{console}");
     assert!(first.output.counters.ecn_marks > 0, "{:?}", first.output.counters);
     flows_are_those_of_the_commands(&first);
+    links_and_paths_are_recorded(&first);
     for set in [
         [("run.threads", "1"), ("run.engine", "window_log")],
         [("run.threads", "2"), ("run.engine", "window_log")],
@@ -173,6 +177,130 @@ fn flows_are_those_of_the_commands(found: &KernelRun) {
         assert!(sample.window % 1_448 == 0 && sample.window >= 2 * 1_448, "{sample:?}");
         assert!(sample.flight <= 400_000 + 1_448 && sample.smoothed > 80_000_000, "{sample:?}");
     }
+}
+
+/// The link of the first host shows the bytes of its packets, and the path of each data packet that
+/// arrived is known.
+fn links_and_paths_are_recorded(found: &KernelRun) {
+    let output = &found.output;
+    let packets = &output.outside[0];
+    let [sent, received] = &output.captures[..] else { panic!("both directions") };
+    let of_flow = |record: &&CaptureRecord| {
+        let bytes = record.packet.as_ref().expect("kernels alone use this link");
+        bytes[26..30] == packets.source.0.octets() && bytes[36..38] == 5001u16.to_be_bytes()
+    };
+    assert_eq!(sent.iter().filter(of_flow).count() as u64, packets.sent_packets);
+    let largest = sent.iter().filter_map(|record| record.packet.as_ref()).map(|bytes| bytes.len());
+    assert_eq!(largest.max(), Some(1_514), "whole packets");
+    let marked = |record: &&CaptureRecord| record.packet.as_ref().unwrap()[15] & 3 == 3;
+    assert!(received.iter().filter(marked).count() > 0, "marks of switches are in the bytes");
+    let paths: Vec<_> = output.paths.iter().filter(|path| path.flow == packets.flow).collect();
+    assert_eq!(paths.iter().map(|path| path.frames).sum::<u64>(), packets.received_packets);
+    assert!(paths.iter().all(|path| path.nodes.len() == 5), "over a spine: {paths:?}");
+}
+
+const PAUSED: &str = r#"
+[topology]
+kind = "star"
+hosts = 3
+rate = "100Mbps"
+delay = "10us"
+[switch]
+sharing = "sonic"
+buffer = "100kB"
+mmu = { cell = "256B", headroom_pool = "40kB", lossless_alpha = 0.25 }
+pfc = { priorities = [3], headroom = "20kB" }
+[host]
+dscp_to_priority = { 0 = 3 }
+[[host.kernel]]
+match = "host*"
+run = "bulk server 5001"
+at = { "1s" = 'test "$AFFLUX_NUMBER" = 2 || bulk client host2 5001 1000000B' }
+[host.kernel.sysctl]
+"net.ipv4.tcp_tso_rtt_log" = 0
+"net.ipv4.tcp_pacing_ss_ratio" = 1
+"net.ipv4.tcp_pacing_ca_ratio" = 1
+[record]
+ports = { interval = "1ms", nodes = ["host*"] }
+[run]
+until = "1.3s"
+"#;
+
+/// Frames of the longest queue that Linux leaves in a card with the parameters of `PAUSED`.
+///
+/// `tcp_small_queue_check` (net/ipv4/tcp_output.c) lets a socket send while the memory of its
+/// packets, from the socket to the completion of their transmission, is at most
+/// max(2 × that of the packet to be sent, a millisecond at the pacing rate). A packet has the
+/// segments of a millisecond at the pacing rate, and at least two (`tcp_tso_autosize`; with
+/// `tcp_tso_rtt_log` = 0 a round trip of over 31 us adds nothing). At 1 % of the window per round
+/// trip (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`) the first window of 10 segments in 71 us
+/// makes 2 kB of a millisecond, and later windows less: packets have two segments, and three of
+/// them fit. Byte queue limits and the ring (256) are larger. Completions that come late, and
+/// frames that have left when the PAUSE arrives, only shorten the queue.
+const SMALL_QUEUE: u64 = 3 * 2;
+
+/// Two hosts whose switch pauses them, and 1,518 B a frame. Transmissions complete when the
+/// simulated card has sent, so that small queues keep the card's queue short. If completions
+/// ignored PAUSE, the socket could send at the line rate, and the card's queue would be as long as
+/// the window allows.
+#[test]
+fn completions_wait_for_pauses() {
+    if skipped() {
+        return;
+    }
+    let found = done(&scenario(PAUSED, &[]));
+    assert_eq!(found.report.failure, None);
+    let output = &found.output;
+    assert_eq!(output.counters.dropped_packets, 0);
+    let senders = output.ports.iter().filter(|port| port.node < 2);
+    let paused: u64 = senders.clone().map(|port| port.paused).sum();
+    assert!(paused > 50_000_000_000, "{paused} ps");
+    let longest = senders.map(|port| port.queue_bytes_max).max();
+    assert!(longest.is_some_and(|bytes| bytes <= SMALL_QUEUE * 1_518), "{longest:?} B");
+    let again = done(&scenario(PAUSED, &[("run.engine", "classical")]));
+    assert!(bytes(&again) == bytes(&found), "the classical engine differs");
+}
+
+const TWO_LINKS: &str = r#"
+[topology]
+kind = "custom"
+hosts = 2
+switches = 1
+link = [
+  { a = "host0", b = "switch0", rate = "100Mbps", delay = "10us" },
+  { a = "host0", b = "switch0", rate = "100Mbps", delay = "10us" },
+  { a = "host1", b = "switch0", rate = "100Mbps", delay = "10us" },
+  { a = "host1", b = "switch0", rate = "100Mbps", delay = "10us" },
+]
+[[host.kernel]]
+match = "host*"
+[host.kernel.at]
+"0.9s" = "for port in 1 2 3 4 5 6; do bulk server $port & done; sleep 1"
+"1s" = 'test "$AFFLUX_NUMBER" = 1 || for port in 1 2 3 4 5 6; do bulk client 10.1.0.2 $port 20000B; done'
+[run]
+until = "2s"
+"#;
+
+/// Six connections to the address of the second NIC, whose link to the switch has a neighbour, use
+/// that link only, in both directions; with spraying the switch chooses either link, and Linux has
+/// the frames at the NIC of their address all the same.
+#[test]
+fn frames_take_the_link_of_their_address() {
+    if skipped() {
+        return;
+    }
+    let found = done(&scenario(TWO_LINKS, &[]));
+    assert_eq!(found.report.failure, None);
+    let bytes = |link: usize| [2 * link, 2 * link + 1].map(|way| found.output.links[way].bytes);
+    assert!(bytes(1).iter().chain(&bytes(3)).all(|&bytes| bytes > 1_000), "{:?}", bytes(1));
+    assert_eq!([bytes(0), bytes(2)], [[0; 2]; 2]);
+    assert_eq!(file(&found, "host0.console").matches("sent 20000 bytes").count(), 6);
+    let sprayed = done(&scenario(TWO_LINKS, &[("switch.balance", "spray")]));
+    assert!(sprayed.output.links[4..6].iter().any(|way| way.bytes > 0));
+    let (_, pcap) = sprayed.files.iter().find(|file| file.0 == "host1.pcap").unwrap();
+    let mac = [2, 0, 1, 0, 0, 2];
+    assert!(pcap.windows(6).filter(|bytes| *bytes == mac).count() > 100, "the second NIC");
+    assert_eq!(pcap.windows(6).filter(|bytes| *bytes == [2, 0, 0, 0, 0, 2]).count(), 0);
 }
 
 fn failing(command: &str, more: &str) -> KernelRun {

@@ -68,7 +68,9 @@ impl Kept {
         let blocks = |options: &CaptureOptions| {
             if options.blocks.is_empty() { 0 } else { 16 + 16 * options.blocks.capacity() as u64 }
         };
-        Self::CAPTURE + record.options.as_ref().map_or(0, |options| Self::OPTIONS + blocks(options))
+        let packet = record.packet.as_ref().map_or(0, |packet| 16 + packet.len() as u64);
+        let options = record.options.as_ref().map_or(0, |options| Self::OPTIONS + blocks(options));
+        Self::CAPTURE + options + packet
     }
 }
 

@@ -439,6 +439,9 @@ pub struct CaptureRecord {
     pub answer: bool,
     pub priority: u8,
     pub options: Option<Box<CaptureOptions>>,
+    /// First bytes of a real host's packet, from its Ethernet header on. The fields of the
+    /// protocols above then have no meaning.
+    pub packet: Option<Box<[u8]>>,
 }
 
 /// Options of a TCP frame. All positions are in bytes of the payload of the connection (or

@@ -507,10 +507,15 @@ impl<'a> World<'a> {
     /// Returns the value that frames from `src` to `dst` carry instead of `hash`: their route, if
     /// frames carry routes.
     pub fn route_of(&self, hash: u32, src: u32, dst: u32) -> u32 {
+        self.route_via(None, hash, src, dst)
+    }
+
+    /// Returns the value that frames which leave `src` by port `via` carry instead of `hash`.
+    pub fn route_via(&self, via: Option<u16>, hash: u32, src: u32, dst: u32) -> u32 {
         if self.route_bits == 0 {
             return hash;
         }
-        self.path(0, hash, src, dst)
+        self.path_via(0, via, hash, src, dst)
             .iter()
             .skip(1)
             .rev()
@@ -571,6 +576,25 @@ impl<'a> World<'a> {
         } else {
             std::iter::once((src, port)).chain(rest).collect()
         }
+    }
+
+    /// Number of hashes that are tried to reach a port of the destination, as different source ports
+    /// would be.
+    pub const TRIES: u64 = 64;
+
+    /// True if frames with this hash that leave `src` by port `via` reach `dst` at its port
+    /// `target`, without passing `src` again.
+    pub fn leads_to(
+        &self,
+        now: u64,
+        (src, via): (u32, u16),
+        hash: u32,
+        (dst, target): (u32, u16),
+    ) -> bool {
+        let path = self.path_via(now, Some(via), hash, src, dst);
+        let returns = path.iter().skip(1).any(|&(node, _)| node == src);
+        let last = path.last().map(|&(node, port)| self.ports.of(node)[port as usize].peer_port);
+        !returns && last == Some(target)
     }
 
     fn path_by(&self, routes: &Routes, hash: u32, src: u32, dst: u32) -> Vec<(NodeId, u16)> {

@@ -64,7 +64,8 @@ pub fn run(
             let mine = hosts.iter().filter_map(|host| waiting.remove(host)).collect();
             Box::new(Relay::new(mine, &shared))
         };
-        let outsiders = Outsiders { hosts: &hosts, guests: &mut guests };
+        let outsiders =
+            Outsiders { hosts: &hosts, guests: &mut guests, contents: shared.contents() };
         afflux_net::run_with(plan, progress, Some(outsiders))
     };
     let mut residents = shared.take_residents();
@@ -145,6 +146,7 @@ fn spec(scenario: &Scenario, kernel: &KernelHost, image: &Image) -> Result<Guest
         // The guest hands over the 14 bytes of an Ethernet header with the packet.
         overhead: u64::from(scenario.packets.link_header).saturating_sub(14) + u64::from(wire.gap),
         least: u64::from(wire.min_frame),
+        priority_of_dscp: scenario.packets.priority_of_dscp,
     });
     let name = plan.topology.nodes[host as usize].name.clone();
     Ok(GuestSpec {

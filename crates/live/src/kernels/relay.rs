@@ -10,17 +10,19 @@ use super::wire::Flows;
 use crate::{addresses, packet};
 use afflux_kernel::{Failure, Group, Guest, NEVER, State};
 use afflux_net::Progress;
-use afflux_net::outside::{Departure, Guests, Packet};
+use afflux_net::outside::{CardPause, Contents, Departure, Guests, Packet};
 use afflux_net::spec::Plan;
 use afflux_scenario::Packets;
 use afflux_units::Time;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// Bytes of an Ethernet header, and the type of IPv4.
 const ETHERNET: usize = 14;
 const IPV4: [u8; 2] = [0x08, 0x00];
+/// Bytes that contain the headers of Ethernet and IPv4.
+const HEADERS: usize = ETHERNET + 60;
 /// Virtual time after the end of the run in ns in which guests hand over their files.
 const AFTERWARDS: u64 = 30_000_000_000;
 
@@ -59,7 +61,9 @@ pub struct Shared<'p> {
     packets: &'p Packets,
     progress: &'p Progress,
     names: Vec<&'p str>,
-    store: Store,
+    /// The switch at each NIC, by host.
+    switches: Vec<Vec<u32>>,
+    store: Arc<Store>,
     residents: Mutex<Vec<Resident>>,
     failure: Mutex<Option<String>>,
     /// Number of packets that the network has dropped, by flow.
@@ -69,15 +73,50 @@ pub struct Shared<'p> {
 impl<'p> Shared<'p> {
     pub fn new(plan: &'p Plan, packets: &'p Packets, progress: &'p Progress) -> Self {
         let hosts = plan.topology.hosts as usize;
+        let mut switches = vec![Vec::new(); hosts];
+        for link in &plan.topology.links {
+            for (end, other) in [(link.a, link.b), (link.b, link.a)] {
+                if let Some(of_host) = switches.get_mut(end as usize) {
+                    of_host.push(other);
+                }
+            }
+        }
         Shared {
             packets,
             progress,
             names: plan.topology.nodes[..hosts].iter().map(|node| node.name.as_str()).collect(),
-            store: Store::default(),
+            switches,
+            store: Arc::default(),
             residents: Mutex::default(),
             failure: Mutex::default(),
             dropped: Mutex::default(),
         }
+    }
+
+    /// Returns what captures ask for the contents of packets.
+    pub fn contents(&self) -> Contents {
+        let store = self.store.clone();
+        Arc::new(move |token, marked, most| {
+            store.look(token, |frame| {
+                let mut bytes = frame[..frame.len().min(most.max(HEADERS))].to_vec();
+                mark(&mut bytes, marked);
+                bytes.truncate(most);
+                bytes.into()
+            })
+        })
+    }
+
+    /// Returns the NIC of `host` that takes a frame which has arrived at `nic`. A switch with links to
+    /// several NICs knows which has the destination's address (MAC), but a balancer there may have
+    /// chosen another link. From another switch, a frame for another NIC has come as a router
+    /// forwards it: Linux takes its host's addresses at all NICs.
+    fn takes(&self, host: u32, nic: u32, frame: &[u8]) -> u32 {
+        let switches = &self.switches[host as usize];
+        let addressed = packet::parse(&frame[ETHERNET..])
+            .and_then(|header| addresses::nic_of(header.destination))
+            .map_or(nic, |(_, addressed)| addressed);
+        let alike = switches.get(addressed as usize) == switches.get(nic as usize);
+        if alike { addressed } else { nic }
     }
 
     /// Returns the guests after the run, ordered by host.
@@ -100,6 +139,16 @@ impl<'p> Shared<'p> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("no worker panics while it holds this lock")
+}
+
+/// Marks the IPv4 packet in a frame (CE) if it is ECN-capable.
+fn mark(frame: &mut [u8], marked: bool) {
+    let packet = &mut frame[ETHERNET..];
+    let marks =
+        marked && packet::parse(packet).is_some_and(|header| header.capable && !header.marked);
+    if marks {
+        packet::mark(packet);
+    }
 }
 
 pub struct Relay<'s, 'p> {
@@ -145,18 +194,14 @@ impl<'s, 'p> Relay<'s, 'p> {
         let Stored { mut frame, sent, .. } = self.shared.store.take(departure.token);
         let Some(&place) = self.place.get(&departure.host) else { return };
         let at = departure.at.div_ceil(1_000);
-        let packet = &mut frame[ETHERNET..];
-        let marks = departure.marked
-            && packet::parse(packet).is_some_and(|header| header.capable && !header.marked);
-        if marks {
-            packet::mark(packet);
-        }
-        if let Some(seen) = seen(packet) {
+        mark(&mut frame, departure.marked);
+        if let Some(seen) = seen(&frame[ETHERNET..]) {
             self.rest[place].flows.received(at, sent, departure.marked, &seen);
         }
-        frame[..6].copy_from_slice(&mac(departure.host, departure.nic));
+        let nic = self.shared.takes(departure.host, departure.nic, &frame);
+        frame[..6].copy_from_slice(&mac(departure.host, nic));
         self.rest[place].pcap.add(at, &frame);
-        self.group.guests[place].arrive(departure.nic, at, frame);
+        self.group.guests[place].arrive(nic, at, frame);
     }
 
     /// Takes the frames that a guest has sent.
@@ -168,10 +213,10 @@ impl<'s, 'p> Relay<'s, 'p> {
             let ip = frame.get(ETHERNET..).filter(|_| frame[12..ETHERNET] == IPV4);
             let known = ip.and_then(|ip| {
                 let header = packet::parse(ip)?;
-                let dst = addresses::host_of(header.destination)?;
-                Some((ip, header, dst))
+                let (dst, dst_nic) = addresses::nic_of(header.destination)?;
+                Some((ip, header, dst, dst_nic))
             });
-            let Some((ip, header, dst)) = known.filter(|(.., dst)| *dst != host) else {
+            let Some((ip, header, dst, dst_nic)) = known.filter(|known| known.2 != host) else {
                 *ignored += 1;
                 continue;
             };
@@ -181,6 +226,7 @@ impl<'s, 'p> Relay<'s, 'p> {
                 host,
                 nic,
                 dst,
+                dst_nic,
                 size,
                 capable: header.capable,
                 marked: header.marked,
@@ -254,9 +300,21 @@ impl Guests for Relay<'_, '_> {
         self.group.alive() as i64
     }
 
-    fn run(&mut self, arrived: &mut Vec<Departure>, end: u64, sent: &mut Vec<(u64, Packet)>) {
+    fn run(
+        &mut self,
+        arrived: &mut Vec<Departure>,
+        paused: &mut Vec<CardPause>,
+        end: u64,
+        sent: &mut Vec<(u64, Packet)>,
+    ) {
         for departure in arrived.drain(..) {
             self.deliver(&departure);
+        }
+        for CardPause { at, host, nic, priorities, until } in paused.drain(..) {
+            if let Some(&place) = self.place.get(&host) {
+                let (at, until) = (at.div_ceil(1_000), until.div_ceil(1_000));
+                self.group.guests[place].pause(nic, at, priorities, until);
+            }
         }
         let end = end.div_ceil(1_000);
         let progress = self.shared.progress;

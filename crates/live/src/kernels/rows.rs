@@ -12,8 +12,8 @@ use super::segment::{TCP, Tuple, of_ends, reversed};
 use super::wire::{self, Flows, Transfer};
 use crate::addresses::host_of;
 use afflux_net::record::{
-    FlowRecord, GapRecord, Output, OutsideRecord, RoundTrips, SenderRecord, Split, Status,
-    WaitRecord,
+    Carried, FlowRecord, GapRecord, Output, OutsideRecord, PathRecord, RoundTrips, SenderRecord,
+    Split, Status, WaitRecord,
 };
 use afflux_net::spec::{FctEnd, Flow, FlowId, Plan, Start};
 use afflux_scenario::KernelHost;
@@ -230,10 +230,43 @@ impl Rows {
         };
         output.gaps = std::mem::take(&mut output.gaps).into_iter().filter_map(data).collect();
         output.gaps.sort_unstable_by_key(|gap| (gap.node, gap.port, gap.flow, gap.subflow));
+        self.join_paths(&carried, output, first);
         output.started = self.flows;
         output.flows.extend(self.records);
         output.outside = self.packets;
         lost
+    }
+}
+
+impl Rows {
+    /// Gives the paths of the flows that carried data to kernels' flows. Those of acknowledgements
+    /// alone, and of several flows in common, are left out.
+    fn join_paths(&self, carried: &[Carried], output: &mut Output, first: FlowId) {
+        let mut paths: BTreeMap<(FlowId, u32, Vec<u32>), (u64, u64)> = BTreeMap::new();
+        for PathRecord { flow, subflow, nodes, frames, bytes } in std::mem::take(&mut output.paths)
+        {
+            let known = if flow < first {
+                Some((flow, subflow))
+            } else {
+                let place = carried.binary_search_by_key(&flow, |one| one.flow).ok();
+                let ends = place.and_then(|place| carried[place].ends);
+                let known = ends.and_then(|ends| self.only(of_ends(ends)));
+                known.map(|known| (known.flow, known.subflow.into()))
+            };
+            if let Some((flow, subflow)) = known {
+                let sum = paths.entry((flow, subflow, nodes)).or_default();
+                sum.0 += frames;
+                sum.1 += bytes;
+            }
+        }
+        let row = |((flow, subflow, nodes), (frames, bytes))| PathRecord {
+            flow,
+            subflow,
+            nodes,
+            frames,
+            bytes,
+        };
+        output.paths = paths.into_iter().map(row).collect();
     }
 }
 

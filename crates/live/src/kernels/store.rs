@@ -40,6 +40,11 @@ impl Store {
         }
     }
 
+    /// Lets `read` look at a frame.
+    pub fn look<T>(&self, token: u32, read: impl FnOnce(&[u8]) -> T) -> T {
+        read(&self.slots().stored[token as usize].frame)
+    }
+
     pub fn take(&self, token: u32) -> Stored {
         let mut slots = self.slots();
         slots.free.push(token);

@@ -47,6 +47,8 @@ pub(super) struct Later {
     guest_ports: Vec<bool>,
     /// Frames that arrive at guests, which are handled at the beginning of a window.
     at_guests: Heap,
+    /// PAUSE frames for ports of guests of which these have not been told, with their times.
+    pauses: Vec<(u64, Frame)>,
 }
 
 impl Later {
@@ -59,6 +61,7 @@ impl Later {
             ties,
             guest_ports: Vec::new(),
             at_guests: Heap::new(),
+            pauses: Vec::new(),
         }
     }
 
@@ -138,6 +141,11 @@ impl Later {
             let node = shard.node_of(&frame);
             shard.handle(self, key.at(), node, &frame);
         }
+        if !self.pauses.is_empty() {
+            self.pauses.sort_by_key(|(at, frame)| (*at, frame.port));
+            let due = self.pauses.partition_point(|(at, _)| *at < end);
+            self.pauses.drain(..due).for_each(|(at, frame)| shard.tell_pause(at, &frame));
+        }
         self.pending += door.run(shard, end);
         for &node in &door.nodes {
             Door::file(shard, self, node);
@@ -180,6 +188,9 @@ impl Outlet for Later {
         self.push(at, self.ties.rank(&frame), frame);
     }
     fn pause(&mut self, at: u64, _shard: u16, frame: Frame) {
+        if self.guest_ports.get(frame.port as usize) == Some(&true) {
+            self.pauses.push((at, frame));
+        }
         self.push(at, Rank::of_event(&frame), frame);
     }
     fn event(&mut self, at: u64, event: Frame) {

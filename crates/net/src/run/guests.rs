@@ -7,7 +7,7 @@
 
 use super::packet::{Guests, Outsiders, Packet, carrier, frame_of};
 use crate::frame::Event;
-use crate::shard::{Departure, Entering, Outlet, Outside, Shard};
+use crate::shard::{CardPause, Departure, Entering, Outlet, Outside, Paths, Shard};
 use crate::spec::FlowId;
 use crate::world::World;
 use afflux_engine::random::mix;
@@ -30,6 +30,7 @@ pub struct Carriers {
     guests: usize,
     /// Flows of one pair.
     of_pair: usize,
+    paths: Paths,
 }
 
 impl Carriers {
@@ -45,7 +46,8 @@ impl Carriers {
                 }
             }
         }
-        Carriers { transport, first, index, guests: hosts.len(), of_pair }
+        let paths = Paths::default();
+        Carriers { transport, first, index, guests: hosts.len(), of_pair, paths }
     }
 
     /// Returns the number of the pair of hosts of a packet; `None` if its destination is no guest.
@@ -109,6 +111,7 @@ pub struct Door<'c, 'g> {
     numbers: Vec<u32>,
     alive: i64,
     arrived: Vec<Departure>,
+    paused: Vec<CardPause>,
     sent: Vec<(u64, Packet)>,
 }
 
@@ -123,8 +126,12 @@ impl<'c, 'g> Door<'c, 'g> {
         nodes.sort_unstable();
         let mut at = vec![false; shard.nodes.len()];
         nodes.iter().for_each(|&node| at[node as usize] = true);
-        shard.outside =
-            Some(Box::new(Outside { transport: carriers.transport, ..Outside::default() }));
+        shard.outside = Some(Box::new(Outside {
+            transport: carriers.transport,
+            contents: Some(outsiders.contents.clone()),
+            paths: carriers.paths.clone(),
+            ..Outside::default()
+        }));
         let guests = (outsiders.guests)(&hosts);
         Door {
             alive: guests.alive(),
@@ -135,6 +142,7 @@ impl<'c, 'g> Door<'c, 'g> {
             uses: Uses::default(),
             numbers: vec![0; carriers.guests * carriers.guests * carriers.of_pair],
             arrived: Vec::new(),
+            paused: Vec::new(),
             sent: Vec::new(),
         }
     }
@@ -154,11 +162,13 @@ impl<'c, 'g> Door<'c, 'g> {
     pub fn run(&mut self, shard: &mut Shard, end: u64) -> i64 {
         let outside = shard.outside.as_mut().expect("set at the beginning");
         std::mem::swap(&mut self.arrived, &mut outside.arrived);
+        std::mem::swap(&mut self.paused, &mut outside.paused);
         if !outside.lost.is_empty() {
             self.guests.lost(&mut outside.lost);
         }
-        self.guests.run(&mut self.arrived, end, &mut self.sent);
+        self.guests.run(&mut self.arrived, &mut self.paused, end, &mut self.sent);
         self.arrived.clear();
+        self.paused.clear();
         for (at, packet) in self.sent.drain(..) {
             debug_assert!(at < end, "within the window");
             let Some(flow) = self.uses.flow(self.carriers, &packet) else {
@@ -166,7 +176,7 @@ impl<'c, 'g> Door<'c, 'g> {
                 continue;
             };
             let number = &mut self.numbers[(flow - self.carriers.first) as usize];
-            let frame = frame_of(shard.world, &packet, *number);
+            let frame = frame_of(shard.world, at, &packet, *number);
             *number = number.wrapping_add(1);
             let Packet { host, nic, .. } = packet;
             let node = shard.world.place[host as usize].local;

@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap;
 use std::time::Instant;
 
 pub use super::packet::{Guests, Outsiders, Packet};
-pub use crate::shard::Departure;
+pub use crate::shard::{CardPause, Contents, Departure};
 
 /// Number of flows per pair of hosts that switches with flow tables can distinguish. Additional
 /// flows share entries, as they do in real switches.
@@ -112,7 +112,7 @@ impl Driven<'_, '_> {
     /// Lets a packet enter the network at the current time.
     pub fn enter(&mut self, packet: &Packet) {
         let (flow, number) = self.flow_of(packet);
-        let frame = frame_of(self.world, packet, number);
+        let frame = frame_of(self.world, self.now, packet, number);
         self.shard.enter_from_outside(
             &mut self.later,
             self.now,
@@ -183,7 +183,7 @@ pub const KERNELS: Model = Model {
     name: "Linux kernels",
     source: "Linux 6.1 and 6.12, User-Mode Linux under an external clock (arch/um/kernel/time.c)",
     faithful: "TCP, MPTCP, queueing disciplines, timers, sockets and programs are those of the kernel; a packet arrives at the ns at which it leaves the \
-               network; transmissions complete at the line rate, so small queues and byte queue limits feel the NIC",
-    simplified: "CPU work takes no time, reading a clock 256 ns; one CPU; a timer of 250 Hz; IPv4 only; completions ignore PAUSE; per-flow balancers \
-                 distinguish at most 64 flows of a pair of hosts; no applications, captures of links, path records",
+               network; transmissions complete at the line rate, and wait while the switch pauses the host, so small queues and byte queue limits feel the NIC",
+    simplified: "CPU work takes no time, reading a clock 256 ns; one CPU; a timer of 250 Hz; IPv4 only; a paused priority holds the whole card; a \
+                 card tells of fewer than 17 sent frames up to 1 ms late; per-flow balancers distinguish at most 64 flows of a pair of hosts; no applications",
 };

@@ -367,6 +367,9 @@ fn run_guests(
             .for_each(|frame| run_entry(shard, later, frame, node, start, done));
         let rest: Vec<Frame> =
             entries.iter().filter(|frame| !frame.is_traffic()).copied().collect();
+        rest.iter()
+            .filter(|frame| frame.kind() == Frame::PAUSE)
+            .for_each(|frame| shard.tell_pause(start + frame.offset as u64, frame));
         others.push((node, rest));
     }
     later.pending += door.run(shard, later.window_end.min(later.until.saturating_add(1)));

@@ -150,6 +150,9 @@ impl<'a> Shard<'a> {
     #[inline(always)]
     fn note_path(&mut self, id: NodeId, port: u16, frame: &mut Frame) {
         if self.record_paths && frame.is_data() {
+            if self.is_from_outside(frame) {
+                return self.note_path_outside(id, port, frame);
+            }
             let number = if frame.has(Frame::EXTRA) {
                 &mut self.extras[frame.aux].trigger
             } else {

@@ -52,6 +52,7 @@ impl<'a> Shard<'a> {
             } else {
                 self.captured(flow, &frame)
             };
+        let packet = self.contents_of(&frame);
         let ecn = if frame.has(Frame::CE) { 3 } else { 2 * frame.has(Frame::ECT) as u8 };
         let answer = flow.dst != frame.dst;
         let (src, dst) = if answer { (flow.dst, flow.src) } else { (flow.src, flow.dst) };
@@ -72,6 +73,7 @@ impl<'a> Shard<'a> {
             answer,
             priority: frame.priority(),
             options,
+            packet,
         };
         self.kept += Kept::capture(&record);
         self.harvest.captures.push((capture, record));

@@ -57,7 +57,9 @@ use crate::transport::Halves;
 use crate::world::World;
 use lane::{Lane, Store};
 pub use node::Node;
-pub use records::{Departure, Entering, Harvest, Outside, ReceivedRecord, SentRecord};
+pub use records::{
+    CardPause, Contents, Departure, Entering, Harvest, Outside, Paths, ReceivedRecord, SentRecord,
+};
 use slab::growing;
 pub use slab::{NOT_YET, OVER, Slab, set_slot};
 

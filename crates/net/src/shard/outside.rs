@@ -1,11 +1,13 @@
 //! Packets of real hosts: they enter the network at a host's NIC like its own datagrams, and leave
 //! it at their destination host.
 
-use super::records::Entering;
+use super::records::{CardPause, Entering};
 use super::{Departure, Outlet, Shard};
+use crate::balance::path_step;
 use crate::frame::Frame;
 use crate::queue::Reason;
-use crate::spec::FlowId;
+use crate::queue::flowcontrol::duration;
+use crate::spec::{FlowId, NodeId};
 
 impl<'a> Shard<'a> {
     #[inline(always)]
@@ -53,8 +55,63 @@ impl<'a> Shard<'a> {
         }
     }
 
+    /// Returns the token of a packet from outside.
+    fn token_of(&self, frame: &Frame) -> u32 {
+        if frame.has(Frame::EXTRA) { self.extras[frame.aux].trigger } else { frame.aux }
+    }
+
+    /// Returns the first bytes of a packet from outside, for a capture. `None` for other frames.
+    pub(super) fn contents_of(&self, frame: &Frame) -> Option<Box<[u8]>> {
+        if !self.is_from_outside(frame) {
+            return None;
+        }
+        let contents = self.outside.as_ref()?.contents.as_ref()?;
+        let most = self.world.plan.record.snaplen as usize;
+        Some(contents(self.token_of(frame), frame.has(Frame::CE), most))
+    }
+
+    /// Extends the path of a packet from outside by the decision of a switch. The frame itself
+    /// carries the token where others carry their path.
+    #[cold]
+    pub(super) fn note_path_outside(&mut self, id: NodeId, port: u16, frame: &Frame) {
+        let token = self.token_of(frame);
+        let outside = self.outside.as_ref().expect("packets from outside");
+        let mut paths = outside.paths.lock().expect("no worker panics while it holds this lock");
+        let number = paths.entry(token).or_default();
+        *number = path_step(*number, id, port);
+    }
+
+    /// Returns the path of a packet from outside that leaves the network.
+    fn take_path(&mut self, token: u32) -> u32 {
+        let outside = self.outside.as_ref().expect("packets from outside");
+        let mut paths = outside.paths.lock().expect("no worker panics while it holds this lock");
+        paths.remove(&token).unwrap_or(0)
+    }
+
+    /// Tells the guest at the frame's port of a PAUSE frame that takes effect at `at`, if its card
+    /// obeys.
+    #[cold]
+    pub fn tell_pause(&mut self, at: u64, frame: &Frame) {
+        let port = &self.ports[frame.port as usize];
+        let pause = port.pause();
+        let Some(rate) = pause.and_then(|pause| pause.obeys()) else { return };
+        let host = self.nodes[port.node as usize].id;
+        let nic = frame.port - self.nodes[port.node as usize].first_port;
+        let (classes, xoff, quanta) = frame.pause_parts();
+        let outside = self.outside.as_mut().expect("guests are outside");
+        for (priorities, time) in [(classes & xoff, duration(quanta, rate)), (classes & !xoff, 0)] {
+            if priorities != 0 {
+                outside.paused.push(CardPause { at, host, nic, priorities, until: at + time });
+            }
+        }
+    }
+
     /// Hands over a packet that has arrived at its destination host.
     pub fn leave_outside(&mut self, now: u64, frame: &Frame) {
+        if self.record_paths {
+            let path = self.take_path(frame.aux);
+            self.count_path(&Frame { aux: path, ..*frame }, 0);
+        }
         let nic = frame.port - self.world.place[frame.dst as usize].first_port;
         let departure = Departure {
             at: now,
@@ -67,8 +124,10 @@ impl<'a> Shard<'a> {
     }
 
     pub(super) fn lose_outside(&mut self, frame: &Frame) {
-        let token =
-            if frame.has(Frame::EXTRA) { self.extras[frame.aux].trigger } else { frame.aux };
+        let token = self.token_of(frame);
+        if self.record_paths {
+            self.take_path(token);
+        }
         self.outside.as_mut().expect("packets from outside").lost.push(token);
     }
 }

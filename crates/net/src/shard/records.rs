@@ -12,6 +12,7 @@ use crate::record::{
 use crate::spec::FlowId;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
 
 /// Record of a flow at its source, made when the flow ends there or when the run ends.
 #[derive(Debug, Clone)]
@@ -101,14 +102,40 @@ impl Harvest {
     }
 }
 
+/// Returns the first bytes of a packet from outside, from its Ethernet header on: token, whether the
+/// packet is marked (CE) now, number of bytes.
+pub type Contents = Arc<dyn Fn(u32, bool, usize) -> Box<[u8]> + Send + Sync>;
+
+/// Paths so far of the packets from outside, by token. Shared by all workers.
+pub type Paths = Arc<Mutex<FxHashMap<u32, u32>>>;
+
+/// PAUSE of the switch port opposite a guest's card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CardPause {
+    /// Time in ps at which it takes effect.
+    pub at: u64,
+    pub host: u32,
+    /// Port of the host.
+    pub nic: u32,
+    /// Bit mask of the priorities.
+    pub priorities: u8,
+    /// Time in ps up to which these priorities are paused; `at` if they may go on.
+    pub until: u64,
+}
+
 /// Packets of real hosts that have arrived or been dropped.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Outside {
     /// Index of the transport whose flows carry these packets.
     pub transport: u16,
     pub arrived: Vec<Departure>,
     /// Tokens of dropped packets.
     pub lost: Vec<u32>,
+    /// PAUSE frames for guests' cards in the current window, in order of time at each host.
+    pub paused: Vec<CardPause>,
+    /// The contents of packets, if captures may ask for them.
+    pub contents: Option<Contents>,
+    pub paths: Paths,
     /// By local node: packets of guests that enter the network later in the current window, in
     /// order of time.
     pub entering: FxHashMap<u32, VecDeque<Entering>>,

@@ -4,14 +4,14 @@
 use super::determinism::digest;
 use crate::outside::{Guests, Outsiders, Packet};
 use crate::record::Output;
-use crate::shard::Departure;
+use crate::shard::{CardPause, Departure};
 use crate::spec::*;
 use crate::testing::*;
 use crate::{Progress, run_with};
 use afflux_engine::random::mix;
 use afflux_units::{Probability, Rate, Span, Time};
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 const HOSTS: [u32; 4] = [0, 1, 4, 5];
 /// Bursts that each guest sends by itself, their interval in ps, and packets of each.
@@ -40,6 +40,7 @@ struct Talker<'a> {
     store: &'a Store,
     log: &'a Mutex<Vec<(u64, u32, bool)>>,
     lost: &'a Mutex<u64>,
+    pauses: &'a Mutex<Vec<CardPause>>,
 }
 
 impl Talker<'_> {
@@ -57,7 +58,17 @@ impl Guests for Talker<'_> {
     fn alive(&self) -> i64 {
         if self.ended { 0 } else { self.hosts.len() as i64 }
     }
-    fn run(&mut self, arrived: &mut Vec<Departure>, end: u64, sent: &mut Vec<(u64, Packet)>) {
+    fn run(
+        &mut self,
+        arrived: &mut Vec<Departure>,
+        paused: &mut Vec<CardPause>,
+        end: u64,
+        sent: &mut Vec<(u64, Packet)>,
+    ) {
+        for pause in paused.drain(..) {
+            assert!(pause.at < end && HOSTS.contains(&pause.host), "a pause of this window");
+            self.pauses.lock().unwrap().push(pause);
+        }
         for departure in arrived.drain(..) {
             assert!(departure.at < end, "an arrival of this window");
             self.log.lock().unwrap().push((departure.at, departure.host, departure.marked));
@@ -84,6 +95,7 @@ impl Guests for Talker<'_> {
                     host,
                     nic: 0,
                     dst,
+                    dst_nic: 0,
                     size,
                     capable: true,
                     marked: false,
@@ -102,9 +114,18 @@ impl Guests for Talker<'_> {
     }
 }
 
-/// Runs a plan with guests. Returns the output, the arrivals, and the number of lost packets.
-fn with_guests(plan: &Plan) -> (Output, Vec<(u64, u32, bool)>, u64) {
+/// A run with guests: arrivals (time in ps, host, whether marked), number of lost packets, and the
+/// pauses of which the guests were told.
+struct Ran {
+    output: Output,
+    arrivals: Vec<(u64, u32, bool)>,
+    lost: u64,
+    pauses: Vec<CardPause>,
+}
+
+fn with_guests(plan: &Plan) -> Ran {
     let (store, log, lost) = (Store::default(), Mutex::default(), Mutex::default());
+    let pauses = Mutex::default();
     let output = {
         let mut guests = |hosts: &[u32]| -> Box<dyn Guests + '_> {
             let mut talker = Talker {
@@ -115,6 +136,7 @@ fn with_guests(plan: &Plan) -> (Output, Vec<(u64, u32, bool)>, u64) {
                 store: &store,
                 log: &log,
                 lost: &lost,
+                pauses: &pauses,
             };
             for &host in hosts {
                 for burst in 0..BURSTS {
@@ -131,16 +153,22 @@ fn with_guests(plan: &Plan) -> (Output, Vec<(u64, u32, bool)>, u64) {
             Box::new(talker)
         };
         let hosts = HOSTS.map(|host| (host, 0));
-        let outsiders = Outsiders { hosts: &hosts, guests: &mut guests };
+        // Tokens depend on the workers, so that the contents of packets cannot show them.
+        let contents = Arc::new(|_: u32, marked: bool, most: usize| -> Box<[u8]> {
+            Box::new([u8::from(marked), most as u8])
+        });
+        let outsiders = Outsiders { hosts: &hosts, guests: &mut guests, contents };
         run_with(plan, &Progress::default(), Some(outsiders)).unwrap()
     };
     let mut log = log.into_inner().unwrap();
     log.sort_unstable();
-    (output, log, lost.into_inner().unwrap())
+    let mut pauses: Vec<CardPause> = pauses.into_inner().unwrap();
+    pauses.sort_unstable_by_key(|pause| (pause.at, pause.host, pause.priorities));
+    Ran { output, arrivals: log, lost: lost.into_inner().unwrap(), pauses }
 }
 
 /// Runs the plan with both engines and several numbers of threads.
-fn same_with_guests(name: &str, plan: &Plan) -> (Output, Vec<(u64, u32, bool)>, u64) {
+fn same_with_guests(name: &str, plan: &Plan) -> Ran {
     let mut plan = plan.clone();
     plan.run.engine = EngineKind::Classical;
     let reference = with_guests(&plan);
@@ -148,10 +176,17 @@ fn same_with_guests(name: &str, plan: &Plan) -> (Output, Vec<(u64, u32, bool)>, 
     for threads in [1, 2, 3] {
         plan.run.threads = threads;
         let found = with_guests(&plan);
-        assert!(found.1 == reference.1, "{name}: arrivals differ with {threads} threads");
-        assert_eq!(digest(&found.0), digest(&reference.0), "{name}: {threads} threads");
-        assert_eq!(found.0.carried, reference.0.carried, "{name}: {threads} threads");
-        assert_eq!(found.2, reference.2, "{name}: losses differ with {threads} threads");
+        assert!(
+            found.arrivals == reference.arrivals,
+            "{name}: arrivals differ with {threads} threads"
+        );
+        let (output, expected) = (&found.output, &reference.output);
+        assert_eq!(digest(output), digest(expected), "{name}: {threads} threads");
+        assert_eq!(output.carried, expected.carried, "{name}: {threads} threads");
+        assert!(output.captures == expected.captures, "{name}: captures, {threads} threads");
+        assert_eq!(output.paths, expected.paths, "{name}: {threads} threads");
+        assert_eq!(found.lost, reference.lost, "{name}: losses differ with {threads} threads");
+        assert!(found.pauses == reference.pauses, "{name}: pauses, {threads} threads");
     }
     reference
 }
@@ -173,7 +208,7 @@ fn fabric() -> Plan {
 
 #[test]
 fn guests_share_queues_with_flows_and_runs_repeat() {
-    let (output, log, lost) = same_with_guests("plain", &fabric());
+    let Ran { output, arrivals: log, lost, .. } = same_with_guests("plain", &fabric());
     let c = &output.counters;
     assert!(c.drops_buffer > 0 && c.ecn_marks > 0 && lost > 0 && log.len() > 1000, "{c:?} {lost}");
     assert!(log.iter().any(|(.., marked)| *marked));
@@ -188,7 +223,7 @@ fn guests_share_queues_with_flows_and_runs_repeat() {
 fn guests_with_losses_and_other_settings() {
     let mut lossy = fabric();
     lossy.topology.links.iter_mut().for_each(|link| link.loss = Probability::new(0.02).unwrap());
-    let (output, ..) = same_with_guests("losses, also on access links", &lossy);
+    let Ran { output, .. } = same_with_guests("losses, also on access links", &lossy);
     assert!(output.counters.drops_loss > 0);
     let mut delayed = fabric();
     delayed.hosts[0].delay = Span::from_us(2);
@@ -204,6 +239,32 @@ fn guests_with_losses_and_other_settings() {
     lossless.switches[0].buffer = Buffer::Mmu(super::lossless::conweave(700_000));
     lossless.switches[0].pfc = Some(pfc(0b111));
     lossless.switches[0].honours_pause = true;
-    let (output, ..) = same_with_guests("lossless", &lossless);
+    // Little memory, so that the leaves pause their hosts, too.
+    let Ran { output, pauses, .. } = same_with_guests("lossless", &lossless);
     assert_eq!(output.counters.dropped_packets, 0);
+    assert!(pauses.iter().any(|pause| pause.until > pause.at), "{pauses:?}");
+    assert!(pauses.iter().any(|pause| pause.until == pause.at), "{pauses:?}");
+    lossless.hosts[0].honours_pause = false;
+    assert_eq!(same_with_guests("hosts that ignore PAUSE", &lossless).pauses, []);
+}
+
+/// The link from the first leaf to its third guest is captured, and all paths are recorded.
+#[test]
+fn guests_in_captures_and_paths() {
+    let mut plan = fabric();
+    plan.record.paths = true;
+    plan.record.captures = vec![Capture { link: 0, reverse: true }];
+    let Ran { output, arrivals, .. } = same_with_guests("captures and paths", &plan);
+    let at_first: Vec<_> = arrivals.iter().filter(|(_, host, _)| *host == 0).collect();
+    let captured: Vec<_> =
+        output.captures[0].iter().filter_map(|record| record.packet.as_ref()).collect();
+    assert!(captured.len() >= at_first.len() && captured.len() <= at_first.len() + 3);
+    assert!(captured.iter().all(|packet| packet[1] == 96), "the usual number of bytes");
+    let arrived_marked = at_first.iter().filter(|(.., marked)| *marked).count();
+    let captured_marked = captured.iter().filter(|packet| packet[0] == 1).count();
+    assert!(arrived_marked > 0 && captured_marked.abs_diff(arrived_marked) <= 3);
+    let carried = |flow| output.carried.iter().any(|carried| carried.flow == flow);
+    let paths: Vec<_> = output.paths.iter().filter(|path| carried(path.flow)).collect();
+    assert_eq!(paths.iter().map(|path| path.frames).sum::<u64>(), arrivals.len() as u64);
+    assert!(paths.iter().all(|path| path.nodes.len() == 3 || path.nodes.len() == 5), "{paths:?}");
 }

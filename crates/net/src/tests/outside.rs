@@ -44,6 +44,7 @@ fn driven(plan: &Plan, ends: u64) -> (Output, Vec<Departure>, Vec<u32>) {
                     host,
                     nic: 0,
                     dst: 2,
+                    dst_nic: 0,
                     size: 1500,
                     capable: true,
                     marked: false,
@@ -102,6 +103,7 @@ fn a_lone_packet_takes_what_the_path_takes() {
             host: 0,
             nic: 0,
             dst: 3,
+            dst_nic: 0,
             size: 1500,
             capable: false,
             marked: false,
@@ -158,6 +160,7 @@ fn no_host_forwards() {
                 host: 0,
                 nic: 0,
                 dst,
+                dst_nic: 0,
                 size: 100,
                 capable: false,
                 marked: false,
@@ -171,4 +174,51 @@ fn no_host_forwards() {
     })
     .unwrap();
     assert_eq!((arrived, lost, output.counters.drops_down), (1, vec![1], 1));
+}
+
+/// Two hosts: host 0 has two links to one leaf, host 1 has two links to another leaf and one to a
+/// third; a spine connects the leaves. Packets of many flows arrive at the NIC of their address,
+/// by whichever NIC they leave, also where frames carry hashes instead of routes.
+#[test]
+fn packets_arrive_at_the_nic_of_their_address() {
+    let kind = |id| if id < 3 { NodeKind::Host } else { NodeKind::Switch };
+    let ends = [(2, 4), (0, 3), (0, 3), (1, 4), (1, 4), (1, 5), (3, 6), (4, 6), (5, 6)];
+    let topology = Topology {
+        nodes: (0..7)
+            .map(|id| node(format!("node{id}"), kind(id), u8::from(id > 2), None))
+            .collect(),
+        links: ends.map(|(a, b)| link(a, b, Rate::from_gbps(10), Span::from_us(1))).to_vec(),
+        hosts: 3,
+        ..Default::default()
+    };
+    let mut carrying = plan(topology, Vec::new());
+    carrying.run.engine = EngineKind::Classical;
+    let mut hashing = carrying.clone();
+    hashing.switches[0].aqm =
+        Some(fq_codel(super::determinism::codel(false), 1_514, 64, 10_240, 64));
+    for plan in [carrying, hashing] {
+        let (_, arrived) = drive(&plan, |driven| {
+            for token in 0..240 {
+                let (nic, dst_nic) = (token / 3 % 2, token % 3);
+                driven.advance(Time(u64::from(token) * 100_000_000));
+                driven.enter(&Packet {
+                    host: 0,
+                    nic,
+                    dst: 1,
+                    dst_nic,
+                    size: 100,
+                    capable: false,
+                    marked: false,
+                    priority: 0,
+                    ends: (u64::from(token), u64::from(dst_nic)),
+                    token,
+                });
+            }
+            driven.advance(Time(1_000_000_000_000));
+            std::mem::take(driven.arrived())
+        })
+        .unwrap();
+        assert_eq!(arrived.len(), 240);
+        assert!(arrived.iter().all(|one| one.nic == one.token % 3), "{arrived:?}");
+    }
 }

@@ -1,4 +1,4 @@
-//! Real protocol headers for simulated frames.
+//! Real protocol headers for simulated frames. Packets of kernels have their own.
 //!
 //! Host `h` has its first IPv4 address of the scenario. A host without one (below 2²⁴ − 1) has
 //! 10.x.y.z with the 24 bits of `h + 1`. Its MAC address is 02:00:… with the 32 bits of `h + 1`, at
@@ -35,6 +35,12 @@ pub fn frame(
     seen: &mut Seen,
     snaplen: usize,
 ) -> u32 {
+    if let Some(packet) = &record.packet {
+        // The packet's own length: short frames are not padded, as in the captures of kernels.
+        out.extend(&packet[..packet.len().min(snaplen)]);
+        let total = packet.get(16..18).map_or(0, |two| u16::from_be_bytes([two[0], two[1]]));
+        return (ETHERNET as u32 + u32::from(total)).max(packet.len() as u32);
+    }
     let start = out.len();
     let segment = match record.kind {
         CaptureKind::TcpData | CaptureKind::TcpAck | CaptureKind::TcpControl(_) => {

@@ -74,8 +74,15 @@ impl CaptureFile<'_> {
 
     /// Returns the addresses and names of the named hosts that occur in the capture.
     fn named(&self, facts: &Facts) -> Vec<([u8; 4], &str)> {
-        let records = || self.interfaces.iter().flat_map(|interface| interface.records);
-        let hosts: BTreeSet<u32> = records().flat_map(|record| [record.src, record.dst]).collect();
+        let records = self.interfaces.iter().flat_map(|interface| interface.records);
+        let mut hosts: BTreeSet<(u32, [u8; 4])> = BTreeSet::new();
+        for record in records {
+            for (host, place) in [(record.src, 26), (record.dst, 30)] {
+                let own = record.packet.as_ref().and_then(|packet| packet.get(place..place + 4));
+                let address = own.and_then(|own| own.try_into().ok());
+                hosts.insert((host, address.unwrap_or_else(|| facts.addresses.of(host))));
+            }
+        }
         let name = |host: u32| {
             self.plan
                 .topology
@@ -84,7 +91,7 @@ impl CaptureFile<'_> {
                 .map(|node| node.name.as_str())
                 .filter(|name| *name != format!("host{host}"))
         };
-        hosts.into_iter().filter_map(|host| Some((facts.addresses.of(host), name(host)?))).collect()
+        hosts.into_iter().filter_map(|(host, address)| Some((address, name(host)?))).collect()
     }
 
     fn write_to(&self, out: &mut impl Write) -> std::io::Result<()> {

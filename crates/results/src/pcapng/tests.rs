@@ -106,6 +106,7 @@ fn record(kind: CaptureKind) -> CaptureRecord {
         answer: kind == CaptureKind::TcpAck,
         priority: 0,
         options: None,
+        packet: None,
     }
 }
 
@@ -182,6 +183,28 @@ fn datagrams_and_small_profiles() {
 fn checksum_of_rfc_1071() {
     // Example of RFC 1071, section 3: the sum is 0xddf2.
     assert_eq!(checksum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7], 0), !0xddf2);
+}
+
+/// A packet of a kernel with 1,500 bytes of IP, of which 80 are kept, and one of 40.
+#[test]
+fn packets_of_kernels_are_written_as_they_are() {
+    let kept: Vec<u8> = (0..94u8)
+        .map(|at| match at {
+            16 => 5,
+            17 => 0xdc,
+            other => other,
+        })
+        .collect();
+    let mut short = kept[..54].to_vec();
+    (short[16], short[17]) = (0, 40);
+    let packet = |bytes: &[u8]| CaptureRecord {
+        size: 1_518,
+        packet: Some(bytes.into()),
+        ..record(CaptureKind::Datagram)
+    };
+    let packets = written(vec![packet(&kept), packet(&short)]);
+    assert_eq!((&packets[0].captured, packets[0].length), (&kept, 1_514));
+    assert_eq!((&packets[1].captured, packets[1].length), (&short, 54));
 }
 
 #[test]

@@ -156,15 +156,6 @@ fn fits(plan: &Plan, found: &BTreeMap<NodeId, KernelHost>) -> Result<(), Wrong> 
             "applications and kernels do not go together yet: remove one of them",
         );
     }
-    if !plan.record.captures.is_empty() {
-        return wrong(
-            "record.capture",
-            "links are not captured beside kernels: each kernel's packets are in HOST.pcap of the result",
-        );
-    }
-    if plan.record.paths {
-        return wrong("record.paths", "paths are not recorded beside kernels: remove it");
-    }
     if plan.topology.hosts > MOST_HOSTS {
         return wrong(
             "host.kernel",

@@ -92,6 +92,7 @@ pub fn check(
     let own_congestion = python::bind(&mut document.host, &mut transports, inputs)?;
     let of_hosts = hosts::transports(&document.host, &topology, &transports)?;
     let priority_of_dscp = hosts::priority_of_dscp(&document.host)?;
+    let of_dscps = priority_of_dscp.iter().fold(0, |all, priority| all | 1 << priority);
     let packets = Packets { mtu: wire.mtu, link_header: wire.link_header, priority_of_dscp };
     let seed = run.seed;
     let mut plan = Plan {
@@ -145,6 +146,7 @@ pub fn check(
         plan: &plan,
         transports: &traffic.transports,
         uses: &traffic.uses,
+        kernels: (!kernels.is_empty()).then_some(of_dscps),
     };
     let mut notes = traffic.notes;
     notes.extend(own_congestion.as_ref().map(OwnCongestion::note));

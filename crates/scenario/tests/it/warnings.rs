@@ -477,3 +477,49 @@ fn sizes_in_three_columns_without_a_unit() {
         assert_eq!(with(&format!("{{ file = \"{path}\", unit = \"{unit}\" }}")), [""; 0], "{unit}");
     }
 }
+
+/// Kernels over a star with PFC and marks, like the packets of their programs that have DSCP 26.
+const KERNELS: &str = r#"format = 1
+
+[topology]
+kind = "star"
+hosts = 5
+rate = "10Gbps"
+delay = "1us"
+
+[switch]
+sharing = "sonic"
+buffer = "4MB"
+ecn = { kmin = "100kB", kmax = "400kB", pmax = 0.2 }
+
+[switch.pfc]
+priorities = [3]
+headroom = "40kB"
+
+[host]
+dscp_to_priority = { 3 = 1, 26 = 3 }
+
+[[host.kernel]]
+match = "host*"
+run = "nc -l -p 5001"
+
+[run]
+until = "2s"
+"#;
+
+warns! {
+    pfc_that_no_dscp_of_kernels_has: KERNELS, [(", 26 = 3", "")],
+        "fabric.toml:15: key switch.pfc.priorities: PFC pauses nothing: no traffic has priority 3; write priority = 3 in a [[traffic]] block, or \
+         host.dscp_to_priority for packets of kernels, or pfc = \"off\"";
+    pfc_that_no_kernel_obeys: KERNELS, [("[host]", "[host]\nhonours_pause = false"), ("sharing = \"sonic\"", "sharing = \"sonic\"\nhonours_pause = false")],
+        "fabric.toml:16: key switch.pfc.priorities: PFC pauses nothing: no neighbour of a switch with PFC obeys PAUSE frames; remove honours_pause = false";
+}
+
+/// Kernels send with the priority that PFC pauses and may use ECN, although the flows beside them do
+/// neither.
+#[test]
+fn kernels_beside_flows_need_pfc_and_marks() {
+    let flows = "[host.transport]\ncongestion = \"cubic\"\n\n[[traffic]]\nkind = \"pairs\"\npairs = [[3, 4]]\nsizes = \"1MB\"\n\n[run]";
+    let mixed = [("[run]", flows), ("host*", "host[0-2]")];
+    assert_eq!(warnings(&changed(KERNELS, &mixed)), [""; 0]);
+}

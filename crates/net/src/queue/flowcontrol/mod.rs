@@ -112,6 +112,11 @@ impl Pause {
         self.clocks[class as usize].until <= at || self.ignored >> class & 1 != 0
     }
 
+    /// Returns the link's rate in bit/s if the port obeys PAUSE frames.
+    pub fn obeys(&self) -> Option<u64> {
+        self.honours.then_some(self.rate)
+    }
+
     /// True if any class is paused at `at` (ps).
     pub fn holds_any(&self, at: u64) -> bool {
         self.clocks[CLASSES].until > at

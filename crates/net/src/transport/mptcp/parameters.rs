@@ -12,10 +12,6 @@ use crate::transport::tcp::Receiver;
 use crate::world::World;
 use afflux_engine::random::mix;
 
-/// Number of hashes that are tried to reach a NIC of the destination, as different source ports
-/// would be.
-const TRIES: u64 = 64;
-
 /// Returns the hash of subflow `number` at the given `attempt`. `own`: hash of the flow.
 pub fn subflow_hash(own: u32, number: usize, attempt: u64) -> u32 {
     if number == 0 && attempt == 0 {
@@ -47,16 +43,10 @@ pub fn routes(world: &World, now: u64, flow: &Flow, config: &MptcpConfig) -> Vec
                 (0..sources).flat_map(|via| (0..targets).map(move |target| (via, target)))
             {
                 let number = found.len();
-                let leads_there = |&hash: &u32| {
-                    let path = world.path_via(now, Some(via), hash, flow.src, flow.dst);
-                    let returns = path.iter().skip(1).any(|&(node, _)| node == flow.src);
-                    !returns
-                        && path.last().is_some_and(|&(node, port)| {
-                            world.ports.of(node)[port as usize].peer_port == target
-                        })
-                };
+                let leads_there =
+                    |&hash: &u32| world.leads_to(now, (flow.src, via), hash, (flow.dst, target));
                 if found.len() < most as usize
-                    && let Some(hash) = (0..TRIES)
+                    && let Some(hash) = (0..World::TRIES)
                         .map(|attempt| subflow_hash(own, number, attempt))
                         .find(leads_there)
                 {

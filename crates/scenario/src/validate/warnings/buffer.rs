@@ -19,9 +19,7 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
         .switches()
         .filter_map(|switch| switch.pfc.as_ref())
         .fold(0, |all, pfc| all | pfc.priorities);
-    let variants = || {
-        input.uses.variants.iter().chain(&input.uses.unnamed).map(|way| lossless >> way.1 & 1 != 0)
-    };
+    let variants = || input.priorities().map(|priority| lossless >> priority & 1 != 0);
     let (any_lossless, any_lossy) = (variants().any(|way| way), variants().any(|way| !way));
     let limits = |rules: &SonicRules| {
         rules.lossy_ingress_alpha.is_some()

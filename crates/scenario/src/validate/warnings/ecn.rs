@@ -190,6 +190,10 @@ fn useless_marking(
     {
         return !input.idle();
     }
+    if input.kernels.is_some() {
+        // Parameters and programs of kernels decide whether they use ECN.
+        return false;
+    }
     let ignored = where_marked(|one, agreed| one.parameters().requirements().is_capable(agreed));
     let cure = "write host.transport.ecn = \"classic\", or a congestion control that uses ECN, as in congestion = \"dctcp\"";
     let cause = match (ignored, agreed) {

@@ -19,6 +19,9 @@ pub struct WarningInput<'a> {
     pub plan: &'a Plan,
     pub transports: &'a Transports,
     pub uses: &'a TransportUsage,
+    /// Bit mask of the priorities that packets of Linux kernels can have: programs choose the DSCP.
+    /// `None` without kernels.
+    pub kernels: Option<u8>,
 }
 
 /// A transport of `[host.transport]` or `[host.transports]` that traffic uses, and the priorities of that traffic.
@@ -31,9 +34,16 @@ pub struct UsedTransport<'a> {
 }
 
 impl WarningInput<'_> {
-    /// True if nothing is sent.
+    /// True if no traffic is simulated.
     pub fn idle(&self) -> bool {
         self.uses.variants.is_empty() && self.uses.unnamed.is_empty()
+    }
+
+    /// Returns the priorities of all traffic, several times each.
+    pub fn priorities(&self) -> impl Iterator<Item = u8> {
+        let simulated = self.uses.variants.iter().chain(&self.uses.unnamed).map(|way| way.1);
+        let kernels = self.kernels.unwrap_or(0);
+        simulated.chain((0..8).filter(move |priority| kernels >> priority & 1 != 0))
     }
 
     /// Returns the key `name` below `[switch]`, or below the first override that has it.

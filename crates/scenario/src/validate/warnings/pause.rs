@@ -19,11 +19,16 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
         written if input.tree.has(&written) => written,
         _ => input.switch_key("pfc"),
     };
-    let priorities = input.uses.variants.iter().chain(&input.uses.unnamed).map(|way| way.1);
-    if !input.idle() && !priorities.clone().any(|priority| lossless >> priority & 1 != 0) {
+    let idle = input.idle() && input.kernels.is_none();
+    if !idle && !input.priorities().any(|priority| lossless >> priority & 1 != 0) {
         let theirs: Vec<u8> = (0..8).filter(|priority| lossless >> priority & 1 != 0).collect();
-        let cure =
-            format!("write priority = {} in a [[traffic]] block, or pfc = \"off\"", theirs[0]);
+        let block = format!("priority = {} in a [[traffic]] block", theirs[0]);
+        let cure = match input.kernels {
+            None => format!("write {block}, or pfc = \"off\""),
+            Some(_) => format!(
+                "write {block}, or host.dscp_to_priority for packets of kernels, or pfc = \"off\""
+            ),
+        };
         found.push(Wrong::at(
             key(),
             format!("PFC pauses nothing: no traffic has priority {}; {cure}", listed(&theirs)),
@@ -104,7 +109,9 @@ fn has_pausable_neighbour(input: &WarningInput) -> bool {
 /// Warns if no priority group can reach its threshold. With `sharing = "sonic"` the threshold
 /// follows from the memory, and a group never holds more than all lossless traffic together.
 fn out_of_reach(input: &WarningInput, lossless: u8, key: Key, found: &mut Vec<Wrong>) {
-    if input.plan.applications.is_some() || !input.plan.undrawn.is_empty() {
+    // How much kernels send is known to their programs only.
+    let unknown = input.kernels.is_some() || !input.plan.undrawn.is_empty();
+    if input.plan.applications.is_some() || unknown {
         return;
     }
     let wire = &input.plan.wire;
