@@ -200,6 +200,7 @@ pub struct TcpConfig {
     pub kernel: bool,
     /// Timer resolution: timers expire at multiples of this; zero is exact.
     pub tick: Span,
+    pub timer_wheel: TimerWheel,
     pub estimator: Estimator,
     /// Minimum of the retransmission time-out.
     pub min_rto: Span,
@@ -269,6 +270,7 @@ impl TcpConfig {
             small_queues: false,
             kernel: false,
             tick: Span::ZERO,
+            timer_wheel: TimerWheel::NonCascading,
             estimator: Estimator::Rfc6298,
             min_rto: Span::from_ms(200),
             granularity: Span::ZERO,
@@ -391,6 +393,14 @@ pub struct DelayedAck {
 }
 
 words! {
+    /// Linux's data structure for timers, which decides at which tick they expire.
+    pub enum TimerWheel {
+        /// Linux since 4.8: one tick later than set, and beyond 62 ticks at a multiple of 8, 64, …
+        /// ticks.
+        NonCascading,
+        /// Linux before 4.8: at the tick for which they are set.
+        Cascading,
+    }
     /// Estimator of the round-trip time variance.
     pub enum Estimator {
         /// RFC 6298.

@@ -54,6 +54,7 @@ pub use flow::{Flow, FlowId, GroupId, Start, Undrawn};
 pub use host::{
     Burst, DelayedAck, Estimator, HostConfig, HostKeys, HostParts, Manner, Metrics, NicKeys,
     Pacing, Reader, Receive, ReceiveBuffer, Recovery, Retries, SackCompression, SendBuffer,
+    TimerWheel,
 };
 pub use host::{TcpConfig, Wire};
 pub use mptcp::{MptcpConfig, PathManager, PathScheduler};

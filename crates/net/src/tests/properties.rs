@@ -477,6 +477,7 @@ fn tcp_config() -> impl Strategy<Value = TcpConfig> {
                     Burst::Segments(if estimator { 4 } else { 1 })
                 },
                 tick: if tick { Span::from_us(10) } else { Span::ZERO },
+                timer_wheel: if undo { TimerWheel::Cascading } else { TimerWheel::NonCascading },
                 estimator: if estimator { Estimator::Linux } else { Estimator::Rfc6298 },
                 min_rto,
                 granularity: if tick { Span::from_us(5) } else { Span::ZERO },

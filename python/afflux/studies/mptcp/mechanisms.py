@@ -28,7 +28,9 @@ _TCP: dict[str, Any] = {
     "congestion": "newreno",
     "receive_window": "unlimited",
 }
-_KERNEL = {"tick": "4ms", "delayed_ack": {"quick": 0}}
+#: Timers of the author's kernel of 2014; Linux has another wheel since 4.8 (2016).
+_CLOCK = {"tick": "4ms", "timer_wheel": "cascading"}
+_KERNEL = _CLOCK | {"delayed_ack": {"quick": 0}}
 _NO_PROBES = {"tail_probe": False, "recovery": "sack"}
 _MPTCP = {"mptcp": {"manager": "fullmesh", "subflows": 4, "coupling": "lia"}}
 
@@ -55,7 +57,7 @@ MECHANISMS: dict[str, Mapping[str, Any]] = {
     "delayed acknowledgements from the first segment on, ticks of 4 ms": _tcp(**_KERNEL),
     "the same, initial window of 1 segment: one stall": _tcp(**_KERNEL, initial_window=1),
     "the same, an acknowledgement for every 8 segments: three stalls": _tcp(
-        tick="4ms", delayed_ack={"quick": 0, "segments": 8}, initial_window=1
+        **_CLOCK, delayed_ack={"quick": 0, "segments": 8}, initial_window=1
     ),
     "receive buffer of 50 kB": _tcp(**_KERNEL, receive_buffer="50kB"),
     "receive buffer of 10 kB": _tcp(**_KERNEL, receive_buffer="10kB"),

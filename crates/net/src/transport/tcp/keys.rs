@@ -3,7 +3,7 @@
 use crate::congestion::{self, Congestion, Echo, Flavour, Sender, SlowStart};
 use crate::spec::{
     self, Burst, CongestionControl, DelayedAck, EcnMode, Estimator, Manner, Metrics, Pacing,
-    Receive, ReceiveBuffer, Recovery, Retries, SackCompression, SendBuffer, TcpConfig,
+    Receive, ReceiveBuffer, Recovery, Retries, SackCompression, SendBuffer, TcpConfig, TimerWheel,
 };
 use crate::transport::key_context::{KeyContext, priority};
 use crate::transport::mptcp::keys as mptcp;
@@ -173,6 +173,11 @@ macro_rules! tcp {
                 /// Clock tick of the kernel (4 ms with HZ = 250). Timers expire on multiples of it.
                 /// `"0ns"`: exact timers.
                 tick: Duration = "0ns", check |time, at| at_most(Span::from_ms(100), time, at);
+                /// Tick at which a timer expires that was set for `n` ticks. `"non_cascading"`: tick
+                /// `n + 1`, so that at least `n` whole ticks pass; from `n` = 63 on the next multiple
+                /// of 8 ticks after `n`, from 504 on of 64, and so on. `"cascading"`: tick `n`, as in
+                /// kernels before 4.8. Without `tick` it has no effect.
+                timer_wheel: TimerWheel = "non_cascading" from "Linux 500462a9de65 (4.8), kernel/time/timer.c, calc_index";
                 /// Estimator of the variance of the round trip.
                 rtt_estimator: Estimator = (if stack == Stack::Linux { Estimator::Linux } else { Estimator::Rfc6298 })
                     "`\"linux\"` with `stack = \"linux\"`, otherwise `\"rfc6298\"`";
@@ -397,6 +402,7 @@ impl Keys {
             small_queues: keys.small_queues,
             kernel: linux,
             tick: keys.tick,
+            timer_wheel: keys.timer_wheel,
             estimator: keys.rtt_estimator,
             min_rto: keys.min_rto,
             granularity: keys.granularity,

@@ -86,6 +86,8 @@ pub struct Receiver {
     held_back: u32,
     /// Time in ps at which a delayed or held back acknowledgement is due; 0 for none.
     deadline: u64,
+    /// Time in ps for which the timer was set that expires at `deadline`.
+    due: u64,
     receive_memory: Option<Box<ReceiveMemory>>,
     /// Time in ps at which the receiver announced that the window had opened, 0 if data have
     /// arrived since.
@@ -297,9 +299,9 @@ impl Receiver {
                     && (self.waiting < delayed.segments || self.fills()) =>
             {
                 if self.deadline == 0 {
+                    self.due = super::clock::due(now, delayed.timeout.0, config);
                     self.deadline = super::clock::expiry(now, delayed.timeout.0, config);
-                } else if self.deadline <= super::clock::ticked(now, config) + delayed.timeout.0 / 4
-                {
+                } else if self.due <= super::clock::ticked(now, config) + delayed.timeout.0 / 4 {
                     // The timer is about to expire anyway (Linux tcp_send_delayed_ack).
                     reaction.second = Some(self.acknowledge(true));
                 }
@@ -351,6 +353,7 @@ impl Receiver {
                 self.round_trip / compression.part as u64
             };
             self.deadline = now + part.min(compression.most.0).max(1);
+            self.due = self.deadline;
         }
         true
     }
