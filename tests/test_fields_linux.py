@@ -48,6 +48,7 @@ CHANGES: dict[str, str] = {
     "syn_retries": "2",
     "tail_probe": "false",
     "tick": '"4ms"',
+    "timer_wheel": '"cascading"',
     "undo": "false",
 }
 #: Tables of congestion controls, and a reader, which requires other keys.
