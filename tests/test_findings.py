@@ -76,8 +76,20 @@ def holds(checks: Iterator[Check], count: int) -> None:
     assert [check for check in checks if not check.holds] == []
 
 
-def test_q1_deep_drops_at_particular_moments_shallow_almost_always(runs):
-    holds(findings.q1(runs), 2)
+def test_q1_the_shallow_buffer_drops_almost_always(runs):
+    _, shallow = findings.q1(runs)
+    assert shallow.holds
+    assert findings.tail(runs["deep"]) < findings.tail(runs["shallow"]) / 10
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="With send buffers as in Linux the deep buffer of the small cluster drops nothing (0 % of the intervals; some, under 10 %, are wanted). The "
+    "study's sort of 10 GB has drops in 1.1 % of them.",
+)
+def test_q1_the_deep_buffer_drops_at_particular_moments(runs):
+    deep, _ = findings.q1(runs)
+    assert deep.holds
 
 
 def test_q2_ecn_ends_queue_drops_and_high_queues_and_latencies(runs):
