@@ -7,7 +7,7 @@
 //! The classical engine has no plain ports. There an event at the end of each transmission drives
 //! the ports.
 
-use crate::features::{Features, Interval};
+use crate::features::{Discipline, Features, Interval};
 use crate::frame::Frame;
 use crate::queue::FastPathLimits;
 use crate::queue::flowcontrol::Pause;
@@ -164,6 +164,12 @@ impl Port {
     #[inline(always)]
     pub fn pause(&self) -> Option<&Pause> {
         self.features.as_ref()?.pause.as_deref()
+    }
+
+    /// Returns the queues with policies of their own, if the port has such queues.
+    #[inline(always)]
+    pub fn discipline(&self) -> Option<&Discipline> {
+        self.features.as_ref()?.discipline.as_deref()
     }
 
     /// Returns the queueing discipline of the host's kernel for this port.

@@ -4,11 +4,10 @@
 use super::Shard;
 use crate::frame::Frame;
 use crate::port::Port;
-use crate::queue::marking::{Memory, Red};
+use crate::queue::marking::Red;
 use crate::queue::{QueueView, Reason, Verdict};
 use crate::record::Counters;
 use crate::spec::MarkAt;
-use afflux_engine::random::Stream;
 
 impl<'a> Shard<'a> {
     /// Applies a verdict on `frame`, which is at `queue` of `port`. Returns whether the frame
@@ -138,19 +137,22 @@ fn judge_arrival(
     }
 }
 
-/// Returns the verdict of marking at dequeue on a frame that leaves `behind` in its queue, in bytes
-/// or packets as configured. `capable`: the frame is ECN-capable.
+/// Returns the verdict of marking at dequeue on `frame`, whose departure leaves `behind` in `queue`
+/// of `p`.
 #[inline(always)]
 pub(super) fn mark_at_start(
     red: &Red,
-    memory: &mut Memory,
-    stream: &mut Stream,
-    behind: u64,
-    capable: bool,
+    behind: QueueView,
+    p: &mut Port,
+    queue: usize,
+    frame: &Frame,
 ) -> Verdict {
+    let behind = red.length(behind);
     if red.below_threshold(behind) {
         return Verdict::Admit;
     }
+    let features = p.features.as_deref_mut().expect("plain ports mark at arrival");
+    let memory = &mut features.marking[queue].memory;
     let seen = if red.weight.is_some() { memory.average } else { behind as f64 };
-    red.verdict(seen, behind, capable, memory, stream)
+    red.verdict(seen, behind, frame.has(Frame::ECT), memory, &mut p.stream)
 }

@@ -154,7 +154,7 @@ impl<'a> Shard<'a> {
         let p = &mut self.ports[port as usize];
         p.queued -= bytes;
         self.nodes[node as usize].used -= bytes;
-        // A lane has no such frame any more.
+        // A lane counts a frame only while the frame waits in it.
         if let Some(d) = p.features.as_mut().and_then(|a| a.discipline.as_mut()) {
             d.leave(queue, bytes);
         }
@@ -215,18 +215,16 @@ impl<'a> Shard<'a> {
     ) -> Option<(Waiting, u8)> {
         loop {
             let p = &mut self.ports[port as usize];
-            let a = p.features.as_deref_mut().expect("not plain");
-            let (queue, mut waiting, mut verdict) = next_of(a, at)?;
+            let (queue, mut waiting, mut verdict) = next_of(p.features_mut(), at)?;
             let bytes = waiting.frame.size as u64;
             let state = &self.nodes[node as usize];
-            let d = a.discipline.as_mut().expect("just asked");
+            let d = p.discipline().expect("just asked");
             if let Some(red) = state.marking(queue).filter(|red| red.at == MarkAt::Dequeue) {
-                let behind = red.length(d.queues[queue].behind(waiting.frame.size));
-                let memory = &mut a.marking[queue].memory;
-                let capable = waiting.frame.has(Frame::ECT);
-                verdict = mark_at_start(red, memory, &mut p.stream, behind, capable);
+                let behind = d.queues[queue].behind(waiting.frame.size);
+                verdict = mark_at_start(red, behind, p, queue, &waiting.frame);
             }
             if matches!(verdict, Verdict::Drop(_)) {
+                let d = self.discipline(port);
                 d.waiting -= 1;
                 d.unsent(queue, bytes);
                 self.forget(out, at, node, port, queue, &waiting.frame);

@@ -219,8 +219,6 @@ impl<'a> Shard<'a> {
             if !matches!(verdict, Verdict::Admit) && !self.passes(port, queue, frame, verdict) {
                 return None;
             }
-        }
-        if !HELD {
             match self.ask_managed(out, now, node, port, queue, frame) {
                 Some((cost, Ok(take))) => (charge, taken) = (cost, take),
                 Some((_, Err(reason))) => {

@@ -254,7 +254,7 @@ impl<'a> Shard<'a> {
         if p.plain {
             return QueueView { bytes: p.queued, frames: p.plain_count() };
         }
-        if let Some(d) = p.features.as_ref().and_then(|a| a.discipline.as_ref()) {
+        if let Some(d) = p.discipline() {
             return QueueView { bytes: d.queues[queue].bytes, frames: d.queues[queue].count };
         }
         let lane = &self.lanes[port as usize];

@@ -74,16 +74,8 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
     ) -> Option<u16> {
         let red =
             self.state.marking.as_ref().expect("where there is no marking everything is quiet");
-        let a = p.features.as_deref_mut().expect("not plain");
-        let behind =
-            red.length(QueueView { bytes: behind.bytes() as u64, frames: behind.frames() });
-        match mark_at_start(
-            red,
-            &mut a.marking[queue].memory,
-            &mut p.stream,
-            behind,
-            frame.has(Frame::ECT),
-        ) {
+        let behind = QueueView { bytes: behind.bytes() as u64, frames: behind.frames() };
+        match mark_at_start(red, behind, p, queue, frame) {
             Verdict::Mark => Some(frame.flags | self.store.mark()),
             Verdict::Drop(reason) => {
                 self.store.lose(Lost { port, queue: queue as u8, frame: *frame, reason });

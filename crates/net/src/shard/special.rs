@@ -17,13 +17,12 @@ use crate::telemetry::Reading;
 
 impl<'a> Shard<'a> {
     pub(super) fn has_discipline(&self, port: u32) -> bool {
-        self.ports[port as usize].features.as_ref().is_some_and(|a| a.discipline.is_some())
+        self.ports[port as usize].discipline().is_some()
     }
 
     /// True if the discipline of the port has frames, here or in its device queue.
     pub(super) fn is_disciplining(&self, port: u32) -> bool {
-        let d = self.ports[port as usize].features.as_ref().and_then(|a| a.discipline.as_ref());
-        d.is_some_and(|d| d.waiting > 0)
+        self.ports[port as usize].discipline().is_some_and(|d| d.waiting > 0)
     }
 
     /// Returns the queue of a frame.
@@ -148,9 +147,7 @@ impl<'a> Shard<'a> {
         let behind = lane.length(queue, 0);
         let red = hop.state.marking(queue).filter(|red| red.at == MarkAt::Dequeue);
         if let Some(red) = red {
-            let memory = &mut p.features.as_deref_mut().expect("not plain").marking[queue].memory;
-            let capable = frame.has(Frame::ECT);
-            let verdict = mark_at_start(red, memory, &mut p.stream, red.length(behind), capable);
+            let verdict = mark_at_start(red, behind, p, queue, &frame);
             if !self.passes(port, queue, &mut frame, verdict) {
                 return (Sent::of(&frame, queue as u8), false);
             }
@@ -216,7 +213,7 @@ impl<'a> Shard<'a> {
         out.frame(arrives, peer_shard, &frame, frame.to(peer_port), &mut self.extras);
     }
 
-    /// Calls `see` for each frame that waits at a port that is not plain, with its queue.
+    /// Calls `see` for each frame that waits at a port that is not plain.
     pub(super) fn each_waiting(&self, node: u32, port: u32, mut see: impl FnMut(&Frame)) {
         let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
         if self.nodes[node as usize].memory.kind == super::lane::RANKED {
