@@ -15,18 +15,16 @@ use afflux_units::Rate;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+mod connections;
+mod epochs;
+mod partition;
+
+pub use connections::Message;
+use epochs::epochs;
+pub use partition::Place;
+
 /// Latest possible end of a run in ps (6.6 days). It keeps times below the limit of the window log.
 const FOREVER: u64 = afflux_engine::Windows::TIME_LIMIT / 2;
-
-/// Location of a node.
-#[derive(Debug, Clone, Copy)]
-pub struct Place {
-    pub shard: u16,
-    /// Index among the shard's nodes.
-    pub local: u32,
-    /// Index of the node's port 0 among the shard's ports.
-    pub first_port: u32,
-}
 
 /// The frames of a flow: `count - 1` full ones and a last one.
 #[derive(Debug, Clone, Copy)]
@@ -39,18 +37,6 @@ pub struct Shape {
     pub last: u16,
     /// Size of an acknowledgement without options; `None` if the transport sends none.
     pub ack: Option<u16>,
-}
-
-/// Position of a flow in its connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Message {
-    /// First flow of the connection. Frames carry its number.
-    pub head: FlowId,
-    /// First segment of the flow, and the segment after its last one.
-    pub from: u32,
-    pub to: u32,
-    /// Next flow of the connection.
-    pub next: Option<FlowId>,
 }
 
 pub struct World<'a> {
@@ -106,33 +92,8 @@ impl<'a> World<'a> {
                 Paths::new(topology, &ports, own, agreed.get(&number).unwrap_or(own))
             })
             .collect::<Result<_, _>>()?;
-        let shards = partition(topology, &ports, workers);
-        let mut place = vec![Place { shard: 0, local: 0, first_port: 0 }; topology.nodes.len()];
-        let mut shard_ports = Vec::new();
-        for (shard, nodes) in shards.iter().enumerate() {
-            let mut first_port = 0;
-            for (local, &node) in nodes.iter().enumerate() {
-                place[node as usize] =
-                    Place { shard: shard as u16, local: local as u32, first_port };
-                first_port += ports.of(node).len() as u32;
-            }
-            shard_ports.push(first_port);
-        }
-        let hash_seed = topology
-            .nodes
-            .iter()
-            .enumerate()
-            .map(|(id, node)| {
-                match (node.kind, plan.switches.get(node.config as usize).map(|s| s.hash)) {
-                    (NodeKind::Switch, Some(RouteHash::SameSeed)) => 0,
-                    (NodeKind::Switch, Some(RouteHash::Murmur3)) => id as u32,
-                    (NodeKind::Switch, Some(RouteHash::Symmetric)) => {
-                        mix(plan.run.seed ^ mix(u64::MAX - node.tier as u64)) as u32
-                    }
-                    _ => mix(plan.run.seed ^ mix(id as u64 + 1)) as u32,
-                }
-            })
-            .collect();
+        let shards = partition::partition(topology, &ports, workers);
+        let (place, shard_ports) = partition::places(&shards, &ports);
         let mut world = World {
             plan,
             ports,
@@ -145,7 +106,7 @@ impl<'a> World<'a> {
             shards,
             shard_ports,
             symmetric: plan.switches.iter().any(|switch| switch.hash == RouteHash::Symmetric),
-            hash_seed,
+            hash_seed: hash_seeds(plan),
             ties: if plan.run.compat == Some(Compat::ConweaveNs3) {
                 Ties::by_port()
             } else {
@@ -160,49 +121,63 @@ impl<'a> World<'a> {
         };
         world.messages = world.lay_out_connections();
         world.route_bits = world.bits_of_routes().unwrap_or(0);
+        world.bound_times();
+        world.bound_by_starts()?;
+        assert!(world.lookahead > 0, "validated: no link without delay");
+        Ok(world)
+    }
+
+    /// Sets the lookahead and the settling time from the links.
+    fn bound_times(&mut self) {
+        let plan = self.plan;
         let largest = plan.largest_frame() + u64::from(plan.wire.gap);
-        for node in 0..topology.nodes.len() as NodeId {
-            for port in 0..world.ports.of(node).len() as u16 {
-                let info = world.ports.of(node)[port as usize];
-                let delay = world.delay(node, &info);
-                world.lookahead = world
+        for node in 0..plan.topology.nodes.len() as NodeId {
+            for port in 0..self.ports.of(node).len() as u16 {
+                let info = self.ports.of(node)[port as usize];
+                let delay = self.delay(node, &info);
+                self.lookahead = self
                     .lookahead
-                    .min(delay + world.first_bits(node, port, plan.wire.min_frame.max(1)));
-                world.settling =
-                    world.settling.max(2 * world.rate(&info).serialize(largest).0 + delay);
+                    .min(delay + self.first_bits(node, port, plan.wire.min_frame.max(1)));
+                self.settling =
+                    self.settling.max(2 * self.rate(&info).serialize(largest).0 + delay);
             }
         }
         for link in &plan.topology.links {
             for node in [link.a, link.b] {
                 if let Some(delay) = Party::of(plan, node).pause_delay(link) {
-                    world.lookahead = world.lookahead.min(
+                    self.lookahead = self.lookahead.min(
                         delay + link.rate.serialize(PAUSE_FRAME as u64 + plan.wire.gap as u64).0,
                     );
                 }
             }
         }
+    }
+
+    /// Lowers the lookahead to what flows and applications wait for at other nodes. Fails if hosts
+    /// that exchange data have no path.
+    fn bound_by_starts(&mut self) -> Result<(), RunError> {
+        let plan = self.plan;
         for flow in &plan.flows {
             if let Start::After { delay, .. } = flow.start {
-                world.lookahead = world.lookahead.min(delay.0);
+                self.lookahead = self.lookahead.min(delay.0);
             }
-            if flow.src != flow.dst && world.path(0, 0, flow.src, flow.dst).is_empty() {
+            if flow.src != flow.dst && self.path(0, 0, flow.src, flow.dst).is_empty() {
                 return Err(RunError::Unreachable { from: flow.src, to: flow.dst });
             }
         }
         if let Some(applications) = &plan.applications {
-            world.lookahead = world.lookahead.min(applications.latency.0);
+            self.lookahead = self.lookahead.min(applications.latency.0);
             for hosts in applications.programs.iter().map(|program| program.hosts()) {
                 let apart = hosts
                     .iter()
                     .flat_map(|&a| [(hosts[0], a), (a, hosts[0])])
-                    .find(|&(a, b)| a != b && world.path(0, 0, a, b).is_empty());
+                    .find(|&(a, b)| a != b && self.path(0, 0, a, b).is_empty());
                 if let Some((from, to)) = apart {
                     return Err(RunError::Unreachable { from, to });
                 }
             }
         }
-        assert!(world.lookahead > 0, "validated: no link without delay");
-        Ok(world)
+        Ok(())
     }
 
     /// Returns the instant after whose events the run ends.
@@ -390,95 +365,6 @@ impl<'a> World<'a> {
         self.plan.run.fct_end == FctEnd::LastAck && shape.ack.is_some()
     }
 
-    fn lay_out_connections(&self) -> Vec<Message> {
-        let flows = &self.plan.flows;
-        if flows.iter().all(|f| f.connection.is_none()) {
-            return Vec::new();
-        }
-        let mut last: FxHashMap<u32, FlowId> = FxHashMap::default();
-        let mut messages: Vec<Message> = Vec::with_capacity(flows.len());
-        for (id, flow) in flows.iter().enumerate() {
-            let before =
-                flow.connection.and_then(|connection| last.insert(connection, id as FlowId));
-            let (head, from) = before.map_or((id as FlowId, 0), |b| {
-                (messages[b as usize].head, messages[b as usize].to)
-            });
-            let segments = self.shape(flow).count;
-            assert!(
-                from as u64 + segments <= TransportConfig::MOST_SEGMENTS,
-                "validated: a connection has fewer than 2^32 segments"
-            );
-            messages.push(Message { head, from, to: from + segments as u32, next: None });
-            if let Some(before) = before {
-                messages[before as usize].next = Some(id as FlowId);
-            }
-        }
-        messages
-    }
-
-    /// Returns the position of a flow in its connection.
-    #[inline]
-    pub fn message(&self, flow: FlowId) -> Message {
-        match self.messages.get(flow as usize) {
-            Some(message) => *message,
-            None => Message {
-                head: flow,
-                from: 0,
-                to: self.shape(self.flow(flow)).count as u32,
-                next: None,
-            },
-        }
-    }
-
-    /// Returns the number after the last segment of the connection whose first flow is `head`.
-    pub fn connection_end(&self, head: FlowId) -> u32 {
-        let mut message = self.message(head);
-        while let Some(next) = message.next {
-            message = self.message(next);
-        }
-        message.to
-    }
-
-    /// Returns the payload of a connection's segment `seq`, which belongs to `flow` or to an
-    /// earlier or later flow of the connection.
-    #[inline]
-    pub fn payload(&self, flow: FlowId, seq: u32, full: u16) -> u16 {
-        if self.messages.is_empty() {
-            let bytes = self.flow(flow).bytes;
-            return if (seq as u64 + 1) * full as u64 > bytes {
-                (bytes - seq as u64 * full as u64) as u16
-            } else {
-                full
-            };
-        }
-        let (mut at, mut message) = (flow, self.message(flow));
-        while seq >= message.to {
-            at = message.next.expect("a segment of the connection");
-            message = self.message(at);
-        }
-        if seq + 1 == message.to { self.last_payload(at, full) } else { full }
-    }
-
-    /// Returns the payload before segment `seq` of the connection whose first flow is `head`. For a
-    /// `seq` after the last segment it is the whole payload.
-    pub fn position(&self, head: FlowId, seq: u32, full: u16) -> u64 {
-        let (mut at, mut before, mut message) = (head, 0, self.message(head));
-        while seq >= message.to {
-            before += self.flow(at).bytes;
-            let Some(next) = message.next else { return before };
-            (at, message) = (next, self.message(next));
-        }
-        before + (seq - message.from) as u64 * full as u64
-    }
-
-    /// Returns the payload of a flow's last segment.
-    pub fn last_payload(&self, flow: FlowId, payload: u16) -> u16 {
-        match self.flow(flow).bytes % payload as u64 {
-            0 => payload,
-            rest => rest as u16,
-        }
-    }
-
     /// Returns the number of bits per hop, if frames can carry their route. This requires that only
     /// the hash decides, that routes never change, and that nothing else reads the hash.
     fn bits_of_routes(&self) -> Option<u32> {
@@ -611,6 +497,25 @@ impl<'a> World<'a> {
     }
 }
 
+/// Returns the seed of each node for the choice among equal-cost paths.
+fn hash_seeds(plan: &Plan) -> Vec<u32> {
+    plan.topology
+        .nodes
+        .iter()
+        .enumerate()
+        .map(|(id, node)| {
+            match (node.kind, plan.switches.get(node.config as usize).map(|s| s.hash)) {
+                (NodeKind::Switch, Some(RouteHash::SameSeed)) => 0,
+                (NodeKind::Switch, Some(RouteHash::Murmur3)) => id as u32,
+                (NodeKind::Switch, Some(RouteHash::Symmetric)) => {
+                    mix(plan.run.seed ^ mix(u64::MAX - node.tier as u64)) as u32
+                }
+                _ => mix(plan.run.seed ^ mix(id as u64 + 1)) as u32,
+            }
+        })
+        .collect()
+}
+
 fn distinct_rates(topology: &Topology) -> Vec<u64> {
     let mut rates: Vec<u64> =
         topology.links.iter().flat_map(Link::rates).map(|rate| rate.0).collect();
@@ -625,41 +530,6 @@ fn distinct_rates(topology: &Topology) -> Vec<u64> {
 #[inline(always)]
 pub fn cut_off(time: u64, tick: u64) -> u64 {
     if tick == 1 { time } else { (time / tick * tick).max(tick) }
-}
-
-/// Builds the routes for every set of links that is in use at some time.
-fn epochs(topology: &Topology, ports: &Ports) -> (Vec<(u64, Routes)>, FxHashMap<usize, Routes>) {
-    let mut changes: Vec<u64> = vec![0];
-    for down in topology.links.iter().flat_map(|l| &l.down) {
-        changes.extend([down.noticed(), down.known().0]);
-        changes.extend(down.known().1);
-    }
-    changes.sort_unstable();
-    changes.dedup();
-    let known = |link: &Link, now: u64| {
-        link.down
-            .iter()
-            .any(|down| down.known().0 <= now && down.known().1.is_none_or(|to| now < to))
-    };
-    let noticed = |link: &Link, now: u64| {
-        link.down.iter().any(|down| down.noticed() <= now && now < down.known().0)
-    };
-    let mut agreed = FxHashMap::default();
-    let routes = |(number, from): (usize, u64)| {
-        let mut routes = Routes::build_with(topology, ports, |link| {
-            !known(&topology.links[link as usize], from)
-        });
-        if topology.links.iter().any(|link| noticed(link, from)) {
-            agreed.insert(number, routes.clone());
-        }
-        for (id, link) in (0..).zip(&topology.links).filter(|(_, link)| noticed(link, from)) {
-            [link.a, link.b]
-                .into_iter()
-                .for_each(|node| routes.leave_out(topology, ports, node, id));
-        }
-        (from, routes)
-    };
-    (changes.into_iter().enumerate().map(routes).collect(), agreed)
 }
 
 /// Numbers the ports of flows like ConWeave's ns-3 simulator, in the order of the flow list: source
@@ -681,46 +551,4 @@ fn flow_ports(plan: &Plan) -> Vec<(u16, u16)> {
         ports
     };
     plan.flows.iter().map(&mut next).collect()
-}
-
-/// Spreads nodes over `workers` shards. Groups (racks, pods) stay together in contiguous runs with
-/// about equal numbers of ports. Nodes without a group are spread independently.
-fn partition(topology: &Topology, ports: &Ports, workers: usize) -> Vec<Vec<NodeId>> {
-    let mut shards = vec![Vec::new(); workers];
-    if workers == 1 {
-        shards[0] = (0..topology.nodes.len() as NodeId).collect();
-        return shards;
-    }
-    let groups = topology.nodes.iter().filter_map(|n| n.group).max().map_or(0, |g| g as usize + 1);
-    let mut weight = vec![0u64; groups];
-    let mut loose = 0u64;
-    for (id, node) in topology.nodes.iter().enumerate() {
-        let ports = ports.of(id as NodeId).len() as u64;
-        match node.group {
-            Some(group) => weight[group as usize] += ports,
-            None => loose += ports,
-        }
-    }
-    let total: u64 = weight.iter().sum();
-    let mut shard_of_group = vec![0usize; groups];
-    let mut before = 0;
-    for (group, weight) in weight.iter().enumerate() {
-        // The middle of the group decides, so that rounding does not pile up at one end.
-        shard_of_group[group] = (((2 * before + weight) * workers as u64) / (2 * total).max(1))
-            .min(workers as u64 - 1) as usize;
-        before += weight;
-    }
-    let mut before = 0;
-    for (id, node) in topology.nodes.iter().enumerate() {
-        let shard = match node.group {
-            Some(group) => shard_of_group[group as usize],
-            None => {
-                let middle = 2 * before + ports.of(id as NodeId).len() as u64;
-                before += ports.of(id as NodeId).len() as u64;
-                ((middle * workers as u64) / (2 * loose).max(1)).min(workers as u64 - 1) as usize
-            }
-        };
-        shards[shard].push(id as NodeId);
-    }
-    shards
 }

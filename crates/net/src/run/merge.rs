@@ -6,10 +6,55 @@ use crate::probe::pieces::Pieces;
 use crate::queue::flowcontrol::deadlock::{Wait, deadlocks};
 use crate::record::*;
 use crate::routing::NextHops;
-use crate::shard::{ReceivedRecord, SentRecord, Shard};
+use crate::shard::{Harvest, ReceivedRecord, SentRecord, Shard};
 use crate::spec::{Flow, FlowId, NodeId};
 use crate::world::World;
 use afflux_units::{Span, Time};
+
+/// What the shards hand over and the output has in another form.
+#[derive(Default)]
+struct Gathered {
+    /// Records by flow.
+    sent: Vec<Option<SentRecord>>,
+    received: Vec<Option<ReceivedRecord>>,
+    ports: Vec<Pieces<PortRecord>>,
+    uplinks: Vec<Pieces<UplinkRecord>>,
+    reordering: Vec<Pieces<ReorderRecord>>,
+    senders: Vec<Pieces<SenderRecord>>,
+    waits: Vec<Wait>,
+    held: Vec<(u32, u8, u32)>,
+    paths: Vec<(FlowId, u8, u32, u64, u64)>,
+}
+
+impl Gathered {
+    /// Takes what a shard hands over. Lists that need no other form are added to `output`.
+    fn take(&mut self, harvest: Harvest, output: &mut Output) {
+        for record in harvest.sent.into_pieces().flatten() {
+            let flow = record.flow as usize;
+            self.sent[flow] = Some(record);
+        }
+        for record in harvest.received.into_pieces().flatten() {
+            self.received[record.flow as usize] = Some(record);
+        }
+        self.ports.push(harvest.ports);
+        self.uplinks.push(harvest.uplinks);
+        self.reordering.push(harvest.reordering);
+        self.senders.push(harvest.senders);
+        self.waits.extend(harvest.waits);
+        self.held.extend(harvest.held);
+        self.paths.extend(harvest.paths);
+        for (capture, record) in harvest.captures.into_pieces().flatten() {
+            output.captures[capture as usize].push(record);
+        }
+        output.storms.extend(harvest.storms);
+        output.stuck.extend(harvest.stuck);
+        output.tasks.extend(harvest.tasks);
+        output.gaps.extend(harvest.gaps);
+        output.waits.extend(harvest.waits_behind);
+        output.round_trips.extend(harvest.round_trips);
+        output.memory_faults.extend(harvest.memory_faults);
+    }
+}
 
 pub fn merge(
     world: &World,
@@ -25,11 +70,9 @@ pub fn merge(
         end: Time(end),
         ..Output::default()
     };
-    let mut sent: Vec<Option<SentRecord>> = vec![None; plan.flows.len() + world.started.count()];
-    let mut received: Vec<Option<ReceivedRecord>> = vec![None; sent.len()];
-    let (mut paths, mut waits, mut held) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut ports, mut uplinks, mut reordering, mut senders) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let flows = plan.flows.len() + world.started.count();
+    let mut gathered =
+        Gathered { sent: vec![None; flows], received: vec![None; flows], ..Gathered::default() };
     let mut decisive = Vec::new();
     for (shard, done) in shards.iter_mut().zip(done) {
         let (harvest, links) =
@@ -40,77 +83,65 @@ pub fn merge(
         for (direction, record) in links {
             output.links[direction] = record;
         }
-        for record in harvest.sent.into_pieces().flatten() {
-            let flow = record.flow as usize;
-            sent[flow] = Some(record);
-        }
-        for record in harvest.received.into_pieces().flatten() {
-            received[record.flow as usize] = Some(record);
-        }
-        ports.push(harvest.ports);
-        uplinks.push(harvest.uplinks);
-        reordering.push(harvest.reordering);
-        senders.push(harvest.senders);
-        output.storms.extend(harvest.storms);
-        waits.extend(harvest.waits);
-        output.stuck.extend(harvest.stuck);
-        held.extend(harvest.held);
-        for (capture, record) in harvest.captures.into_pieces().flatten() {
-            output.captures[capture as usize].push(record);
-        }
-        paths.extend(harvest.paths);
-        output.tasks.extend(harvest.tasks);
-        output.gaps.extend(harvest.gaps);
-        output.waits.extend(harvest.waits_behind);
-        output.round_trips.extend(harvest.round_trips);
-        output.memory_faults.extend(harvest.memory_faults);
+        gathered.take(harvest, &mut output);
         decisive.extend(shard.transports.decisive());
     }
     for (flow, decisive) in decisive {
         // The flow is complete at the receiver, but the last acknowledgement had not reached the
         // sender.
-        if let Some(record) = sent[flow as usize].as_mut().filter(|record| record.finish.is_none())
-        {
+        let record = gathered.sent[flow as usize].as_mut();
+        if let Some(record) = record.filter(|record| record.finish.is_none()) {
             let shard = world.place[world.flow(flow).src as usize].shard;
             record.why = shards[shard as usize].account_of(flow, decisive);
         }
     }
-    output.memory_faults.sort_unstable_by_key(|fault| fault.node);
-    // Remove samples taken after the end: the window engine notices the end only at the border of a
-    // window.
-    output.ports = Pieces::join(ports);
-    output.ports.retain(|r| r.time.0 <= end);
-    output.ports.sort_unstable_by_key(|r| (r.time, r.node, r.port, r.queue));
-    output.uplinks = Pieces::join(uplinks);
-    if let Some(window) = plan.record.imbalance {
-        output.uplinks.retain(|r| r.time.0 + window.0 <= end);
-    }
-    output.uplinks.sort_unstable_by_key(|r| (r.time, r.node, r.link));
-    output.reordering = Pieces::join(reordering);
-    output.reordering.retain(|r| r.time.0 <= end);
-    output.reordering.sort_unstable_by_key(|r| (r.time, r.node, r.port));
-    output.senders = Pieces::join(senders);
-    output.senders.retain(|r| r.time.0 <= end);
-    output.senders.sort_unstable_by_key(|r| (r.time, r.flow, r.subflow));
-    output.storms.retain(|r| r.detected.0 <= end);
-    output.storms.iter_mut().for_each(|r| r.restored = r.restored.filter(|at| at.0 <= end));
-    output.storms.sort_by_key(|r| (r.detected, r.node, r.port, r.priority));
-    waits.retain(|wait: &Wait| wait.time <= end);
+    let Gathered { sent, received, ports, uplinks, reordering, senders, mut waits, held, paths } =
+        gathered;
+    let over = plan.record.imbalance.map_or(0, |window| window.0);
+    output.ports = until(ports, end, |r| r.time, |r| (r.time, r.node, r.port, r.queue));
+    output.uplinks = until(uplinks, end, |r| r.time + Span(over), |r| (r.time, r.node, r.link));
+    output.reordering = until(reordering, end, |r| r.time, |r| (r.time, r.node, r.port));
+    output.senders = until(senders, end, |r| r.time, |r| (r.time, r.flow, r.subflow));
+    sort(&mut output, end);
+    waits.retain(|wait| wait.time <= end);
     output.deadlocks = deadlocks(waits);
     if done.iter().any(|done| done.limited == Some(Ended::Stalled)) {
-        held.sort_unstable();
-        output.stuck.sort_unstable();
-        for stuck in &mut output.stuck {
-            stuck.waits_for = held
-                .iter()
-                .filter(|(link, priority, _)| (*link, *priority) == (stuck.link, stuck.priority))
-                .map(|(.., to)| *to)
-                .collect();
-            stuck.waits_for.dedup();
-        }
+        tell_what_is_stuck(&mut output.stuck, held);
     } else {
         output.stuck.clear();
     }
+    output.paths = path_records(world, paths);
+    let complete = !done.iter().any(|d| d.reached_until);
+    output.flows = sent
+        .into_iter()
+        .zip(received)
+        .enumerate()
+        .map(|(id, (s, r))| flow_record(world, world.flow(id as FlowId), s, r, complete))
+        .collect();
+    output
+}
+
+/// Returns the samples up to `end` in the order of `key`. The window engine notices the end of the
+/// run only at the border of a window, so that some were taken after it.
+fn until<R, K: Ord>(
+    pieces: Vec<Pieces<R>>,
+    end: u64,
+    time: impl Fn(&R) -> Time,
+    key: impl Fn(&R) -> K,
+) -> Vec<R> {
+    let mut all = Pieces::join(pieces);
+    all.retain(|record| time(record).0 <= end);
+    all.sort_unstable_by_key(key);
+    all
+}
+
+/// Brings the lists that all shards have added to into their order, without what happened after
+/// `end`.
+fn sort(output: &mut Output, end: u64) {
+    output.memory_faults.sort_unstable_by_key(|fault| fault.node);
+    output.storms.retain(|r| r.detected.0 <= end);
+    output.storms.iter_mut().for_each(|r| r.restored = r.restored.filter(|at| at.0 <= end));
+    output.storms.sort_by_key(|r| (r.detected, r.node, r.port, r.priority));
     for capture in &mut output.captures {
         capture.retain(|r| r.time.0 <= end);
         if !capture.is_sorted_by_key(|r| r.time) {
@@ -120,8 +151,26 @@ pub fn merge(
     output.gaps.sort_unstable_by_key(|r| (r.node, r.port, r.flow, r.subflow));
     output.waits.sort_unstable_by_key(|r| (r.flow, r.node, r.port, r.behind));
     output.round_trips.sort_unstable_by_key(|r| (r.flow, r.subflow));
+}
+
+/// Sets the links for which the frames of each paused port wait. `held` has the paused links, as in
+/// [`Harvest`].
+fn tell_what_is_stuck(stuck: &mut [Stuck], mut held: Vec<(u32, u8, u32)>) {
+    held.sort_unstable();
+    stuck.sort_unstable();
+    for one in stuck {
+        one.waits_for = held
+            .iter()
+            .filter(|(link, priority, _)| (*link, *priority) == (one.link, one.priority))
+            .map(|(.., to)| *to)
+            .collect();
+        one.waits_for.dedup();
+    }
+}
+
+fn path_records(world: &World, mut paths: Vec<(FlowId, u8, u32, u64, u64)>) -> Vec<PathRecord> {
     paths.sort_unstable();
-    output.paths = paths
+    paths
         .into_iter()
         .map(|(flow, subflow, number, frames, bytes)| PathRecord {
             flow,
@@ -130,15 +179,7 @@ pub fn merge(
             frames,
             bytes,
         })
-        .collect();
-    let complete = !done.iter().any(|d| d.reached_until);
-    output.flows = sent
-        .into_iter()
-        .zip(received)
-        .enumerate()
-        .map(|(id, (s, r))| flow_record(world, world.flow(id as FlowId), s, r, complete))
-        .collect();
-    output
+        .collect()
 }
 
 fn flow_record(

@@ -142,6 +142,43 @@ impl Outlet for Later {
 }
 
 impl Later {
+    fn new(me: u16, workers: usize, windows: Windows, until: u64) -> Self {
+        Self {
+            me,
+            log: WindowLog::new(windows),
+            window_start: 0,
+            window_end: 0,
+            soon: BinaryHeap::new(),
+            nic_at: u64::MAX,
+            mail: (0..workers).map(|_| Mail::default()).collect(),
+            mail_next: u64::MAX,
+            pending: 0,
+            until,
+        }
+    }
+
+    /// Returns the next window with an event: one of this worker's, one that it has just posted, or
+    /// one of the guests.
+    fn next_window(&mut self, windows: Windows, door: Option<&mut Door>) -> Option<u64> {
+        let mailed = std::mem::replace(&mut self.mail_next, u64::MAX);
+        let mailed = (mailed != u64::MAX).then_some(mailed);
+        let due = door.map(|door| door.due()).filter(|&due| due <= self.until);
+        let others = mailed.into_iter().chain(due).min().map(|at| windows.of(at));
+        self.log.next_window().into_iter().chain(others).min()
+    }
+
+    /// Files what another worker has posted.
+    fn receive(&mut self, mail: &mut Mail, extras: &mut Slab<Extra>) {
+        for (at, mut frame) in mail.frames.drain(..) {
+            if frame.has(Frame::EXTRA) {
+                let extra = std::mem::take(&mut mail.extras[frame.aux as usize]);
+                frame.aux = extras.insert(extra);
+            }
+            self.log.push(at, frame);
+        }
+        mail.extras.clear();
+    }
+
     #[inline(never)]
     fn post(
         &mut self,
@@ -194,18 +231,7 @@ pub fn work(
     let world = shard.world;
     let me = shard.index as usize;
     let windows = windows(world);
-    let mut later = Later {
-        me: shard.index,
-        log: WindowLog::new(windows),
-        window_start: 0,
-        window_end: 0,
-        soon: BinaryHeap::new(),
-        nic_at: u64::MAX,
-        mail: (0..workers).map(|_| Mail::default()).collect(),
-        mail_next: u64::MAX,
-        pending: 0,
-        until: world.until(),
-    };
+    let mut later = Later::new(shard.index, workers, windows, world.until());
     let mut sorter = Sorter::new(shard, windows);
     let mut done = Done {
         events: 0,
@@ -220,7 +246,7 @@ pub fn work(
     let mut viewer = Viewer::default();
     // Bytes of all records when the workers last met, and the end of the latest window.
     let (mut kept, mut end) = (0, 0);
-    let (mut reported_hops, mut reported_flows) = (0, 0);
+    let mut reported = Reported::default();
     later.pending -= shard.begin(&mut later);
     if let Some(door) = &door {
         shard.live += door.alive();
@@ -230,18 +256,7 @@ pub fn work(
         for to in (0..workers).filter(|&to| to != me) {
             exchange.post(round, me, to, &mut later.mail[to]);
         }
-        let mut next = later.log.next_window();
-        if later.mail_next != u64::MAX {
-            let mailed = windows.of(later.mail_next);
-            next = Some(next.map_or(mailed, |n| n.min(mailed)));
-            later.mail_next = u64::MAX;
-        }
-        if let Some(door) = &mut door {
-            let due = door.due();
-            if due <= later.until {
-                next = Some(next.map_or(windows.of(due), |n| n.min(windows.of(due))));
-            }
-        }
+        let next = later.next_window(windows, door.as_mut());
         // A cancelled worker makes the sum of pending entries so small that all workers notice.
         let pending =
             if round % 64 == 0 && progress.cancelled() { i64::MIN / 1024 } else { later.pending };
@@ -254,17 +269,7 @@ pub fn work(
         );
         kept = turn.counts[0];
         for from in (0..workers).filter(|&from| from != me) {
-            exchange.open(round, from, me, |mail| {
-                for (at, mut frame) in mail.frames.drain(..) {
-                    if frame.has(Frame::EXTRA) {
-                        frame.aux = shard
-                            .extras
-                            .insert(std::mem::take(&mut mail.extras[frame.aux as usize]));
-                    }
-                    later.log.push(at, frame);
-                }
-                mail.extras.clear();
-            });
+            exchange.open(round, from, me, |mail| later.receive(mail, &mut shard.extras));
         }
         if turn.pending < -(1 << 40) {
             done.cancelled = true;
@@ -293,33 +298,9 @@ pub fn work(
         later.log.advance(window);
         (later.window_start, later.window_end) = (start, start + windows.length());
         end = later.window_end;
-        sorter.collect(&mut later.log);
-        done.events += sorter.taken as u64;
-        later.pending -= sorter.taken as i64;
-        if let Some(door) = &mut door {
-            run_guests(shard, &mut later, &mut sorter, door, &mut done);
-        }
-        // The loop runs one node ahead: the state of the next node is prefetched while the events
-        // of the current node are handled.
-        for i in 0..=sorter.active.len() {
-            if let Some(&node) = sorter.active.get(i) {
-                sorter.sort(node, shard);
-            }
-            if i > 0 {
-                let node = sorter.active[i - 1];
-                if door.as_ref().is_some_and(|door| door.at[node as usize]) {
-                    continue;
-                }
-                run_node(shard, &mut later, sorter.entries(node), node, start, &mut done);
-            }
-        }
+        run_window(shard, &mut later, &mut sorter, door.as_mut(), &mut done);
         if round % 256 == 255 {
-            progress.advance(
-                start,
-                shard.counters.packet_hops - reported_hops,
-                shard.flows_done - reported_flows,
-            );
-            (reported_hops, reported_flows) = (shard.counters.packet_hops, shard.flows_done);
+            reported.report(shard, start, progress);
             viewer.look(shard, end - 1, progress);
         }
     }
@@ -328,11 +309,7 @@ pub fn work(
     }
     viewer.close(shard, end.saturating_sub(1), progress);
     done.limited = limit.and_then(|limit| limit.ended()).or(stall.and_then(|stall| stall.ended()));
-    progress.advance(
-        0,
-        shard.counters.packet_hops - reported_hops,
-        shard.flows_done - reported_flows,
-    );
+    reported.report(shard, 0, progress);
     later.log.for_each_left(|frame| {
         if frame.is_traffic() {
             done.in_flight.0 += 1;
@@ -341,6 +318,52 @@ pub fn work(
     });
     done.cpu_s = crate::clock::thread_cpu_s() - cpu;
     done
+}
+
+/// Counts that the progress of the run has already.
+#[derive(Default)]
+struct Reported {
+    hops: u64,
+    flows: u64,
+}
+
+impl Reported {
+    /// Adds what the shard has done since the last report, up to `start` in ps.
+    fn report(&mut self, shard: &Shard, start: u64, progress: &Progress) {
+        let (hops, flows) = (shard.counters.packet_hops, shard.flows_done);
+        progress.advance(start, hops - self.hops, flows - self.flows);
+        *self = Reported { hops, flows };
+    }
+}
+
+/// Handles all events of a window.
+fn run_window(
+    shard: &mut Shard,
+    later: &mut Later,
+    sorter: &mut Sorter,
+    mut door: Option<&mut Door>,
+    done: &mut Done,
+) {
+    sorter.collect(&mut later.log);
+    done.events += sorter.taken as u64;
+    later.pending -= sorter.taken as i64;
+    if let Some(door) = &mut door {
+        run_guests(shard, later, sorter, door, done);
+    }
+    // The loop runs one node ahead: the state of the next node is prefetched while the events of
+    // the current node are handled.
+    for i in 0..=sorter.active.len() {
+        if let Some(&node) = sorter.active.get(i) {
+            sorter.sort(node, shard);
+        }
+        if i > 0 {
+            let node = sorter.active[i - 1];
+            if door.as_ref().is_some_and(|door| door.at[node as usize]) {
+                continue;
+            }
+            run_node(shard, later, sorter.entries(node), node, later.window_start, done);
+        }
+    }
 }
 
 /// Handles the events of the guests' nodes in one window: first the arrivals, then the guests
