@@ -177,6 +177,27 @@ def test_the_finding_about_flows_beside_mptcp(model, found, tmp_path):
     assert "0 of 25 take more than 130 ms, and 3 of 25 in the model" in said
 
 
+@pytest.mark.parametrize(
+    ("model", "found", "told"),
+    [
+        ((40.0, 120.0), "agree within chance on", " (difference 5.0 ms, -439.7 to 449.7)"),
+        ((160.0, 169.0), "change", ""),
+    ],
+)
+def test_the_finding_by_seeds_about_flows_beside_mptcp(model, found, told, tmp_path):
+    file = tmp_path / "background.csv"
+    for case in background.CASES:
+        for seed, loaded in enumerate(model, 1):
+            for sender, value in ((KERNEL, (80.0, 90.0)[seed - 1]), (MODEL, loaded)):
+                values = dict.fromkeys(background.FIGURES, 1) | {"loaded_ms": value}
+                background.COMPARISON.write(background.Run(case, sender, seed), values, file)
+    mean = sum(model) / 2 - 1
+    assert (
+        f"kernels {found} how much later flows on the background's paths are: 84.0 ms, "
+        f"and {mean:.1f} ms in the model{told};" in background.finding(file)
+    )
+
+
 @pytest.mark.parametrize(("model", "found"), [(7.5, "confirm"), (8.5, "change")])
 def test_the_finding_about_lone_flows(model, found, tmp_path):
     file = tmp_path / "kernels.csv"

@@ -31,7 +31,7 @@ _LOADED_CARDS = 2
 _BACKGROUND = 500_000_000
 #: Duration of a lone flow in the source, in ms.
 _SOURCE_MS = 130
-#: Difference in ms up to which the kernels confirm the model.
+#: Mean difference in ms up to which the kernels confirm the model.
 _ALIKE_MS = 1
 FIGURES = (
     "flows",
@@ -269,12 +269,27 @@ def finding(file: Path = FILE) -> str:
             )
             return f"{slow} of {flows}"
 
-        alike = abs(later(model) - later(kernel)) <= _ALIKE_MS
+        verdict, told = _judge(
+            [(later([one]), later([other])) for one, other in zip(kernel, model, strict=True)]
+        )
         said.append(
-            f"{case[0].upper()}{case[1:]} the kernels {'confirm' if alike else 'change'} how much later flows on the background's paths are: "
-            f"{later(kernel):.1f} ms, and {later(model):.1f} ms in the model; {late(kernel)} take more than 130 ms, and {late(model)} in the model."
+            f"{case[0].upper()}{case[1:]} the kernels {verdict} how much later flows on the background's paths are: "
+            f"{later(kernel):.1f} ms, and {later(model):.1f} ms in the model{told}; {late(kernel)} take more than 130 ms, and {late(model)} in the model."
         )
     return "\n\n" + " ".join(said)
+
+
+def _judge(by_seed: Sequence[tuple[float, float]]) -> tuple[str, str]:
+    """Returns a verb for what kernels say about the model, by pairs of kernel and model with one
+    seed, and the difference with its 95 % interval where chance explains it."""
+    differences = [kernel - model for kernel, model in by_seed]
+    found = mean(differences)
+    low, high = interval(differences, signed=True) or (found, found)
+    if abs(found) <= _ALIKE_MS:
+        return "confirm", ""
+    if low <= 0 <= high:
+        return "agree within chance on", f" (difference {found:.1f} ms, {low:.1f} to {high:.1f})"
+    return "change", ""
 
 
 SERIES = Series(

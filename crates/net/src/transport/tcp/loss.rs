@@ -2,8 +2,9 @@
 //! scoreboard, duplicates without SACK (RFC 6582), SACKed segments above a hole (RFC 6675), and
 //! send times (RACK, RFC 8985).
 
+use super::acknowledgement::News;
 use super::scoreboard::Segment;
-use super::sender::{News, Sender};
+use super::sender::Sender;
 use crate::congestion::{Controller, State};
 use crate::spec::{Recovery, TcpConfig};
 

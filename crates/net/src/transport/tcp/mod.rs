@@ -4,6 +4,7 @@
 //! `Sender` and `Receiver` are pure state machines that know no network. The shard passes them the
 //! arrivals and the time, and asks them for segments to transmit.
 
+mod acknowledgement;
 mod arrivals;
 mod clock;
 mod connection;
@@ -26,15 +27,18 @@ mod sender;
 mod small_queue;
 mod subflow;
 mod timer;
+mod transmission;
 
+pub use acknowledgement::AckIn;
 pub use host::segment;
 pub use message::Message;
 pub use receive_memory::{ReceiveMemory, stamp};
 pub use receiver::{AckNow, Arrival, Receiver, ReceiverSetup};
 pub use rtt::Rtt;
 pub use scoreboard::{Scoreboard, Segment};
-pub use sender::{AckIn, Cause, Sender, SenderSetup, Transmit, first_edge};
+pub use sender::{Cause, Sender, SenderSetup, first_edge};
 pub use timer::Expired;
+pub use transmission::Transmit;
 
 pub use crate::spec::TcpConfig as Config;
 

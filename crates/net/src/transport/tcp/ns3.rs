@@ -24,8 +24,9 @@
 //!   loss. Proportional rate reduction counts each duplicate as one segment, until as many have
 //!   been counted as were outstanding.
 
+use super::acknowledgement::{AckIn, News};
 use super::scoreboard::Segment;
-use super::sender::{AckIn, News, Sender};
+use super::sender::Sender;
 use crate::congestion::{Ack, Controller, Sample, SampleContext, State};
 use crate::spec::{EcnMode, Manner, Recovery, TcpConfig};
 

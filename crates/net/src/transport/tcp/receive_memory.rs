@@ -61,19 +61,19 @@ impl RoundTrip {
 pub struct ReceiveMemory {
     config: ReceiveBuffer,
     /// Current size of the buffer in bytes, bookkeeping included.
-    pub(super) size: u64,
+    size: u64,
     /// Number of segments that the application has read.
-    pub(super) read: u32,
+    read: u32,
     /// First segment beyond the window. It never moves back.
-    pub(super) allowed: u32,
+    allowed: u32,
     /// Size of the window in segments when it was last announced.
     announced: u32,
-    pub(super) mss: u64,
-    pub(super) reader: Option<Reader>,
+    mss: u64,
+    reader: Option<Reader>,
     /// Time in ps at which the application, while asleep or busy with data that it has read,
     /// becomes ready to read; while awake, time at which it falls asleep. 0 if nothing is pending.
     pub(super) turns_at: u64,
-    pub(super) asleep: bool,
+    asleep: bool,
     /// Growth: payload bytes read in an earlier round trip, and first segment and start time in ps
     /// of the current round trip.
     space: u64,
@@ -115,6 +115,45 @@ impl ReceiveMemory {
         if let Some(Reader::Turns { read, .. }) = self.reader {
             self.turns_at = now + read.0;
         }
+    }
+
+    /// Lets the application fall asleep or wake up, if it is time. Returns whether the receiver
+    /// announces a window that has opened: one that at least doubles, or any if an acknowledgement
+    /// is `due` (Linux tcp_cleanup_rbuf). `next` is the first segment that has not arrived, and
+    /// `segments` the number of all.
+    pub fn turn(&mut self, now: u64, next: u32, segments: u32, due: bool) -> bool {
+        let Some(reader) = self.reader.filter(|_| self.turns_at != 0 && self.turns_at <= now)
+        else {
+            return false;
+        };
+        match reader {
+            Reader::Turns { read, sleep } => {
+                self.asleep = !self.asleep;
+                self.turns_at = now + if self.asleep { sleep.0 } else { read.0 };
+                if self.asleep {
+                    return false;
+                }
+                self.read = next;
+                // A finished or idle connection needs no further turns.
+                if next == segments {
+                    self.turns_at = 0;
+                }
+                self.at_most_half(next) || due
+            }
+            Reader::Worker { chunk, rate } => {
+                (self.asleep, self.turns_at) = (false, 0);
+                self.work(now, next, chunk, rate);
+                self.grow(now);
+                let room = 2 * (self.allowed - next).max(1);
+                let doubles = self.at_most_half(next) && self.free(next) >= room;
+                self.asleep && (doubles || due)
+            }
+        }
+    }
+
+    /// True if the window is at most half of the buffer's payload.
+    fn at_most_half(&self, next: u32) -> bool {
+        2 * u64::from(self.allowed - next) * self.mss <= self.payload(self.size)
     }
 
     /// Returns the payload bytes that fit into `bytes` of buffer.

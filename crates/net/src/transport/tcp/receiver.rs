@@ -2,7 +2,7 @@
 
 use super::receive_memory::ReceiveMemory;
 use crate::frame::{Extra, Frame};
-use crate::spec::{EcnMode, Reader, Receive, Recovery, TcpConfig};
+use crate::spec::{EcnMode, Receive, Recovery, TcpConfig};
 
 /// Acknowledgement to be sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -390,48 +390,11 @@ impl Receiver {
     /// Wakes the receiver: a delayed acknowledgement is due, or the application falls asleep or
     /// wakes up.
     pub fn on_wake(&mut self, now: u64, config: &TcpConfig) -> Option<AckNow> {
-        let mut window_opens = false;
-        if let Some(receive_memory) = &mut self.receive_memory
-            && let Some(reader) = receive_memory.reader
-            && receive_memory.turns_at != 0
-            && receive_memory.turns_at <= now
-        {
-            let acknowledge =
-                config.delayed_ack.is_some_and(|delayed| self.waiting >= delayed.segments);
-            match reader {
-                Reader::Turns { read, sleep } => {
-                    receive_memory.asleep = !receive_memory.asleep;
-                    receive_memory.turns_at =
-                        now + if receive_memory.asleep { sleep.0 } else { read.0 };
-                    if !receive_memory.asleep {
-                        let (open, full) = (
-                            (receive_memory.allowed - self.next) as u64 * receive_memory.mss,
-                            receive_memory.payload(receive_memory.size),
-                        );
-                        receive_memory.read = self.next;
-                        // Linux tcp_cleanup_rbuf: send an update if the window at least doubles, or
-                        // if an acknowledgement is due.
-                        window_opens = 2 * open <= full || acknowledge;
-                        // A finished or idle connection needs no further turns.
-                        if self.next == self.segments {
-                            receive_memory.turns_at = 0;
-                        }
-                    }
-                }
-                Reader::Worker { chunk, rate } => {
-                    (receive_memory.asleep, receive_memory.turns_at) = (false, 0);
-                    receive_memory.work(now, self.next, chunk, rate);
-                    receive_memory.grow(now);
-                    // Update if the window at least doubles, or if an acknowledgement is due (Linux
-                    // tcp_cleanup_rbuf).
-                    let open = receive_memory.allowed - self.next;
-                    let opens = 2 * open as u64 * receive_memory.mss
-                        <= receive_memory.payload(receive_memory.size)
-                        && receive_memory.free(self.next) >= 2 * open.max(1);
-                    window_opens = receive_memory.asleep && (opens || acknowledge);
-                }
-            }
-        }
+        let due = config.delayed_ack.is_some_and(|delayed| self.waiting >= delayed.segments);
+        let window_opens = self
+            .receive_memory
+            .as_mut()
+            .is_some_and(|memory| memory.turn(now, self.next, self.segments, due));
         if window_opens {
             self.opened = now;
         }
@@ -547,7 +510,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{DelayedAck, ReceiveBuffer};
+    use crate::spec::{DelayedAck, Reader, ReceiveBuffer};
     use afflux_units::{Bytes, Span};
 
     const MS: u64 = 1_000_000_000;

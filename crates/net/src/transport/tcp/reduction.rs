@@ -2,8 +2,9 @@
 //! with proportional rate reduction (RFC 6937), verification of time-outs (F-RTO, RFC 5682), and
 //! undo of unnecessary reductions (RFC 3522).
 
+use super::acknowledgement::{AckIn, News};
 use super::scoreboard::Segment;
-use super::sender::{AckIn, Cause, News, Sender};
+use super::sender::{Cause, Sender};
 use crate::congestion::{Controller, State};
 use crate::spec::{Manner, Recovery, TcpConfig};
 

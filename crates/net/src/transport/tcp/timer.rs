@@ -1,8 +1,9 @@
 //! The sender's single timer, used for retransmission (RFC 6298), tail loss probes (RFC 8985 §7),
 //! reordering (§6.2), a closed receive window, and SYNs.
 
+use super::acknowledgement::AckIn;
 use super::clock::{Timer, expiry};
-use super::sender::{AckIn, Cause, Sender};
+use super::sender::{Cause, Sender};
 use crate::congestion::{Controller, State};
 use crate::spec::{Recovery, TcpConfig};
 
