@@ -9,7 +9,7 @@
 //! the engines tests the bounds.
 
 use super::count::mark_at_arrival;
-use super::lane::{Limits, OWN, Sent, next_start};
+use super::lane::{Limits, OWN, SHARED, Sent, next_start};
 use super::{Outlet, Shard};
 use crate::frame::Frame;
 use crate::port::PAUSE_QUEUE;
@@ -66,7 +66,9 @@ impl<'a> Shard<'a> {
             }
             lane.each(&store.arena, |queue, frame| {
                 state.give_back(port, Sent::of(frame, queue));
-                state.take_memory(frame);
+                if state.memory.kind == SHARED {
+                    state.take_memory(frame);
+                }
             });
             let pause = p.pause();
             // A pause that has just ended may have held a frame back. That frame starts at the end

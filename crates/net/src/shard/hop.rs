@@ -42,7 +42,10 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
     #[inline(always)]
     pub(super) fn advance(&mut self, p: &mut Port, lane: &mut Lane, port: u32, now: u64) {
         if KIND != RANKED && lane.rare {
-            return self.advance_rarely(p, lane, port, 0, now);
+            if lane.may_start(p, now) {
+                self.advance_rarely(p, lane, port, 0, now);
+            }
+            return;
         }
         while p.free_at <= now && lane.occupied != 0 {
             let highest =
@@ -126,11 +129,16 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
         }
         let queue = lane.queue_of(frame);
         if lane.rare {
-            self.advance_rarely(p, lane, port, 0, now);
+            if lane.may_start(p, now) {
+                self.advance_rarely(p, lane, port, 0, now);
+            }
         } else if p.free_at <= now {
             self.advance(p, lane, port, now);
-            if p.free_at <= now && frame.size as u32 <= self.state.memory.idle && used.is_none() {
-                debug_assert!(KIND != SHARED || self.state.memory.is_within());
+            if p.free_at <= now
+                && self.state.memory.takes_at_once(frame.priority(), frame.size)
+                && used.is_none()
+            {
+                debug_assert!(KIND != SHARED || self.state.memory.is_within(frame.priority()));
                 let change = Change { hash, ..frame.to(p.peer_port) };
                 self.start(p, lane, port, now, queue, frame, change);
                 return true;
@@ -243,11 +251,8 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
 
     #[inline(always)]
     fn take(&mut self, frame: &Frame) {
-        let cost = frame.size as u32 + self.state.memory.overhead;
         if KIND == SHARED {
-            let group = self.state.group_of(frame);
-            self.state.memory.used += cost as u64;
-            self.state.memory.groups[group] += cost;
+            self.state.take_memory(frame);
         }
     }
 }

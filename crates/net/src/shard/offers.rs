@@ -57,6 +57,13 @@ impl<'a> Shard<'a> {
         if KIND != RANKED && self.is_exact(node) {
             return self.offer_exact::<O, false>(out, now, node, port, Frame { hash, ..*frame });
         }
+        if KIND == OWN && self.lanes[port as usize].backlog && !frame.is_of_nic() {
+            // A frame joins those that the host's queueing discipline holds.
+            self.advance_lane(out, now, node, port);
+            if self.lanes[port as usize].backlog {
+                return self.hold_back(out, now, node, port, Frame { hash, ..*frame });
+            }
+        }
         self.offer_within::<O, KIND>(out, now, node, port, frame, hash);
     }
 
@@ -225,6 +232,12 @@ impl<'a> Shard<'a> {
         }
         if self.is_exact(node) {
             return self.finish_exact(out, end, node);
+        }
+        if let &[port] = &self.nodes[node as usize].active[..] {
+            let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
+            if (lane.occupied != 0 || lane.backlog) && !lane.may_start(p, end - 1) {
+                return self.wake_by(out, node, p.free_at);
+            }
         }
         let earliest = match self.kind(node) {
             SHARED => self.finish_hops::<O, SHARED>(out, end, node),

@@ -141,7 +141,7 @@ pub fn real(
     keys: &mut HostKeys,
     plan: &mut Plan,
     said: &[Said],
-    used: &BTreeSet<u16>,
+    (used, mtu): (&BTreeSet<u16>, u16),
 ) -> Result<(), Wrong> {
     let met = || {
         used.iter().map(|index| plan.transports[*index as usize].parameters().requirements().timing)
@@ -152,7 +152,7 @@ pub fn real(
         && met().any(|timing| timing != HostTiming::Any);
     let kernel = real && met().any(|timing| timing == HostTiming::Kernel);
     timing(keys, plan, said, real)?;
-    qdisc(keys, plan, said, kernel)
+    qdisc(keys, plan, said, kernel.then_some(mtu))
 }
 
 fn timing(keys: &mut HostKeys, plan: &mut Plan, said: &[Said], real: bool) -> Result<(), Wrong> {
@@ -171,17 +171,24 @@ fn timing(keys: &mut HostKeys, plan: &mut Plan, said: &[Said], real: bool) -> Re
     Ok(())
 }
 
-fn qdisc(keys: &mut HostKeys, plan: &mut Plan, said: &[Said], kernel: bool) -> Result<(), Wrong> {
+/// Fills in `qdisc` where it is not written. `kernel`: largest packet of hosts that have one.
+fn qdisc(
+    keys: &mut HostKeys,
+    plan: &mut Plan,
+    said: &[Said],
+    kernel: Option<u16>,
+) -> Result<(), Wrong> {
     if keys.qdisc.is_some() {
         return Ok(());
     }
     let unsaid = || said.iter().enumerate().filter(|(_, said)| !said.qdisc).map(|(index, _)| index);
-    if !kernel || unsaid().any(|index| !allows_qdisc(&plan.hosts[index])) {
+    let allowed = |_: &u16| unsaid().all(|index| allows_qdisc(&plan.hosts[index]));
+    let Some(mtu) = kernel.filter(allowed) else {
         keys.qdisc = Some(QdiscKeys::Off(Default::default()));
         return without_qdisc(keys, &Key::from("host"), "qdisc = \"off\", the default here");
-    }
+    };
     keys.qdisc = Some(QdiscKeys::default());
-    let default = discipline(keys, &Key::from("host"))?;
+    let default = discipline(keys, &Key::from("host"), mtu)?;
     for index in unsaid().collect::<Vec<_>>() {
         plan.hosts[index].qdisc = default.clone();
     }
@@ -199,8 +206,11 @@ fn allows_qdisc(config: &HostConfig) -> bool {
 }
 
 /// Resolves `qdisc`; `None` if it is not written or off.
-fn discipline(keys: &mut HostKeys, key: &Key) -> Result<Option<Qdisc>, Wrong> {
+fn discipline(keys: &mut HostKeys, key: &Key, mtu: u16) -> Result<Option<Qdisc>, Wrong> {
     let at = |name: &str| key.clone().name(name);
+    if let Some(qdisc) = &mut keys.qdisc {
+        qdisc.fill_quanta(mtu);
+    }
     match keys.qdisc.as_mut().map(|kind| kind.resolve(&at("qdisc"))).transpose()? {
         None => Ok(None),
         Some(None) => without_qdisc(keys, key, "qdisc = \"off\"").map(|()| None),
@@ -217,15 +227,16 @@ fn without_qdisc(keys: &HostKeys, key: &Key, why: &str) -> Result<(), Wrong> {
 }
 
 /// Sets the configuration number of every host in `topology`. Returns the distinct configurations,
-/// and for each whether `timing` and `qdisc` are written.
+/// and for each whether `timing` and `qdisc` are written. `sizes`: largest frame and packet, in
+/// bytes.
 pub fn assign(
     host: &mut Host,
     topology: &mut Topology,
-    frame: u16,
+    sizes: (u16, u16),
 ) -> Result<(Vec<HostConfig>, Vec<Said>), Wrong> {
     let key = Key::from("host");
     let given = (host.nic.clone(), host.keys.clone());
-    let base = build(&mut host.nic, &mut host.keys, frame, &key)?;
+    let base = build(&mut host.nic, &mut host.keys, sizes, &key)?;
     let (mut configs, mut said) = (vec![base], vec![Said::by(&given.1)]);
     let meant = meant(host, topology)?;
     let mut known: Vec<(Vec<usize>, u32)> = vec![(Vec::new(), 0)];
@@ -238,7 +249,7 @@ pub fn assign(
         let (mut nic, mut keys) = overrides.fold(given.clone(), overlay);
         let key = key.clone().name("override").index(changes.last().copied().unwrap_or(0));
         node.config = configs.len() as u32;
-        configs.push(build(&mut nic, &mut keys, frame, &key)?);
+        configs.push(build(&mut nic, &mut keys, sizes, &key)?);
         said.push(Said::by(&keys));
         known.push((changes, node.config));
     }
@@ -276,7 +287,7 @@ fn overlay((mut nic, host): Keys, change: &HostOverride) -> Keys {
 fn build(
     nic: &mut NicKeys,
     keys: &mut HostKeys,
-    frame: u16,
+    (frame, mtu): (u16, u16),
     key: &Key,
 ) -> Result<HostConfig, Wrong> {
     let order = Order {
@@ -290,7 +301,7 @@ fn build(
     let scheduling = scheduling(order, key)?;
     let kind = nic.scheduling.expect("filled in");
     // A discipline that is not written follows from the traffic: see `real`.
-    let qdisc = discipline(keys, key)?;
+    let qdisc = discipline(keys, key, mtu)?;
     let config =
         keys.resolve(key, HostParts { nic: nic.resolve(key)?, kind, scheduling, qdisc })?;
     if config.qdisc.is_some() && !allows_qdisc(&config) {

@@ -67,7 +67,7 @@ pub fn check(
     let frame = wire.payload + wire.wire.data_header;
     let (mut switches, switch_keys) =
         switch::assign(&mut document.switch, &mut topology, frame, document.run.compat.is_some())?;
-    let (hosts, said) = hosts::assign(&mut document.host, &mut topology, frame)?;
+    let (hosts, said) = hosts::assign(&mut document.host, &mut topology, (frame, wire.mtu))?;
     debug_assert!(topology.nodes.iter().all(|node| (node.config as usize)
         < if node.kind == NodeKind::Host { hosts.len() } else { switches.len() }));
     let run = document.run.resolve(&Key::from("run"))?;
@@ -132,7 +132,12 @@ pub fn check(
     (plan.transports, plan.flows, plan.applications) =
         (std::mem::take(&mut traffic.transports.configs), traffic.flows, traffic.applications);
     plan.undrawn = traffic.undrawn;
-    hosts::real(&mut document.host.keys, &mut plan, &said, &traffic.uses.transports())?;
+    hosts::real(
+        &mut document.host.keys,
+        &mut plan,
+        &said,
+        (&traffic.uses.transports(), packets.mtu),
+    )?;
     let kernels = kernel::hosts(document, &mut plan, inputs, &mut traffic.classes)?;
     pfc::fits(&plan, document)?;
     needs::fits(&plan, &traffic.transports)?;

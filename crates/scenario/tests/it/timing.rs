@@ -75,6 +75,31 @@ fn hosts_do_not_depend_on_whether_a_flow_starts() {
     );
 }
 
+/// Tests the turns of flows in a host: Linux gives each a packet of the NIC with its Ethernet header,
+/// or two with `fq`, and ten at first.
+#[test]
+fn quanta_of_hosts_are_packets_of_the_mtu() {
+    let resolved =
+        |host: &str| parse(&text(host, "")).unwrap_or_else(|error| panic!("{error}")).resolved;
+    for (host, quanta) in [
+        ("", &["quantum = \"1514B\""][..]),
+        ("mtu = \"9000B\"", &["quantum = \"9014B\""]),
+        ("mtu = \"9000B\"\nqdisc = \"fq_codel\"", &["quantum = \"9014B\""]),
+        (
+            "mtu = \"9000B\"\nqdisc = { kind = \"fq_codel\", quantum = \"300B\" }",
+            &["quantum = \"300B\""],
+        ),
+        ("qdisc = \"fq\"", &["quantum = \"3028B\"", "initial_quantum = \"15140B\""]),
+        (
+            "mtu = \"9000B\"\nqdisc = \"fq\"",
+            &["quantum = \"18028B\"", "initial_quantum = \"90140B\""],
+        ),
+    ] {
+        let text = resolved(host);
+        assert!(quanta.iter().all(|quantum| text.contains(quantum)), "{host}: {text}");
+    }
+}
+
 #[test]
 fn its_keys_have_bounds() {
     for (timing, wrong) in [

@@ -21,9 +21,11 @@ keys! {
         limit: u32 = 10_000 from "sch_fq.c", in 1 to 1_000_000_000 as "a whole number from 1 to 1000000000";
         /// Most frames of one flow. Further frames are dropped.
         flow_limit: u32 = 100 from "sch_fq.c", in 1 to 1_000_000_000 as "a whole number from 1 to 1000000000";
-        /// Bytes that a flow sends per turn.
+        /// Bytes that a flow sends per turn: two packets of `host.mtu`, each with 14 B of Ethernet
+        /// header (`psched_mtu`).
         quantum: Size as u32 = "3028B" from "sch_fq.c: two frames", check bytes;
-        /// Bytes that a new flow, or one that has been idle for 40 ms, may send in its first turn.
+        /// Bytes that a new flow, or one that has been idle for 40 ms, may send in its first turn:
+        /// ten packets of `host.mtu`, each with 14 B of Ethernet header.
         initial_quantum: Size as u32 = "15140B" from "sch_fq.c: ten frames", check bytes;
     }
 }

@@ -64,6 +64,20 @@ macro_rules! registry {
                     QdiscKeys::Off(keys) => keys.resolve(key).map(|_| None),
                 }
             }
+
+            /// Fills in the quanta that Linux computes from the packets of the NIC: `mtu`, and the
+            /// header of Ethernet (`psched_mtu`).
+            pub fn fill_quanta(&mut self, mtu: u16) {
+                let packets = |count: u64| Size(Bytes(count * (u64::from(mtu) + 14)));
+                match self {
+                    QdiscKeys::FqCodel(keys) => _ = keys.quantum.get_or_insert(packets(1)),
+                    QdiscKeys::Fq(keys) => {
+                        keys.quantum.get_or_insert(packets(2));
+                        keys.initial_quantum.get_or_insert(packets(10));
+                    }
+                    _ => {}
+                }
+            }
         }
 
         /// A discipline and its parameters.
