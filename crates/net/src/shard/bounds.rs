@@ -303,9 +303,8 @@ mod tests {
             ..NodeMemory::new(None, &Buffer::Unlimited, 1)
         };
         memory.set_idle();
-        let takes = |memory: &NodeMemory| {
-            [lossy, lossless].map(|class| memory.takes_at_once(class, 1_000))
-        };
+        let takes =
+            |memory: &NodeMemory| [lossy, lossless].map(|class| memory.takes_at_once(class, 1_000));
         assert_eq!(takes(&memory), [true, true]);
         assert_eq!(memory.idle_until, 4_000);
         memory.used = 4_001;

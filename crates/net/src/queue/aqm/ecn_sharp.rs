@@ -85,7 +85,8 @@ impl Policy for EcnSharp {
         _: u64,
     ) -> Option<(Waiting, Verdict)> {
         let waiting = frames.pop_front()?;
-        let marks = self.marks(now, now.saturating_sub(waiting.ready)) && waiting.frame.has(Frame::ECT);
+        let marks =
+            self.marks(now, now.saturating_sub(waiting.ready)) && waiting.frame.has(Frame::ECT);
         Some((waiting, if marks { Verdict::Mark } else { Verdict::Admit }))
     }
 }
