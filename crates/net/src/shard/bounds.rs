@@ -19,8 +19,7 @@ impl NodeMemory {
         let groups = vec![0; if counts { ports * CLASSES } else { 0 }].into();
         NodeMemory {
             limits: [Limits::NEVER; 2],
-            idle: [0; 2],
-            idle_until: 0,
+            idle: 0,
             header: 0,
             lossless,
             kind: if counts { SHARED } else { OWN },
@@ -88,41 +87,34 @@ impl Node {
 }
 
 impl NodeMemory {
-    /// Sets the bounds for frames that need not wait. Such a frame counts nowhere, so it exceeds no
+    /// Sets the bounds. More memory may be in use than those of lossy or of lossless classes allow.
+    /// The others are lowered to the least of them, so that no class takes memory beyond the bounds
+    /// of another one unnoticed.
+    pub(super) fn set_limits(&mut self, mut limits: [Limits; 2]) {
+        let least = limits.iter().map(|one| one.used).filter(|&bound| self.used <= bound).min();
+        if let Some(least) = least {
+            limits.iter_mut().for_each(|one| one.used = one.used.min(least));
+        }
+        self.limits = limits;
+        self.set_idle();
+    }
+
+    /// Sets the bound for frames that need not wait. Such a frame counts nowhere, so it exceeds no
     /// bound of the memory as long as the frames that wait exceed none.
     pub(super) fn set_idle(&mut self) {
-        let groups = self.groups_are_within();
-        self.idle = self.limits.map(|limits| if groups { limits.queue } else { 0 });
-        self.narrow_idle();
+        let queue = self.limits[0].queue.min(self.limits[1].queue);
+        self.idle = if self.is_within() { queue } else { 0 };
     }
 
-    /// Sets the bounds for frames that need not wait to 0 where more memory is in use than the
-    /// bounds of these classes allow.
-    #[cold]
-    #[inline(never)]
-    fn narrow_idle(&mut self) {
-        self.idle_until = u64::MAX;
-        for (idle, limits) in self.idle.iter_mut().zip(&self.limits) {
-            if self.used > limits.used {
-                *idle = 0;
-            } else {
-                self.idle_until = self.idle_until.min(limits.used);
-            }
-        }
-    }
-
-    /// True if the frames that wait exceed no bound of the memory for frames of `class`.
-    pub(super) fn is_within(&self, class: u8) -> bool {
-        self.used <= self.limits_of(class).used && self.groups_are_within()
-    }
-
-    fn groups_are_within(&self) -> bool {
+    /// True if the frames that wait exceed no bound of the memory.
+    pub(super) fn is_within(&self) -> bool {
         // Only a memory management unit bounds the groups.
         let bounds_groups = self.limits.iter().any(|limits| limits.group < Limits::MOST);
-        !bounds_groups
-            || self.groups.chunks_exact(CLASSES).all(|classes| {
-                (0..).zip(classes).all(|(class, &bytes)| bytes <= self.limits_of(class).group)
-            })
+        self.limits.iter().all(|limits| self.used <= limits.used)
+            && (!bounds_groups
+                || self.groups.chunks_exact(CLASSES).all(|classes| {
+                    (0..).zip(classes).all(|(class, &bytes)| bytes <= self.limits_of(class).group)
+                }))
     }
 }
 
@@ -148,11 +140,10 @@ impl<'a> Shard<'a> {
                 / LEVELS;
         let limits = [false, true].map(|lossless| state.limits(level, lossless, sizes));
         let [Some(lossy), Some(lossless)] = limits else {
-            (state.memory.limits, state.memory.idle) = ([Limits::NEVER; 2], [0; 2]);
+            (state.memory.limits, state.memory.idle) = ([Limits::NEVER; 2], 0);
             return false;
         };
-        state.memory.limits = [lossy, lossless];
-        state.memory.set_idle();
+        state.memory.set_limits([lossy, lossless]);
         true
     }
 
@@ -261,9 +252,6 @@ impl Node {
         let group = self.group_of(frame);
         self.memory.groups[group] += cost;
         self.memory.used += cost as u64;
-        if self.memory.used > self.memory.idle_until {
-            self.memory.narrow_idle();
-        }
     }
 
     /// Charges a frame to the memory at `port`. No group is paused.
@@ -291,29 +279,20 @@ impl Node {
 mod tests {
     use super::*;
 
-    /// Waiting frames of lossless classes may exceed the bound of lossy ones. Then a lossy frame is
-    /// judged even if its port is idle.
+    /// Waiting frames of lossless classes may exceed the bound of lossy ones. A lossy frame that finds
+    /// its port idle is judged then.
     #[test]
-    fn a_frame_at_an_idle_port_is_bounded_by_the_memory_of_its_own_class() {
-        let (lossy, lossless) = (0, 3);
+    fn no_class_takes_memory_beyond_the_bounds_of_another_unnoticed() {
+        let mut memory = NodeMemory::new(None, &Buffer::Unlimited, 1);
         let limits = |used| Limits { used, group: 9_000, queue: 3_000, memory: 3_000 };
-        let mut memory = NodeMemory {
-            limits: [limits(4_000), limits(8_000)],
-            lossless: 1 << lossless,
-            ..NodeMemory::new(None, &Buffer::Unlimited, 1)
+        let mut set = |used, lossy, lossless| {
+            memory.used = used;
+            memory.set_limits([limits(lossy), limits(lossless)]);
+            (memory.limits.map(|limits| limits.used), memory.idle)
         };
-        memory.set_idle();
-        let takes =
-            |memory: &NodeMemory| [lossy, lossless].map(|class| memory.takes_at_once(class, 1_000));
-        assert_eq!(takes(&memory), [true, true]);
-        assert_eq!(memory.idle_until, 4_000);
-        memory.used = 4_001;
-        memory.narrow_idle();
-        assert_eq!(takes(&memory), [false, true]);
-        assert_eq!([lossy, lossless].map(|class| memory.is_within(class)), [false, true]);
-        assert_eq!(memory.idle_until, 8_000);
-        memory.used = 0;
-        memory.set_idle();
-        assert_eq!(takes(&memory), [true, true]);
+        assert_eq!(set(3_999, 4_000, 8_000), ([4_000, 4_000], 3_000));
+        assert_eq!(set(4_001, 4_000, 8_000), ([4_000, 8_000], 0));
+        assert_eq!(set(8_001, 4_000, 8_000), ([4_000, 8_000], 0));
+        assert_eq!(set(4_001, 8_000, 4_000), ([8_000, 4_000], 0));
     }
 }

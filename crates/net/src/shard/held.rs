@@ -23,6 +23,9 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
         from: u64,
         now: u64,
     ) {
+        if !lane.may_start(p, now) {
+            return;
+        }
         while p.free_at <= now {
             if lane.backlog {
                 self.fill_ring(p, lane, port, p.free_at.max(from));

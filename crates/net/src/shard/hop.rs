@@ -42,10 +42,7 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
     #[inline(always)]
     pub(super) fn advance(&mut self, p: &mut Port, lane: &mut Lane, port: u32, now: u64) {
         if KIND != RANKED && lane.rare {
-            if lane.may_start(p, now) {
-                self.advance_rarely(p, lane, port, 0, now);
-            }
-            return;
+            return self.advance_rarely(p, lane, port, 0, now);
         }
         while p.free_at <= now && lane.occupied != 0 {
             let highest =
@@ -129,16 +126,11 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
         }
         let queue = lane.queue_of(frame);
         if lane.rare {
-            if lane.may_start(p, now) {
-                self.advance_rarely(p, lane, port, 0, now);
-            }
+            self.advance_rarely(p, lane, port, 0, now);
         } else if p.free_at <= now {
             self.advance(p, lane, port, now);
-            if p.free_at <= now
-                && self.state.memory.takes_at_once(frame.priority(), frame.size)
-                && used.is_none()
-            {
-                debug_assert!(KIND != SHARED || self.state.memory.is_within(frame.priority()));
+            if p.free_at <= now && frame.size as u32 <= self.state.memory.idle && used.is_none() {
+                debug_assert!(KIND != SHARED || self.state.memory.is_within());
                 let change = Change { hash, ..frame.to(p.peer_port) };
                 self.start(p, lane, port, now, queue, frame, change);
                 return true;

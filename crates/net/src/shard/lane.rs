@@ -113,12 +113,9 @@ pub struct NodeMemory {
     /// Bounds for lossy classes, and for lossless ones. Kind `TRIMMED`: `queue` is the limit of the
     /// data, and of the headers.
     pub limits: [Limits; 2],
-    /// Bounds in bytes for the size of a frame that finds its port idle, for lossy classes and for
-    /// lossless ones. Within it the frame is neither dropped nor marked, and no cause for a PAUSE. 0
-    /// where waiting frames exceed a bound of these classes.
-    pub idle: [u32; 2],
-    /// Bytes of waiting frames above which one of these bounds becomes 0.
-    pub idle_until: u64,
+    /// Bound in bytes for the size of a frame that finds its port idle. Within it the frame is
+    /// neither dropped nor marked, and no cause for a PAUSE. 0 where waiting frames exceed a bound.
+    pub idle: u32,
     /// Kind `TRIMMED`: size in bytes to which data frames are cut.
     pub header: u16,
     /// Bit set of lossless classes.
@@ -155,12 +152,6 @@ impl NodeMemory {
     #[inline(always)]
     pub fn limits_of(&self, class: u8) -> &Limits {
         &self.limits[(self.lossless >> class & 1) as usize]
-    }
-
-    /// True if a frame of this class that finds its port idle need not be judged.
-    #[inline(always)]
-    pub fn takes_at_once(&self, class: u8, size: u16) -> bool {
-        u32::from(size) <= self.idle[(self.lossless >> class & 1) as usize]
     }
 }
 
