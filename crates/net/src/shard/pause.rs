@@ -69,6 +69,7 @@ impl<'a> Shard<'a> {
         node: u32,
         port: u32,
     ) {
+        let late = self.nodes[node as usize].arrivals_first as u64;
         let p = &mut self.ports[port as usize];
         let (free_at, a) = (p.free_at, p.features_mut());
         if a.wake_at == now {
@@ -76,8 +77,8 @@ impl<'a> Shard<'a> {
         }
         // Otherwise the event belongs to a pause that was replaced, or that ended during a
         // transmission.
-        if !self.lanes[port as usize].sending || free_at == now {
-            self.step_exact(out, now, node, port);
+        if !self.lanes[port as usize].sending || free_at + late == now {
+            self.step_exact(out, now - late, node, port);
         }
     }
 
@@ -88,7 +89,9 @@ impl<'a> Shard<'a> {
         if !O::CLASSICAL {
             return;
         }
-        let at = self.next_exact(port);
+        let p = &self.ports[port as usize];
+        let late = self.nodes[p.node as usize].arrivals_first as u64;
+        let at = self.next_exact(port).saturating_add(late);
         let a = self.ports[port as usize].features_mut();
         if at < u64::MAX && a.wake_at != at {
             a.wake_at = at;
