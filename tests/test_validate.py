@@ -292,9 +292,9 @@ def test_hosts_that_should_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     )
     cases = {f"{case.reference}/{case.run}": case for case in run.collect(folder.parent)[1]}
     equal = cases["hosts.real-linux/four-100packets cubic"]
-    shares = [equal.theirs[metric] for metric in hosts.EVEN]
+    shares = [equal.theirs[metric] for metric in hosts.flows.EVEN]
     assert shares == pytest.approx([24 / 90, 30 / 90, 20 / 90])
-    assert len(equal.setups) == hosts.SEEDS
+    assert len(equal.setups) == hosts.flows.SEEDS
     assert cases["hosts.real-linux/mix-100packets"].theirs["share_cubic_mean"] == 0.5
     near = cases["hosts.real-linux/outcast-64packets reno"]
     assert [
@@ -322,9 +322,9 @@ def test_hosts_that_should_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         run.row(equal, metric, values)["ours"]
         for metric in ("largest_share", "largest_share_greatest", "smallest_share_least")
     ] == [0.3, 0.4, 0.2]
-    assert hosts.nine_of_ten([*range(9), 99]) == 8
-    monkeypatch.setattr(hosts, "SEEDS", 1)
-    monkeypatch.setattr(hosts, "REAL_S", 2)
+    assert hosts.flows.nine_of_ten([*range(9), 99]) == 8
+    monkeypatch.setattr(hosts.flows, "SEEDS", 1)
+    monkeypatch.setattr(hosts.real, "REAL_S", 2)
     _, rows = validate(folder.parent, "--only", "four-100packets")
     assert [row["metric"] for row in rows if row["within"] and row["bar"]][:3] == [
         "largest_share",
@@ -390,7 +390,7 @@ def test_hosts_that_were_measured(tmp_path: Path):
     assert "step-7packets" in (cases["step-7packets cubic virtual"].problem or "")
     assert cases["fq_codel 1 new virtual"].setups[0].scenario["host"]["qdisc"] == "fq_codel"
     fifo = cases["pfifo-100 4 persistent real"]
-    assert len(fifo.setups) == hosts.SEEDS
+    assert len(fifo.setups) == hosts.flows.SEEDS
     assert fifo.setups[0].scenario["host"]["qdisc"] == {"kind": "pfifo", "limit": 100}
     assert fifo.setups[0].flows != fifo.setups[1].flows
     assert "sfq" in (cases["sfq 1 new real"].problem or "")
@@ -693,7 +693,7 @@ def test_bars():
 
 
 def test_linux_queues_and_paths():
-    red = linux.discipline(
+    red = linux.network.discipline(
         "red limit 2000000 min 30000 max 31500 avpkt 1500 burst 21 probability 1 bandwidth 1000mbit ecn"
     )
     assert (
@@ -704,26 +704,29 @@ def test_linux_queues_and_paths():
     ) == ("2000000B", "30000B", "31500B", 0.25)
     # Values that `tc -d` shows for this command, and for a RED below a token bucket.
     assert (round(red["ecn"]["pmax"], 6), red["ecn"]["idle_frame"]) == (0.732422, "off")
-    assert linux.discipline("bfifo limit 32000") == {"sharing": "static", "buffer": "32000B"}
+    assert linux.network.discipline("bfifo limit 32000") == {
+        "sharing": "static",
+        "buffer": "32000B",
+    }
     for wrong in ("pfifo limit 10", "bfifo", "", "red limit 1"):
         with pytest.raises(Unreadable):
-            linux.discipline(wrong)
-    assert linux.parse_paths("2x100+50@30ms") == [(100, 5), (100, 5), (50, 30)]
+            linux.network.discipline(wrong)
+    assert linux.mptcp.parse_paths("2x100+50@30ms") == [(100, 5), (100, 5), (50, 30)]
     with pytest.raises(Unreadable):
-        linux.parse_paths("100+")
+        linux.mptcp.parse_paths("100+")
 
 
 def test_linux_round_trip_is_what_was_asked_for():
-    scenario = linux.dumbbell(2, 1e9, 500_000, "bfifo limit 32000", {})
+    scenario = linux.network.dumbbell(2, 1e9, 500_000, "bfifo limit 32000", {})
     delays = [int(link["delay"].removesuffix("ns")) for link in scenario["topology"]["link"]]
     round_trip = (
         2 * (delays[0] + delays[2] + delays[3])
         + (1514 + 66) * 8
-        + 2 * (1514 + 66) * 8e9 / linux.ACCESS_BPS
+        + 2 * (1514 + 66) * 8e9 / linux.network.ACCESS_BPS
     )
     assert math.isclose(round_trip, 500_000, abs_tol=4)
     with pytest.raises(Unreadable):
-        linux.dumbbell(1, 1e6, 1000, "bfifo limit 32000", {})
+        linux.network.dumbbell(1, 1e6, 1000, "bfifo limit 32000", {})
 
 
 def test_linux_incast_round_trip_follows_from_a_round_without_drops():
@@ -733,9 +736,9 @@ def test_linux_incast_round_trip_follows_from_a_round_without_drops():
         {"N": str(n), "block": str(block), "drops": "0", "mean_ms": str(rtt_ms + (w - 1600) * 8e-6)}
         for n, w in zip((1, 2), wire, strict=True)
     ]
-    assert linux.round_trip_ns(rows) == 300_000
+    assert linux.incast.round_trip_ns(rows) == 300_000
     with pytest.raises(Unreadable):
-        linux.round_trip_ns([row | {"drops": "5"} for row in rows])
+        linux.incast.round_trip_ns([row | {"drops": "5"} for row in rows])
 
 
 def test_linux_multipath_completion_times(ref: Path):

@@ -110,7 +110,7 @@ def test_starts_differ_by_seed_within_what_the_reference_left_to_chance():
     eight = kernel.starts(by_name["a2_reno_par8_auto_gap2_q01bdp"], 4)
     assert [start // 1_000_000_000 for start in eight] == list(range(0, 16, 2))
     assert all(start % 1_000_000_000 < 3e6 for start in eight)
-    assert kernel.settings(linux.transport("reno", ecn=False) | {"min_rto": "10ms"}) == (
+    assert kernel.settings(linux.network.transport("reno", ecn=False) | {"min_rto": "10ms"}) == (
         kernel.SYSCTLS
         | {
             "net.ipv4.tcp_congestion_control": "reno",

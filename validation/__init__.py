@@ -2,6 +2,6 @@
 `make validate`.
 
 This package is outside the product on purpose: nothing in `crates/` or `python/afflux` depends on a
-reference. A reader is one file named like its folder in the reference data (`linux.py` reads
-`linux/`), with a function `cases(folder, bars)`. `reference/` has these data in a compact form.
+reference. A reader is one module named like its folder in the reference data (`ns3.py` reads
+`ns3/`), with a function `cases(folder, bars)`. `reference/` has these data in a compact form.
 """

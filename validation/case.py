@@ -19,6 +19,9 @@ import afflux
 
 from .bars import Bar
 
+#: A row of a reference: texts by column.
+Row = dict[str, str]
+
 
 class Unreadable(Exception):
     """An input that cannot be interpreted. The message gives the reason."""
@@ -78,6 +81,14 @@ class Case:
     of_repetitions: Mapping[str, Callable[[Sequence[float]], float]] = field(default_factory=dict)
     #: Labels for a reader that compares several runs afterwards.
     labels: dict[str, Any] = field(default_factory=dict)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Turns an `Unreadable` of the block into the problem of this run."""
+        try:
+            yield
+        except Unreadable as error:
+            self.problem = str(error)
 
 
 class Runner:
@@ -253,7 +264,7 @@ def greedy(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
     return values
 
 
-def read_csv(path: Path, needed: Iterable[str]) -> list[dict[str, str]]:
+def read_csv(path: Path, needed: Iterable[str]) -> list[Row]:
     """Returns rows with at least these columns. Raises `Unreadable`."""
     try:
         raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
@@ -274,7 +285,7 @@ def read_csv(path: Path, needed: Iterable[str]) -> list[dict[str, str]]:
     return rows
 
 
-def number(row: dict[str, str], column: str, default: float | None = None) -> float:
+def number(row: Row, column: str, default: float | None = None) -> float:
     """Returns a number of a row. Raises `Unreadable`."""
     text = (row.get(column) or "").strip()
     if not text and default is not None:
@@ -285,7 +296,7 @@ def number(row: dict[str, str], column: str, default: float | None = None) -> fl
         raise Unreadable(f"column {column}: {text!r} is no number") from None
 
 
-def maybe(row: dict[str, str], column: str) -> float | None:
+def maybe(row: Row, column: str) -> float | None:
     """Returns a number of the reference, or None."""
     try:
         return float(row.get(column) or "")

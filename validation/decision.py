@@ -19,9 +19,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import linux
 from .bars import median
-from .case import read_csv
+from .case import Row, read_csv
+from .linux import incast
 
 FILE = Path(__file__).parent / "evidence" / "linux-kernel.csv"
 COLUMNS = ("run", "setting", "metric", "theirs", "repetition", "ours")
@@ -32,7 +32,7 @@ WIDENED = 0.02
 SERIES, SERIES_RUN = "cubic_dt64k", "linux.c_incast/cubic_dt64k"
 
 
-def read(file: Path = FILE) -> list[dict[str, str]]:
+def read(file: Path = FILE) -> list[Row]:
     return read_csv(file, COLUMNS) if file.is_file() else []
 
 
@@ -59,7 +59,7 @@ def within(value: float, values: Sequence[float]) -> bool:
     return min(values) * (1 - WIDENED) <= value <= max(values) * (1 + WIDENED)
 
 
-def decisions(rows: Sequence[dict[str, str]]) -> list[Decision]:
+def decisions(rows: Sequence[Row]) -> list[Decision]:
     """Returns what was decided, in the order of the rows."""
     values: dict[tuple[str, str], dict[str, list[float]]] = {}
     theirs: dict[tuple[str, str], float] = {}
@@ -77,7 +77,7 @@ def decisions(rows: Sequence[dict[str, str]]) -> list[Decision]:
     return found + series(rows)
 
 
-def series(rows: Sequence[dict[str, str]]) -> list[Decision]:
+def series(rows: Sequence[Row]) -> list[Decision]:
     """Returns the decision about the number of servers at which the goodput of CUBIC collapses:
     infinity where it does not up to 16, repetition by repetition."""
     goodput: dict[tuple[str, str], list[tuple[int, float]]] = {}
@@ -92,7 +92,7 @@ def series(rows: Sequence[dict[str, str]]) -> list[Decision]:
             )
 
     def falls(line: Iterable[tuple[int, float]]) -> float:
-        return linux.collapse(sorted(line)) or math.inf
+        return incast.collapse(sorted(line)) or math.inf
 
     whole = {key: line for key, line in goodput.items() if len(line) == len(theirs)}
     kernel, model = (

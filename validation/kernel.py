@@ -10,7 +10,7 @@ not repeated, so an interrupted comparison continues. The kernel has to have 1,0
 as that of the reference (`afflux kernel build --hz 1000`, into a directory of its own that
 AFFLUX_KERNELS names).
 
-The network is that of `linux.py` for both: topology, queues, marking. Only the hosts differ. Each
+The network is that of `linux/` for both: topology, queues, marking. Only the hosts differ. Each
 seed varies the things that the reference left to chance:
 
 - bulk transfers: the starts (of one flow within 10 ms, of parallel connections within 3 ms each; the
@@ -39,6 +39,7 @@ from afflux import kernels
 from . import linux
 from .bars import Bars, median
 from .case import (
+    Row,
     Setup,
     Unmeasured,
     Unreadable,
@@ -102,7 +103,7 @@ def hosts(names: Iterable[str], **keys: Any) -> dict[str, Any]:
 
 
 def settings(tcp: dict[str, Any]) -> dict[str, Any]:
-    """Returns the kernel's parameters for a transport of `linux.py`."""
+    """Returns the kernel's parameters for a transport of `linux/`."""
     congestion = tcp["congestion"]
     found = SYSCTLS | {
         "net.ipv4.tcp_congestion_control": LINUX_NAMES.get(congestion, congestion),
@@ -154,7 +155,7 @@ def program() -> Path:
     return target
 
 
-def left(out: Path, host: str, file: str) -> list[dict[str, str]]:
+def left(out: Path, host: str, file: str) -> list[Row]:
     """Returns the rows of a file that a guest left in its /results."""
     return read_csv(out / f"{host}.{file}", ())
 
@@ -162,8 +163,8 @@ def left(out: Path, host: str, file: str) -> list[dict[str, str]]:
 # ---------------------------------------------------------------------------------------------------------------- bulk transfers
 
 
-def starts(row: dict[str, str], seed: int) -> list[int]:
-    """Returns the start of each flow in ns, in the order of `linux.transfer`."""
+def starts(row: Row, seed: int) -> list[int]:
+    """Returns the start of each flow in ns, in the order of `linux.bulk.transfer`."""
     pairs = int(number(row, "HOSTS", 1))
     if pairs > 1:
         return [
@@ -178,9 +179,9 @@ def starts(row: dict[str, str], seed: int) -> list[int]:
     return [round(flow * gap + within * fraction(seed, flow)) for flow in range(parallel)]
 
 
-def bulk(row: dict[str, str], rows: Sequence[dict[str, str]], seed: int) -> tuple[Setup, Trial]:
+def bulk(row: Row, rows: Sequence[Row], seed: int) -> tuple[Setup, Trial]:
     del rows
-    setup = linux.transfer(row, seed)
+    setup = linux.bulk.transfer(row, seed)
     flows = tuple(
         (start, *flow[1:]) for start, flow in zip(starts(row, seed), setup.flows, strict=True)
     )
@@ -200,7 +201,7 @@ def bulk(row: dict[str, str], rows: Sequence[dict[str, str]], seed: int) -> tupl
     blocks.append(
         hosts([f"host{to}" for to in sinks], run=f"bulk server {PORT}", sysctl=settings(tcp))
     )
-    record = {"ports": {"interval": linux.interval(duration), "nodes": ["r1"]}}
+    record = {"ports": {"interval": linux.network.interval(duration), "nodes": ["r1"]}}
     end = BASE_NS + duration * 1e9 + 1e6
     senders = sorted({f"host{flow[1]}" for flow in flows})
 
@@ -232,7 +233,7 @@ def bottleneck(result: afflux.Result, from_ns: float) -> dict[str, float]:
         for row in zip(*(result.ports.column(name) for name in names), strict=True)
         if row[:2] == ("r1", "r2")
     ]
-    queues = [max(0, row[3] - linux.FRAME) for row in rows if row[2] > from_ns]
+    queues = [max(0, row[3] - linux.network.FRAME) for row in rows if row[2] > from_ns]
     return {
         "q_mean_B": sum(queues) / len(queues),
         "drops": sum(row[4] for row in rows),
@@ -243,19 +244,19 @@ def bottleneck(result: afflux.Result, from_ns: float) -> dict[str, float]:
 # ------------------------------------------------------------------------------------------------------------------------ incast
 
 
-def incast(row: dict[str, str], rows: Sequence[dict[str, str]], seed: int) -> tuple[Setup, Trial]:
-    setup = linux.rounds(row, list(rows), seed)
+def incast(row: Row, rows: Sequence[Row], seed: int) -> tuple[Setup, Trial]:
+    setup = linux.incast.rounds(row, list(rows), seed)
     servers, block = int(number(row, "N")), int(number(row, "block"))
     count = int(number(row, "rounds"))
     tcp = setup.scenario["host"]["transport"]
-    late = round(linux.FRAME * 8e9 / linux.rate_of(row))
+    late = round(linux.network.FRAME * 8e9 / linux.incast.rate_of(row))
     answer = f"./guest rounds-server {PORT} {block} {late} $((AFFLUX_NUMBER + {1000 * seed}))"
     ask = " ".join(
         map(
             str,
             (
                 "./guest rounds-client",
-                *(PORT, block, count, linux.THINK_NS),
+                *(PORT, block, count, linux.incast.THINK_NS),
                 *map(address, range(servers)),
             ),
         )
@@ -285,18 +286,16 @@ def incast(row: dict[str, str], rows: Sequence[dict[str, str]], seed: int) -> tu
 # ------------------------------------------------------------------------------------------------------------------------- MPTCP
 
 
-def multipath(
-    row: dict[str, str], rows: Sequence[dict[str, str]], seed: int
-) -> tuple[Setup, Trial]:
+def multipath(row: Row, rows: Sequence[Row], seed: int) -> tuple[Setup, Trial]:
     del rows
-    setup = linux.paths(row, seed)
+    setup = linux.mptcp.paths(row, seed)
     (flow,) = setup.flows
     start = round(10e6 * fraction(seed, 0))
     setup = replace(setup, flows=((start, *flow[1:]),))
     duration = setup.parameters["to_s"]
     # The reference's duration follows from its bytes, to a few milliseconds.
     duration = round(duration)
-    tcp, cards = setup.scenario["host"]["transport"], len(linux.used_paths(row)[0])
+    tcp, cards = setup.scenario["host"]["transport"], len(linux.mptcp.used_paths(row)[0])
     ip = shutil.which("ip")
     if ip is None:
         raise Unmeasured("the program ip (iproute2) tells kernels the addresses of MPTCP")
@@ -357,7 +356,7 @@ def shown(value: float | None) -> str:
 # -------------------------------------------------------------------------------------------------------------------------- runs
 
 
-def cells(ref: Path) -> Iterator[tuple[str, str, dict[str, str], list[dict[str, str]]]]:
+def cells(ref: Path) -> Iterator[tuple[str, str, Row, list[Row]]]:
     """Yields file, name, row, and all rows of the file."""
     for file, names in CELLS.items():
         rows = read_csv(ref / "linux" / f"{file}.csv", ("name",))

@@ -39,7 +39,7 @@ from typing import Any
 from . import kept
 from .bars import Bars
 from .capture import CWR, SYN, recoveries, segments
-from .case import Case, Runner, Setup, Unmeasured, Unreadable, greedy, maybe, number, read_csv
+from .case import Case, Row, Runner, Setup, Unmeasured, Unreadable, greedy, maybe, number, read_csv
 from .mrg32k3a import uniform
 
 SET = "ns3"
@@ -116,7 +116,7 @@ def cases(folder: Path, bars: Bars) -> Iterator[Case]:
 # --------------------------------------------------------------------------------------------------------------------- dumbbells
 
 
-def dumbbell(reference: str, stem: str, row: dict[str, str], bars: Bars) -> Case:
+def dumbbell(reference: str, stem: str, row: Row, bars: Bars) -> Case:
     named = bars.of(SET, stem)
     metrics = dict.fromkeys((*named, "goodput_mbps", "q_mean", "drops", "marks", "retx", "rto"))
     case = Case(
@@ -126,7 +126,7 @@ def dumbbell(reference: str, stem: str, row: dict[str, str], bars: Bars) -> Case
         bars=named,
         compat=COMPAT,
     )
-    try:
+    with case.reading():
         if row["algo"] == "TcpHtcp" or (row["algo"] == "TcpDctcp" and not number(row, "ecn", 0)):
             # ns-3's H-TCP differs from the published one, and its DCTCP does not halve the window
             # on loss.
@@ -134,12 +134,10 @@ def dumbbell(reference: str, stem: str, row: dict[str, str], bars: Bars) -> Case
         case.setups = [
             transfer(stem, row, repetition) for repetition in range(bars.repetitions(SET, stem))
         ]
-    except Unreadable as error:
-        case.problem = str(error)
     return case
 
 
-def transfer(stem: str, row: dict[str, str], repetition: int) -> Setup:
+def transfer(stem: str, row: Row, repetition: int) -> Setup:
     access_rate, access_delay, min_rto, granularity, syn_timeout = SETS[stem]
     flows_count, duration, warm = int(number(row, "n")), number(row, "dur_s"), number(row, "warm_s")
     rate = bits_per_second(row["rate"])
@@ -227,7 +225,7 @@ def goodput(runner: Runner, p: dict[str, Any]) -> dict[str, float]:
     }
 
 
-def queue(stem: str, row: dict[str, str], fragments: int = 1) -> dict[str, Any]:
+def queue(stem: str, row: Row, fragments: int = 1) -> dict[str, Any]:
     buffer = f"{int(number(row, 'buf_pkts')) // fragments}packets"
     if row["q"] == "droptail":
         return {"sharing": "static", "buffer": buffer}
@@ -295,7 +293,7 @@ def in_whole_nanoseconds(rate: float, slower: float = 0.0) -> str:
 # ------------------------------------------------------------------------------------------------------------------------ traces
 
 
-def traced(stem: str, row: dict[str, str], folder: Path) -> Iterator[Case]:
+def traced(stem: str, row: Row, folder: Path) -> Iterator[Case]:
     """Yields the run's window reductions, if its windows are in traces/, as changes or
     as samples.
     """
@@ -304,7 +302,7 @@ def traced(stem: str, row: dict[str, str], folder: Path) -> Iterator[Case]:
     if file is None:
         return
     case = Case(f"{SET}.traces", f"{stem}_{row['run']}", compat=COMPAT)
-    try:
+    with case.reading():
         counted = number(row, "recov") + number(row, "cwr") + number(row, "rto")
         lone = row["algo"] != "TcpBbr" and not number(row, "cwr") and int(number(row, "n")) == 1
         found = kept.of(folder, file, reductions if lone else lambda _: [])
@@ -328,8 +326,6 @@ def traced(stem: str, row: dict[str, str], folder: Path) -> Iterator[Case]:
                 optional=OPTIONAL,
             )
         ]
-    except Unreadable as error:
-        case.problem = str(error)
     yield case
 
 
@@ -389,7 +385,7 @@ SENDERS_SLOWER = 1e-5
 STREAM = (1 << 63) + 7
 
 
-def incast(reference: str, stem: str, row: dict[str, str], bars: Bars) -> Case:
+def incast(reference: str, stem: str, row: Row, bars: Bars) -> Case:
     columns = ("algo", "q", "n", "size_B", "buf_B", "minRto_ms", "seed")
     run = "_".join(
         f"{'' if name in ('algo', 'q') else name}{row[name]}" for name in columns if row.get(name)
@@ -399,16 +395,14 @@ def incast(reference: str, stem: str, row: dict[str, str], bars: Bars) -> Case:
         for metric in ("all_done_us", "first_done_us", "fct_p50_us", "drops", "marks", "rto_events")
     }
     case = Case(reference, run, theirs=theirs, bars=bars.of(SET, stem), compat=COMPAT)
-    try:
+    with case.reading():
         if maybe(row, "rto_events"):
             case.bars, case.remark = {}, "informational: time-outs in the reference"
         case.setups = [burst(row, repetition) for repetition in range(bars.repetitions(SET, stem))]
-    except Unreadable as error:
-        case.problem = str(error)
     return case
 
 
-def burst(row: dict[str, str], repetition: int) -> Setup:
+def burst(row: Row, repetition: int) -> Setup:
     senders, size = int(number(row, "n")), int(number(row, "size_B"))
     tcp = transport(row["algo"]) | {
         "min_rto": f"{number(row, 'minRto_ms'):g}ms",

@@ -22,7 +22,7 @@ HEAD = """\
 Made by `make validate`; do not edit. Notes about cells outside the bar are in [validation-notes.toml](validation-notes.toml). Each points at the runs that it
 rests on, in `validation/evidence`; the README there tells how they were made and how the peers are built.
 
-afflux runs the cases of other simulators and of real systems and each number is held against the bar in `bars.toml` (of `hosts`: in `validation/hosts.py`).
+afflux runs the cases of other simulators and of real systems and each number is held against the bar in `bars.toml` (of `hosts`: in `validation/hosts/`).
 Runs and bars are in `validation/reference`, whose README tells how each peer was built and run; the raw runs in `../shared/reference` are read instead where
 they are, with the same numbers. *Ours* is the median over the repetitions (fixed start jitters within one packet time, or seeds); their least and greatest
 stand behind it. Where a metric's name ends in `_greatest`, `_least`, `_mean` or `_p90`, both numbers are that of the repetitions instead of the median.

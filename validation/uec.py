@@ -32,7 +32,18 @@ from afflux.results.statistics import quantile
 from . import fabric as tables
 from . import kept
 from .bars import Bar, Bars, median
-from .case import Case, Runner, Setup, Unmeasured, Unreadable, maybe, number, one_line, read_csv
+from .case import (
+    Case,
+    Row,
+    Runner,
+    Setup,
+    Unmeasured,
+    Unreadable,
+    maybe,
+    number,
+    one_line,
+    read_csv,
+)
 
 SET = "uec"
 HEADER = 64
@@ -116,11 +127,11 @@ KNOWN = {
 MODELLED = ("htsim_ndp", "htsim_roce")
 
 
-def options_of(row: dict[str, str]) -> list[str]:
+def options_of(row: Row) -> list[str]:
     return (row["options"] or OPTIONS.get(row["run"], "")).split()
 
 
-def scenario_of(row: dict[str, str], folder: Path) -> tuple[dict[str, Any], str | None]:
+def scenario_of(row: Row, folder: Path) -> tuple[dict[str, Any], str | None]:
     """Returns the scenario, and the name of a model that afflux lacks, if any."""
     words = options_of(row)
     program = words[0] if words and words[0].startswith("htsim_") else "htsim_uec"

@@ -1,7 +1,8 @@
 //! Random choices, drawn from a seed or from the bytes of a coverage-guided fuzzer.
 
+use crate::schema::words;
 use afflux_engine::random::Stream;
-use toml::{Table, Value};
+use toml::Value;
 
 /// Source of random numbers.
 pub trait Source {
@@ -102,7 +103,7 @@ impl<'a> Choices<'a> {
 
 /// A table under construction.
 #[derive(Debug, Clone, Default)]
-pub struct Keys(pub Table);
+pub struct Keys(pub toml::Table);
 
 impl Keys {
     pub fn put(&mut self, key: &str, value: impl Into<Value>) {
@@ -122,6 +123,24 @@ impl Keys {
             self.put(key, value);
         }
     }
+
+    /// Draws the keys of the rows, in their order.
+    pub fn draw(&mut self, c: &mut Choices, rows: &[Row]) {
+        for (percent, key, draw) in rows {
+            if *percent == ALWAYS || c.chance(*percent) {
+                self.put(key, draw.value(c));
+            }
+        }
+    }
+
+    pub fn has(&self, key: &str) -> bool {
+        self.0.contains_key(key)
+    }
+
+    /// Returns the text of a key.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.0.get(key).and_then(Value::as_str)
+    }
 }
 
 impl From<Keys> for Value {
@@ -137,4 +156,72 @@ pub fn int(number: u64) -> Value {
 
 pub fn ints(numbers: &[u64]) -> Value {
     Value::Array(numbers.iter().map(|number| int(*number)).collect())
+}
+
+use Draw::*;
+
+/// Distribution of the value of a key.
+#[derive(Debug, Clone, Copy)]
+pub enum Draw {
+    /// A whole number from the first to the second, both included.
+    Int(u64, u64),
+    /// A whole number between the two, where each power of two is equally likely. A unit may follow.
+    Scale(u64, u64),
+    Unit(u64, u64, &'static str),
+    Size(u64, u64),
+    /// A time in ns.
+    Time(u64, u64),
+    Real(f64, f64),
+    /// True with this probability in %.
+    Chance(u64),
+    /// A random element of the list.
+    Ints(&'static [u64]),
+    Reals(&'static [f64]),
+    Texts(&'static [&'static str]),
+    /// A word of an enumeration of the schema.
+    Word(&'static str),
+    /// The first with this probability in %, and the second otherwise.
+    Or(u64, &'static Draw, &'static Draw),
+    Table(&'static [Row]),
+    Flag(bool),
+    Number(f64),
+    Text(&'static str),
+}
+/// Probability of a key in %, the key, and its value.
+pub type Row = (u64, &'static str, Draw);
+
+/// Probability of a key that every table has: nothing is drawn for it.
+pub const ALWAYS: u64 = 100;
+
+pub const OFF: &Draw = &Text("off");
+
+impl Draw {
+    fn value(self, c: &mut Choices) -> Value {
+        match self {
+            Int(least, most) => int(c.range(least, most)),
+            Scale(least, most) => int(c.scale(least, most)),
+            Unit(least, most, unit) => format!("{}{unit}", c.scale(least, most)).into(),
+            Size(least, most) => c.size(least, most).into(),
+            Time(least, most) => c.time(least, most).into(),
+            Real(least, most) => c.real(least, most).into(),
+            Chance(percent) => c.chance(percent).into(),
+            Ints(these) => int(c.of(these)),
+            Reals(these) => c.of(these).into(),
+            Texts(these) => c.of(these).into(),
+            Word(name) => c.of(&words(name)).into(),
+            Or(percent, first, _) if c.chance(percent) => first.value(c),
+            Or(.., second) => second.value(c),
+            Table(rows) => drawn(c, rows).into(),
+            Flag(flag) => flag.into(),
+            Number(number) => number.into(),
+            Text(text) => text.into(),
+        }
+    }
+}
+
+/// Returns a table of drawn keys.
+pub fn drawn(c: &mut Choices, rows: &[Row]) -> Keys {
+    let mut keys = Keys::default();
+    keys.draw(c, rows);
+    keys
 }

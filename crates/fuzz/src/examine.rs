@@ -7,7 +7,7 @@ use afflux_net::record::{CaptureRecord, Ended, Output, Status};
 use afflux_net::spec::{Down, EngineKind, MaxMemory};
 use afflux_net::{Progress, RunError};
 use afflux_results::{Kind, ParquetFlowLists, ProcessStart, RecordBatch, Tables};
-use afflux_scenario::{Overrides, Scenario};
+use afflux_scenario::{Overrides, Scenario, ScenarioError};
 use afflux_units::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -117,49 +117,66 @@ fn place(panic: &str) -> String {
     panic.split(": ").next().unwrap_or_default().to_string()
 }
 
+/// Returns the value of guarded work. A panic `when` is a defect, and `fails` says what an error is.
+fn caught<T, E>(
+    result: Result<Result<T, E>, String>,
+    when: &str,
+    fails: impl FnOnce(E) -> Verdict,
+) -> Result<T, Verdict> {
+    match result {
+        Err(panic) => Err(broken(format!("panic {when}, {}", place(&panic)), panic)),
+        Ok(result) => result.map_err(fails),
+    }
+}
+
+fn load(text: &str, path: &Path) -> Result<Result<Scenario, ScenarioError>, String> {
+    guarded(|| {
+        let mut scenario =
+            afflux_scenario::parse(text, path, &Overrides::default(), &ParquetFlowLists)?;
+        // The free memory of the machine varies from run to run.
+        scenario.plan.run.max_memory = None;
+        Ok(scenario)
+    })
+}
+
 /// Examines the scenario `text`. Its file names are relative to `path`.
 pub fn examine(text: &str, path: &Path, limits: &Limits) -> Verdict {
-    let load = |text: &str| {
-        guarded(|| {
-            let mut scenario =
-                afflux_scenario::parse(text, path, &Overrides::default(), &ParquetFlowLists)?;
-            // The free memory of the machine varies from run to run.
-            scenario.plan.run.max_memory = None;
-            Ok::<_, afflux_scenario::ScenarioError>(scenario)
-        })
-    };
-    let scenario = match load(text) {
-        Err(panic) => return broken(format!("panic while checking, {}", place(&panic)), panic),
-        Ok(Err(refused)) => return Verdict::Refused(refused.message),
-        Ok(Ok(scenario)) => scenario,
-    };
-    let again = match load(&scenario.resolved) {
-        Err(panic) => {
-            return broken(
-                format!("panic while checking the resolved scenario, {}", place(&panic)),
-                panic,
-            );
-        }
-        Ok(Err(refused)) => return broken("resolved scenario refused", refused.message),
-        Ok(Ok(again)) => again,
-    };
+    let figures = loaded(text, path).and_then(|[scenario, again]| runs(&scenario, &again, limits));
+    figures.map_or_else(|verdict| verdict, Verdict::Sound)
+}
+
+/// Returns the scenario, and the one that its resolved text says, which must be equal.
+fn loaded(text: &str, path: &Path) -> Result<[Scenario; 2], Verdict> {
+    let scenario =
+        caught(load(text, path), "while checking", |refused| Verdict::Refused(refused.message))?;
+    let again = load(&scenario.resolved, path);
+    let again = caught(again, "while checking the resolved scenario", |refused| {
+        broken("resolved scenario refused", refused.message)
+    })?;
     if again.hash != scenario.hash || again.resolved != scenario.resolved {
-        return broken(
+        return Err(broken(
             "resolved scenario differs",
             first_difference(&scenario.resolved, &again.resolved),
-        );
+        ));
     }
     let [ours, theirs] = [&scenario, &again].map(|scenario| format!("{:#?}", scenario.plan));
     if ours != theirs {
-        return broken("plan of the resolved scenario differs", first_difference(&ours, &theirs));
+        return Err(broken(
+            "plan of the resolved scenario differs",
+            first_difference(&ours, &theirs),
+        ));
     }
-    let expected = match guarded(|| afflux_net::expected(&scenario.plan)) {
-        Err(panic) => return broken(format!("panic while estimating, {}", place(&panic)), panic),
-        Ok(Err(error)) => return broken("the estimate fails", error.to_string()),
-        Ok(Ok(expected)) => expected,
-    };
+    Ok([scenario, again])
+}
+
+/// Runs the scenario on every engine and compares the results.
+fn runs(scenario: &Scenario, again: &Scenario, limits: &Limits) -> Result<Figures, Verdict> {
+    let expected =
+        caught(guarded(|| afflux_net::expected(&scenario.plan)), "while estimating", |error| {
+            broken("the estimate fails", error.to_string())
+        })?;
     if expected.packet_hops > limits.hops {
-        return Verdict::TooLarge(format!("{} packet-hops expected", expected.packet_hops));
+        return Err(Verdict::TooLarge(format!("{} packet-hops expected", expected.packet_hops)));
     }
     let mut threads = limits.threads.clone();
     if expected.packet_hops > limits.thorough && threads.len() > 2 {
@@ -169,7 +186,7 @@ pub fn examine(text: &str, path: &Path, limits: &Limits) -> Verdict {
     let engines = std::iter::once((EngineKind::Classical, 1))
         .chain(threads.iter().map(|threads| (EngineKind::WindowLog, *threads)));
     let mut figures = Figures::default();
-    let mut reference: Option<(Output, Shown)> = None;
+    let mut reference: Option<Shown> = None;
     for (engine, count) in engines {
         let name = if engine == EngineKind::Classical {
             "classical engine".to_string()
@@ -177,49 +194,40 @@ pub fn examine(text: &str, path: &Path, limits: &Limits) -> Verdict {
             format!("window engine, {count} threads")
         };
         // The last run uses the resolved scenario, as it is written into the result directory.
-        let which = if (engine, Some(&count)) == (EngineKind::WindowLog, threads.last()) {
-            &again
-        } else {
-            &scenario
-        };
+        let is_last = (engine, Some(&count)) == (EngineKind::WindowLog, threads.last());
+        let which = if is_last { again } else { scenario };
         let began = Instant::now();
-        let output = match run(which, engine, count, limits) {
-            Err(panic) => return broken(format!("panic in the {name}, {}", place(&panic)), panic),
-            Ok(Err(error)) => return broken(format!("{name} fails"), error),
-            Ok(Ok(output)) => output,
-        };
+        let output =
+            caught(run(which, engine, count, limits), &format!("in the {name}"), |error| {
+                broken(format!("{name} fails"), error)
+            })?;
         figures.seconds.insert(name.clone(), began.elapsed().as_secs_f64());
         let Some(output) = output else {
             if reference.is_none() {
-                return Verdict::TooLarge(format!("{name} was stopped"));
+                return Err(Verdict::TooLarge(format!("{name} was stopped")));
             }
             figures.stopped += 1;
             continue;
         };
         figures.runs += 1;
         figures.run_hops += output.counters.packet_hops;
-        let shown = match guarded(|| Shown::of(which, &output)) {
-            Err(panic) => return broken(format!("panic while writing, {}", place(&panic)), panic),
-            Ok(Err(error)) => return broken("writing fails", error),
-            Ok(Ok(shown)) => shown,
+        let shown = caught(guarded(|| Shown::of(which, &output)), "while writing", |error| {
+            broken("writing fails", error)
+        })?;
+        let Some(first) = &reference else {
+            if let Some(found) = invariants(scenario, &output) {
+                return Err(Verdict::Broken(found));
+            }
+            figures.hops = output.counters.packet_hops;
+            figures.seen = coverage::of(scenario, &output);
+            reference = Some(shown);
+            continue;
         };
-        match &reference {
-            None => {
-                if let Some(found) = invariants(&scenario, &output) {
-                    return Verdict::Broken(found);
-                }
-                figures.hops = output.counters.packet_hops;
-                figures.seen = coverage::of(&scenario, &output);
-                reference = Some((output, shown));
-            }
-            Some((_, first)) => {
-                if let Some((what, detail)) = first.difference(&shown) {
-                    return broken(format!("{what} of the {name} differs"), detail);
-                }
-            }
+        if let Some((what, detail)) = first.difference(&shown) {
+            return Err(broken(format!("{what} of the {name} differs"), detail));
         }
     }
-    Verdict::Sound(figures)
+    Ok(figures)
 }
 
 /// Runs the scenario on `engine`. Returns `None` if the run is stopped because it takes too long.

@@ -19,7 +19,7 @@ pub enum Family {
 /// A transport of the scenario.
 pub struct Named {
     /// Name of the transport. `None`: the default transport.
-    pub name: Option<String>,
+    pub name: Option<&'static str>,
     pub family: Family,
     pub facts: TransportFacts,
 }

@@ -10,11 +10,12 @@ mod topology;
 mod traffic;
 mod transport;
 
-use crate::choices::{Choices, Keys, Source, int};
+use crate::choices::{ALWAYS, Choices, Draw::*, Keys, Row, Source, drawn, int};
 use afflux_engine::random::Stream;
 use facts::{Family, Named, Pauses, RdmaPlan};
 use std::path::Path;
-use toml::{Table, Value};
+use toml::Value;
+use topology::Fabric;
 use transport::{rdma_plan, transport};
 
 /// Purpose of the random stream.
@@ -50,7 +51,7 @@ pub fn text(source: &mut dyn Source, data: &Path) -> String {
     written(&scenario(&mut Choices::new(source), data, false))
 }
 
-fn written(table: &Table) -> String {
+fn written(table: &toml::Table) -> String {
     toml::to_string(table).expect("tables, texts and numbers")
 }
 
@@ -73,11 +74,19 @@ fn one_direction(c: &mut Choices, fabric: &mut Keys, pauses: bool) {
     }
 }
 
-fn scenario(c: &mut Choices, data: &Path, trims: bool) -> Table {
+const RUN: &[Row] =
+    &[(ALWAYS, "seed", Int(1, 1 << 31)), (90, "fct_end", Texts(&["last_ack", "last_byte"]))];
+
+const COST: &[Row] = &[
+    (ALWAYS, "switch", Number(100.0)),
+    (ALWAYS, "port", Number(1.5)),
+    (ALWAYS, "currency", Text("EUR")),
+];
+
+fn scenario(c: &mut Choices, data: &Path, trims: bool) -> toml::Table {
     let mut keys = Keys::default();
     keys.put("format", int(1));
-    keys.may(c, 20, "name", |_| "random");
-    keys.may(c, 10, "description", |_| "made at random");
+    keys.draw(c, &[(20, "name", Text("random")), (10, "description", Text("made at random"))]);
     // Many small scenarios, and some longer ones.
     let packets = if c.chance(25) { c.scale(8_000, 250_000) } else { c.scale(100, 16_000) };
     let family = c.weighted(&[
@@ -93,45 +102,22 @@ fn scenario(c: &mut Choices, data: &Path, trims: bool) -> Table {
         (2, Family::Hadoop),
     ]);
     let family = if trims { Family::Ndp } else { family };
-    let (fabric_keys, fabric) = loop {
+    let (mut topology, fabric) = loop {
         let found = topology::topology(c, data, packets);
         if found.1.hosts >= if family == Family::Hadoop { 4 } else { 2 } {
             break found;
         }
     };
-    let rdma = rdma_plan(c);
-    let with_rdma = family == Family::Rdma;
-    let plain = RdmaPlan { pauses: Pauses::Any, entropies: false, ..rdma };
-    let used = if with_rdma { rdma } else { plain };
-    let (switch, switch_facts) = switch::switch(c, &fabric, family, used.pauses, used.entropies);
-    let (mut host, mut endless) =
-        host::host(c, &fabric, family, &switch_facts.paused, !switch_facts.paused.is_empty());
-    let mut transports = Vec::new();
-    let (default, facts) = transport(c, &fabric, family, used);
-    transports.push(Named { name: None, family, facts });
-    host.put("transport", default);
-    let mut named = Keys::default();
-    for name in ["second", "third"] {
-        if !c.chance(30) {
-            break;
-        }
-        let other = c.weighted(&[
-            (5, Family::Tcp),
-            (2, Family::Mptcp),
-            (1, Family::Datagram),
-            (1, Family::Nack),
-            (1, Family::Pfabric),
-        ]);
-        let (keys, facts) = transport(c, &fabric, other, used);
-        named.put(name, keys);
-        transports.push(Named { name: Some(name.into()), family: other, facts });
+    let mut plan = rdma_plan(c);
+    if family != Family::Rdma {
+        plan = RdmaPlan { pauses: Pauses::Any, entropies: false, ..plan };
     }
-    if !named.0.is_empty() {
-        host.put("transports", named);
-    }
-    endless |= fabric.cut
-        || !switch_facts.paused.is_empty()
-        || transports.iter().any(|transport| transport.facts.endless);
+    let (switch, switch_facts) = switch::switch(c, &fabric, family, plan.pauses, plan.entropies);
+    let pauses = !switch_facts.paused.is_empty();
+    let (mut host, storm) = host::host(c, &fabric, family, &switch_facts.paused, pauses);
+    let transports = transports(c, &mut host, &fabric, family, plan);
+    let endless =
+        storm || fabric.cut || pauses || transports.iter().any(|transport| transport.facts.endless);
     // Time in ns that all frames take on one host's link. Hosts send simultaneously, so most runs
     // are shorter.
     let long = packets * 12_000_000 / fabric.mbps;
@@ -148,41 +134,68 @@ fn scenario(c: &mut Choices, data: &Path, trims: bool) -> Table {
         paused: &switch_facts.paused,
         ends: until_ns.is_some(),
     };
-    let blocks = traffic::traffic(c, &around, packets);
-    let mut fabric_keys = fabric_keys;
+    keys.put("traffic", traffic::traffic(c, &around, packets));
     if c.1 {
-        one_direction(c, &mut fabric_keys, !switch_facts.paused.is_empty());
+        one_direction(c, &mut topology, pauses);
     }
-    keys.put("topology", fabric_keys);
+    keys.put("topology", topology);
     keys.put("switch", switch);
     keys.put("host", host);
-    keys.put("traffic", Value::Array(blocks));
-    let mut run = Keys::default();
-    run.put("seed", int(c.range(1, 1 << 31)));
-    run.may(c, 90, "fct_end", |c| c.of(&["last_ack", "last_byte"]));
-    match until_ns {
-        Some(until) => run.put("until", format!("{until}ns")),
-        None if family == Family::Hadoop => run.may(c, 60, "until", |_| "jobs"),
-        None => run.may(c, 10, "until", |_| "off"),
-    }
-    run.may(c, 10, "warmup", |c| c.time(1, 1_000_000));
-    run.may(c, 5, "compat", |_| "conweave-ns3");
-    run.may(c, 5, "size_bounds", |_| Value::Array(vec!["10kB".into(), "1MB".into()]));
-    run.may(c, 3, "max_memory", |_| "20GB");
-    if c.1 && !switch_facts.paused.is_empty() {
-        run.may(c, 50, "stall", |c| c.time(1_000_000, 20_000_000));
-    }
-    keys.put("run", run);
+    keys.put("run", run(c, family, until_ns, pauses));
     let record = record::record(c, &fabric, until_ns, switch_facts.conweave);
     if !record.0.is_empty() {
         keys.put("record", record);
     }
-    keys.may(c, 5, "cost", |_| {
-        let mut cost = Keys::default();
-        cost.put("switch", 100.0);
-        cost.put("port", 1.5);
-        cost.put("currency", "EUR");
-        cost
-    });
+    keys.draw(c, &[(5, "cost", Table(COST))]);
     keys.0
+}
+
+/// Adds the default transport and up to two named ones to the table `[host]`.
+fn transports(
+    c: &mut Choices,
+    host: &mut Keys,
+    fabric: &Fabric,
+    family: Family,
+    plan: RdmaPlan,
+) -> Vec<Named> {
+    let (default, facts) = transport(c, fabric, family, plan);
+    host.put("transport", default);
+    let mut transports = vec![Named { name: None, family, facts }];
+    let mut named = Keys::default();
+    for name in ["second", "third"] {
+        if !c.chance(30) {
+            break;
+        }
+        let family = c.weighted(&[
+            (5, Family::Tcp),
+            (2, Family::Mptcp),
+            (1, Family::Datagram),
+            (1, Family::Nack),
+            (1, Family::Pfabric),
+        ]);
+        let (keys, facts) = transport(c, fabric, family, plan);
+        named.put(name, keys);
+        transports.push(Named { name: Some(name), family, facts });
+    }
+    if !named.0.is_empty() {
+        host.put("transports", named);
+    }
+    transports
+}
+
+/// Returns the table `[run]`. `pauses`: switches use PFC.
+fn run(c: &mut Choices, family: Family, until_ns: Option<u64>, pauses: bool) -> Keys {
+    let mut run = drawn(c, RUN);
+    match until_ns {
+        Some(until) => run.put("until", format!("{until}ns")),
+        None if family == Family::Hadoop => run.draw(c, &[(60, "until", Text("jobs"))]),
+        None => run.draw(c, &[(10, "until", Text("off"))]),
+    }
+    run.draw(c, &[(10, "warmup", Time(1, 1_000_000)), (5, "compat", Text("conweave-ns3"))]);
+    run.may(c, 5, "size_bounds", |_| vec!["10kB", "1MB"]);
+    run.draw(c, &[(3, "max_memory", Text("20GB"))]);
+    if c.1 && pauses {
+        run.draw(c, &[(50, "stall", Time(1_000_000, 20_000_000))]);
+    }
+    run
 }
