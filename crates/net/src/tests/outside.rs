@@ -194,8 +194,7 @@ fn packets_arrive_at_the_nic_of_their_address() {
     let mut carrying = plan(topology, Vec::new());
     carrying.run.engine = EngineKind::Classical;
     let mut hashing = carrying.clone();
-    hashing.switches[0].aqm =
-        Some(fq_codel(super::determinism::codel(false), 1_514, 64, 10_240, 64));
+    hashing.switches[0].aqm = Some(fq_codel(super::scenarios::codel(false), 1_514, 64, 10_240, 64));
     for plan in [carrying, hashing] {
         let (_, arrived) = drive(&plan, |driven| {
             for token in 0..240 {
