@@ -235,6 +235,11 @@ pub fn tcp() -> TcpConfig {
     }
 }
 
+/// The transports of a plan with TCP alone.
+pub fn tcp_only(config: TcpConfig) -> Vec<TransportConfig> {
+    vec![TransportConfig::Tcp(config)]
+}
+
 /// TCP with the settings of Linux, but a minimum time-out of 10 ms.
 pub fn linux() -> TcpConfig {
     TcpConfig {
@@ -450,7 +455,7 @@ pub fn plan(topology: Topology, flows: Vec<Flow>) -> Plan {
         topology,
         hosts: vec![host()],
         switches: vec![switch()],
-        transports: vec![TransportConfig::Tcp(tcp())],
+        transports: tcp_only(tcp()),
         wire: wire(),
         flows,
         undrawn: Vec::new(),

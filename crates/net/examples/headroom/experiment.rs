@@ -124,18 +124,15 @@ impl Case {
             + 4 * (self.closed_form() * self.time(self.frame as u64)
                 + self.time(self.blocking as u64))
             + 4 * self.delay().0;
-        let datagram = |frame: u16| {
-            TransportConfig::Datagram(Datagram {
-                rate: None,
-                payload: frame - HEADERS,
-                ecn_capable: false,
-            })
-        };
+        let datagram =
+            |frame| Datagram { rate: None, payload: frame - HEADERS, ecn_capable: false };
         Plan {
             topology: self.topology(),
             hosts: hosts(),
             switches: vec![self.switch(headroom)],
-            transports: vec![datagram(self.frame), datagram(self.blocking)],
+            transports: [self.frame, self.blocking]
+                .map(|frame| TransportConfig::Datagram(datagram(frame)))
+                .into(),
             wire: Wire {
                 name: "test".into(),
                 data_header: HEADERS,

@@ -209,7 +209,7 @@ fn drops_let_paused_groups_go_on() {
         ("fq_codel", fq_codel(codel(Span::from_us(20), Span::from_us(200)), 1_514, 64, 10_240, 64)),
     ] {
         let mut plan = plan(bottleneck(4, rate, Span::from_us(1)), flows.clone());
-        plan.transports = vec![TransportConfig::Tcp(tcp())];
+        plan.transports = tcp_only(tcp());
         let rules = Rules::Sonic(SonicRules {
             reserved: 1_500,
             xon: 1_500,
@@ -249,7 +249,7 @@ fn disciplines_hold_their_target() {
             .collect();
         // The round trip is 20 ms.
         let mut plan = plan(bottleneck(4, rate, Span::from_ms(5)), flows);
-        plan.transports = vec![TransportConfig::Tcp(slow_tcp())];
+        plan.transports = tcp_only(slow_tcp());
         plan.switches[0].buffer = Buffer::Unlimited;
         plan.switches[0].aqm = Some(aqm);
         plan.run.until = Some(Time::from_ns(30_000_000_000));
@@ -421,7 +421,7 @@ fn red_settles_between_its_thresholds() {
             .map(|i| flow(i, 1 + i as u32, 0, 2_000_000_000, Time::from_ns(i as u64 * 1_000_000)))
             .collect();
         let mut plan = plan(bottleneck(8, rate, Span::from_ms(5)), flows);
-        plan.transports = vec![TransportConfig::Tcp(slow_tcp())];
+        plan.transports = tcp_only(slow_tcp());
         plan.switches[0].buffer =
             Buffer::Static { per_queue: Limit::Packets(1_000), drop_when: Compare::Above };
         plan.switches[0].device_queue = 1;

@@ -272,11 +272,11 @@ fn dctcp_sawtooth() {
         }
         let flows = (0..n).map(|s| flow(s as i64, 1 + s, 0, 2_000_000_000, Time::ZERO)).collect();
         let mut plan = plan(topology, flows);
-        plan.transports = vec![TransportConfig::Tcp(TcpConfig {
+        plan.transports = tcp_only(TcpConfig {
             min_rto: Span::from_ms(10),
             initial_rto: Span::from_ms(10),
             ..dctcp()
-        })];
+        });
         plan.switches[0].buffer = Buffer::Unlimited;
         plan.switches[0].marking = Some(step(Limit::Packets(k as u32)));
         plan.run.until = Some(Time::from_ns(300_000_000));
@@ -326,12 +326,12 @@ fn window_limited_throughput() {
         let bytes = 60_000_000;
         let mut plan = plan(topology, vec![flow(0, 0, 1, bytes, Time::ZERO)]);
         let window = Some(afflux_units::Bytes(window_bytes));
-        plan.transports = vec![TransportConfig::Tcp(TcpConfig {
+        plan.transports = tcp_only(TcpConfig {
             receive: window.map_or(Receive::Unlimited, Receive::Window),
             min_rto: Span::from_s(1),
             initial_rto: Span::from_s(1),
             ..tcp()
-        })];
+        });
         plan.switches[0].buffer = Buffer::Unlimited;
         let output = run(&plan, &Progress::default()).unwrap();
         let record = &output.flows[0];
@@ -375,8 +375,7 @@ fn long_path(congestion: CongestionControl, tenths: &[usize]) -> (Vec<f64>, u64)
         initial_rto: Span::from_s(1),
         ..tcp()
     };
-    plan.transports =
-        vec![TransportConfig::Tcp(TcpConfig { congestion, mss: 1448, delayed_ack, ..times })];
+    plan.transports = tcp_only(TcpConfig { congestion, mss: 1448, delayed_ack, ..times });
     plan.switches[0].buffer =
         Buffer::Static { per_queue: Limit::Bytes(3_750_000), drop_when: Compare::Above };
     plan.run.until = Some(Time::ZERO + Span::from_s(30));

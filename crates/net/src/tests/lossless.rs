@@ -133,7 +133,7 @@ fn add_classes(s: &mut Scenarios) {
             own(None, Some(step(Limit::Bytes(30_000)))),
             own(None, None),
         ];
-        p.transports = vec![TransportConfig::Tcp(TcpConfig { ack_priority: Some(2), ..dctcp() })];
+        p.transports = tcp_only(TcpConfig { ack_priority: Some(2), ..dctcp() });
         p.run.until = Some(Time::from_ns(2_000_000));
     });
     s.add_to(ring(), "sonic, weighted queues, pauses that expire", |p| {
@@ -154,7 +154,7 @@ fn add_disciplines(s: &mut Scenarios) {
     ] {
         let set = |p: &mut Plan| {
             p.switches[0].aqm = Some(aqm.clone());
-            p.transports = vec![TransportConfig::Tcp(tcp_for(ecn))];
+            p.transports = tcp_only(tcp_for(ecn));
         };
         s.add(name, set);
         let ring = pausing(ring(5, 3));
@@ -299,7 +299,7 @@ fn add_memories(s: &mut Scenarios) {
         let Buffer::Mmu(mmu) = &mut p.switches[0].buffer else { unreachable!() };
         mmu.total = 200_000;
         p.switches[0].marking = Some(step(Limit::Bytes(30_000)));
-        p.transports = vec![TransportConfig::Tcp(dctcp())];
+        p.transports = tcp_only(dctcp());
     });
     let cells = |total| Buffer::Mmu(Mmu { cell: Some(256), ..sonic(total) });
     s.add("sonic, cells, mixed rates", |p| {
@@ -604,11 +604,8 @@ fn a_storm_spreads_until_a_watchdog_sees_it() {
     // Without a watchdog the victim waits, and its split shows the cause.
     let mut p = storm_plan(StormAction::Alert);
     p.switches[0].pfc.as_mut().unwrap().watchdog = None;
-    p.transports = vec![TransportConfig::Tcp(TcpConfig {
-        max_window: Some(100),
-        min_rto: Span::from_ms(10),
-        ..tcp()
-    })];
+    p.transports =
+        tcp_only(TcpConfig { max_window: Some(100), min_rto: Span::from_ms(10), ..tcp() });
     let output = same_everywhere("storm without watchdog", &p);
     assert_eq!(
         (output.storms.len(), output.counters.dropped_packets, output.counters.timeouts),

@@ -959,7 +959,7 @@ fn stop_some(flows: &mut [Flow]) {
 fn host_config((delay, queue, scheduling): Hosts, seed: u64) -> HostConfig {
     let held = scheduling == Scheduling::One && queue.is_none() && seed % 5 < 3;
     let rings = if seed.is_multiple_of(7) { 2 } else { 1 };
-    let ring = (seed % 4 > 0).then_some(1 + seed % 20_000);
+    let ring = (!seed.is_multiple_of(4)).then_some(1 + seed % 20_000);
     let kind = ["fq_codel", "fq", "pfifo"][(seed % 3) as usize];
     HostConfig {
         delay,

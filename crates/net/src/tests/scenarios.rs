@@ -28,7 +28,7 @@ impl Scenarios {
         change: impl FnOnce(&mut SwitchConfig),
     ) {
         self.add(name, |p| {
-            p.transports = vec![TransportConfig::Tcp(config)];
+            p.transports = tcp_only(config);
             change(&mut p.switches[0]);
         });
     }

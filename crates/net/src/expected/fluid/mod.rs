@@ -202,11 +202,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
         Fluid {
             world,
             follows,
-            models: plan
-                .transports
-                .iter()
-                .map(|transport| transport.parameters().fluid_model(world))
-                .collect(),
+            models: FluidModel::all(world),
             links: Links::new(capacities(&plan.topology), directed),
             captured,
             paths: Vec::new(),

@@ -99,7 +99,7 @@ impl Fluid<'_, '_> {
     fn fill_queue(&mut self, link: u32, limiting: &mut Limiting) {
         let topology = &self.world.plan.topology;
         let Some(spec) = topology.links.get(link as usize / 2) else { return };
-        let (from, to) = if link % 2 == 0 { (spec.a, spec.b) } else { (spec.b, spec.a) };
+        let (from, to) = if link.is_multiple_of(2) { (spec.a, spec.b) } else { (spec.b, spec.a) };
         if topology.nodes[from as usize].kind == NodeKind::Host {
             return;
         }

@@ -24,7 +24,7 @@ fn ets() -> Scheduling {
 
 /// DCTCP whose acknowledgements have a priority of their own.
 fn acknowledgements_first() -> Vec<TransportConfig> {
-    vec![TransportConfig::Tcp(TcpConfig { ack_priority: Some(1), ..dctcp() })]
+    tcp_only(TcpConfig { ack_priority: Some(1), ..dctcp() })
 }
 
 pub fn add(s: &mut Scenarios) {
@@ -104,7 +104,7 @@ pub fn add_queues(s: &mut Scenarios) {
         (switch.scheduling, switch.aqm) = (dwrr(), Some(Aqm::Codel(codel(true))));
         (switch.device_queue, switch.cut_through) = (1, Some(64));
         p.record.waits = all_nodes(p);
-        p.transports = vec![TransportConfig::Tcp(classic())];
+        p.transports = tcp_only(classic());
     });
     s.add("weighted queues, red drops at dequeue, short run", |p| {
         p.run.until = Some(Time::from_ns(123_456));

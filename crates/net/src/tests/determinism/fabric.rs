@@ -55,7 +55,7 @@ pub fn add_records(s: &mut Scenarios) {
         (p.record.gaps, p.record.waits) = (all_nodes(p), (10..30).collect());
         p.switches[0].marking = step_at(30_000, MarkAt::Enqueue);
         p.switches[0].buffer = shared(150_000, 0.5);
-        p.transports = vec![TransportConfig::Tcp(dctcp())];
+        p.transports = tcp_only(dctcp());
     });
     s.add("small queues, buffers that grow", |p| {
         let receive = Receive::Buffer(ReceiveBuffer {
@@ -69,8 +69,7 @@ pub fn add_records(s: &mut Scenarios) {
         p.flows.iter_mut().filter(|f| f.id % 9 == 0).for_each(|f| f.bytes = 3_000_000);
         p.switches[0].buffer = Buffer::Unlimited;
         p.record.paths = true;
-        p.transports =
-            vec![TransportConfig::Tcp(TcpConfig { receive, initial_window: 400, ..linux() })];
+        p.transports = tcp_only(TcpConfig { receive, initial_window: 400, ..linux() });
     });
     s.add("last byte, nic queue limit", |p| {
         p.run.fct_end = FctEnd::LastByte;

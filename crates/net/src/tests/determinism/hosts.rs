@@ -6,7 +6,7 @@ use crate::tests::scenarios::*;
 use crate::tests::{lossless, voq};
 
 pub fn add(s: &mut Scenarios) {
-    let small_queues = || vec![TransportConfig::Tcp(TcpConfig { small_queues: true, ..dctcp() })];
+    let small_queues = || tcp_only(TcpConfig { small_queues: true, ..dctcp() });
     s.add("timing of real hosts", |p| p.hosts[0].timing = timing());
     s.add("timing of real hosts, priorities, a short NIC queue, small queues", |p| {
         p.hosts[0] = HostConfig {

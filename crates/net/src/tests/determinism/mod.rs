@@ -188,7 +188,7 @@ fn applications() {
     let planned = || traffic(32, 60, 200, 200_000, 4);
     let long = || traffic(32, 20, 30, 100_000_000, 4);
     let mut open = wander(fat_tree(4, 2), &two, planned());
-    open.transports = vec![TransportConfig::Tcp(TcpConfig { handshake: true, ..tcp() })];
+    open.transports = tcp_only(TcpConfig { handshake: true, ..tcp() });
     assert_eq!(same_everywhere("applications", &open).started.len(), 12 * 65);
     let mut cut = wander(fat_tree(4, 2), &two, long());
     cut.run.until_done = true;

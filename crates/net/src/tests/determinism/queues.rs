@@ -25,8 +25,7 @@ pub fn add_controls(s: &mut Scenarios) {
     };
     s.add("d2tcp, near and far deadlines", |p| {
         p.switches[0].marking = step_at(30_000, MarkAt::Enqueue);
-        p.transports =
-            vec![TransportConfig::Tcp(controlled(CongestionControl::D2tcp(d2tcp), dctcp()))];
+        p.transports = tcp_only(controlled(CongestionControl::D2tcp(d2tcp), dctcp()));
         for f in p.flows.iter_mut().filter(|f| f.id % 4 > 0) {
             f.deadline = Some(Span::from_us(20 * (f.id % 4) as u64));
         }

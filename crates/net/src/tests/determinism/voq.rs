@@ -110,7 +110,7 @@ pub fn add_disciplines(s: &mut Scenarios) {
         ),
     ] {
         s.add(name, |p| {
-            p.transports = vec![TransportConfig::Tcp(tcp_for(ecn))];
+            p.transports = tcp_only(tcp_for(ecn));
             (p.switches[0].buffer, p.switches[0].aqm) = (buffer, aqm);
             if queues > 1 {
                 p.switches[0].scheduling = priorities(queues);
