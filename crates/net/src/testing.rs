@@ -144,6 +144,27 @@ pub fn pfc(priorities: u8) -> Pfc {
     Pfc { priorities, deadlock_after: None, ..pfc.expect("defaults are right") }
 }
 
+/// SONiC's rules without reserves. They hardly limit lossy traffic.
+pub fn sonic_rules(alpha: f64) -> SonicRules {
+    SonicRules {
+        alpha,
+        reserved: 0,
+        lossy_ingress_alpha: None,
+        lossy_alpha: 8.0,
+        queue_reserved: 0,
+        lossy_pool: None,
+        headroom_pool: None,
+        xon: 0,
+        xon_offset: 0,
+        own: Box::default(),
+    }
+}
+
+/// Memory that counts bytes.
+pub fn mmu(total: u64, rules: Rules) -> Mmu {
+    Mmu { total, cell: None, bypass: 0, rules }
+}
+
 pub fn switch() -> SwitchConfig {
     let parts = SwitchParts {
         buffer: Buffer::Static { per_queue: Limit::Bytes(225_000), drop_when: Compare::Above },
@@ -212,6 +233,11 @@ pub fn tcp() -> TcpConfig {
         max_rto: Span::from_s(60),
         ..TcpConfig::basic(newreno(), 1460)
     }
+}
+
+/// The transports of a plan with TCP alone.
+pub fn tcp_only(config: TcpConfig) -> Vec<TransportConfig> {
+    vec![TransportConfig::Tcp(config)]
 }
 
 /// TCP with the settings of Linux, but a minimum time-out of 10 ms.
@@ -429,7 +455,7 @@ pub fn plan(topology: Topology, flows: Vec<Flow>) -> Plan {
         topology,
         hosts: vec![host()],
         switches: vec![switch()],
-        transports: vec![TransportConfig::Tcp(tcp())],
+        transports: tcp_only(tcp()),
         wire: wire(),
         flows,
         undrawn: Vec::new(),

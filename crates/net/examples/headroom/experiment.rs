@@ -19,6 +19,12 @@ const HEADERS: u16 = 46;
 const PAUSE_FRAME: u64 = 64;
 /// Number of frames in the priority group when it is paused.
 const BEFORE_XOFF: u64 = 8;
+/// Number of the sender's frame that causes XOFF.
+const CROSSING: u64 = BEFORE_XOFF + 1;
+const LOSSLESS: u8 = 3;
+const BLOCKER: NodeId = 0;
+const SENDER: NodeId = 1;
+const SWITCH: NodeId = 2;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
@@ -114,7 +120,44 @@ impl Case {
     }
 
     fn plan(&self, headroom: u64, phase: u64) -> Plan {
-        let (blocker, sender, switch) = (0, 1, 2);
+        let end = self.cause()
+            + 4 * (self.closed_form() * self.time(self.frame as u64)
+                + self.time(self.blocking as u64))
+            + 4 * self.delay().0;
+        let datagram =
+            |frame| Datagram { rate: None, payload: frame - HEADERS, ecn_capable: false };
+        Plan {
+            topology: self.topology(),
+            hosts: hosts(),
+            switches: vec![self.switch(headroom)],
+            transports: [self.frame, self.blocking]
+                .map(|frame| TransportConfig::Datagram(datagram(frame)))
+                .into(),
+            wire: Wire {
+                name: "test".into(),
+                data_header: HEADERS,
+                ack: 64,
+                cnp: 64,
+                syn: 64,
+                sack_base: 0,
+                sack_block: 0,
+                min_frame: 64,
+                gap: GAP as u16,
+            },
+            flows: self.flows(phase),
+            undrawn: Vec::new(),
+            applications: None,
+            run: RunConfig {
+                until: Some(Time(end)),
+                fct_end: FctEnd::LastByte,
+                stall: None,
+                ..RunConfig::default()
+            },
+            record: Record { explain: false, ..Record::default() },
+        }
+    }
+
+    fn topology(&self) -> Topology {
         let node = |name: &str, kind, config| Node {
             name: name.into(),
             kind,
@@ -122,35 +165,20 @@ impl Case {
             group: Some(0),
             tier: (kind == NodeKind::Switch) as u8,
         };
-        let link = |host| Link::new(host, switch, self.rate, self.delay());
-        let topology = Topology {
+        let link = |host| Link::new(host, SWITCH, self.rate, self.delay());
+        Topology {
             nodes: vec![
                 node("blocker", NodeKind::Host, 1),
                 node("sender", NodeKind::Host, 0),
                 node("switch", NodeKind::Switch, 0),
             ],
-            links: vec![link(blocker), link(sender)],
+            links: vec![link(BLOCKER), link(SENDER)],
             hosts: 2,
             ..Default::default()
-        };
-        let parts = HostParts {
-            nic: NicKeys::default().resolve(&"host".into()).expect("defaults are right"),
-            kind: SchedulingKind::Fifo,
-            scheduling: Scheduling::One,
-            qdisc: None,
-        };
-        let host = HostKeys { ecn: Some(false), ..HostKeys::default() }
-            .resolve(&"host".into(), parts)
-            .expect("defaults are right");
-        let storm = Storm {
-            priority: 3,
-            from: Time::ZERO,
-            until: Some(Time(1)),
-            period: Span::from_s(1),
-            pause_time: None,
-            pause: PauseTime::Quanta(u16::MAX),
-        };
-        let charge = self.charge();
+        }
+    }
+
+    fn switch(&self, headroom: u64) -> SwitchConfig {
         let rules = SonicRules {
             alpha: 1.0,
             reserved: 0,
@@ -165,7 +193,7 @@ impl Case {
         };
         // With alpha 1, used > pool - used holds from half of the pool on. The blocker's frames are
         // not counted.
-        let pool = 2 * BEFORE_XOFF * charge;
+        let pool = 2 * BEFORE_XOFF * self.charge();
         let pfc = PfcKeys::default().resolve(&"switch.pfc".into(), Formula::Sonic, 0);
         let parts = SwitchParts {
             buffer: Buffer::Mmu(Mmu {
@@ -175,7 +203,7 @@ impl Case {
                 rules: Rules::Sonic(rules),
             }),
             pfc: Some(Pfc {
-                priorities: 1 << 3,
+                priorities: 1 << LOSSLESS,
                 headroom: Headroom::Bytes(headroom),
                 deadlock_after: None,
                 ..pfc.expect("defaults are right")
@@ -186,21 +214,27 @@ impl Case {
             own: Vec::new(),
             balance: Balance::default(),
         };
-        let settings =
-            SwitchKeys::default().resolve(&"switch".into(), parts).expect("defaults are right");
-        let datagram = |frame: u16| {
-            TransportConfig::Datagram(Datagram {
-                rate: None,
-                payload: frame - HEADERS,
-                ecn_capable: false,
-            })
-        };
-        let flow = |id, src, dst, frames: u64, frame: u16, start, transport, priority| Flow {
-            id,
+        SwitchKeys::default().resolve(&"switch".into(), parts).expect("defaults are right")
+    }
+
+    /// Returns the time at which the sender begins: when the PAUSE frame of the blocker has taken
+    /// effect. At 400 Gbps, the pause lasts for 84 us.
+    fn begin(&self) -> u64 {
+        2 * (self.delay().0 + response_time(self.rate).0) + 1_000_000
+    }
+
+    /// Returns the time at which the frame leaves that causes XOFF.
+    fn cause(&self) -> u64 {
+        self.begin() + CROSSING * self.time(self.frame as u64)
+    }
+
+    fn flows(&self, phase: u64) -> Vec<Flow> {
+        let flow = |src, dst, frames: u64, frame: u16, start, transport, priority| Flow {
+            id: 0,
             src,
             dst,
             bytes: frames * (frame - HEADERS) as u64,
-            start: Start::At(start),
+            start: Start::At(Time(start)),
             stop: Flow::ENDLESS,
             deadline: None,
             class: 0,
@@ -210,63 +244,42 @@ impl Case {
             connection: None,
             priority,
         };
-        // The sender begins when the PAUSE frame of the blocker has taken effect. At 400 Gbps, the
-        // pause lasts for 84 us.
-        let begin = Time(2 * (self.delay().0 + response_time(self.rate).0) + 1_000_000);
-        // Number of the sender's frame that causes XOFF.
-        let crossing = BEFORE_XOFF + 1;
-        let blocking = self.time(self.blocking as u64);
         // Whole circles precede the cause of XOFF, so that the blocker's frames follow each other
         // up to it. They start 1 ps early, so that the switch processes them before the sender's
         // frames.
-        let cause = begin.0 + crossing * self.time(self.frame as u64);
-        let first =
-            Time(cause + phase - 1 - blocking * (1 + cause.saturating_sub(begin.0) / blocking));
-        let frames = crossing + 3 * self.closed_form() + 20;
+        let (begin, cause) = (self.begin(), self.cause());
+        let blocking = self.time(self.blocking as u64);
+        let first = cause + phase - 1 - blocking * (1 + (cause - begin) / blocking);
+        let frames = CROSSING + 3 * self.closed_form() + 20;
+        let of_blocker = (frames * self.frame as u64).div_ceil(self.blocking as u64);
         let mut flows = vec![
-            flow(0, sender, blocker, frames, self.frame, begin, 0, 3),
-            flow(
-                1,
-                blocker,
-                sender,
-                (frames * self.frame as u64).div_ceil(self.blocking as u64),
-                self.blocking,
-                first,
-                1,
-                0,
-            ),
+            flow(SENDER, BLOCKER, frames, self.frame, begin, 0, LOSSLESS),
+            flow(BLOCKER, SENDER, of_blocker, self.blocking, first, 1, 0),
         ];
         flows.sort_by_key(|f| if let Start::At(at) = f.start { at } else { unreachable!() });
         flows.iter_mut().enumerate().for_each(|(id, f)| f.id = id as i64);
-        let end = cause
-            + 4 * (self.closed_form() * self.time(self.frame as u64) + blocking)
-            + 4 * self.delay().0;
-        Plan {
-            topology,
-            hosts: vec![host.clone(), HostConfig { storm: Some(storm), ..host }],
-            switches: vec![settings],
-            transports: vec![datagram(self.frame), datagram(self.blocking)],
-            wire: Wire {
-                name: "test".into(),
-                data_header: HEADERS,
-                ack: 64,
-                cnp: 64,
-                syn: 64,
-                sack_base: 0,
-                sack_block: 0,
-                min_frame: 64,
-                gap: GAP as u16,
-            },
-            flows,
-            undrawn: Vec::new(),
-            applications: None,
-            run: RunConfig {
-                until: Some(Time(end)),
-                fct_end: FctEnd::LastByte,
-                stall: None,
-                ..RunConfig::default()
-            },
-            record: Record { explain: false, ..Record::default() },
-        }
+        flows
     }
+}
+
+/// Returns the sender, and the blocker, which pauses the lossless priority once.
+fn hosts() -> Vec<HostConfig> {
+    let parts = HostParts {
+        nic: NicKeys::default().resolve(&"host".into()).expect("defaults are right"),
+        kind: SchedulingKind::Fifo,
+        scheduling: Scheduling::One,
+        qdisc: None,
+    };
+    let host = HostKeys { ecn: Some(false), ..HostKeys::default() }
+        .resolve(&"host".into(), parts)
+        .expect("defaults are right");
+    let storm = Storm {
+        priority: LOSSLESS,
+        from: Time::ZERO,
+        until: Some(Time(1)),
+        period: Span::from_s(1),
+        pause_time: None,
+        pause: PauseTime::Quanta(u16::MAX),
+    };
+    vec![host.clone(), HostConfig { storm: Some(storm), ..host }]
 }

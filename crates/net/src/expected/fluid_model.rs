@@ -61,6 +61,11 @@ pub struct FluidModel {
 }
 
 impl FluidModel {
+    /// Returns the properties of all transports of a plan.
+    pub fn all(world: &World) -> Vec<FluidModel> {
+        world.plan.transports.iter().map(|config| config.parameters().fluid_model(world)).collect()
+    }
+
     /// Returns the properties of flows that start at the rate of their NIC and use exactly what
     /// links give. They have one acknowledgement per `frames_per_ack` frames; 0 for none.
     pub fn new(world: &World, frames: Frames, frames_per_ack: f64) -> Self {

@@ -71,7 +71,7 @@ fn followed(world: &World) -> Expected {
         );
         found.end = (found.end * steady.end).sqrt();
         if many > AGREE * few {
-            found.unknowns = found.unknowns.or(Some(Unknowns::Rates));
+            found.note(Unknowns::Rates);
             found.packet_hops = (few * many).sqrt() as u64;
             (found.least_hops, found.most_hops) = ((0.8 * few) as u64, (1.05 * many) as u64);
             return found;

@@ -158,26 +158,15 @@ fn of_list(world: &World, found: &Expected) -> Option<Part> {
 
 /// Returns the packet-hops per byte of payload of these flows, without losses.
 fn ratio<'f>(world: &World, flows: impl Iterator<Item = &'f Flow>) -> f64 {
-    let fluid_model: Vec<FluidModel> = world
-        .plan
-        .transports
-        .iter()
-        .map(|transport| transport.parameters().fluid_model(world))
-        .collect();
+    let models = FluidModel::all(world);
     let (mut hops, mut bytes) = (0.0, 0.0);
     for flow in flows.filter(|flow| flow.src != flow.dst) {
-        let fluid_model = &fluid_model[flow.transport as usize];
+        let model = &models[flow.transport as usize];
         let (via, hash) = Route::of(world, flow).there;
         let links = world.path_via(0, via, hash, flow.src, flow.dst).len() as f64;
         let frames = world.shape(flow).count as f64;
-        let control = if flow.connection.is_some() {
-            0
-        } else {
-            fluid_model.control.0 + fluid_model.control.1
-        };
-        hops += (fluid_model.copies * (frames + fluid_model.acknowledgements(frames))
-            + control as f64)
-            * links;
+        let control = if flow.connection.is_some() { 0 } else { model.control.0 + model.control.1 };
+        hops += (model.copies * (frames + model.acknowledgements(frames)) + control as f64) * links;
         bytes += flow.bytes as f64;
     }
     if bytes > 0.0 { hops / bytes } else { 0.0 }

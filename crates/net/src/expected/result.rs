@@ -45,6 +45,13 @@ pub struct Expected {
     pub crowding: f64,
 }
 
+impl Expected {
+    /// Notes an uncertainty, unless there is one already.
+    pub(super) fn note(&mut self, unknowns: Unknowns) {
+        self.unknowns.get_or_insert(unknowns);
+    }
+}
+
 impl Default for Expected {
     fn default() -> Self {
         Expected {

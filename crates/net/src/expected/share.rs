@@ -24,6 +24,13 @@ pub struct Demand {
     pub is_final: bool,
 }
 
+impl Demand {
+    /// Returns the links of the flow in the list of all paths.
+    pub fn path<'a>(&self, paths: &'a [u32]) -> &'a [u32] {
+        &paths[self.first as usize..(self.first + self.links) as usize]
+    }
+}
+
 /// Links by number. Links `0..directed` are directions of real links, and `n ^ 1` is the opposite
 /// direction of `n`. All other links are bundles.
 pub struct Links {
@@ -73,13 +80,11 @@ impl Links {
 
     /// Sets the rates of `demands`. Returns the number of link visits.
     pub fn share(&mut self, demands: &mut [Demand], paths: &[u32]) -> u64 {
-        let links_of =
-            |demand: &Demand| &paths[demand.first as usize..(demand.first + demand.links) as usize];
         let mut used: Vec<u32> = Vec::new();
         self.round = self.round.wrapping_add(1);
         for demand in demands.iter_mut() {
             demand.is_final = false;
-            for &link in links_of(demand) {
+            for &link in demand.path(paths) {
                 let l = link as usize;
                 if self.open[l] == 0 {
                     used.push(link);
@@ -99,7 +104,7 @@ impl Links {
             for &number in &open {
                 let demand = &mut demands[number as usize];
                 let (mut share, mut tight) = (f64::INFINITY, None);
-                for &link in links_of(demand) {
+                for &link in demand.path(paths) {
                     let fair = self.left[link as usize] / self.weight[link as usize];
                     if fair < share {
                         (share, tight) = (fair, Some(link));
@@ -122,7 +127,7 @@ impl Links {
             open.retain(|&number| {
                 let demand = &demands[number as usize];
                 if demand.is_final {
-                    for &link in links_of(demand) {
+                    for &link in demand.path(paths) {
                         let l = link as usize;
                         self.open[l] -= 1;
                         self.weight[l] -= demand.forth;
@@ -137,7 +142,8 @@ impl Links {
         }
         self.answered.drain(..).for_each(|link| self.answers[link as usize] = 0.0);
         for demand in demands.iter().filter(|demand| demand.back > 0.0) {
-            for link in links_of(demand)
+            for link in demand
+                .path(paths)
                 .iter()
                 .filter(|link| (**link as usize) < self.directed)
                 .map(|link| link ^ 1)

@@ -68,18 +68,29 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
+/// CoDel with the parameters of RFC 8289.
+fn rfc8289() -> CodelConfig {
+    codel(Span::from_ms(5), Span::from_ms(100))
+}
+
+/// A source that exceeds the rate of 100 Mb/s by a tenth for some seconds, and a capture of the
+/// frames that pass.
+fn overload(seconds: u64) -> Plan {
+    let topology = bottleneck(1, Rate::from_mbps(100), Span::from_us(10));
+    let mut plan = plan(topology, vec![flow(0, 1, 0, 1_000_000_000, Time::ZERO)]);
+    plan.transports = vec![datagrams(Rate::from_mbps(110))];
+    plan.switches[0].buffer = Buffer::Unlimited;
+    plan.run.until = Some(Time::from_ns(seconds * 1_000_000_000));
+    plan.record.captures = vec![Capture { link: 0, reverse: true }];
+    plan
+}
+
 /// RFC 8289: under an unresponsive overload, drop k + 1 follows drop k after 100 ms / sqrt(k).
 #[test]
 fn codel_drops_ever_faster_under_constant_overload() {
-    let topology = bottleneck(1, Rate::from_mbps(100), Span::from_us(10));
-    let mut plan = plan(topology, vec![flow(0, 1, 0, 1_000_000_000, Time::ZERO)]);
-    // The load exceeds the rate by a tenth. After four seconds CoDel drops 40 frames per second,
-    // too few to have an effect.
-    plan.transports = vec![datagrams(Rate::from_mbps(110))];
-    plan.switches[0].buffer = Buffer::Unlimited;
-    plan.switches[0].aqm = Some(Aqm::Codel(codel(Span::from_ms(5), Span::from_ms(100))));
-    plan.run.until = Some(Time::from_ns(4_000_000_000));
-    plan.record.captures = vec![Capture { link: 0, reverse: true }];
+    // After four seconds CoDel drops 40 frames per second, too few to have an effect.
+    let mut plan = overload(4);
+    plan.switches[0].aqm = Some(Aqm::Codel(rfc8289()));
     let output = run(&plan, &Progress::default()).unwrap();
     // A missing frame was dropped just before the frame behind it left.
     let sent = &output.captures[0];
@@ -102,65 +113,50 @@ fn codel_drops_ever_faster_under_constant_overload() {
     }
 }
 
-/// A memory that holds everything has no influence: a discipline drops the same frames on every
-/// kind of memory. All frames are accounted for at the end, which every run checks. Both also hold
-/// with priority flow control that never pauses.
-#[test]
-fn disciplines_do_the_same_on_any_memory() {
-    let rules = SonicRules {
-        alpha: 8.0,
-        reserved: 0,
-        lossy_ingress_alpha: None,
-        lossy_alpha: 8.0,
-        queue_reserved: 0,
-        lossy_pool: None,
-        headroom_pool: None,
-        xon: 0,
-        xon_offset: 0,
-        own: Box::default(),
-    };
-    let mmu = |rules| Buffer::Mmu(Mmu { total: 1 << 33, cell: None, bypass: 0, rules });
+/// Memories of every kind that hold everything, and whether they have flow control.
+fn large_memories() -> Vec<(Buffer, bool)> {
+    const TOTAL: u64 = 1 << 33;
+    let sonic = || Rules::Sonic(sonic_rules(8.0));
     let conweave =
         Rules::Conweave(ConweaveRules { ingress_alpha: 8.0, egress_alpha: 8.0, mtu: 1_048 });
-    let hpcc = Rules::Hpcc(HpccRules {
-        shift: 0,
-        nic_rate: Rate::from_mbps(100),
-        reserved: 0,
-        resume_offset: 0,
-    });
-    let pfc = Pfc { headroom: Headroom::Bytes(1_000_000), ..pfc(1) };
+    let nic_rate = Rate::from_mbps(100);
+    let hpcc = Rules::Hpcc(HpccRules { shift: 0, nic_rate, reserved: 0, resume_offset: 0 });
     let deep = |ports_per_core| {
-        let voq = super::voq::deep();
         Buffer::Voq(Voq {
             ports_per_core,
             grant_latency: Span::ZERO,
             max_bytes: Some(1 << 32),
             on_chip: 1 << 30,
             dram: 1 << 39,
-            ..voq
+            ..super::voq::deep()
         })
     };
-    let memories = [
-        (Buffer::Shared { total: 1 << 33, alpha: 8.0, reserved_per_queue: 0 }, false),
-        (mmu(Rules::Sonic(rules.clone())), false),
-        (mmu(Rules::Sonic(rules)), true),
-        (mmu(conweave), true),
-        (mmu(hpcc), true),
+    vec![
+        (Buffer::Shared { total: TOTAL, alpha: 8.0, reserved_per_queue: 0 }, false),
+        (Buffer::Mmu(mmu(TOTAL, sonic())), false),
+        (Buffer::Mmu(mmu(TOTAL, sonic())), true),
+        (Buffer::Mmu(mmu(TOTAL, conweave)), true),
+        (Buffer::Mmu(mmu(TOTAL, hpcc)), true),
         (deep(None), false),
         // With one sending port, the queues of its core behave like a single queue.
         (deep(Some(1)), false),
-    ];
-    let fair = fq_codel(codel(Span::from_ms(5), Span::from_ms(100)), 1_514, 1_024, 10_240, 64);
+    ]
+}
+
+/// A memory that holds everything has no influence: a discipline drops the same frames on every
+/// kind of memory. All frames are accounted for at the end, which every run checks. Both also hold
+/// with priority flow control that never pauses.
+#[test]
+fn disciplines_do_the_same_on_any_memory() {
     let disciplines = [
-        Aqm::Codel(codel(Span::from_ms(5), Span::from_ms(100))),
-        fair,
+        Aqm::Codel(rfc8289()),
+        fq_codel(rfc8289(), 1_514, 1_024, 10_240, 64),
         Aqm::Pie(pie()),
         Aqm::Pi2(pi2()),
     ];
-    let pmax = Probability::new(0.1).unwrap();
     let red = Marking {
         kmax: Limit::Bytes(90_000),
-        pmax,
+        pmax: Probability::new(0.1).unwrap(),
         average_weight: Some(0.002),
         gentle: true,
         ..step(Limit::Bytes(30_000))
@@ -169,32 +165,24 @@ fn disciplines_do_the_same_on_any_memory() {
         disciplines.into_iter().map(|aqm| (Some(aqm), None)).chain([(None, Some(red))])
     {
         let sent = |buffer: &Buffer, pauses: bool| {
-            let mut plan = plan(
-                bottleneck(1, Rate::from_mbps(100), Span::from_us(10)),
-                vec![flow(0, 1, 0, 1_000_000_000, Time::ZERO)],
-            );
-            plan.transports = vec![datagrams(Rate::from_mbps(110))];
-            (plan.switches[0].buffer, plan.switches[0].aqm, plan.switches[0].marking) =
+            let mut plan = overload(2);
+            let switch = &mut plan.switches[0];
+            (switch.buffer, switch.aqm, switch.marking) =
                 (buffer.clone(), aqm.clone(), marking.clone());
-            (plan.switches[0].pfc, plan.switches[0].honours_pause) =
-                (pauses.then(|| pfc.clone()), pauses);
-            plan.run.until = Some(Time::from_ns(2_000_000_000));
-            plan.record.captures = vec![Capture { link: 0, reverse: true }];
+            let headroom = Headroom::Bytes(1_000_000);
+            (switch.pfc, switch.honours_pause) =
+                (pauses.then(|| Pfc { headroom, ..pfc(1) }), pauses);
             let output = run(&plan, &Progress::default()).unwrap();
-            let capture: Vec<_> =
-                output.captures[0].iter().map(|frame| (frame.time, frame.sequence)).collect();
-            (
-                output.counters.drops_red,
-                output.counters.pause_frames,
-                output.counters.dropped_packets,
-                capture,
-            )
+            let frames = output.captures[0].iter();
+            let capture: Vec<_> = frames.map(|frame| (frame.time, frame.sequence)).collect();
+            let c = output.counters;
+            (c.drops_red, c.pause_frames, c.dropped_packets, capture)
         };
         let expected = sent(&Buffer::Unlimited, false);
         assert!(expected.0 > 0 && expected.0 == expected.2, "{aqm:?}: {} drops", expected.0);
         // Each queue of PI² and of RED draws its own random numbers.
         let cores = !matches!(aqm, Some(Aqm::Pi2(_)) | None);
-        for (buffer, pauses) in memories.iter().filter(|(buffer, _)| {
+        for (buffer, pauses) in large_memories().iter().filter(|(buffer, _)| {
             cores || !matches!(buffer, Buffer::Voq(Voq { ports_per_core: Some(_), .. }))
         }) {
             let got = sent(buffer, *pauses);
@@ -221,25 +209,14 @@ fn drops_let_paused_groups_go_on() {
         ("fq_codel", fq_codel(codel(Span::from_us(20), Span::from_us(200)), 1_514, 64, 10_240, 64)),
     ] {
         let mut plan = plan(bottleneck(4, rate, Span::from_us(1)), flows.clone());
-        plan.transports = vec![TransportConfig::Tcp(tcp())];
-        let rules = SonicRules {
-            alpha: 0.25,
+        plan.transports = tcp_only(tcp());
+        let rules = Rules::Sonic(SonicRules {
             reserved: 1_500,
-            lossy_ingress_alpha: None,
-            lossy_alpha: 8.0,
-            queue_reserved: 0,
-            lossy_pool: None,
-            headroom_pool: None,
             xon: 1_500,
             xon_offset: 1_500,
-            own: Box::default(),
-        };
-        plan.switches[0].buffer = Buffer::Mmu(Mmu {
-            total: 2_000_000,
-            cell: Some(256),
-            bypass: 0,
-            rules: Rules::Sonic(rules),
+            ..sonic_rules(0.25)
         });
+        plan.switches[0].buffer = Buffer::Mmu(Mmu { cell: Some(256), ..mmu(2_000_000, rules) });
         let headroom = Headroom::Formula(Formula::WorstCase);
         plan.switches[0].pfc = Some(Pfc { headroom, ..pfc(1) });
         (plan.switches[0].honours_pause, plan.hosts[0].honours_pause) = (true, true);
@@ -272,7 +249,7 @@ fn disciplines_hold_their_target() {
             .collect();
         // The round trip is 20 ms.
         let mut plan = plan(bottleneck(4, rate, Span::from_ms(5)), flows);
-        plan.transports = vec![TransportConfig::Tcp(slow_tcp())];
+        plan.transports = tcp_only(slow_tcp());
         plan.switches[0].buffer = Buffer::Unlimited;
         plan.switches[0].aqm = Some(aqm);
         plan.run.until = Some(Time::from_ns(30_000_000_000));
@@ -444,7 +421,7 @@ fn red_settles_between_its_thresholds() {
             .map(|i| flow(i, 1 + i as u32, 0, 2_000_000_000, Time::from_ns(i as u64 * 1_000_000)))
             .collect();
         let mut plan = plan(bottleneck(8, rate, Span::from_ms(5)), flows);
-        plan.transports = vec![TransportConfig::Tcp(slow_tcp())];
+        plan.transports = tcp_only(slow_tcp());
         plan.switches[0].buffer =
             Buffer::Static { per_queue: Limit::Packets(1_000), drop_when: Compare::Above };
         plan.switches[0].device_queue = 1;

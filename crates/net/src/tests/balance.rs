@@ -1,12 +1,13 @@
 //! Tests balancers: equal results from all engines, and the purpose of each balancer.
 
 use super::determinism::{same_everywhere, traffic};
+use super::scenarios::*;
 use crate::record::Output;
 use crate::spec::*;
 use crate::testing::*;
 use crate::world::World;
 use crate::{Progress, run};
-use afflux_units::{Probability, Rate, Span, Time};
+use afflux_units::{Rate, Span, Time};
 
 /// Returns every balancer, with parameters that make it act often.
 pub(super) fn balancers() -> Vec<(&'static str, Balance)> {
@@ -54,54 +55,27 @@ fn settings() -> Vec<(&'static str, Plan)> {
         p.record.paths = true;
         p
     };
-    let mut plans =
-        vec![("fat-tree", base(fat_tree(4, 2))), ("leaf-spine", base(leaf_spine(4, 3, 4)))];
-    let mut add = |name, change: &dyn Fn(&mut Plan)| {
-        let mut p = base(fat_tree(4, 2));
-        change(&mut p);
-        plans.push((name, p));
-    };
-    add("automata: shared memory, marks at dequeue, priorities", &|p| {
-        p.switches[0].buffer = Buffer::Shared { total: 150_000, alpha: 1.0, reserved_per_queue: 0 };
-        p.switches[0].scheduling = Scheduling::Priorities { queues: 3 };
-        p.switches[0].marking = Some(Marking { at: MarkAt::Dequeue, ..step(Limit::Bytes(20_000)) });
-        p.transports = vec![TransportConfig::Tcp(dctcp())];
+    let mut s = Scenarios::new(base(fat_tree(4, 2)));
+    s.add("fat-tree", |_| {});
+    s.add_to(base(leaf_spine(4, 3, 4)), "leaf-spine", |_| {});
+    s.add_switch("automata: shared memory, marks at dequeue, priorities", dctcp(), |s| {
+        (s.buffer, s.scheduling) = (shared(150_000, 1.0), priorities(3));
+        s.marking = step_at(20_000, MarkAt::Dequeue);
     });
-    add("occupancy through the start of transmission, short run", &|p| {
+    s.add("occupancy through the start of transmission, short run", |p| {
         p.switches[0].queue_length = QueueLength::ThroughStart;
         p.run.until = Some(Time::from_ns(77_777));
     });
-    add("cut-through, mixed rates and delays", &|p| {
+    s.add("cut-through, mixed rates and delays", |p| {
         p.switches[0].cut_through = Some(64);
-        for (i, link) in p.topology.links.iter_mut().enumerate() {
-            link.rate = [
-                Rate::from_gbps(100),
-                Rate::from_gbps(25),
-                Rate::from_gbps(40),
-                Rate(33_333_333_333),
-            ][i % 4];
-            link.delay = Span::from_ns([25, 300, 1_000, 50_000][i % 4]);
-        }
+        mix(&mut p.topology, &UNEQUAL_RATES, &UNEQUAL_DELAYS);
     });
-    add("loss, links down and up again", &|p| {
-        for (i, link) in p.topology.links.iter_mut().enumerate() {
-            link.loss = Probability::new(0.01).unwrap();
-            if i % 7 == 3 && i >= 32 {
-                link.down = vec![Down {
-                    from: Time::from_ns(50_000),
-                    to: Some(Time::from_ns(150_000)),
-                    detect: Span::from_us(10),
-                    converge: Span::ZERO,
-                }];
-            }
-        }
+    s.add("loss, links down and up again", |p| {
+        lose(&mut p.topology.links, 0.01);
+        interrupt(p.topology.links[38..].iter_mut().step_by(7));
     });
-    add("lossless", &|p| {
-        p.switches[0].buffer = Buffer::Mmu(super::lossless::conweave(700_000));
-        p.switches[0].pfc = Some(pfc(0b111));
-        p.switches[0].honours_pause = true;
-    });
-    plans
+    s.add("lossless", |p| make_lossless(p, super::lossless::conweave(700_000), pfc(0b111)));
+    s.plans
 }
 
 /// Tests every eighth balancer in all settings. The eight tests share the cores.
@@ -121,44 +95,16 @@ fn balancers_agree(part: usize) {
     }
 }
 
-#[test]
-fn balancers_agree_0_of_8() {
-    balancers_agree(0);
-}
-
-#[test]
-fn balancers_agree_1_of_8() {
-    balancers_agree(1);
-}
-
-#[test]
-fn balancers_agree_2_of_8() {
-    balancers_agree(2);
-}
-
-#[test]
-fn balancers_agree_3_of_8() {
-    balancers_agree(3);
-}
-
-#[test]
-fn balancers_agree_4_of_8() {
-    balancers_agree(4);
-}
-
-#[test]
-fn balancers_agree_5_of_8() {
-    balancers_agree(5);
-}
-
-#[test]
-fn balancers_agree_6_of_8() {
-    balancers_agree(6);
-}
-
-#[test]
-fn balancers_agree_7_of_8() {
-    balancers_agree(7);
+parts! {
+    balancers_agree:
+    balancers_agree_0_of_8 0
+    balancers_agree_1_of_8 1
+    balancers_agree_2_of_8 2
+    balancers_agree_3_of_8 3
+    balancers_agree_4_of_8 4
+    balancers_agree_5_of_8 5
+    balancers_agree_6_of_8 6
+    balancers_agree_7_of_8 7
 }
 
 fn outcome(plan: &Plan) -> Output {

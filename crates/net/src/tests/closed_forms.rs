@@ -80,21 +80,89 @@ fn dynamic_threshold_steady_state() {
     }
 }
 
+/// Memory of the tests of thresholds by class, in bytes.
+const TOTAL: u64 = 1_000_000;
+/// Saturated queues of these tests: port and class.
+const SATURATED: [(u32, u8); 5] = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)];
+
+/// Three classes that have an alpha and a reserve each.
+#[derive(Debug)]
+struct Shares {
+    sonic: bool,
+    alphas: [f64; 3],
+    reserves: [u64; 3],
+}
+
+impl Shares {
+    /// Sets the memory of a switch.
+    fn set(&self, switch: &mut SwitchConfig) {
+        if self.sonic {
+            let mut own = OwnShares::default();
+            for class in 0..3 {
+                let (alpha, reserved) = (Some(self.alphas[class]), Some(self.reserves[class]));
+                own.queues[class] = QueueShare { alpha, reserved };
+            }
+            let rules = SonicRules {
+                queue_reserved: 7_777,
+                lossy_pool: Some(TOTAL),
+                own: Box::new(own),
+                ..sonic_rules(1.0)
+            };
+            switch.buffer = Buffer::Mmu(mmu(2 * TOTAL, Rules::Sonic(rules)));
+        } else {
+            let shared = |alpha, reserved_per_queue| Buffer::Shared {
+                total: TOTAL,
+                alpha,
+                reserved_per_queue,
+            };
+            switch.buffer = shared(8.0, 7_777);
+            let own = |class: usize| QueueConfig {
+                buffer: shared(self.alphas[class], self.reserves[class]),
+                limit: None,
+                marking: None,
+            };
+            switch.own = (0..3).map(own).collect();
+        }
+    }
+
+    /// Returns the length of a saturated queue of `class`, with `free` bytes of free memory.
+    fn length(&self, class: u8, free: f64) -> f64 {
+        let class = usize::from(class);
+        let (share, reserve) = (self.alphas[class] * free, self.reserves[class] as f64);
+        if self.sonic { share.max(reserve) } else { share + reserve }
+    }
+
+    /// Returns the free memory F that equals the memory left by the thresholds of all saturated
+    /// queues.
+    fn free(&self) -> f64 {
+        let (mut low, mut high) = (0.0, TOTAL as f64);
+        for _ in 0..60 {
+            let free = (low + high) / 2.0;
+            let held: f64 = SATURATED.iter().map(|&(_, class)| self.length(class, free)).sum();
+            if held + free > TOTAL as f64 { high = free } else { low = free }
+        }
+        if self.reserves == [0; 3] {
+            let alphas = SATURATED.iter().map(|&(_, class)| self.alphas[usize::from(class)]);
+            let closed = TOTAL as f64 / (1.0 + alphas.sum::<f64>());
+            assert!((low - closed).abs() < 1.0);
+        }
+        low
+    }
+}
+
 /// Three classes have an alpha and a reserve each, and two, two and one of their queues are
 /// saturated. The free memory F is what all thresholds leave: F + sum of T_i = B. With `"dynamic"`,
 /// the reserve is added to alpha * F (Choudhury and Hahne with a constant). With `"sonic"`, the
 /// reserve is the minimum of a queue.
 #[test]
 fn dynamic_thresholds_by_class() {
-    const TOTAL: u64 = 1_000_000;
-    let saturated = [(0u32, 0u8), (0, 1), (0, 2), (1, 0), (1, 1)];
     for sonic in [false, true] {
         for (alphas, reserves) in [
             ([0.25, 0.5, 1.0], [0, 0, 0]),
             ([0.125, 1.0, 2.0], [0, 0, 0]),
             ([0.125, 0.25, 2.0], [90_000, 30_000, 0]),
         ] {
-            let flows = saturated.iter().enumerate().map(|(id, &(dst, priority))| Flow {
+            let flows = SATURATED.iter().enumerate().map(|(id, &(dst, priority))| Flow {
                 priority,
                 ..flow(id as i64, 2 + id as u32, dst, 1 << 40, Time::from_ns(id as u64 * 7))
             });
@@ -102,89 +170,29 @@ fn dynamic_thresholds_by_class() {
             plan.transports = vec![datagram(1460, None)];
             plan.run.until = Some(Time::from_ns(4_000_000));
             plan.record.ports = Some(PortSeries { interval: Span::from_us(10), nodes: vec![7] });
-            let switch = &mut plan.switches[0];
-            let service = vec![Service::Weight(1); 3];
-            switch.scheduling = Scheduling::Classes(Classes {
+            plan.switches[0].scheduling = Scheduling::Classes(Classes {
                 of_priority: [0, 1, 2, 0, 0, 0, 0, 0],
-                service,
+                service: vec![Service::Weight(1); 3],
                 quantum: 1_500,
             });
-            if sonic {
-                let mut own = OwnShares::default();
-                (0..3).for_each(|class| {
-                    own.queues[class] =
-                        QueueShare { alpha: Some(alphas[class]), reserved: Some(reserves[class]) }
-                });
-                let rules = SonicRules {
-                    alpha: 1.0,
-                    reserved: 0,
-                    lossy_ingress_alpha: None,
-                    lossy_alpha: 8.0,
-                    queue_reserved: 7_777,
-                    lossy_pool: Some(TOTAL),
-                    headroom_pool: None,
-                    xon: 0,
-                    xon_offset: 0,
-                    own: Box::new(own),
-                };
-                switch.buffer = Buffer::Mmu(Mmu {
-                    total: 2 * TOTAL,
-                    cell: None,
-                    bypass: 0,
-                    rules: Rules::Sonic(rules),
-                });
-            } else {
-                let shared = |alpha, reserved_per_queue| Buffer::Shared {
-                    total: TOTAL,
-                    alpha,
-                    reserved_per_queue,
-                };
-                switch.buffer = shared(8.0, 7_777);
-                let own = |class: usize| QueueConfig {
-                    buffer: shared(alphas[class], reserves[class]),
-                    limit: None,
-                    marking: None,
-                };
-                switch.own = (0..3).map(own).collect();
-            }
+            let shares = Shares { sonic, alphas, reserves };
+            shares.set(&mut plan.switches[0]);
             let output = run(&plan, &Progress::default()).unwrap();
-            let length = |class: usize, free: f64| {
-                let (share, reserve) = (alphas[class] * free, reserves[class] as f64);
-                if sonic { share.max(reserve) } else { share + reserve }
-            };
-            // Find the free memory F that equals the memory left by the thresholds of all saturated
-            // queues.
-            let (mut low, mut high) = (0.0, TOTAL as f64);
-            for _ in 0..60 {
-                let free = (low + high) / 2.0;
-                let held: f64 =
-                    saturated.iter().map(|&(_, class)| length(class.into(), free)).sum();
-                if held + free > TOTAL as f64 { high = free } else { low = free }
-            }
-            if reserves == [0; 3] {
-                let closed = TOTAL as f64
-                    / (1.0
-                        + saturated
-                            .iter()
-                            .map(|&(_, class)| alphas[usize::from(class)])
-                            .sum::<f64>());
-                assert!((low - closed).abs() < 1.0);
-            }
-            for &(port, class) in &saturated {
+            let free = shares.free();
+            for (port, class) in SATURATED {
                 let rows = output.ports.iter().filter(|r| {
                     r.port == port
                         && r.queue == i32::from(class)
                         && r.time >= Time::from_ns(2_000_000)
                 });
                 let lengths: Vec<f64> = rows.map(|r| r.queue_bytes as f64).collect();
-                let (mean, expected) =
-                    (lengths.iter().sum::<f64>() / lengths.len() as f64, length(class.into(), low));
+                let mean = lengths.iter().sum::<f64>() / lengths.len() as f64;
+                let expected = shares.length(class, free);
                 // A queue is less than a frame below its threshold. The threshold exceeds the
                 // closed form by alpha for each byte that the queues leave free.
                 assert!(
                     (mean - expected).abs() <= 1_500.0,
-                    "{} {alphas:?} {reserves:?}: {mean} B in queue {class} of port {port}, expected {expected}",
-                    if sonic { "sonic" } else { "dynamic" }
+                    "{shares:?}: {mean} B in queue {class} of port {port}, expected {expected}"
                 );
             }
         }
@@ -264,11 +272,11 @@ fn dctcp_sawtooth() {
         }
         let flows = (0..n).map(|s| flow(s as i64, 1 + s, 0, 2_000_000_000, Time::ZERO)).collect();
         let mut plan = plan(topology, flows);
-        plan.transports = vec![TransportConfig::Tcp(TcpConfig {
+        plan.transports = tcp_only(TcpConfig {
             min_rto: Span::from_ms(10),
             initial_rto: Span::from_ms(10),
             ..dctcp()
-        })];
+        });
         plan.switches[0].buffer = Buffer::Unlimited;
         plan.switches[0].marking = Some(step(Limit::Packets(k as u32)));
         plan.run.until = Some(Time::from_ns(300_000_000));
@@ -318,12 +326,12 @@ fn window_limited_throughput() {
         let bytes = 60_000_000;
         let mut plan = plan(topology, vec![flow(0, 0, 1, bytes, Time::ZERO)]);
         let window = Some(afflux_units::Bytes(window_bytes));
-        plan.transports = vec![TransportConfig::Tcp(TcpConfig {
+        plan.transports = tcp_only(TcpConfig {
             receive: window.map_or(Receive::Unlimited, Receive::Window),
             min_rto: Span::from_s(1),
             initial_rto: Span::from_s(1),
             ..tcp()
-        })];
+        });
         plan.switches[0].buffer = Buffer::Unlimited;
         let output = run(&plan, &Progress::default()).unwrap();
         let record = &output.flows[0];
@@ -367,8 +375,7 @@ fn long_path(congestion: CongestionControl, tenths: &[usize]) -> (Vec<f64>, u64)
         initial_rto: Span::from_s(1),
         ..tcp()
     };
-    plan.transports =
-        vec![TransportConfig::Tcp(TcpConfig { congestion, mss: 1448, delayed_ack, ..times })];
+    plan.transports = tcp_only(TcpConfig { congestion, mss: 1448, delayed_ack, ..times });
     plan.switches[0].buffer =
         Buffer::Static { per_queue: Limit::Bytes(3_750_000), drop_when: Compare::Above };
     plan.run.until = Some(Time::ZERO + Span::from_s(30));

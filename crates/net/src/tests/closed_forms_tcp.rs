@@ -37,8 +37,7 @@ fn receive_windows_over_a_long_path() {
                 if buffer { Receive::Buffer(buffer_size) } else { Receive::Window(Bytes(window)) };
             let times =
                 TcpConfig { min_rto: Span::from_s(1), initial_rto: Span::from_s(1), ..linux() };
-            plan.transports =
-                vec![TransportConfig::Tcp(TcpConfig { receive, handshake: false, ..times })];
+            plan.transports = tcp_only(TcpConfig { receive, handshake: false, ..times });
             plan.switches[0].buffer = Buffer::Unlimited;
             plan.record.explain = false;
             let measured = |seconds: u64| {
@@ -72,12 +71,12 @@ fn small_queues() {
         topology.links.iter_mut().for_each(|link| link.rate = Rate::from_gbps(gbps));
         let mut plan = plan(topology, vec![flow(0, 0, 1, 40_000_000, Time::ZERO)]);
         plan.switches[0].buffer = Buffer::Unlimited;
-        plan.transports = vec![TransportConfig::Tcp(TcpConfig {
+        plan.transports = tcp_only(TcpConfig {
             initial_window: window,
             max_window: Some(window),
             small_queues,
             ..linux()
-        })];
+        });
         plan.record.ports = Some(PortSeries { interval: Span::from_ms(2), nodes: vec![0] });
         let output = run(&plan, &Progress::default()).unwrap();
         let queues: Vec<(f64, f64)> =
@@ -116,12 +115,12 @@ fn a_send_buffer() {
             .for_each(|link| (link.rate, link.delay) = (Rate::from_gbps(10), Span::from_ms(5)));
         let mut plan = plan(topology, vec![flow(0, 0, 1, 200_000_000, Time::ZERO)]);
         plan.switches[0].buffer = Buffer::Unlimited;
-        plan.transports = vec![TransportConfig::Tcp(TcpConfig {
+        plan.transports = tcp_only(TcpConfig {
             initial_window: 5_000,
             max_window: Some(5_000),
             send,
             ..TcpConfig::basic(newreno(), 1460)
-        })];
+        });
         let output = run(&plan, &Progress::default()).unwrap();
         Span(output.flows[0].finish.unwrap().0 - output.flows[0].start.unwrap().0).as_seconds()
     };
@@ -151,8 +150,7 @@ fn a_send_buffer_that_does_not_limit() {
         let flows = (1..5).map(|s| flow(s as i64, s, 0, 3_000_000, Time(s as u64 * 777_777)));
         let mut plan = plan(topology, flows.collect());
         plan.switches[0].buffer = Buffer::Unlimited;
-        plan.transports =
-            vec![TransportConfig::Tcp(TcpConfig { max_window: Some(680), send, ..linux() })];
+        plan.transports = tcp_only(TcpConfig { max_window: Some(680), send, ..linux() });
         let output = run(&plan, &Progress::default()).unwrap();
         format!("{:?} {:?}", output.flows, output.counters)
     };
@@ -178,7 +176,7 @@ fn incast_floor() {
             initial_rto: Span::from_ms(10),
             ..dctcp()
         };
-        plan.transports = vec![TransportConfig::Tcp(config)];
+        plan.transports = tcp_only(config);
         plan.switches[0].buffer =
             Buffer::Static { per_queue: Limit::Packets(100), drop_when: Compare::Above };
         plan.switches[0].marking = Some(step(Limit::Packets(20)));
@@ -210,8 +208,7 @@ fn windows(
         ..machine
     };
     // Segments are sent one by one, because bursts make the window lag behind the formula.
-    plan.transports =
-        vec![TransportConfig::Tcp(TcpConfig { congestion, burst: Burst::Segments(1), ..times })];
+    plan.transports = tcp_only(TcpConfig { congestion, burst: Burst::Segments(1), ..times });
     plan.switches[0].buffer =
         Buffer::Static { per_queue: Limit::Packets(queue), drop_when: Compare::Above };
     plan.record.explain = false;
@@ -467,10 +464,7 @@ fn bbr_queue() {
         min_rto: Span::from_ms(200),
         ..linux()
     };
-    plan.transports = vec![TransportConfig::Tcp(TcpConfig {
-        congestion: CongestionControl::Bbr(config),
-        ..machine
-    })];
+    plan.transports = tcp_only(TcpConfig { congestion: CongestionControl::Bbr(config), ..machine });
     plan.switches[0].buffer =
         Buffer::Static { per_queue: Limit::Packets(800), drop_when: Compare::Above };
     plan.record.explain = false;

@@ -2,11 +2,13 @@
 //! counted frames, and memory according to the mode.
 
 use super::determinism::{same_everywhere, traffic};
+use super::lossless;
+use super::scenarios::*;
 use crate::record::{ConweaveCounters, LateCounters, Output};
 use crate::spec::*;
 use crate::testing::*;
 use crate::{Progress, run};
-use afflux_units::{Probability, Rate, Span, Time};
+use afflux_units::{Rate, Span, Time};
 
 /// Parameters that make ConWeave act often on these small fabrics.
 fn busy(ns3: bool) -> ConweaveConfig {
@@ -21,6 +23,10 @@ fn busy(ns3: bool) -> ConweaveConfig {
         reorder_memory: if ns3 { ReorderMemory::Unbounded } else { ReorderMemory::Shared },
         ns3,
     }
+}
+
+fn datagrams_at(rate: Rate) -> TransportConfig {
+    TransportConfig::Datagram(Datagram { rate: Some(rate), payload: 1_460, ecn_capable: true })
 }
 
 fn weave(plan: &mut Plan, change: impl FnOnce(&mut ConweaveConfig), ns3: bool) {
@@ -39,11 +45,7 @@ fn base(topology: Topology, datagrams: bool, ns3: bool) -> Plan {
     p.switches[0].marking =
         Some(Marking { incapable: Incapable::Pass, ..step(Limit::Bytes(10_000)) });
     p.transports = vec![match datagrams {
-        true => TransportConfig::Datagram(Datagram {
-            rate: Some(Rate::from_gbps(40)),
-            payload: 1_460,
-            ecn_capable: true,
-        }),
+        true => datagrams_at(Rate::from_gbps(40)),
         false => TransportConfig::Tcp(dctcp()),
     }];
     weave(&mut p, |_| {}, ns3);
@@ -78,19 +80,11 @@ fn accounted(name: &str, output: &Output) {
     );
 }
 
-/// Returns fabrics and settings that are difficult for ConWeave.
-fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
-    let mut plans = vec![
-        ("leaf-spine, tcp", base(leaf_spine(4, 4, 4), false, ns3)),
-        ("leaf-spine, datagrams", base(leaf_spine(4, 4, 4), true, ns3)),
-        ("fat-tree, tcp", base(fat_tree(4, 2), false, ns3)),
-    ];
-    let mut add = |name, datagrams, change: &dyn Fn(&mut Plan)| {
-        let mut p = base(fat_tree(4, 2), datagrams, ns3);
-        change(&mut p);
-        plans.push((name, p));
-    };
-    add("small buffers, quick to flush, silent soon, few queues", false, &|p| {
+/// Fabrics and settings that are difficult for ConWeave, with TCP that reacts to marks.
+fn add_tcp(s: &mut Scenarios, ns3: bool) {
+    s.add_to(base(leaf_spine(4, 4, 4), false, ns3), "leaf-spine, tcp", |_| {});
+    s.add("fat-tree, tcp", |_| {});
+    s.add("small buffers, quick to flush, silent soon, few queues", |p| {
         p.switches[0].buffer =
             Buffer::Static { per_queue: Limit::Bytes(60_000), drop_when: Compare::Above };
         weave(
@@ -102,8 +96,30 @@ fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
             ns3,
         );
     });
-    add("few reorder queues in memory of their own", true, &|p| {
-        p.switches[0].buffer = Buffer::Shared { total: 150_000, alpha: 1.0, reserved_per_queue: 0 };
+    s.add("slow links, frames padded to more than a reply's own size", |p| {
+        p.wire.min_frame = 1_000;
+        p.topology.links.iter_mut().for_each(|link| link.rate = Rate::from_gbps(1));
+        weave(p, |c| c.age = Span::from_us(200_000), ns3);
+    });
+    s.add("mixed rates and delays", |p| mix(&mut p.topology, &UNEQUAL_RATES, &UNEQUAL_DELAYS));
+    s.add("loss, links down and up again", |p| {
+        lose(&mut p.topology.links, 0.01);
+        interrupt(&mut p.topology.links[5..6]);
+        interrupt(p.topology.links[38..].iter_mut().step_by(7));
+    });
+    s.add("lossless", lossless_priorities);
+}
+
+fn lossless_priorities(p: &mut Plan) {
+    make_lossless(p, lossless::conweave(700_000), pfc(0b111));
+    p.switches[0].scheduling = priorities(8);
+}
+
+/// Fabrics and settings that are difficult for ConWeave, with datagrams at a constant rate.
+fn add_datagrams(s: &mut Scenarios, ns3: bool) {
+    s.add_to(base(leaf_spine(4, 4, 4), true, ns3), "leaf-spine, datagrams", |_| {});
+    s.add("few reorder queues in memory of their own", |p| {
+        p.switches[0].buffer = shared(150_000, 1.0);
         weave(
             p,
             |c| {
@@ -113,120 +129,75 @@ fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
             ns3,
         );
     });
-    add("shared memory, priorities, marks at dequeue, all records", true, &|p| {
-        p.switches[0].buffer = Buffer::Shared { total: 150_000, alpha: 1.0, reserved_per_queue: 0 };
-        p.switches[0].scheduling = Scheduling::Priorities { queues: 8 };
-        p.switches[0].marking = Some(Marking { at: MarkAt::Dequeue, ..step(Limit::Bytes(20_000)) });
-        p.record.ports = Some(PortSeries {
-            interval: Span::from_us(7),
-            nodes: (0..p.topology.nodes.len() as u32).collect(),
-        });
+    s.add("shared memory, priorities, marks at dequeue, all records", |p| {
+        let switch = &mut p.switches[0];
+        (switch.buffer, switch.scheduling) = (shared(150_000, 1.0), priorities(8));
+        switch.marking = step_at(20_000, MarkAt::Dequeue);
+        sample_ports(p);
         p.record.paths = true;
-        p.record.captures =
-            vec![Capture { link: 0, reverse: true }, Capture { link: 40, reverse: true }];
+        p.record.captures = vec![capture(0, true), capture(40, true)];
     });
-    add("occupancy through the start of transmission, short run", true, &|p| {
+    s.add("occupancy through the start of transmission, short run", |p| {
         p.switches[0].queue_length = QueueLength::ThroughStart;
         p.run.until = Some(Time::from_ns(77_777));
     });
-    add("slow links, frames padded to more than a reply's own size", false, &|p| {
-        p.wire.min_frame = 1_000;
-        p.topology.links.iter_mut().for_each(|link| link.rate = Rate::from_gbps(1));
-        weave(p, |c| c.age = Span::from_us(200_000), ns3);
+    s.add("codel and a device queue", |p| {
+        let switch = &mut p.switches[0];
+        (switch.marking, switch.aqm) = (None, Some(Aqm::Codel(codel(true))));
+        switch.device_queue = 1;
     });
-    add("codel and a device queue", true, &|p| {
-        p.switches[0].marking = None;
-        p.switches[0].aqm = Some(Aqm::Codel(CodelConfig {
-            target: Span::from_us(2),
-            interval: Span::from_us(20),
-            ecn: true,
-        }));
-        p.switches[0].device_queue = 1;
-    });
-    add("mixed rates and delays", false, &|p| {
-        for (i, link) in p.topology.links.iter_mut().enumerate() {
-            link.rate = [
-                Rate::from_gbps(100),
-                Rate::from_gbps(25),
-                Rate::from_gbps(40),
-                Rate(33_333_333_333),
-            ][i % 4];
-            link.delay = Span::from_ns([25, 300, 1_000, 50_000][i % 4]);
-        }
-    });
-    add("loss, links down and up again", false, &|p| {
-        for (i, link) in p.topology.links.iter_mut().enumerate() {
-            link.loss = Probability::new(0.01).unwrap();
-            if i % 7 == 3 && i >= 32 || i == 5 {
-                link.down = vec![Down {
-                    from: Time::from_ns(50_000),
-                    to: Some(Time::from_ns(150_000)),
-                    detect: Span::from_us(10),
-                    converge: Span::ZERO,
-                }];
-            }
-        }
-    });
-    for (name, datagrams) in [("lossless", false), ("lossless, datagrams", true)] {
-        add(name, datagrams, &|p| {
-            p.switches[0].buffer = Buffer::Mmu(super::lossless::conweave(700_000));
-            p.switches[0].pfc = Some(pfc(0b111));
-            p.switches[0].honours_pause = true;
-            p.switches[0].scheduling = Scheduling::Priorities { queues: 8 };
-        });
-    }
-    add("silent between frames", true, &|p| {
+    s.add("lossless, datagrams", lossless_priorities);
+    s.add("silent between frames", |p| {
         // Every other flow sends a frame in 8 us, between the flows that fill the queues. It may
         // take another path each time.
-        p.transports.push(TransportConfig::Datagram(Datagram {
-            rate: Some(Rate(1_500_000_000)),
-            payload: 1_460,
-            ecn_capable: true,
-        }));
+        p.transports.push(datagrams_at(Rate(1_500_000_000)));
         p.flows
             .iter_mut()
             .step_by(2)
             .for_each(|flow| (flow.transport, flow.bytes) = (1, flow.bytes / 4 + 1));
         weave(p, |c| c.inactive = Span::from_us(5), ns3);
     });
-    add("lossless, sonic", true, &|p| {
-        p.switches[0].buffer = Buffer::Mmu(super::lossless::sonic(4_000_000));
-        p.switches[0].pfc = Some(pfc(0b111));
-        p.switches[0].honours_pause = true;
-    });
-    let mut add = |name, transport: RdmaConfig, lossless: bool, change: &dyn Fn(&mut Plan)| {
+    s.add("lossless, sonic", |p| make_lossless(p, lossless::sonic(4_000_000), pfc(0b111)));
+}
+
+/// RDMA over a memory that pauses, or over one without flow control.
+fn add_rdma(s: &mut Scenarios, ns3: bool) {
+    let over = |transport: RdmaConfig, lossless: bool| {
         let mut p = base(leaf_spine(4, 4, 4), false, ns3);
         p.transports = vec![TransportConfig::Rdma(transport)];
-        p.switches[0].marking = Some(Marking {
+        if lossless {
+            lossless_priorities(&mut p);
+        } else {
+            p.switches[0].buffer = Buffer::Mmu(lossless::conweave(300_000));
+            p.switches[0].scheduling = priorities(8);
+        }
+        let switch = &mut p.switches[0];
+        switch.marking = Some(Marking {
             kmax: Limit::Bytes(80_000),
             at: MarkAt::Dequeue,
             incapable: Incapable::Pass,
             ..step(Limit::Bytes(20_000))
         });
-        p.switches[0].queue_length = QueueLength::BeforeTransmission;
-        p.switches[0].scheduling = Scheduling::Priorities { queues: 8 };
-        p.switches[0].buffer =
-            Buffer::Mmu(super::lossless::conweave(if lossless { 700_000 } else { 300_000 }));
-        if lossless {
-            p.switches[0].pfc = Some(pfc(0b111));
-            p.switches[0].honours_pause = true;
-        }
-        change(&mut p);
-        plans.push((name, p));
+        switch.queue_length = QueueLength::BeforeTransmission;
+        p
     };
-    add("rdma, go-back-n, lossless", rdma(), true, &|_| {});
-    add("rdma, irn", irn(), false, &|_| {});
-    add(
-        "rdma, hpcc: telemetry beside the tags",
-        RdmaConfig { control: RateControl::Hpcc(hpcc()), ..rdma() },
-        true,
-        &|_| {},
-    );
-    add("rdma, irn, whole nanoseconds, quick to flush", irn(), false, &|p| {
+    s.add_to(over(rdma(), true), "rdma, go-back-n, lossless", |_| {});
+    s.add_to(over(irn(), false), "rdma, irn", |_| {});
+    let hpcc = RdmaConfig { control: RateControl::Hpcc(hpcc()), ..rdma() };
+    s.add_to(over(hpcc, true), "rdma, hpcc: telemetry beside the tags", |_| {});
+    s.add_to(over(irn(), false), "rdma, irn, whole nanoseconds, quick to flush", |p| {
         p.run.compat = Some(Compat::ConweaveNs3);
         weave(p, |c| (c.flush_extra, c.default_wait) = (Span::ZERO, Span::from_us(1)), ns3);
     });
-    plans
+}
+
+fn settings(ns3: bool) -> Vec<(&'static str, Plan)> {
+    let mut tcp = Scenarios::new(base(fat_tree(4, 2), false, ns3));
+    add_tcp(&mut tcp, ns3);
+    add_rdma(&mut tcp, ns3);
+    let mut datagrams = Scenarios::new(base(fat_tree(4, 2), true, ns3));
+    add_datagrams(&mut datagrams, ns3);
+    [tcp.plans, datagrams.plans].concat()
 }
 
 #[test]

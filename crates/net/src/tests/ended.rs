@@ -178,7 +178,7 @@ fn cut(transport: TcpConfig, from: Time) -> Output {
     );
     plan.topology.links[1].down =
         vec![Down { from, to: None, detect: Span::from_ms(1), converge: Span::ZERO }];
-    plan.transports = vec![TransportConfig::Tcp(transport)];
+    plan.transports = tcp_only(transport);
     // There are no series, because minutes pass without events.
     let mut with = |engine, threads| {
         (plan.run.engine, plan.run.threads) = (engine, threads);
@@ -267,7 +267,7 @@ fn connections_are_given_up_whole() {
         detect: Span::from_ms(1),
         converge: Span::ZERO,
     }];
-    plan.transports = vec![TransportConfig::Tcp(config)];
+    plan.transports = tcp_only(config);
     let output = same_everywhere("connection", &plan);
     let ends: Vec<Time> =
         output.flows.iter().map(|flow| flow.given_up.expect("given up")).collect();

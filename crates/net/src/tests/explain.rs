@@ -452,8 +452,7 @@ fn waits_for_the_own_host_are_told_apart() {
     let mut plan = plan(topology, vec![bulk, request]);
     plan.switches[0].buffer = Buffer::Unlimited;
     plan.hosts[0].qdisc = Some(qdisc("pfifo", None, 1));
-    plan.transports =
-        vec![TransportConfig::Tcp(TcpConfig { initial_rto: Span::from_s(1), ..linux() })];
+    plan.transports = tcp_only(TcpConfig { initial_rto: Span::from_s(1), ..linux() });
     plan.run.until = Some(Time::from_ns(1_000_000_000));
     let output = crate::run(&plan, &crate::Progress::default()).unwrap();
     let split = output.flows[1].split;

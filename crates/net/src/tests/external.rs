@@ -54,11 +54,11 @@ fn as_the_built_in_one() {
         plan.switches[0].buffer =
             Buffer::Static { per_queue: Limit::Bytes(30_000), drop_when: Compare::Above };
         plan.switches[0].marking = (tcp.ecn != EcnMode::Off).then(|| step(Limit::Bytes(10_000)));
-        plan.transports = vec![TransportConfig::Tcp(tcp.clone())];
+        plan.transports = tcp_only(tcp.clone());
         let built_in = same_everywhere(name, &plan);
         assert!(built_in.flows.iter().any(|flow| flow.timeouts > 0), "{name}");
         let congestion = CongestionControl::External(Foreign(Arc::new(Makes)));
-        plan.transports = vec![TransportConfig::Tcp(TcpConfig { congestion, ..tcp })];
+        plan.transports = tcp_only(TcpConfig { congestion, ..tcp });
         assert_eq!(digest(&same_everywhere(name, &plan)), digest(&built_in), "{name}");
     }
 }

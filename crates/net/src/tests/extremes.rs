@@ -23,11 +23,8 @@ fn short_cables_beside_a_long_path() {
         flow(2, 2, 1, 1_000_000, Time::from_ns(5_000_000_000)),
     ];
     let mut plan = plan(topology, flows);
-    plan.transports = vec![TransportConfig::Tcp(TcpConfig {
-        min_rto: Span::from_s(1),
-        initial_rto: Span::from_s(1),
-        ..tcp()
-    })];
+    plan.transports =
+        tcp_only(TcpConfig { min_rto: Span::from_s(1), initial_rto: Span::from_s(1), ..tcp() });
     plan.switches[0].buffer = Buffer::Unlimited;
     let clock = Instant::now();
     let output = run(&plan, &Progress::default()).unwrap();

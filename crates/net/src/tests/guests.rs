@@ -197,7 +197,7 @@ fn fabric() -> Plan {
     topology.links.iter_mut().for_each(|link| link.rate = Rate::from_gbps(10));
     let flows = vec![flow(0, 2, 6, 400_000, Time::ZERO), flow(1, 7, 3, 400_000, Time(1_000_000))];
     let mut plan = plan(topology, flows);
-    plan.transports = vec![TransportConfig::Tcp(dctcp())];
+    plan.transports = tcp_only(dctcp());
     plan.switches[0].marking = Some(step(Limit::Bytes(8_000)));
     plan.switches[0].buffer =
         Buffer::Static { per_queue: Limit::Bytes(20_000), drop_when: Compare::Above };

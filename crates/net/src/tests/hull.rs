@@ -27,7 +27,7 @@ pub(super) fn pacer() -> Option<Pacer> {
 #[test]
 fn engines_and_threads() {
     let mut plan = plan(fat_tree(4, 2), traffic(32, 200, 200, 200_000, 3));
-    plan.transports = vec![TransportConfig::Tcp(dctcp())];
+    plan.transports = tcp_only(dctcp());
     plan.switches[0].aqm = phantom();
     let output = same_everywhere("phantom queues", &plan);
     assert!(output.counters.ecn_marks > 100, "{}", output.counters.ecn_marks);
@@ -69,11 +69,8 @@ fn bottleneck(
         topology,
         (0..2).map(|src| flow(src as i64, src, 2, 100_000_000, Time::ZERO)).collect(),
     );
-    plan.transports = vec![TransportConfig::Tcp(TcpConfig {
-        min_rto: Span::from_ms(1),
-        initial_rto: Span::from_ms(1),
-        ..dctcp()
-    })];
+    plan.transports =
+        tcp_only(TcpConfig { min_rto: Span::from_ms(1), initial_rto: Span::from_ms(1), ..dctcp() });
     (plan.switches[0].marking, plan.switches[0].aqm, plan.hosts[0].pacer) = (marking, aqm, pacer);
     plan.record.ports = Some(PortSeries { interval: Span::from_us(100), nodes: vec![3] });
     plan.run.until = Some(Time::from_ns(20_000_000));

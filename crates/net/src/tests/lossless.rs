@@ -1,7 +1,8 @@
 //! Tests shared-memory switches and flow control: equal results from both engines, with PAUSE
 //! frames across several switches.
 
-use super::determinism::{codel, fast_pi2, fast_pie, same_everywhere, traffic};
+use super::determinism::{same_everywhere, traffic};
+use super::scenarios::*;
 use crate::record::{Ended, Output, Status, StormRecord};
 use crate::spec::*;
 use crate::testing::*;
@@ -10,45 +11,27 @@ use afflux_units::{Probability, Rate, Span, Time};
 /// SONiC's rules with a small memory, so that every detail of the memory has an effect.
 pub fn sonic(total: u64) -> Mmu {
     let rules = SonicRules {
-        alpha: 0.25,
         reserved: 3_000,
         lossy_ingress_alpha: Some(2.0),
         lossy_alpha: 0.5,
         queue_reserved: 1_500,
         lossy_pool: Some(total / 2),
-        headroom_pool: None,
         xon: 3_000,
         xon_offset: 3_000,
-        own: Box::default(),
+        ..sonic_rules(0.25)
     };
-    Mmu { total, cell: None, bypass: 0, rules: Rules::Sonic(rules) }
+    mmu(total, Rules::Sonic(rules))
 }
 
 pub fn conweave(total: u64) -> Mmu {
-    Mmu {
-        total,
-        cell: None,
-        bypass: 0,
-        rules: Rules::Conweave(ConweaveRules {
-            ingress_alpha: 1.0 / 16.0,
-            egress_alpha: 1.0,
-            mtu: 1_048,
-        }),
-    }
+    let rules = ConweaveRules { ingress_alpha: 1.0 / 16.0, egress_alpha: 1.0, mtu: 1_048 };
+    mmu(total, Rules::Conweave(rules))
 }
 
 pub fn hpcc(total: u64) -> Mmu {
-    Mmu {
-        total,
-        cell: None,
-        bypass: 0,
-        rules: Rules::Hpcc(HpccRules {
-            shift: 3,
-            nic_rate: Rate::from_gbps(25),
-            reserved: 4_096,
-            resume_offset: 3_072,
-        }),
-    }
+    let nic_rate = Rate::from_gbps(25);
+    let rules = HpccRules { shift: 3, nic_rate, reserved: 4_096, resume_offset: 3_072 };
+    mmu(total, Rules::Hpcc(rules))
 }
 
 /// Every host of the first racks sends to a host of the last rack, in addition to random pairs.
@@ -62,18 +45,13 @@ fn incast(topology: &Topology, bytes: u64) -> Vec<Flow> {
             ..flow(0, src, hosts - 1, bytes, Time::from_ns(1_000 * (src as u64 % 4)))
         });
     }
-    flows.sort_by_key(|f| if let Start::At(t) = f.start { t } else { unreachable!() });
-    flows.iter_mut().enumerate().for_each(|(id, f)| f.id = id as i64);
-    flows
+    numbered(flows)
 }
 
-fn mixed_rates(topology: &mut Topology) {
-    for (i, link) in topology.links.iter_mut().enumerate() {
-        link.rate =
-            [Rate::from_gbps(100), Rate::from_gbps(25), Rate::from_gbps(40), Rate::from_gbps(400)]
-                [i % 4];
-        link.delay = Span::from_ns([300, 1_000, 25][i % 3]);
-    }
+/// Gives the links rates of 25 to 400 Gbps and short delays.
+fn mix_fast(p: &mut Plan) {
+    let rates = [100, 25, 40, 400].map(Rate::from_gbps);
+    mix(&mut p.topology, &rates, &[300, 1_000, 25]);
 }
 
 /// Switches in a ring, each with hosts. Each switch reaches the others through its neighbours, so
@@ -105,44 +83,41 @@ fn reports(name: &str, output: &Output) {
     );
 }
 
-#[test]
-fn engines_agree() {
-    let base = |topology: Topology| {
-        let flows = incast(&topology, 400_000);
-        let mut p = plan(topology, flows);
-        p.switches[0].buffer = Buffer::Mmu(sonic(1_500_000));
-        p.switches[0].pfc = Some(pfc(0b111));
-        p.switches[0].honours_pause = true;
-        p
-    };
-    let mut plans: Vec<(&str, Plan)> = Vec::new();
-    let mut add = |name: &'static str, topology: Topology, change: &dyn Fn(&mut Plan)| {
-        let mut p = base(topology);
-        change(&mut p);
-        plans.push((name, p));
-    };
-    let strict = |p: &mut Plan| {
-        p.switches[0].scheduling = Scheduling::Priorities { queues: 8 };
-        p.hosts[0].scheduling = Scheduling::Priorities { queues: 8 };
-    };
-    let fabric = || leaf_spine(3, 2, 4);
-    add("sonic, lossless", fabric(), &|_| {});
-    add("sonic, lossless, priorities", fabric(), &|p| strict(p));
-    let classes = Classes {
+/// A plan with SONiC's rules that pauses.
+fn pausing(topology: Topology) -> Plan {
+    let flows = incast(&topology, 400_000);
+    let mut p = plan(topology, flows);
+    make_lossless(&mut p, sonic(1_500_000), pfc(0b111));
+    p
+}
+
+/// Serves three weighted classes in switches and hosts, and samples all ports.
+fn weighted(p: &mut Plan) {
+    let classes = Scheduling::Classes(Classes {
         of_priority: [0, 1, 2, 2, 0, 0, 0, 0],
         service: vec![Service::Weight(3), Service::Weight(1), Service::Strict],
         quantum: 1_500,
-    };
-    let weighted = |p: &mut Plan| {
-        p.switches[0].scheduling = Scheduling::Classes(classes.clone());
-        p.hosts[0].scheduling = Scheduling::Classes(classes.clone());
-        p.record.ports = Some(PortSeries {
-            interval: Span::from_us(7),
-            nodes: (0..p.topology.nodes.len() as u32).collect(),
-        });
-    };
-    add("sonic, lossless, weighted queues", fabric(), &|p| weighted(p));
-    add("sonic, weighted queues, marks and limits of their own", ring(5, 3), &|p| {
+    });
+    (p.switches[0].scheduling, p.hosts[0].scheduling) = (classes.clone(), classes);
+    sample_ports(p);
+}
+
+/// Pauses two priorities for 5 us at a time, in a run of 2 ms.
+fn expiring(p: &mut Plan) {
+    p.switches[0].pfc = Some(Pfc { refresh: Refresh::AtHalf, ..short_pauses(0b011) });
+    p.run.until = Some(Time::from_ns(2_000_000));
+}
+
+fn fair(ecn: bool) -> Aqm {
+    fq_codel(codel(ecn), 1_514, 64, 400, 16)
+}
+
+fn add_classes(s: &mut Scenarios) {
+    s.add("sonic, lossless", |_| {});
+    s.add("sonic, lossless, priorities", strict);
+    s.add("sonic, lossless, weighted queues", weighted);
+    let ring = || pausing(ring(5, 3));
+    s.add_to(ring(), "sonic, weighted queues, marks and limits of their own", |p| {
         weighted(p);
         p.switches[0].pfc = Some(pfc(0b010));
         let own =
@@ -158,21 +133,18 @@ fn engines_agree() {
             own(None, Some(step(Limit::Bytes(30_000)))),
             own(None, None),
         ];
-        p.transports = vec![TransportConfig::Tcp(TcpConfig { ack_priority: Some(2), ..dctcp() })];
+        p.transports = tcp_only(TcpConfig { ack_priority: Some(2), ..dctcp() });
         p.run.until = Some(Time::from_ns(2_000_000));
     });
-    add("sonic, weighted queues, pauses that expire", ring(5, 3), &|p| {
+    s.add_to(ring(), "sonic, weighted queues, pauses that expire", |p| {
         weighted(p);
-        p.switches[0].pfc = Some(Pfc {
-            pause: PauseTime::Time(Span::from_us(5)),
-            refresh: Refresh::AtHalf,
-            ..pfc(0b011)
-        });
-        p.run.until = Some(Time::from_ns(2_000_000));
+        expiring(p);
     });
-    // Disciplines work in addition to the memory: their drops let paused groups continue, and
-    // paused frames wait in them.
-    let fair = |ecn| fq_codel(codel(ecn), 1_514, 64, 400, 16);
+}
+
+/// Disciplines work in addition to the memory: their drops let paused groups continue, and paused
+/// frames wait in them.
+fn add_disciplines(s: &mut Scenarios) {
     for (name, aqm, ecn) in [
         ("sonic, codel drops", Aqm::Codel(codel(false)), false),
         ("sonic, codel marks", Aqm::Codel(codel(true)), true),
@@ -180,158 +152,160 @@ fn engines_agree() {
         ("sonic, pie", Aqm::Pie(fast_pie(false)), false),
         ("sonic, pi2", Aqm::Pi2(fast_pi2(None)), false),
     ] {
-        add(name, fabric(), &|p| {
+        let set = |p: &mut Plan| {
             p.switches[0].aqm = Some(aqm.clone());
-            p.transports = vec![TransportConfig::Tcp(TcpConfig {
-                ecn: if ecn { EcnMode::Classic } else { EcnMode::Off },
-                ..tcp()
-            })];
-        });
-        add("sonic, a discipline, weighted queues, until start", ring(5, 3), &|p| {
+            p.transports = tcp_only(tcp_for(ecn));
+        };
+        s.add(name, set);
+        let ring = pausing(ring(5, 3));
+        s.add_to(ring, "sonic, a discipline, weighted queues, until start", |p| {
             if !aqm.about().alone {
                 weighted(p);
             }
             p.switches[0].queue_length = QueueLength::BeforeTransmission;
-            p.switches[0].aqm = Some(aqm.clone());
-            p.switches[0].pfc = Some(Pfc {
-                pause: PauseTime::Time(Span::from_us(5)),
-                refresh: Refresh::AtHalf,
-                ..pfc(0b011)
-            });
-            p.transports = vec![TransportConfig::Tcp(TcpConfig {
-                ecn: if ecn { EcnMode::Classic } else { EcnMode::Off },
-                ..tcp()
-            })];
-            p.run.until = Some(Time::from_ns(2_000_000));
+            set(p);
+            expiring(p);
         });
     }
-    // Deep buffers that pause and obey pauses, with sufficient memory.
-    let deep = |ports_per_core| {
-        let voq = Voq {
-            ports_per_core,
-            max_bytes: Some(60_000),
-            on_chip: 60_000,
-            dram: 40_000_000,
-            ..super::voq::deep()
-        };
-        Buffer::Voq(Voq { xoff: Some(20_000), xon: Some(9_000), ..voq })
-    };
-    add("virtual output queues of one core, lossless", fabric(), &|p| {
-        p.switches[0].buffer = deep(None)
+}
+
+/// Virtual output queues with memory that suffices. They pause and obey pauses.
+fn deep(ports_per_core: Option<u32>) -> Voq {
+    Voq {
+        ports_per_core,
+        max_bytes: Some(60_000),
+        on_chip: 60_000,
+        dram: 40_000_000,
+        xoff: Some(20_000),
+        xon: Some(9_000),
+        ..super::voq::deep()
+    }
+}
+
+fn add_deep(s: &mut Scenarios) {
+    s.add("virtual output queues of one core, lossless", |p| {
+        p.switches[0].buffer = Buffer::Voq(deep(None))
     });
-    add("virtual output queues of cores, lossless, priorities", fabric(), &|p| {
+    s.add("virtual output queues of cores, lossless, priorities", |p| {
         strict(p);
-        p.switches[0].buffer = deep(Some(2));
+        p.switches[0].buffer = Buffer::Voq(deep(Some(2)));
         p.switches[0].pfc = Some(pfc(0b110));
-        p.record.ports = Some(PortSeries {
-            interval: Span::from_us(7),
-            nodes: (0..p.topology.nodes.len() as u32).collect(),
-        });
+        sample_ports(p);
     });
-    add("virtual output queues of ports, headroom too small, marks at dequeue", fabric(), &|p| {
-        p.switches[0].buffer = deep(Some(1));
-        p.switches[0].pfc = Some(Pfc { headroom: Headroom::Bytes(6_000), ..pfc(0b111) });
-        p.switches[0].marking = Some(Marking { at: MarkAt::Dequeue, ..step(Limit::Bytes(30_000)) });
-        p.transports = vec![TransportConfig::Tcp(dctcp())];
+    let name = "virtual output queues of ports, headroom too small, marks at dequeue";
+    s.add_switch(name, dctcp(), |s| {
+        s.buffer = Buffer::Voq(deep(Some(1)));
+        s.pfc = Some(Pfc { headroom: Headroom::Bytes(6_000), ..pfc(0b111) });
+        s.marking = step_at(30_000, MarkAt::Dequeue);
     });
     for (name, cores, aqm) in [
         ("virtual output queues, lossless, codel drops", Some(2), Aqm::Codel(codel(false))),
         ("virtual output queues, lossless, fq-codel", None, fair(false)),
         ("virtual output queues of ports, lossless, fq-codel", Some(1), fair(true)),
     ] {
-        add(name, fabric(), &|p| {
-            p.switches[0].buffer = deep(cores);
-            p.switches[0].aqm = Some(aqm.clone());
+        s.add(name, |p| {
+            (p.switches[0].buffer, p.switches[0].aqm) = (Buffer::Voq(deep(cores)), Some(aqm))
         });
     }
-    add("virtual output queues that obey, short pauses that expire", ring(5, 3), &|p| {
-        p.switches[0].buffer = deep(Some(3));
-        p.switches[0].pfc = Some(Pfc {
-            pause: PauseTime::Time(Span::from_us(5)),
-            refresh: Refresh::AtHalf,
-            ..pfc(0b011)
-        });
-        p.run.until = Some(Time::from_ns(2_000_000));
+    let ring = pausing(ring(5, 3));
+    s.add_to(ring, "virtual output queues that obey, short pauses that expire", |p| {
+        p.switches[0].buffer = Buffer::Voq(deep(Some(3)));
+        expiring(p);
     });
-    for (name, cores, aqm) in [
-        ("virtual output queues, lossless, scarce credits", Some(2), None),
-        ("virtual output queues, lossless, scarce credits, fq-codel", Some(1), Some(fair(false))),
-    ] {
-        add(name, fabric(), &|p| {
-            let Buffer::Voq(voq) = deep(cores) else { unreachable!() };
-            p.switches[0].buffer = Buffer::Voq(Voq {
-                credit_speedup: Some(0.8),
-                max_credits: Some(6),
-                fabric_speedup: Some(0.9),
-                ..voq
-            });
-            p.switches[0].pfc =
-                Some(Pfc { pause: PauseTime::Time(Span::from_us(5)), ..pfc(0b011) });
-            p.switches[0].aqm = aqm.clone();
-            p.run.until = Some(Time::from_ns(2_000_000));
-        });
-    }
-    add("deep spines that obey shared-memory leaves", fabric(), &|p| {
+    s.add("deep spines that obey shared-memory leaves", |p| {
         p.switches.push(SwitchConfig {
-            buffer: deep(Some(2)),
+            buffer: Buffer::Voq(deep(Some(2))),
             pfc: None,
             honours_pause: true,
             ..p.switches[0].clone()
         });
         p.topology.nodes.iter_mut().filter(|node| node.tier == 2).for_each(|node| node.config = 1);
     });
-    add("sonic, two of three lossless, priorities", fabric(), &|p| {
-        strict(p);
-        p.switches[0].pfc = Some(pfc(0b110));
-        p.switches[0].buffer = Buffer::Mmu(sonic(900_000));
-    });
-    let shares = |p: &mut Plan| {
-        let Buffer::Mmu(mmu) = &mut p.switches[0].buffer else { unreachable!() };
-        let Rules::Sonic(rules) = &mut mmu.rules else { unreachable!() };
-        rules.own.groups[0] = GroupShare { alpha: Some(0.5), limit: None, reserved: Some(2_000) };
-        rules.own.groups[1] =
-            GroupShare { alpha: Some(0.0625), limit: None, reserved: Some(9_000) };
-        rules.own.groups[2] = GroupShare { alpha: None, limit: Some(25_000), reserved: None };
-        rules.own.queues[0] = QueueShare { alpha: Some(0.25), reserved: Some(4_000) };
-        rules.own.queues[2] = QueueShare { alpha: Some(2.0), reserved: None };
-    };
-    add("sonic, shares of single groups, lossless", fabric(), &|p| shares(p));
-    add(
-        "sonic, shares of single groups and queues, one of three lossless, weighted queues",
-        fabric(),
-        &|p| {
-            weighted(p);
-            p.switches[0].pfc = Some(pfc(0b010));
-            p.switches[0].buffer = Buffer::Mmu(sonic(900_000));
-            shares(p);
-        },
-    );
-    add("sonic, shares of single groups and queues, lossy only", fabric(), &|p| {
-        strict(p);
-        p.switches[0].pfc = None;
-        p.switches[0].buffer = Buffer::Mmu(sonic(400_000));
-        shares(p);
-    });
-    add("virtual output queues, lossless, weighted classes", fabric(), &|p| {
+    s.add("virtual output queues, lossless, weighted classes", |p| {
         weighted(p);
-        p.switches[0].buffer = deep(Some(2));
+        p.switches[0].buffer = Buffer::Voq(deep(Some(2)));
     });
-    add("virtual output queues, lossless, weighted classes, scarce credits", fabric(), &|p| {
-        weighted(p);
-        let Buffer::Voq(voq) = deep(Some(1)) else { unreachable!() };
-        p.switches[0].buffer =
-            Buffer::Voq(Voq { credit_speedup: Some(0.9), max_credits: Some(8), ..voq });
-        p.switches[0].pfc = Some(Pfc { pause: PauseTime::Time(Span::from_us(5)), ..pfc(0b011) });
+}
+
+/// Virtual output queues that seldom grant.
+fn add_scarce_credits(s: &mut Scenarios) {
+    let scarce = |p: &mut Plan, voq| {
+        p.switches[0].buffer = Buffer::Voq(voq);
+        p.switches[0].pfc = Some(short_pauses(0b011));
         p.run.until = Some(Time::from_ns(2_000_000));
+    };
+    for (name, cores, aqm) in [
+        ("virtual output queues, lossless, scarce credits", Some(2), None),
+        ("virtual output queues, lossless, scarce credits, fq-codel", Some(1), Some(fair(false))),
+    ] {
+        s.add(name, |p| {
+            let (credit_speedup, fabric_speedup) = (Some(0.8), Some(0.9));
+            let voq = Voq { credit_speedup, max_credits: Some(6), fabric_speedup, ..deep(cores) };
+            scarce(p, voq);
+            p.switches[0].aqm = aqm;
+        });
+    }
+    s.add("virtual output queues, lossless, weighted classes, scarce credits", |p| {
+        weighted(p);
+        scarce(p, Voq { credit_speedup: Some(0.9), max_credits: Some(8), ..deep(Some(1)) });
     });
-    add("sonic, lossy only", fabric(), &|p| {
-        p.switches[0].pfc = None;
-        p.switches[0].buffer = Buffer::Mmu(sonic(250_000));
-    });
-    add("sonic, cells, mixed rates", fabric(), &|p| {
-        mixed_rates(&mut p.topology);
+}
+
+/// Gives single groups and queues shares of their own.
+fn own_shares(p: &mut Plan) {
+    let rules = rules_of(p);
+    let group = |alpha, limit, reserved| GroupShare { alpha, limit, reserved };
+    rules.own.groups[0] = group(Some(0.5), None, Some(2_000));
+    rules.own.groups[1] = group(Some(0.0625), None, Some(9_000));
+    rules.own.groups[2] = group(None, Some(25_000), None);
+    rules.own.queues[0] = QueueShare { alpha: Some(0.25), reserved: Some(4_000) };
+    rules.own.queues[2] = QueueShare { alpha: Some(2.0), reserved: None };
+}
+
+fn rules_of(p: &mut Plan) -> &mut SonicRules {
+    let Buffer::Mmu(Mmu { rules: Rules::Sonic(rules), .. }) = &mut p.switches[0].buffer else {
+        unreachable!()
+    };
+    rules
+}
+
+/// Memories in which few groups are lossless, share unequally, or have too little headroom.
+fn add_memories(s: &mut Scenarios) {
+    let memory = |p: &mut Plan, total, pfc| {
+        (p.switches[0].buffer, p.switches[0].pfc) = (Buffer::Mmu(sonic(total)), pfc)
+    };
+    s.add("sonic, two of three lossless, priorities", |p| {
         strict(p);
-        p.switches[0].buffer = Buffer::Mmu(Mmu { cell: Some(256), ..sonic(3_600_000) });
+        memory(p, 900_000, Some(pfc(0b110)));
+    });
+    s.add("sonic, shares of single groups, lossless", own_shares);
+    let name = "sonic, shares of single groups and queues, one of three lossless, weighted queues";
+    s.add(name, |p| {
+        weighted(p);
+        memory(p, 900_000, Some(pfc(0b010)));
+        own_shares(p);
+    });
+    s.add("sonic, shares of single groups and queues, lossy only", |p| {
+        strict(p);
+        memory(p, 400_000, None);
+        own_shares(p);
+    });
+    s.add("sonic, lossy only", |p| memory(p, 250_000, None));
+    s.add("sonic, headroom too small", |p| {
+        memory(p, 400_000, Some(Pfc { headroom: Headroom::Bytes(6_000), ..pfc(0b111) }))
+    });
+    s.add("sonic, shared headroom too small, dctcp", |p| {
+        rules_of(p).headroom_pool = Some(30_000);
+        let Buffer::Mmu(mmu) = &mut p.switches[0].buffer else { unreachable!() };
+        mmu.total = 200_000;
+        p.switches[0].marking = Some(step(Limit::Bytes(30_000)));
+        p.transports = tcp_only(dctcp());
+    });
+    let cells = |total| Buffer::Mmu(Mmu { cell: Some(256), ..sonic(total) });
+    s.add("sonic, cells, mixed rates", |p| {
+        mix_fast(p);
+        strict(p);
+        p.switches[0].buffer = cells(3_600_000);
     });
     // These cases alternate between eager mode and pauses: the memory allows most windows to pass
     // in eager mode, but not all of them.
@@ -339,45 +313,52 @@ fn engines_agree() {
         ("sonic, cells, dctcp, paused now and then", 3_600_000),
         ("sonic, cells, dctcp, hardly ever paused", 6_000_000),
     ] {
-        add(name, fabric(), &move |p| {
-            p.switches[0].buffer = Buffer::Mmu(Mmu { cell: Some(256), ..sonic(total) });
-            p.switches[0].marking = Some(step(Limit::Bytes(60_000)));
-            p.transports = vec![TransportConfig::Tcp(dctcp())];
+        s.add_switch(name, dctcp(), |s| {
+            (s.buffer, s.marking) = (cells(total), Some(step(Limit::Bytes(60_000))))
         });
     }
-    add("sonic, headroom too small", fabric(), &|p| {
-        p.switches[0].pfc = Some(Pfc { headroom: Headroom::Bytes(6_000), ..pfc(0b111) });
-        p.switches[0].buffer = Buffer::Mmu(sonic(400_000));
+    s.add("conweave", |p| {
+        let pfc = Pfc {
+            headroom: Headroom::Formula(Formula::Conweave),
+            refresh: Refresh::OnArrival,
+            ..short_pauses(0b111)
+        };
+        make_lossless(p, conweave(700_000), pfc);
     });
-    add("sonic, shared headroom too small, dctcp", fabric(), &|p| {
-        let Buffer::Mmu(mut mmu) = p.switches[0].buffer.clone() else { unreachable!() };
-        let Rules::Sonic(rules) = &mut mmu.rules else { unreachable!() };
-        rules.headroom_pool = Some(30_000);
-        p.switches[0].buffer = Buffer::Mmu(Mmu { total: 200_000, ..mmu });
-        p.switches[0].marking = Some(step(Limit::Bytes(30_000)));
-        p.transports = vec![TransportConfig::Tcp(dctcp())];
+    s.add("conweave, no flow control", |p| {
+        p.switches[0].buffer = Buffer::Mmu(Mmu { bypass: 0b1, ..conweave(200_000) });
+        p.switches[0].pfc = None;
+        strict(p);
     });
-    add("sonic, short pauses that expire, until start", ring(5, 3), &|p| {
+    s.add("hpcc", |p| {
+        mix_fast(p);
+        let headroom = Headroom::Formula(Formula::Hpcc);
+        make_lossless(p, hpcc(700_000), Pfc { headroom, ..pfc(0b111) });
+        strict(p);
+    });
+}
+
+/// Pauses that expire, hosts that ignore them or send too many, faults, and records.
+fn add_pauses(s: &mut Scenarios) {
+    let ring = || pausing(ring(5, 3));
+    s.add_to(ring(), "sonic, short pauses that expire, until start", |p| {
         p.switches[0].queue_length = QueueLength::BeforeTransmission;
         p.switches[0].pfc =
             Some(Pfc { pause: PauseTime::Quanta(300), refresh: Refresh::OnArrival, ..pfc(0b111) });
     });
-    add("sonic, ring, all records", ring(5, 3), &|p| {
+    s.add_to(ring(), "sonic, ring, all records", |p| {
         strict(p);
         p.run.until = Some(Time::from_ns(400_000));
-        p.record.ports = Some(PortSeries {
-            interval: Span::from_us(7),
-            nodes: (0..p.topology.nodes.len() as u32).collect(),
-        });
+        sample_ports(p);
         p.record.paths = true;
-        p.record.captures = vec![Capture { link: 0, reverse: true }];
+        p.record.captures = vec![capture(0, true)];
         p.record.imbalance = Some(Span::from_us(20));
     });
-    add("sonic, hosts that go on", fabric(), &|p| {
+    s.add("sonic, hosts that go on", |p| {
         p.hosts[0].honours_pause = false;
         p.switches[0].buffer = Buffer::Mmu(sonic(1_200_000));
     });
-    add("sonic, storm", fabric(), &|p| {
+    s.add("sonic, storm", |p| {
         strict(p);
         p.run.until = Some(Time::from_ns(700_000));
         let storm = Storm {
@@ -391,51 +372,33 @@ fn engines_agree() {
         p.hosts.push(HostConfig { storm: Some(storm), ..p.hosts[0].clone() });
         p.topology.nodes[5].config = 1;
     });
-    add("sonic, cut-through, spray, red", fabric(), &|p| {
-        p.switches[0].cut_through = Some(64);
-        p.switches[0].balance = Balance::Spray(SprayConfig {});
-        p.switches[0].marking = Some(Marking {
+    s.add("sonic, cut-through, spray, red", |p| {
+        let switch = &mut p.switches[0];
+        switch.cut_through = Some(64);
+        switch.balance = Balance::Spray(SprayConfig {});
+        switch.marking = Some(Marking {
             kmax: Limit::Bytes(500_000),
             pmax: Probability::new(0.01).unwrap(),
             at: MarkAt::Dequeue,
             ..step(Limit::Bytes(200_000))
         });
     });
-    add("sonic, loss and link down", fabric(), &|p| {
-        for (i, link) in p.topology.links.iter_mut().enumerate() {
-            link.loss = Probability::new(0.01).unwrap();
-            if i == 14 {
-                link.down = vec![Down {
-                    from: Time::from_ns(50_000),
-                    to: Some(Time::from_ns(150_000)),
-                    detect: Span::from_us(10),
-                    converge: Span::ZERO,
-                }];
-            }
-        }
+    s.add("sonic, loss and link down", |p| {
+        lose(&mut p.topology.links, 0.01);
+        interrupt(&mut p.topology.links[14..15]);
     });
-    add("conweave", fabric(), &|p| {
-        p.switches[0].buffer = Buffer::Mmu(conweave(700_000));
-        p.switches[0].pfc = Some(Pfc {
-            headroom: Headroom::Formula(Formula::Conweave),
-            pause: PauseTime::Time(Span::from_us(5)),
-            refresh: Refresh::OnArrival,
-            ..pfc(0b111)
-        });
-    });
-    add("conweave, no flow control", fabric(), &|p| {
-        p.switches[0].buffer = Buffer::Mmu(Mmu { bypass: 0b1, ..conweave(200_000) });
-        p.switches[0].pfc = None;
-        strict(p);
-    });
-    add("hpcc", fabric(), &|p| {
-        mixed_rates(&mut p.topology);
-        p.switches[0].buffer = Buffer::Mmu(hpcc(700_000));
-        p.switches[0].pfc = Some(Pfc { headroom: Headroom::Formula(Formula::Hpcc), ..pfc(0b111) });
-        strict(p);
-    });
+}
+
+#[test]
+fn engines_agree() {
+    let mut s = Scenarios::new(pausing(leaf_spine(3, 2, 4)));
+    for add in
+        [add_classes, add_disciplines, add_deep, add_scarce_credits, add_memories, add_pauses]
+    {
+        add(&mut s);
+    }
     let (mut paused, mut discards, mut drops) = (0, 0, 0);
-    for (name, plan) in &plans {
+    for (name, plan) in &s.plans {
         let output = same_everywhere(name, plan);
         reports(name, &output);
         paused += (output.counters.pause_frames > 10) as u32;
@@ -641,11 +604,8 @@ fn a_storm_spreads_until_a_watchdog_sees_it() {
     // Without a watchdog the victim waits, and its split shows the cause.
     let mut p = storm_plan(StormAction::Alert);
     p.switches[0].pfc.as_mut().unwrap().watchdog = None;
-    p.transports = vec![TransportConfig::Tcp(TcpConfig {
-        max_window: Some(100),
-        min_rto: Span::from_ms(10),
-        ..tcp()
-    })];
+    p.transports =
+        tcp_only(TcpConfig { max_window: Some(100), min_rto: Span::from_ms(10), ..tcp() });
     let output = same_everywhere("storm without watchdog", &p);
     assert_eq!(
         (output.storms.len(), output.counters.dropped_packets, output.counters.timeouts),

@@ -1,5 +1,17 @@
 //! Tests the engines against each other and against closed forms.
 
+/// Tests of equal shares of the same cases, which thus share the cores.
+macro_rules! parts {
+    ($test:ident: $($name:ident $part:literal)*) => {
+        $(
+            #[test]
+            fn $name() {
+                $test($part);
+            }
+        )*
+    };
+}
+
 mod applications;
 mod aqm;
 mod balance;
@@ -30,6 +42,7 @@ mod queues;
 mod rated;
 mod rdma;
 mod relay;
+mod scenarios;
 mod senders;
 mod tcp_cases;
 mod traces;

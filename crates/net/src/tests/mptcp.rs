@@ -148,7 +148,7 @@ fn a_shared_bottleneck_is_shared_fairly() {
         // RED makes losses proportional to the share, instead of depending on the phase.
         plan.switches[0].buffer =
             Buffer::Static { per_queue: Limit::Bytes(150_000), drop_when: Compare::Above };
-        plan.switches[0].marking = super::determinism::red(MarkAt::Enqueue, Some(0.002));
+        plan.switches[0].marking = super::scenarios::red(MarkAt::Enqueue, Some(0.002));
         plan.run.until = Some(Time::from_ns(4_000_000_000));
         let output = done(&plan);
         mbps(&output, 0) / mbps(&output, 1)

@@ -137,7 +137,7 @@ fn a_lone_packet_takes_what_the_path_takes() {
 fn simulated_flows_share_links_with_packets_from_outside() {
     let mut plan = fabric();
     plan.flows = vec![flow(0, 1, 3, 1_000_000, Time::ZERO)];
-    plan.transports = vec![TransportConfig::Tcp(tcp())];
+    plan.transports = tcp_only(tcp());
     let (output, arrived, _) = driven(&plan, 0);
     assert_eq!((output.flows.len(), output.flows[0].bytes_received), (1, 1_000_000));
     assert!(!arrived.is_empty());
@@ -194,8 +194,7 @@ fn packets_arrive_at_the_nic_of_their_address() {
     let mut carrying = plan(topology, Vec::new());
     carrying.run.engine = EngineKind::Classical;
     let mut hashing = carrying.clone();
-    hashing.switches[0].aqm =
-        Some(fq_codel(super::determinism::codel(false), 1_514, 64, 10_240, 64));
+    hashing.switches[0].aqm = Some(fq_codel(super::scenarios::codel(false), 1_514, 64, 10_240, 64));
     for plan in [carrying, hashing] {
         let (_, arrived) = drive(&plan, |driven| {
             for token in 0..240 {

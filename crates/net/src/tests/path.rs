@@ -71,6 +71,16 @@ impl Scenario {
             until: u64::MAX,
         }
     }
+
+    /// Returns the round trip of a segment in an idle network, in ps.
+    fn round_trip(&self) -> u64 {
+        (2 * self.delay + 1) * self.unit
+    }
+
+    /// True if times are printed in hundredths of a unit, because segments are paced.
+    fn in_hundredths(&self) -> bool {
+        self.config.pacing.is_some() && self.show == Show::All
+    }
 }
 
 enum Happening {
@@ -95,6 +105,8 @@ enum Happening {
 
 struct Path<'a> {
     scenario: &'a Scenario,
+    sender: Sender,
+    receiver: Receiver,
     happenings: BTreeMap<(u64, u64), Happening>,
     filed: u64,
     /// Time at which the bottleneck becomes idle.
@@ -105,7 +117,56 @@ struct Path<'a> {
     state: String,
 }
 
-impl Path<'_> {
+impl<'a> Path<'a> {
+    fn new(scenario: &'a Scenario) -> Self {
+        let config = &scenario.config;
+        let sender = SenderSetup {
+            flow: 0,
+            transport: 0,
+            node: 0,
+            dst: 1,
+            hash: 0,
+            priority: 0,
+            segments: scenario.segments,
+            // The application may have more data.
+            ends: u32::MAX,
+            idle: Idle { round_trip: scenario.round_trip(), ..Idle::default() },
+            deadline: scenario.deadline.map(|units| units * scenario.unit),
+            ecn: config.ecn,
+            explain: false,
+            random: afflux_engine::random::Stream::new(1, 1, 1),
+        };
+        let receiver = ReceiverSetup {
+            flow: 0,
+            transport: 0,
+            node: 1,
+            src: 0,
+            hash: 0,
+            priority: 0,
+            segments: scenario.segments,
+            to: scenario.segments,
+            ecn: config.ecn,
+            now: 0,
+        };
+        let unit = match (scenario.unit, scenario.in_hundredths()) {
+            (US, false) => "  us",
+            (_, false) => "  ms",
+            (_, true) => "     ms",
+        };
+        Path {
+            scenario,
+            sender: Sender::new(sender, 0, config),
+            receiver: Receiver::new(receiver, config),
+            happenings: BTreeMap::new(),
+            filed: 0,
+            free_at: 0,
+            sent: 0,
+            lines: format!("\n{unit}  una next cwnd ssth state\n"),
+            round_ends: 0,
+            state: String::new(),
+        }
+    }
+
     fn file(&mut self, at: u64, what: Happening) {
         self.filed += 1;
         self.happenings.insert((at, self.filed), what);
@@ -115,17 +176,17 @@ impl Path<'_> {
         now + self.scenario.delay * self.scenario.unit
     }
 
-    fn print(&mut self, now: u64, sender: &Sender, notes: &str) {
-        self.state = column(sender, 4);
+    fn print(&mut self, now: u64, notes: &str) {
+        self.state = self.column(4);
         let extra = if self.scenario.show == Show::Rounds {
-            sender.details(&self.scenario.config)
+            self.sender.details(&self.scenario.config)
         } else {
             String::new()
         };
         self.lines += &format!(
             "{}{}{extra}{}{}\n",
             self.time(now),
-            sender.snapshot(),
+            self.sender.snapshot(),
             if notes.is_empty() { "" } else { ":" },
             notes
         );
@@ -134,17 +195,17 @@ impl Path<'_> {
     /// Returns a time in units, or in hundredths of a unit if segments are paced.
     fn time(&self, now: u64) -> String {
         let unit = self.scenario.unit;
-        if self.scenario.config.pacing.is_some() && self.scenario.show == Show::All {
+        if self.scenario.in_hundredths() {
             return format!("{:>4}.{:02} ", now / unit, now % unit * 100 / unit);
         }
         format!("{:>4} ", now / unit)
     }
 
     /// Sends the segments that the window allows. Returns notes about special ones.
-    fn pump(&mut self, sender: &mut Sender, now: u64, cause: Cause) -> String {
+    fn pump(&mut self, now: u64, cause: Cause) -> String {
         let mut notes = String::new();
         let scenario = self.scenario;
-        while let Some(transmit) = sender.transmit(now, cause, &scenario.config) {
+        while let Some(transmit) = self.sender.transmit(now, cause, &scenario.config) {
             if transmit.retransmission {
                 notes += &format!(" again {}", transmit.seq);
             } else if scenario.show == Show::All {
@@ -165,7 +226,7 @@ impl Path<'_> {
                 notes += &format!(" ({} lost)", transmit.seq);
                 continue;
             }
-            let capable = match sender.ecn {
+            let capable = match self.sender.ecn {
                 EcnMode::Off => false,
                 EcnMode::Classic => !transmit.retransmission,
                 EcnMode::Dctcp => true,
@@ -184,7 +245,7 @@ impl Path<'_> {
                 marked,
                 cwr: transmit.cwr,
                 retransmission: transmit.retransmission,
-                echo: sender.echo,
+                echo: self.sender.echo,
                 full: true,
             };
             self.file(at, Happening::Data { arrival });
@@ -192,9 +253,9 @@ impl Path<'_> {
         notes
     }
 
-    fn answer(&mut self, now: u64, ack: AckNow, receiver: &mut Receiver) {
-        let edge = if receiver.finished() { None } else { receiver.announce() };
-        let (blocks, count) = receiver.blocks();
+    fn answer(&mut self, now: u64, ack: AckNow) {
+        let edge = if self.receiver.finished() { None } else { self.receiver.announce() };
+        let (blocks, count) = self.receiver.blocks();
         if self.scenario.show == Show::All {
             let mut line = format!("{} < {}", self.time(now), ack.cumulative);
             for (is, word) in
@@ -216,205 +277,159 @@ impl Path<'_> {
         );
     }
 
-    fn syn(&mut self, sender: &mut Sender, now: u64) {
-        sender.syn_sent(now, &self.scenario.config);
+    fn syn(&mut self, now: u64) {
+        self.sender.syn_sent(now, &self.scenario.config);
         let lost = self.scenario.lost_syns.contains(&self.sent);
         self.sent += 1;
-        let ecn = sender.requests_ecn();
+        let ecn = self.sender.requests_ecn();
         let notes = format!(
             " SYN{}{}",
             if ecn { " with ECN" } else { "" },
             if lost { " (lost)" } else { "" }
         );
-        self.print(now, sender, &notes);
+        self.print(now, &notes);
         if !lost {
             self.file(self.after_delay(now), Happening::Syn { ecn });
         }
     }
 
-    fn woken(&mut self, sender: &mut Sender) {
-        let now = sender.wake();
-        let (word, cause) = match sender.on_wake(now, &self.scenario.config) {
+    fn woken(&mut self) {
+        let now = self.sender.wake();
+        let (word, cause) = match self.sender.on_wake(now, &self.scenario.config) {
             Expired::TimedOut(cause) => (" time-out", cause),
             Expired::Pump(Cause::Pace) => ("", Cause::Pace),
             Expired::Pump(cause) => (" timer", cause),
-            Expired::Syn => return self.syn(sender, now),
+            Expired::Syn => return self.syn(now),
             Expired::InVain => unreachable!("these scenarios have no limit of retries"),
             Expired::AskWindow => {
                 self.file(self.after_delay(now), Happening::AskWindow);
-                return self.print(now, sender, " asks for the window");
+                return self.print(now, " asks for the window");
             }
         };
-        let notes = format!("{word}{}", self.pump(sender, now, cause));
+        let notes = format!("{word}{}", self.pump(now, cause));
         if !(notes.is_empty() || word.is_empty() && self.scenario.show == Show::Rounds) {
-            self.print(now, sender, &notes);
+            self.print(now, &notes);
         }
     }
 
-    fn acked(&mut self, sender: &mut Sender, now: u64, ack: &AckIn) {
-        let cause = sender.on_ack(now, ack, &self.scenario.config);
-        let notes = self.pump(sender, now, cause);
-        let (next, new_state) = (column(sender, 1).parse().expect("a number"), column(sender, 4));
+    fn acked(&mut self, now: u64, ack: &AckIn) {
+        let cause = self.sender.on_ack(now, ack, &self.scenario.config);
+        let notes = self.pump(now, cause);
+        let (next, new_state) = (self.column(1).parse().expect("a number"), self.column(4));
         let round = ack.cumulative > self.round_ends;
         let told = !notes.is_empty() && self.scenario.show != Show::Rounds;
         if round
             || new_state != self.state
             || told
-            || sender.finished()
+            || self.sender.finished()
             || self.scenario.show == Show::All
         {
             if round {
                 self.round_ends = next;
             }
-            self.print(now, sender, if told { &notes } else { "" });
+            self.print(now, if told { &notes } else { "" });
         }
     }
-}
 
-fn column(sender: &Sender, at: usize) -> String {
-    sender.snapshot().split_whitespace().nth(at).expect("a column").to_string()
-}
-
-pub fn trace(scenario: &Scenario) -> String {
-    let config = &scenario.config;
-    let setup = SenderSetup {
-        flow: 0,
-        transport: 0,
-        node: 0,
-        dst: 1,
-        hash: 0,
-        priority: 0,
-        segments: scenario.segments,
-        // The application may have more data.
-        ends: u32::MAX,
-        idle: Idle { round_trip: (2 * scenario.delay + 1) * scenario.unit, ..Idle::default() },
-        deadline: scenario.deadline.map(|units| units * scenario.unit),
-        ecn: config.ecn,
-        explain: false,
-        random: afflux_engine::random::Stream::new(1, 1, 1),
-    };
-    let mut sender = Sender::new(setup, 0, config);
-    let mut receiver = {
-        let setup = ReceiverSetup {
-            flow: 0,
-            transport: 0,
-            node: 1,
-            src: 0,
-            hash: 0,
-            priority: 0,
-            segments: scenario.segments,
-            to: scenario.segments,
-            ecn: config.ecn,
-            now: 0,
-        };
-        Receiver::new(setup, config)
-    };
-    let unit = match (scenario.unit, config.pacing.is_some() && scenario.show == Show::All) {
-        (US, false) => "  us",
-        (_, false) => "  ms",
-        (_, true) => "     ms",
-    };
-    let lines = format!("\n{unit}  una next cwnd ssth state\n");
-    let mut path = Path {
-        scenario,
-        happenings: BTreeMap::new(),
-        filed: 0,
-        free_at: 0,
-        sent: 0,
-        lines,
-        round_ends: 0,
-        state: String::new(),
-    };
-    if config.handshake {
-        path.syn(&mut sender, 0);
-    } else {
-        sender.established(0, (2 * scenario.delay + 1) * scenario.unit, config);
-        let notes = path.pump(&mut sender, 0, Cause::Start);
-        path.print(0, &sender, if scenario.show == Show::Rounds { "" } else { &notes });
+    fn column(&self, at: usize) -> String {
+        self.sender.snapshot().split_whitespace().nth(at).expect("a column").to_string()
     }
-    while !sender.finished() {
-        let next = path.happenings.first_key_value().map_or(u64::MAX, |(&(at, _), _)| at);
+
+    /// Starts the connection.
+    fn open(&mut self) {
+        let scenario = self.scenario;
+        if scenario.config.handshake {
+            return self.syn(0);
+        }
+        self.sender.established(0, scenario.round_trip(), &scenario.config);
+        let notes = self.pump(0, Cause::Start);
+        self.print(0, if scenario.show == Show::Rounds { "" } else { &notes });
+    }
+
+    /// Handles the next timer or arrival. Returns false if it is after the end of the run.
+    fn step(&mut self) -> bool {
+        let next = self.happenings.first_key_value().map_or(u64::MAX, |(&(at, _), _)| at);
         let due = |wake: u64| if wake == 0 { u64::MAX } else { wake };
-        let (sends, receives) =
-            (due(sender.wake()), if receiver.finished() { u64::MAX } else { due(receiver.wake()) });
+        let sends = due(self.sender.wake());
+        let receives = if self.receiver.finished() { u64::MAX } else { due(self.receiver.wake()) };
         let now = next.min(sends).min(receives);
-        assert_ne!(now, u64::MAX, "nothing is armed and nothing under way:{}", path.lines);
-        if now / scenario.unit > scenario.until {
-            break;
+        assert_ne!(now, u64::MAX, "nothing is armed and nothing under way:{}", self.lines);
+        if now / self.scenario.unit > self.scenario.until {
+            return false;
         }
         // Timers take precedence over arrivals at the same time.
         if sends <= now {
-            path.woken(&mut sender);
-            continue;
-        }
-        if receives <= now {
-            if let Some(ack) = receiver.on_wake(now, config) {
-                path.answer(now, ack, &mut receiver);
+            self.woken();
+        } else if receives <= now {
+            if let Some(ack) = self.receiver.on_wake(now, &self.scenario.config) {
+                self.answer(now, ack);
             }
-            continue;
+        } else {
+            let (_, happening) = self.happenings.pop_first().expect("something under way");
+            self.arrived(now, happening);
         }
-        let ((now, _), happening) = path.happenings.pop_first().expect("something under way");
-        match happening {
+        true
+    }
+
+    fn arrived(&mut self, now: u64, what: Happening) {
+        let config = &self.scenario.config;
+        match what {
             Happening::Data { arrival } => {
-                let answers = if receiver.finished() {
-                    [Some(receiver.repeat(arrival.seq, arrival.marked)), None]
+                let answers = if self.receiver.finished() {
+                    [Some(self.receiver.repeat(arrival.seq, arrival.marked)), None]
                 } else {
-                    let reaction = receiver.on_data(arrival, config);
+                    let reaction = self.receiver.on_data(arrival, config);
                     [reaction.first, reaction.second]
                 };
                 for ack in answers.into_iter().flatten() {
-                    path.answer(now, ack, &mut receiver);
+                    self.answer(now, ack);
                 }
             }
             Happening::Ack { ack, edge, blocks, count, stamp } => {
-                let blocks = if config.recovery != Recovery::NewReno {
-                    &blocks[..count as usize]
-                } else {
-                    &[]
-                };
+                let seen = if config.recovery != Recovery::NewReno { count as usize } else { 0 };
                 let AckNow { cumulative, trigger, ece, repeated, duplicate, delayed, opened } = ack;
-                path.acked(
-                    &mut sender,
-                    now,
-                    &AckIn {
-                        cumulative,
-                        trigger,
-                        ece,
-                        delayed,
-                        repeated,
-                        duplicate,
-                        edge,
-                        blocks,
-                        stamp,
-                        paused: 0,
-                        opened,
-                    },
-                );
+                let ack = AckIn {
+                    cumulative,
+                    trigger,
+                    ece,
+                    delayed,
+                    repeated,
+                    duplicate,
+                    edge,
+                    blocks: &blocks[..seen],
+                    stamp,
+                    paused: 0,
+                    opened,
+                };
+                self.acked(now, &ack);
             }
             Happening::Syn { ecn } => {
-                receiver.answered = now;
+                self.receiver.answered = now;
                 if !ecn {
-                    receiver.ecn = EcnMode::Off;
+                    self.receiver.ecn = EcnMode::Off;
                 }
-                let ecn = receiver.ecn != EcnMode::Off;
-                path.file(path.after_delay(now), Happening::SynAck { ecn });
+                let ecn = self.receiver.ecn != EcnMode::Off;
+                self.file(self.after_delay(now), Happening::SynAck { ecn });
             }
             Happening::SynAck { ecn } => {
-                if let Some(cause) = sender.on_connected(now, ecn, config) {
-                    let notes = format!(
-                        " connected{}{}",
-                        if ecn { " with ECN" } else { "" },
-                        path.pump(&mut sender, now, cause)
-                    );
-                    path.print(now, &sender, &notes);
+                if let Some(cause) = self.sender.on_connected(now, ecn, config) {
+                    let with_ecn = if ecn { " with ECN" } else { "" };
+                    let notes = format!(" connected{with_ecn}{}", self.pump(now, cause));
+                    self.print(now, &notes);
                 }
             }
             Happening::AskWindow => {
-                let ack = receiver.say_again();
-                path.answer(now, ack, &mut receiver);
+                let ack = self.receiver.say_again();
+                self.answer(now, ack);
             }
         }
     }
+}
+
+pub fn trace(scenario: &Scenario) -> String {
+    let mut path = Path::new(scenario);
+    path.open();
+    while !path.sender.finished() && path.step() {}
     path.lines
 }
 

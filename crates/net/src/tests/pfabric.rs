@@ -3,11 +3,12 @@
 
 use super::determinism::{same_everywhere, traffic};
 use super::rdma::adds_up;
+use super::scenarios::*;
 use crate::record::{FlowRecord, Output};
 use crate::spec::*;
 use crate::testing::*;
 use crate::{Progress, run};
-use afflux_units::{Probability, Rate, Span, Time};
+use afflux_units::{Rate, Span, Time};
 
 /// Limit of the study's queues: 24 full frames, of which 23 fit.
 const LIMIT: Limit = Limit::Bytes(36_000);
@@ -93,9 +94,7 @@ fn busy(transport: Pfabric) -> Plan {
     flows.extend(
         (0..11).map(|src| flow(0, src, 11, 200_000, Time::from_ns(1_000 * (src as u64 % 4)))),
     );
-    flows.sort_by_key(|f| if let Start::At(t) = f.start { t } else { unreachable!() });
-    flows.iter_mut().enumerate().for_each(|(id, f)| f.id = id as i64);
-    let mut p = study(3, 4, 10, flows);
+    let mut p = study(3, 4, 10, numbered(flows));
     p.transports = vec![TransportConfig::Pfabric(transport)];
     p
 }
@@ -200,19 +199,15 @@ fn sprayed() -> Plan {
 }
 
 fn lossy(mut p: Plan) -> Plan {
-    p.topology.links.iter_mut().for_each(|l| l.loss = Probability::new(0.02).unwrap());
+    lose(&mut p.topology.links, 0.02);
     p
 }
 
 fn all_records() -> Plan {
     let mut p = busy(pfabric());
-    p.record.ports = Some(PortSeries {
-        interval: Span::from_us(7),
-        nodes: (0..p.topology.nodes.len() as u32).collect(),
-    });
+    sample_ports(&mut p);
     p.record.imbalance = Some(Span::from_us(20));
-    p.record.captures =
-        vec![Capture { link: 0, reverse: true }, Capture { link: 0, reverse: false }];
+    p.record.captures = vec![capture(0, true), capture(0, false)];
     p.run.until = Some(Time::from_ns(777_777));
     p
 }

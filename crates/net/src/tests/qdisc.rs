@@ -29,7 +29,7 @@ fn requests(qdisc: Option<Qdisc>, bulk: u32, small_queues: bool) -> (Span, f64) 
     let mut plan = plan(topology, flows);
     plan.switches[0].buffer = Buffer::Unlimited;
     plan.hosts[0].qdisc = qdisc;
-    plan.transports = vec![TransportConfig::Tcp(TcpConfig { small_queues, ..linux() })];
+    plan.transports = tcp_only(TcpConfig { small_queues, ..linux() });
     plan.run.until = Some(Time::from_ns(4_000_000_000));
     let output = run(&plan, &Progress::default()).unwrap();
     let (first, later) = output.flows.split_at(bulk as usize);

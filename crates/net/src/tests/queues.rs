@@ -170,7 +170,7 @@ fn marking_per_queue() {
         })
         .collect();
     let mut plan = plan(star(10), flows);
-    plan.transports = vec![TransportConfig::Tcp(dctcp())];
+    plan.transports = tcp_only(dctcp());
     plan.switches[0].scheduling = classes(&[Service::Weight(1); 3]);
     plan.switches[0].buffer = Buffer::Unlimited;
     let own = |limit, marking| QueueConfig { buffer: Buffer::Unlimited, limit, marking };
@@ -265,7 +265,7 @@ fn dctcp_without_willing_ends_is_reno() {
         let flows =
             (0..8).map(|s| flow(s as i64, s as u32 + 1, 0, 3_000_000, Time::ZERO)).collect();
         let mut plan = plan(star(9), flows);
-        plan.transports = vec![TransportConfig::Tcp(config)];
+        plan.transports = tcp_only(config);
         plan.hosts.push(HostConfig { ecn: false, ..host() });
         for node in unwilling {
             plan.topology.nodes[*node].config = 1;

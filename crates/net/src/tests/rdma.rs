@@ -3,6 +3,7 @@
 
 use super::determinism::{same_everywhere, traffic};
 use super::lossless::{conweave, sonic};
+use super::scenarios::*;
 use crate::record::Output;
 use crate::spec::*;
 use crate::testing::*;
@@ -25,9 +26,8 @@ fn marking() -> Option<Marking> {
 fn flow_control() -> Pfc {
     Pfc {
         headroom: Headroom::Formula(Formula::Conweave),
-        pause: PauseTime::Time(Span::from_us(5)),
         refresh: Refresh::OnArrival,
-        ..pfc(0b111)
+        ..short_pauses(0b111)
     }
 }
 
@@ -40,13 +40,9 @@ fn busy(config: RdmaConfig) -> Plan {
         (0..hosts - 1)
             .map(|src| flow(0, src, hosts - 1, 300_000, Time::from_ns(1_000 * (src as u64 % 4)))),
     );
-    flows.sort_by_key(|f| if let Start::At(t) = f.start { t } else { unreachable!() });
-    flows.iter_mut().enumerate().for_each(|(id, f)| f.id = id as i64);
-    let mut p = plan(topology, flows);
+    let mut p = plan(topology, numbered(flows));
     p.transports = transport(config);
-    p.switches[0].buffer = Buffer::Mmu(conweave(700_000));
-    p.switches[0].pfc = Some(flow_control());
-    p.switches[0].honours_pause = true;
+    make_lossless(&mut p, conweave(700_000), flow_control());
     p.switches[0].marking = marking();
     p.switches[0].queue_length = QueueLength::BeforeTransmission;
     p
@@ -77,189 +73,168 @@ pub(super) fn adds_up(output: &Output) {
     }
 }
 
-#[test]
-fn engines_agree() {
-    let mut plans: Vec<(&str, Plan)> = Vec::new();
-    let strict = |p: &mut Plan| {
-        p.switches[0].scheduling = Scheduling::Priorities { queues: 8 };
-        p.hosts[0].scheduling = Scheduling::Priorities { queues: 8 };
+fn no_pfc(p: &mut Plan) {
+    let switch = &mut p.switches[0];
+    (switch.buffer, switch.pfc, switch.honours_pause) =
+        (Buffer::Mmu(conweave(300_000)), None, false);
+}
+
+fn small(p: &mut Plan) {
+    no_pfc(p);
+    p.switches[0].buffer =
+        Buffer::Static { per_queue: Limit::Bytes(30_000), drop_when: Compare::Above };
+}
+
+/// Ports whose queues are short and count the frame in transmission, with this marking.
+fn plain(p: &mut Plan, marking: Option<Marking>) {
+    small(p);
+    p.switches[0].marking = marking;
+    p.switches[0].queue_length = QueueLength::ThroughTransmission;
+}
+
+/// Serves acknowledgements first, and outside of the memory.
+fn bypass(p: &mut Plan) {
+    strict(p);
+    p.switches[0].buffer = Buffer::Mmu(Mmu { bypass: 0x80, ..conweave(700_000) });
+}
+
+fn spray(p: &mut Plan) {
+    small(p);
+    p.switches[0].balance = Balance::Spray(SprayConfig {});
+}
+
+fn controlled(control: RateControl, base: RdmaConfig) -> RdmaConfig {
+    RdmaConfig { control, ..base }
+}
+
+/// DCQCN with the parameters of its paper.
+fn paper() -> RdmaConfig {
+    let dcqcn = DcqcnConfig {
+        decrease_period: None,
+        alpha_period: Span::from_us(55),
+        increase_period: Span::from_us(55),
+        byte_counter: Some(100_000),
+        fast_recovery: 5,
+        ..dcqcn()
     };
-    let mut add = |name: &'static str, config: RdmaConfig, change: &dyn Fn(&mut Plan)| {
-        let mut p = busy(config);
-        change(&mut p);
-        plans.push((name, p));
-    };
-    let no_pfc = |p: &mut Plan| {
-        p.switches[0].pfc = None;
-        p.switches[0].honours_pause = false;
-        p.switches[0].buffer = Buffer::Mmu(conweave(300_000));
-    };
-    let small = |p: &mut Plan| {
-        no_pfc(p);
-        p.switches[0].buffer =
-            Buffer::Static { per_queue: Limit::Bytes(30_000), drop_when: Compare::Above };
-    };
-    let bypass = |p: &mut Plan| {
-        strict(p);
-        p.switches[0].buffer = Buffer::Mmu(Mmu { bypass: 0x80, ..conweave(700_000) });
-    };
-    let paper = || RdmaConfig {
-        control: RateControl::Dcqcn(DcqcnConfig {
-            decrease_period: None,
-            alpha_period: Span::from_us(55),
-            increase_period: Span::from_us(55),
-            byte_counter: Some(100_000),
-            fast_recovery: 5,
-            ..dcqcn()
-        }),
+    RdmaConfig {
         cnp: Cnp::Packet { interval: Span::from_us(50), delay: Span::ZERO },
         cnp_out_of_order: false,
-        ..rdma()
-    };
-    add("lossless", rdma(), &|_| {});
-    add("lossless, timing of real NICs", rdma(), &|p| p.hosts[0].timing = timing());
-    add("go-back-n, timing of real NICs", rdma(), &|p| {
-        small(p);
-        p.hosts[0].timing = timing();
-    });
-    add(
-        "lossless, acknowledgements first",
-        RdmaConfig { ack_priority: Some(7), ..rdma() },
-        &bypass,
-    );
-    add("lossless, whole nanoseconds", RdmaConfig { ack_priority: Some(7), ..rdma() }, &|p| {
-        bypass(p);
-        p.run.compat = Some(Compat::ConweaveNs3);
-    });
-    add("lossless, sonic, refreshed pauses", rdma(), &|p| {
-        p.switches[0].buffer = Buffer::Mmu(sonic(1_000_000));
-        p.switches[0].pfc = Some(Pfc { pause: PauseTime::Time(Span::from_us(5)), ..pfc(0b101) });
-        strict(p);
-    });
-    add("lossless, the paper's parameters, notifications alone", paper(), &|_| {});
-    add(
-        "lossless, fixed window, all records",
-        RdmaConfig { window: RdmaWindow::Fixed(None), ..rdma() },
-        &|p| {
-            p.record.ports = Some(PortSeries {
-                interval: Span::from_us(7),
-                nodes: (0..p.topology.nodes.len() as u32).collect(),
-            });
-            p.record.paths = true;
-            p.record.captures =
-                vec![Capture { link: 0, reverse: true }, Capture { link: 0, reverse: false }];
-            p.run.until = Some(Time::from_ns(177_777));
-        },
-    );
-    add(
-        "lossless, scaled window",
-        RdmaConfig { window: RdmaWindow::Scaled(Some(40_000)), ..rdma() },
-        &|_| {},
-    );
-    add("go-back-n without flow control", rdma(), &no_pfc);
-    add("go-back-n over plain ports", rdma(), &|p| {
-        small(p);
-        p.switches[0].marking = Some(step(Limit::Bytes(15_000)));
-        p.switches[0].queue_length = QueueLength::ThroughTransmission;
-    });
-    add("go-back-n, spray", rdma(), &|p| {
-        small(p);
-        p.switches[0].balance = Balance::Spray(SprayConfig {});
-    });
-    add("irn", irn(), &no_pfc);
-    let reps = |freeze| Entropy::Reps(Reps { cache: 8, freeze, explore: 16 });
-    add(
-        "irn, recycled entropies, paths",
-        RdmaConfig { cnp_out_of_order: false, entropy: reps(None), ..irn() },
-        &|p| {
-            no_pfc(p);
-            p.record.paths = true;
-        },
-    );
-    add(
-        "go-back-n, recycled entropies that freeze",
-        RdmaConfig { entropy: reps(Some(Span::from_us(50))), ..rdma() },
-        &small,
-    );
-    add("irn over plain ports", irn(), &|p| {
-        small(p);
-        p.switches[0].marking = None;
-        p.switches[0].queue_length = QueueLength::ThroughTransmission;
-    });
-    let RdmaRecovery::Irn(of_irn) = irn().recovery else { unreachable!() };
-    let recovery = |irn: Irn| RdmaConfig { recovery: RdmaRecovery::Irn(irn), ..rdma() };
-    add(
-        "irn as in ns-3, whole nanoseconds, spray, loss",
-        recovery(Irn { ns3: true, bdp: Some(104_000), ..of_irn.clone() }),
-        &|p| {
-            small(p);
-            p.switches[0].balance = Balance::Spray(SprayConfig {});
+        ..controlled(RateControl::Dcqcn(dcqcn), rdma())
+    }
+}
+
+/// A scenario: its name, its transport, and the change of the rest of its plan.
+type Row = (&'static str, RdmaConfig, fn(&mut Plan));
+
+fn lossless() -> Vec<Row> {
+    let first = || RdmaConfig { ack_priority: Some(7), ..rdma() };
+    let window = |window| RdmaConfig { window, ..rdma() };
+    vec![
+        ("lossless", rdma(), |_| {}),
+        ("lossless, timing of real NICs", rdma(), |p| p.hosts[0].timing = timing()),
+        ("lossless, acknowledgements first", first(), bypass),
+        ("lossless, whole nanoseconds", first(), |p| {
+            bypass(p);
             p.run.compat = Some(Compat::ConweaveNs3);
-            p.topology.links.iter_mut().for_each(|l| l.loss = Probability::new(0.01).unwrap());
-        },
-    );
-    add("irn with flow control", recovery(Irn { timeouts: false, ..of_irn }), &|_| {});
-    add("timely", RdmaConfig { control: RateControl::Timely(timely()), ..rdma() }, &|_| {});
-    add("swift, irn", RdmaConfig { control: RateControl::Swift(swift()), ..irn() }, &no_pfc);
-    add(
-        "swift, go-back-n over plain ports",
-        RdmaConfig { control: RateControl::Swift(swift()), ..rdma() },
-        &|p| {
+        }),
+        ("lossless, sonic, refreshed pauses", rdma(), |p| {
+            make_lossless(p, sonic(1_000_000), short_pauses(0b101));
+            strict(p);
+        }),
+        ("lossless, the paper's parameters, notifications alone", paper(), |_| {}),
+        ("lossless, fixed window, all records", window(RdmaWindow::Fixed(None)), |p| {
+            sample_ports(p);
+            p.record.paths = true;
+            p.record.captures = vec![capture(0, true), capture(0, false)];
+            p.run.until = Some(Time::from_ns(177_777));
+        }),
+        ("lossless, scaled window", window(RdmaWindow::Scaled(Some(40_000))), |_| {}),
+        ("timely", controlled(RateControl::Timely(timely()), rdma()), |_| {}),
+        ("hpcc", controlled(RateControl::Hpcc(hpcc()), rdma()), |_| {}),
+    ]
+}
+
+fn go_back_n() -> Vec<Row> {
+    let freezing = Reps { cache: 8, freeze: Some(Span::from_us(50)), explore: 16 };
+    vec![
+        ("go-back-n, timing of real NICs", rdma(), |p| {
             small(p);
-            p.switches[0].marking = None;
-            p.switches[0].queue_length = QueueLength::ThroughTransmission;
-        },
-    );
-    add("hpcc", RdmaConfig { control: RateControl::Hpcc(hpcc()), ..rdma() }, &|_| {});
-    add(
-        "hpcc, irn, plain ports",
-        RdmaConfig { control: RateControl::Hpcc(hpcc()), ..irn() },
-        &|p| {
+            p.hosts[0].timing = timing();
+        }),
+        ("go-back-n without flow control", rdma(), no_pfc),
+        ("go-back-n over plain ports", rdma(), |p| plain(p, Some(step(Limit::Bytes(15_000))))),
+        ("go-back-n, spray", rdma(), spray),
+        (
+            "go-back-n, recycled entropies that freeze",
+            RdmaConfig { entropy: Entropy::Reps(freezing), ..rdma() },
+            small,
+        ),
+        (
+            "swift, go-back-n over plain ports",
+            controlled(RateControl::Swift(swift()), rdma()),
+            |p| plain(p, None),
+        ),
+        ("mixed rates and delays, cut-through", rdma(), |p| {
+            plain(p, marking());
+            p.switches[0].cut_through = Some(64);
+            mix(&mut p.topology, &UNEQUAL_RATES, &[25, 300, 1_000, 5_000]);
+        }),
+        ("beside TCP and datagrams", rdma(), |p| {
+            let rate = Some(Rate::from_gbps(10));
+            p.transports.extend([
+                TransportConfig::Tcp(tcp()),
+                TransportConfig::Datagram(Datagram { rate, payload: 1460, ecn_capable: true }),
+            ]);
+            p.flows.iter_mut().for_each(|f| f.transport = (f.id % 5).min(2) as u16);
+        }),
+    ]
+}
+
+fn selective_repeat() -> Vec<Row> {
+    let RdmaRecovery::Irn(of_irn) = irn().recovery else { unreachable!() };
+    let recovery = |irn| RdmaConfig { recovery: RdmaRecovery::Irn(irn), ..rdma() };
+    let recycling = Reps { cache: 8, freeze: None, explore: 16 };
+    vec![
+        ("irn", irn(), no_pfc),
+        (
+            "irn, recycled entropies, paths",
+            RdmaConfig { cnp_out_of_order: false, entropy: Entropy::Reps(recycling), ..irn() },
+            |p| {
+                no_pfc(p);
+                p.record.paths = true;
+            },
+        ),
+        ("irn over plain ports", irn(), |p| plain(p, None)),
+        (
+            "irn as in ns-3, whole nanoseconds, spray, loss",
+            recovery(Irn { ns3: true, bdp: Some(104_000), ..of_irn.clone() }),
+            |p| {
+                spray(p);
+                p.run.compat = Some(Compat::ConweaveNs3);
+                lose(&mut p.topology.links, 0.01);
+            },
+        ),
+        ("irn with flow control", recovery(Irn { timeouts: false, ..of_irn }), |_| {}),
+        ("swift, irn", controlled(RateControl::Swift(swift()), irn()), no_pfc),
+        ("hpcc, irn, plain ports", controlled(RateControl::Hpcc(hpcc()), irn()), |p| {
+            plain(p, None)
+        }),
+        ("links down, loss", irn(), |p| {
             small(p);
-            p.switches[0].marking = None;
-            p.switches[0].queue_length = QueueLength::ThroughTransmission;
-        },
-    );
-    add("mixed rates and delays, cut-through", rdma(), &|p| {
-        small(p);
-        p.switches[0].queue_length = QueueLength::ThroughTransmission;
-        p.switches[0].cut_through = Some(64);
-        for (i, link) in p.topology.links.iter_mut().enumerate() {
-            link.rate = [
-                Rate::from_gbps(100),
-                Rate::from_gbps(25),
-                Rate::from_gbps(40),
-                Rate(33_333_333_333),
-            ][i % 4];
-            link.delay = Span::from_ns([25, 300, 1_000, 5_000][i % 4]);
-        }
-    });
-    add("links down, loss", irn(), &|p| {
-        small(p);
-        for (i, link) in p.topology.links.iter_mut().enumerate() {
-            link.loss = Probability::new(0.02).unwrap();
-            if i == 14 {
-                link.down = vec![Down {
-                    from: Time::from_ns(50_000),
-                    to: Some(Time::from_ns(150_000)),
-                    detect: Span::from_us(10),
-                    converge: Span::ZERO,
-                }];
-            }
-        }
-    });
-    add("beside TCP and datagrams", rdma(), &|p| {
-        p.transports.push(TransportConfig::Tcp(tcp()));
-        p.transports.push(TransportConfig::Datagram(Datagram {
-            rate: Some(Rate::from_gbps(10)),
-            payload: 1460,
-            ecn_capable: true,
-        }));
-        p.flows.iter_mut().for_each(|f| f.transport = (f.id % 5).min(2) as u16);
-    });
+            lose(&mut p.topology.links, 0.02);
+            interrupt(&mut p.topology.links[14..15]);
+        }),
+    ]
+}
+
+#[test]
+fn engines_agree() {
     let (mut paused, mut drops, mut marks, mut repeats) = (0, 0, 0, 0);
-    for (name, plan) in &plans {
-        let output = same_everywhere(name, plan);
+    for (name, config, change) in [lossless(), go_back_n(), selective_repeat()].concat() {
+        let mut plan = busy(config);
+        change(&mut plan);
+        let output = same_everywhere(name, &plan);
         reports(name, &output);
         adds_up(&output);
         paused += (output.counters.pause_frames > 10) as u32;

@@ -87,7 +87,7 @@ fn subflows_and_idle_connections() {
 
     let second = Flow { connection: Some(7), ..flow(1, 0, 1, 1_460, Time::from_ns(5_000_000)) };
     plan.flows = vec![Flow { connection: Some(7), ..flow(0, 0, 1, 1 << 20, Time::ZERO) }, second];
-    plan.transports = vec![TransportConfig::Tcp(tcp())];
+    plan.transports = tcp_only(tcp());
     let output = run(&plan, &Progress::default()).unwrap();
     let first_over = output.flows[0].finish.unwrap();
     let idle = output

@@ -96,7 +96,7 @@ fn a_standing_queue_is_seen() {
             .map(|id| flow(id, id as u32, 3, 400_000_000, afflux_units::Time::ZERO))
             .collect();
         let mut plan = plan(star(4), flows);
-        plan.transports = vec![TransportConfig::Tcp(tcp())];
+        plan.transports = tcp_only(tcp());
         plan.switches[0].buffer =
             Buffer::Static { per_queue: Limit::Bytes(1_000_000), drop_when: Compare::Above };
         plan.run.until = Some(afflux_units::Time(Span::from_ms(20).0));

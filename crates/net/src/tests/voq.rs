@@ -230,13 +230,7 @@ fn marks_hold_a_deep_queue_short() {
         [(MarkAt::Enqueue, None), (MarkAt::Dequeue, None), (MarkAt::Dequeue, Some(8))]
     {
         let flows = (1..5).map(|src| flow(src as i64, src, 0, 1 << 40, Time::ZERO)).collect();
-        let mut plan = context(
-            Voq { ports_per_core, ..deep() },
-            5,
-            flows,
-            vec![TransportConfig::Tcp(dctcp())],
-            5.0,
-        );
+        let mut plan = context(Voq { ports_per_core, ..deep() }, 5, flows, tcp_only(dctcp()), 5.0);
         plan.switches[0].marking = Some(Marking { at, ..step(Limit::Bytes(100_000)) });
         let output = port_to_host_0(&mut plan, Span::from_us(50));
         assert!(output.counters.ecn_marks > 0 && output.counters.dropped_packets == 0);
@@ -581,13 +575,7 @@ fn classes_have_their_own_marks_and_limits() {
                 ..flow(class, class as u32 + 1, 0, 1 << 40, Time::ZERO)
             })
             .collect();
-        let mut plan = context(
-            Voq { ports_per_core, ..deep() },
-            4,
-            flows,
-            vec![TransportConfig::Tcp(dctcp())],
-            8.0,
-        );
+        let mut plan = context(Voq { ports_per_core, ..deep() }, 4, flows, tcp_only(dctcp()), 8.0);
         let switch = &mut plan.switches[0];
         switch.scheduling = classes(&[Service::Weight(1), Service::Weight(1), Service::Weight(1)]);
         let own = |limit, k| QueueConfig { buffer: switch.buffer.clone(), limit, marking: k };

@@ -46,142 +46,180 @@ struct Case {
     silence: u64,
 }
 
-fn run(case: &Case, seed: u64) -> Tale {
-    let rules = &case.rules;
-    let mut stream = Stream::new(seed, 1, 2);
-    let mut events: BTreeMap<(u64, u64), Event> = BTreeMap::new();
-    let mut order = 0;
-    let mut file = |events: &mut BTreeMap<(u64, u64), Event>, at: u64, event: Event| {
-        order += 1;
-        events.insert((at, order), event);
-    };
-    let (mut source, mut destination, mut queues) =
-        (Source::new(), Destination::new(), ReorderQueues::new(1, rules.reorder_queues));
-    let mut known = Known::new(vec![4 * US; PATHS]);
-    let (mut last_arrival, mut delay) = ([0u64; PATHS], [0u64; PATHS]);
-    let mut tale = Tale::default();
-    let (mut highest, frames) = (0, 3_000);
-    file(&mut events, 0, Event::Leave(1));
-    while let Some(((now, _), event)) = events.pop_first() {
-        let mut host = |seq: u32, why: Option<Cause>, tale: &mut Tale| {
-            tale.delivered += 1;
-            if seq < highest {
-                tale.late += 1;
-                tale.causes.push(why.unwrap_or_else(|| {
-                    panic!("seed {seed}: frame {seq} after {highest} for no reason")
-                }));
+/// Number of frames of the flow.
+const FRAMES: u32 = 3_000;
+
+/// One flow through the paths between its two ToRs.
+struct Paths<'a> {
+    case: &'a Case,
+    seed: u64,
+    stream: Stream,
+    now: u64,
+    events: BTreeMap<(u64, u64), Event>,
+    order: u64,
+    source: Source,
+    known: Known,
+    destination: Destination,
+    queues: ReorderQueues,
+    last_arrival: [u64; PATHS],
+    delay: [u64; PATHS],
+    /// Highest frame at the host.
+    highest: u32,
+    tale: Tale,
+}
+
+impl Paths<'_> {
+    fn file(&mut self, at: u64, event: Event) {
+        self.order += 1;
+        self.events.insert((at, self.order), event);
+    }
+
+    /// Draws whether a frame or a reply is lost.
+    fn loses(&mut self) -> bool {
+        self.case.loss > 0 && self.stream.below(self.case.loss) == 0
+    }
+
+    fn leave(&mut self, seq: u32) {
+        let (now, stream) = (self.now, &mut self.stream);
+        // The queueing delays of the paths change.
+        for delay in &mut self.delay {
+            if stream.below(10) == 0 {
+                *delay = stream.below(self.case.spread + 1);
             }
-            highest = highest.max(seq);
-        };
-        let release = |destination: &mut Destination,
-                       queues: &mut ReorderQueues,
-                       tale: &mut Tale,
-                       host: &mut dyn FnMut(u32, Option<Cause>, &mut Tale)| {
-            let by_tail = destination.release();
-            (tale.by_tail, tale.early) =
-                (tale.by_tail + by_tail as u32, tale.early + !by_tail as u32);
-            while let Some(held) = queues.take(destination.queue) {
-                host(held.frame.seq, destination.pass_held(held.epoch), tale);
-            }
-            queues.close(destination.queue);
-        };
-        match event {
-            Event::Leave(seq) => {
-                // The queueing delays of the paths change.
-                for delay in &mut delay {
-                    if stream.below(10) == 0 {
-                        *delay = stream.below(case.spread + 1);
-                    }
+        }
+        let known = &self.known;
+        let sent = self.source.send(
+            now,
+            false,
+            &self.case.rules,
+            || known.choose(now, &[0, 1, 2, 3], [(); 2].map(|()| stream.below(PATHS as u64))),
+            |path| known.round_trip(path as usize),
+        );
+        self.tale.reroutes += sent.rerouted as u32;
+        let path = sent.path as usize;
+        if self.loses() {
+            self.tale.lost += 1;
+        } else {
+            let arrival = (now + 2 * US + self.delay[path]).max(self.last_arrival[path] + 1_000);
+            self.last_arrival[path] = arrival;
+            self.file(arrival, Event::Arrive(sent.tag, seq));
+        }
+        if seq < FRAMES {
+            let most = if self.stream.below(100) == 0 { self.case.silence + 1 } else { US };
+            let gap = self.stream.below(most);
+            self.file(now + 80_000 + gap, Event::Leave(seq + 1));
+        }
+    }
+
+    fn arrive(&mut self, tag: Tag, seq: u32) {
+        let marked = self.stream.below(20) == 0;
+        let arrived = self.destination.arrive(self.now, &tag, marked, &self.case.rules);
+        let frame = Frame { seq, size: 1_000, ..Frame::default() };
+        let held = Held { frame, epoch: tag.epoch };
+        match arrived.handling {
+            Handling::Pass(why) => self.deliver(seq, why),
+            Handling::TooLate => self.deliver(seq, None),
+            Handling::Open => match self.queues.open(0) {
+                Some(queue) => {
+                    self.destination.queue = queue;
+                    self.hold(held);
                 }
-                let sent = source.send(
-                    now,
-                    false,
-                    rules,
-                    || {
-                        known.choose(
-                            now,
-                            &[0, 1, 2, 3],
-                            [(); 2].map(|()| stream.below(PATHS as u64)),
-                        )
-                    },
-                    |path| known.round_trip(path as usize),
-                );
-                tale.reroutes += sent.rerouted as u32;
-                let path = sent.path as usize;
-                if case.loss > 0 && stream.below(case.loss) == 0 {
-                    tale.lost += 1;
-                } else {
-                    last_arrival[path] =
-                        (now + 2 * US + delay[path]).max(last_arrival[path] + 1_000);
-                    file(&mut events, last_arrival[path], Event::Arrive(sent.tag, seq));
-                }
-                if seq < frames {
-                    let gap = if stream.below(100) == 0 {
-                        stream.below(case.silence + 1)
-                    } else {
-                        stream.below(US)
-                    };
-                    file(&mut events, now + 80_000 + gap, Event::Leave(seq + 1));
-                }
-            }
-            Event::Arrive(tag, seq) => {
-                let marked = stream.below(20) == 0;
-                let arrived = destination.arrive(now, &tag, marked, rules);
-                let held = Held {
-                    frame: Frame { seq, size: 1_000, ..Frame::default() },
-                    epoch: tag.epoch,
-                };
-                match arrived.handling {
-                    Handling::Pass(why) => host(seq, why, &mut tale),
-                    Handling::TooLate => host(seq, None, &mut tale),
-                    Handling::Open => match queues.open(0) {
-                        Some(queue) => {
-                            destination.queue = queue;
-                            queues.hold(queue, held);
-                            tale.held += 1;
-                        }
-                        None => {
-                            let why = destination.do_without_queue(tag.epoch);
-                            host(seq, why, &mut tale);
-                        }
-                    },
-                    Handling::Hold => {
-                        queues.hold(destination.queue, held);
-                        tale.held += 1;
-                    }
-                }
-                if arrived.release {
-                    release(&mut destination, &mut queues, &mut tale, &mut host);
-                } else if destination.is_reordering() {
-                    file(&mut events, destination.flush_at(), Event::Flush);
-                }
-                // Replies may be lost too.
-                let notify =
-                    arrived.notify.then(|| Event::Notify(stream.below(PATHS as u64) as u32));
-                for reply in arrived.answer.map(Event::Reply).into_iter().chain(notify) {
-                    if case.loss == 0 || stream.below(case.loss) != 0 {
-                        file(&mut events, now + 2 * US + stream.below(US), reply);
-                    }
-                }
-            }
-            Event::Reply(reply) => match reply {
-                Reply::Rtt { epoch } => {
-                    tale.in_time +=
-                        (source.on_reply(now, epoch, rules) == ReplyOutcome::InTime) as u32
-                }
-                Reply::Clear { epoch } => {
-                    source.on_clear(epoch, rules);
+                None => {
+                    let why = self.destination.do_without_queue(tag.epoch);
+                    self.deliver(seq, why);
                 }
             },
-            Event::Notify(path) => known.note_busy(now + rules.path_busy, path as usize),
+            Handling::Hold => self.hold(held),
+        }
+        if arrived.release {
+            self.release();
+        } else if self.destination.is_reordering() {
+            self.file(self.destination.flush_at(), Event::Flush);
+        }
+        let notify = arrived.notify.then(|| Event::Notify(self.stream.below(PATHS as u64) as u32));
+        for reply in arrived.answer.map(Event::Reply).into_iter().chain(notify) {
+            if !self.loses() {
+                let delay = 2 * US + self.stream.below(US);
+                self.file(self.now + delay, reply);
+            }
+        }
+    }
+
+    fn hold(&mut self, held: Held) {
+        self.queues.hold(self.destination.queue, held);
+        self.tale.held += 1;
+    }
+
+    /// Delivers a frame to the host. `why` is the cause if it is late.
+    fn deliver(&mut self, seq: u32, why: Option<Cause>) {
+        self.tale.delivered += 1;
+        if seq < self.highest {
+            self.tale.late += 1;
+            let (seed, highest) = (self.seed, self.highest);
+            self.tale.causes.push(why.unwrap_or_else(|| {
+                panic!("seed {seed}: frame {seq} after {highest} for no reason")
+            }));
+        }
+        self.highest = self.highest.max(seq);
+    }
+
+    fn release(&mut self) {
+        let by_tail = self.destination.release();
+        self.tale.by_tail += by_tail as u32;
+        self.tale.early += !by_tail as u32;
+        while let Some(held) = self.queues.take(self.destination.queue) {
+            let why = self.destination.pass_held(held.epoch);
+            self.deliver(held.frame.seq, why);
+        }
+        self.queues.close(self.destination.queue);
+    }
+
+    fn happen(&mut self, event: Event) {
+        let (now, rules) = (self.now, &self.case.rules);
+        match event {
+            Event::Leave(seq) => self.leave(seq),
+            Event::Arrive(tag, seq) => self.arrive(tag, seq),
+            Event::Reply(Reply::Rtt { epoch }) => {
+                let outcome = self.source.on_reply(now, epoch, rules);
+                self.tale.in_time += (outcome == ReplyOutcome::InTime) as u32;
+            }
+            Event::Reply(Reply::Clear { epoch }) => {
+                self.source.on_clear(epoch, rules);
+            }
+            Event::Notify(path) => self.known.note_busy(now + rules.path_busy, path as usize),
             Event::Flush => {
-                if destination.flush_at() == now {
-                    release(&mut destination, &mut queues, &mut tale, &mut host);
+                if self.destination.flush_at() == now {
+                    self.release();
                 }
             }
         }
     }
-    assert_eq!(tale.delivered + tale.lost, frames);
+}
+
+fn run(case: &Case, seed: u64) -> Tale {
+    let mut paths = Paths {
+        case,
+        seed,
+        stream: Stream::new(seed, 1, 2),
+        now: 0,
+        events: BTreeMap::new(),
+        order: 0,
+        source: Source::new(),
+        known: Known::new(vec![4 * US; PATHS]),
+        destination: Destination::new(),
+        queues: ReorderQueues::new(1, case.rules.reorder_queues),
+        last_arrival: [0; PATHS],
+        delay: [0; PATHS],
+        highest: 0,
+        tale: Tale::default(),
+    };
+    paths.file(0, Event::Leave(1));
+    while let Some(((now, _), event)) = paths.events.pop_first() {
+        paths.now = now;
+        paths.happen(event);
+    }
+    let (tale, queues) = (paths.tale, paths.queues);
+    assert_eq!(tale.delivered + tale.lost, FRAMES);
     assert_eq!((queues.frames, queues.bytes, queues.at_port(0)), (0, 0, (0, 0)));
     tale
 }
