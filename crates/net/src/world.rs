@@ -19,7 +19,6 @@ mod connections;
 mod epochs;
 mod partition;
 
-pub use connections::Message;
 use epochs::epochs;
 pub use partition::Place;
 
@@ -37,6 +36,18 @@ pub struct Shape {
     pub last: u16,
     /// Size of an acknowledgement without options; `None` if the transport sends none.
     pub ack: Option<u16>,
+}
+
+/// Position of a flow in its connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message {
+    /// First flow of the connection. Frames carry its number.
+    pub head: FlowId,
+    /// First segment of the flow, and the segment after its last one.
+    pub from: u32,
+    pub to: u32,
+    /// Next flow of the connection.
+    pub next: Option<FlowId>,
 }
 
 pub struct World<'a> {

@@ -395,5 +395,4 @@ impl From<ResultsError> for Unwritten {
 }
 
 #[cfg(test)]
-#[path = "directory_tests.rs"]
 mod tests;

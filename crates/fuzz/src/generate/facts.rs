@@ -52,3 +52,11 @@ pub struct RdmaPlan {
     pub pauses: Pauses,
     pub entropies: bool,
 }
+
+/// Settings of switches that restrict the choices for hosts and traffic.
+#[derive(Debug, Clone, Default)]
+pub struct SwitchFacts {
+    /// Lossless priorities (PFC).
+    pub paused: Vec<u64>,
+    pub conweave: bool,
+}

@@ -461,5 +461,4 @@ pub const MODEL: Model = Model {
 };
 
 #[cfg(test)]
-#[path = "cubic_tests.rs"]
 mod tests;

@@ -338,5 +338,4 @@ pub const MODEL: Model = Model {
 };
 
 #[cfg(test)]
-#[path = "ledbatpp_tests.rs"]
 mod tests;

@@ -11,7 +11,7 @@ use crate::spec::{Flow, FlowId, NodeId};
 use crate::world::World;
 use afflux_units::{Span, Time};
 
-/// What the shards hand over and the output has in another form.
+/// Records of the shards that the output has in another form.
 #[derive(Default)]
 struct Gathered {
     /// Records by flow.

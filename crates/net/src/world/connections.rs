@@ -1,20 +1,8 @@
 //! Positions of flows in their connections, whose segments are numbered through.
 
-use super::World;
+use super::{Message, World};
 use crate::spec::{FlowId, TransportConfig};
 use rustc_hash::FxHashMap;
-
-/// Position of a flow in its connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Message {
-    /// First flow of the connection. Frames carry its number.
-    pub head: FlowId,
-    /// First segment of the flow, and the segment after its last one.
-    pub from: u32,
-    pub to: u32,
-    /// Next flow of the connection.
-    pub next: Option<FlowId>,
-}
 
 impl World<'_> {
     pub(super) fn lay_out_connections(&self) -> Vec<Message> {

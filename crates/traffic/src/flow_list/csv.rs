@@ -336,5 +336,4 @@ fn class(field: &[u8]) -> Result<Option<&str>, Refused> {
 }
 
 #[cfg(test)]
-#[path = "csv_tests.rs"]
 mod tests;

@@ -341,5 +341,4 @@ impl Coflow {
 }
 
 #[cfg(test)]
-#[path = "coflow_tests.rs"]
 mod tests;

@@ -151,5 +151,4 @@ impl Random {
 }
 
 #[cfg(test)]
-#[path = "random_tests.rs"]
 mod tests;

@@ -183,5 +183,4 @@ fn check(
 }
 
 #[cfg(test)]
-#[path = "file_tests.rs"]
 mod tests;

@@ -247,5 +247,4 @@ pub(super) fn find(found: &str) -> Result<(&'static str, Table), TrafficError> {
 }
 
 #[cfg(test)]
-#[path = "named_tests.rs"]
 mod tests;

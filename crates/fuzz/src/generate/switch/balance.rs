@@ -1,8 +1,7 @@
 //! Generator of `[switch.balance]`.
 
-use super::SwitchFacts;
 use crate::choices::{Choices, Draw::*, Keys, OFF, Row};
-use crate::generate::facts::Family;
+use crate::generate::facts::{Family, SwitchFacts};
 use crate::generate::topology::Fabric;
 
 /// Sets the load balancer and the hash. `reorders`: switches can hold frames back for ConWeave.

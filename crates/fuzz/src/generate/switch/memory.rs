@@ -1,7 +1,7 @@
 //! Generators of a switch's memory: virtual output queues, memory management units and flow control.
 
-use super::SwitchFacts;
 use crate::choices::{ALWAYS, Choices, Draw::*, Keys, Row, drawn, ints};
+use crate::generate::facts::SwitchFacts;
 use crate::generate::topology::Fabric;
 use toml::Value;
 

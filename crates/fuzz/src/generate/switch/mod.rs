@@ -4,19 +4,11 @@ mod balance;
 mod memory;
 pub mod queues;
 
-use super::facts::{Family, Pauses};
+use super::facts::{Family, Pauses, SwitchFacts};
 use super::topology::Fabric;
 use crate::choices::{ALWAYS, Choices, Draw::*, Keys, Row, drawn};
 use balance::balance;
 use queues::{Limits, PROCESSOR, discipline, marking, schedule};
-
-/// Settings of switches that restrict the choices for hosts and traffic.
-#[derive(Debug, Clone, Default)]
-pub struct SwitchFacts {
-    /// Lossless priorities (PFC).
-    pub paused: Vec<u64>,
-    pub conweave: bool,
-}
 
 const TRIMMING: &[Row] = &[
     (60, "data", Size(1, 60_000)),

@@ -1,6 +1,6 @@
 //! Generator of Hadoop jobs, on machines so fast that jobs end within simulated milliseconds.
 
-use super::Drawn;
+use super::drawn::Drawn;
 use crate::choices::{ALWAYS, Choices, Draw, Draw::*, Keys, Row, int};
 
 const JOB: &[Row] = &[

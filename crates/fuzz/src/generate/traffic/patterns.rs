@@ -1,6 +1,6 @@
 //! Generators of traffic patterns.
 
-use super::{Drawn, sizes};
+use super::drawn::{Drawn, sizes};
 use crate::choices::{ALWAYS, Choices, Draw::*, Keys, Row, int, ints};
 use crate::generate::topology::Fabric;
 

@@ -1,12 +1,12 @@
 //! Tests of both ends together. Paths are FIFO with different, changing delays. A frame that is
 //! late at the host must have a cause, for any delays and losses.
 
-use super::destination::{Destination, Handling};
-use super::paths::Known;
-use super::reorder::{Held, ReorderQueues};
-use super::source::{ReplyOutcome, Source};
-use super::tests::config;
-use super::{Cause, Reply, Rules, Tag};
+use super::super::destination::{Destination, Handling};
+use super::super::paths::Known;
+use super::super::reorder::{Held, ReorderQueues};
+use super::super::source::{ReplyOutcome, Source};
+use super::super::{Cause, Reply, Rules, Tag};
+use super::config;
 use crate::frame::Frame;
 use afflux_engine::random::Stream;
 use std::collections::BTreeMap;
