@@ -26,10 +26,14 @@ use crate::document::Document;
 use crate::inputs::Inputs;
 use crate::scenario::{FabricCost, KernelHost, Packets, Reader};
 use crate::topology::{self, Facts};
+use crate::wire::Frames;
 use afflux_config::tree::{Key, Tree, Wrong};
-use afflux_net::spec::{Compat, NodeKind, Plan, RouteHash, SwitchKeys};
+use afflux_net::spec::{
+    Compat, HostConfig, NodeKind, Plan, RouteHash, RunConfig, SwitchConfig, SwitchKeys, Topology,
+};
 use afflux_net::transports;
 use afflux_traffic::Job;
+use hosts::Said;
 use traffic::context::{TrafficContext, TransportUsage};
 use warnings::input::WarningInput;
 
@@ -51,16 +55,18 @@ pub struct Checked {
     pub default_transport: bool,
 }
 
-/// Validates `document` and builds its plan. `tree` is the TOML tree that `document` was read from.
-pub fn check(
-    document: &mut Document,
-    tree: &Tree,
-    inputs: &mut Inputs,
-    reader: &dyn Reader,
-    most_flows: Option<u64>,
-) -> Result<Checked, Wrong> {
-    let written = document.clone();
-    document.host.remove_empty();
+/// The fabric with the settings of its switches and hosts, and the settings of the run.
+struct Network {
+    wire: Frames,
+    topology: Topology,
+    switches: Vec<SwitchConfig>,
+    switch_keys: Vec<SwitchKeys>,
+    hosts: Vec<HostConfig>,
+    said: Vec<Said>,
+    run: RunConfig,
+}
+
+fn network(document: &mut Document, inputs: &mut Inputs) -> Result<Network, Wrong> {
     let wire = hosts::wire(&mut document.host)?;
     let mut topology = topology::build(&mut document.topology, inputs, wire.overhead())?;
     hosts::lasts(&wire, &topology)?;
@@ -77,6 +83,21 @@ pub fn check(
             .filter(|switch| switch.hash == RouteHash::OwnSeed)
             .for_each(|switch| switch.hash = RouteHash::Murmur3);
     }
+    Ok(Network { wire, topology, switches, switch_keys, hosts, said, run })
+}
+
+/// Validates `document` and builds its plan. `tree` is the TOML tree that `document` was read from.
+pub fn check(
+    document: &mut Document,
+    tree: &Tree,
+    inputs: &mut Inputs,
+    reader: &dyn Reader,
+    most_flows: Option<u64>,
+) -> Result<Checked, Wrong> {
+    let written = document.clone();
+    document.host.remove_empty();
+    let Network { wire, topology, switches, switch_keys, hosts, said, run } =
+        network(document, inputs)?;
     let record = record::check(&mut document.record, &topology)?;
     let cost = cost::check(&mut document.cost, &topology)?;
     let facts = Facts::of(&topology);
