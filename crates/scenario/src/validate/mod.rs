@@ -35,6 +35,7 @@ use afflux_net::transports;
 use afflux_traffic::Job;
 use hosts::Said;
 use traffic::context::{TrafficContext, TransportUsage};
+use transport::Transports;
 use warnings::input::WarningInput;
 
 /// A plan and the results of validation that belong to it.
@@ -115,7 +116,6 @@ pub fn check(
     let priority_of_dscp = hosts::priority_of_dscp(&document.host)?;
     let of_dscps = priority_of_dscp.iter().fold(0, |all, priority| all | 1 << priority);
     let packets = Packets { mtu: wire.mtu, link_header: wire.link_header, priority_of_dscp };
-    let seed = run.seed;
     let mut plan = Plan {
         hosts,
         switches,
@@ -135,7 +135,7 @@ pub fn check(
         reader,
         facts: &facts,
         keys: &keys,
-        seed,
+        seed: plan.run.seed,
         transports,
         of_hosts,
         priority_of_dscp,
@@ -160,10 +160,7 @@ pub fn check(
         (&traffic.uses.transports(), packets.mtu),
     )?;
     let kernels = kernel::hosts(document, &mut plan, inputs, &mut traffic.classes)?;
-    pfc::fits(&plan, document)?;
-    needs::fits(&plan, &traffic.transports)?;
-    path_choice::fits(&plan, &traffic.transports)?;
-    ideal::fits(&plan)?;
+    fits(&plan, document, &traffic.transports)?;
     plan.run.max_memory = budget.of(&plan)?;
     let input = WarningInput {
         tree,
@@ -174,22 +171,28 @@ pub fn check(
         uses: &traffic.uses,
         kernels: (!kernels.is_empty()).then_some(of_dscps),
     };
-    let mut notes = traffic.notes;
-    notes.extend(own_congestion.as_ref().map(OwnCongestion::note));
-    let mut warnings = traffic.warnings;
-    warnings.extend(warnings::find(&input));
+    traffic.notes.extend(own_congestion.as_ref().map(OwnCongestion::note));
+    traffic.warnings.extend(warnings::find(&input));
     Ok(Checked {
         plan,
         classes: traffic.classes,
         jobs: traffic.jobs,
         blocks: traffic.blocks,
         cost,
-        notes,
+        notes: traffic.notes,
         packets,
         switch_keys,
         own_congestion,
         kernels,
-        warnings,
+        warnings: traffic.warnings,
         default_transport: traffic.uses.variants.iter().any(|way| way.0 == 0),
     })
+}
+
+/// Checks that transports, switches and the engine work together.
+fn fits(plan: &Plan, document: &Document, transports: &Transports) -> Result<(), Wrong> {
+    pfc::fits(plan, document)?;
+    needs::fits(plan, transports)?;
+    path_choice::fits(plan, transports)?;
+    ideal::fits(plan)
 }

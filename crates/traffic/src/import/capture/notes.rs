@@ -89,10 +89,8 @@ impl Note {
             Note::Protocol(number) => return Some(left_out(protocol(number))),
             Note::GreProtocol(number) => {
                 let what = format!("GRE of protocol {number:#06x}");
-                return Some(left_out((
-                    what,
-                    "only IP, Ethernet, MPLS and ERSPAN in GRE are read",
-                )));
+                let why = "only IP, Ethernet, MPLS and ERSPAN in GRE are read";
+                return Some(left_out((what, why)));
             }
             Note::Llc => {
                 "802.3 frames with LLC (as of spanning trees): left out, because they carry no IP"
