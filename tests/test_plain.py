@@ -19,7 +19,7 @@ RIDDLES = {
     "report": 0,
 }
 NAMES = {"crates": 1, "python": 1, "report": 0}
-LONG = {"crates": 10, "python": 0, "validation": 0, "fuzz": 0, "docs": 0, "report": 0}
+LONG = {"crates": 0, "python": 0, "validation": 0, "fuzz": 0, "docs": 0, "report": 0}
 
 
 def held(findings: list[plain.Finding], most: int, where: str) -> None:

@@ -141,28 +141,7 @@ pub(crate) fn report(
     let lateness = Quantiles::from(&watched.lateness);
     let bound_us = us(options.bound);
     let base_rtt_us = watched.base_rtt.map(|span| span.0 as f64 / 1e6);
-    let mut wrong = Vec::new();
-    if lateness.p99 > bound_us {
-        wrong.push(format!(
-            "packets left {:.0} us late at the 99th percentile, and at most {bound_us:.0} us are allowed: the machine fell behind",
-            lateness.p99
-        ));
-    }
-    if watched.unread > 0 {
-        wrong.push(format!(
-            "{} packets were lost in the hosts' devices before they could be read",
-            watched.unread
-        ));
-    }
-    if watched.too_long > 0 {
-        wrong.push(format!(
-            "{} packets were longer than host.mtu: segments are joined on their way (`ethtool -K … tso off gso off` at the other end, `gro off lro off` here)",
-            watched.too_long
-        ));
-    }
-    for failed in checks::failed_checks(plan, output) {
-        wrong.push(format!("a check of the result itself failed ({}: {}): this is a defect of afflux, please report it", failed.check, failed.detail));
-    }
+    let wrong = invalid(plan, output, &watched, lateness.p99, bound_us);
     for (host, nic) in hosts
         .iter()
         .flat_map(|host| host.nics.iter().map(move |nic| (host, nic)))
@@ -231,6 +210,38 @@ pub(crate) fn report(
         command: (!options.command.is_empty())
             .then(|| CommandReport { command: options.command.clone(), status: watched.status }),
     }
+}
+
+/// Returns the reasons why the run is invalid. `p99` is the lateness in us.
+fn invalid(
+    plan: &Plan,
+    output: &Output,
+    watched: &Watched,
+    p99: f64,
+    bound_us: f64,
+) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if p99 > bound_us {
+        wrong.push(format!(
+            "packets left {p99:.0} us late at the 99th percentile, and at most {bound_us:.0} us are allowed: the machine fell behind"
+        ));
+    }
+    if watched.unread > 0 {
+        wrong.push(format!(
+            "{} packets were lost in the hosts' devices before they could be read",
+            watched.unread
+        ));
+    }
+    if watched.too_long > 0 {
+        wrong.push(format!(
+            "{} packets were longer than host.mtu: segments are joined on their way (`ethtool -K … tso off gso off` at the other end, `gro off lro off` here)",
+            watched.too_long
+        ));
+    }
+    for failed in checks::failed_checks(plan, output) {
+        wrong.push(format!("a check of the result itself failed ({}: {}): this is a defect of afflux, please report it", failed.check, failed.detail));
+    }
+    wrong
 }
 
 fn ports(plan: &Plan, output: &Output) -> Vec<PortReport> {

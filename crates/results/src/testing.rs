@@ -65,9 +65,7 @@ pub fn topology() -> Topology {
     Topology { nodes, links: ends.into_iter().map(link).collect(), hosts: 4, ..Default::default() }
 }
 
-/// Returns a run with three flows: one finished in a job, one unfinished with a deadline, one not
-/// started.
-pub fn run() -> (Scenario, Output) {
+fn plan() -> Plan {
     let flows = vec![
         Flow { id: 7, job: 0, deadline: Some(Span::from_us(50)), ..flow(0, 2, 50_000, 1_000_000) },
         Flow {
@@ -82,19 +80,7 @@ pub fn run() -> (Scenario, Output) {
             ..flow(2, 0, 100, 0)
         },
     ];
-    let unfinished = FlowRecord {
-        finish: None,
-        status: Status::Running,
-        split: Split::default(),
-        ..finished_flow(2_000_499, 40_000_000)
-    };
-    let finished = FlowRecord { bytes_received: 50_000, ..finished_flow(1_000_000, 40_000_001) };
-    let records = vec![
-        finished,
-        unfinished.clone(),
-        FlowRecord { start: None, bytes_received: 0, ..unfinished },
-    ];
-    let plan = Plan {
+    Plan {
         topology: topology(),
         hosts: Vec::new(),
         switches: Vec::new(),
@@ -118,10 +104,24 @@ pub fn run() -> (Scenario, Output) {
             ports: Some(PortSeries { interval: Span::from_us(10), nodes: vec![4] }),
             ..Record::default()
         },
+    }
+}
+
+fn records() -> Vec<FlowRecord> {
+    let unfinished = FlowRecord {
+        finish: None,
+        status: Status::Running,
+        split: Split::default(),
+        ..finished_flow(2_000_499, 40_000_000)
     };
-    let scenario = Scenario {
+    let finished = FlowRecord { bytes_received: 50_000, ..finished_flow(1_000_000, 40_000_001) };
+    vec![finished, unfinished.clone(), FlowRecord { start: None, bytes_received: 0, ..unfinished }]
+}
+
+fn scenario() -> Scenario {
+    Scenario {
         name: "small".into(),
-        plan,
+        plan: plan(),
         classes: vec!["default".into(), "batch".into()],
         jobs: vec![Job::new(JobKind::Query, "query.0", None)],
         blocks: vec!["query".into()],
@@ -142,7 +142,12 @@ pub fn run() -> (Scenario, Output) {
         own_congestion: None,
         kernels: Vec::new(),
         packets: Packets { mtu: 1500, link_header: 18, priority_of_dscp: [0; 64] },
-    };
+    }
+}
+
+/// Returns a run with three flows: one finished in a job, one unfinished with a deadline, one not
+/// started.
+pub fn run() -> (Scenario, Output) {
     let port = PortRecord {
         time: Time::from_ns(10_000),
         node: 4,
@@ -179,31 +184,15 @@ pub fn run() -> (Scenario, Output) {
         ..Counters::default()
     };
     let output = Output {
-        flows: records,
-        started: Vec::new(),
-        outside: Vec::new(),
-        carried: Vec::new(),
-        tasks: Vec::new(),
+        flows: records(),
         links: (0..16)
             .map(|link| LinkRecord { frames: link, bytes: 1_000 * link, busy: 1_000_000 * link })
             .collect(),
         ports: vec![port],
-        paths: Vec::new(),
-        reordering: Vec::new(),
-        uplinks: Vec::new(),
-        storms: Vec::new(),
-        stuck: Vec::new(),
-        deadlocks: Vec::new(),
-        memory_faults: Vec::new(),
-        gaps: Vec::new(),
-        waits: Vec::new(),
-        round_trips: Vec::new(),
-        senders: Vec::new(),
-        captures: Vec::new(),
         counters,
         end: Time::from_ns(100_000),
-        ended: afflux_net::record::Ended::Done,
         engine: Engine { events: 55, thread_cpu_s: vec![0.25, 0.5], wall_s: 0.5, window_ps: 1 },
+        ..Output::default()
     };
-    (scenario, output)
+    (scenario(), output)
 }

@@ -26,11 +26,16 @@ use crate::document::Document;
 use crate::inputs::Inputs;
 use crate::scenario::{FabricCost, KernelHost, Packets, Reader};
 use crate::topology::{self, Facts};
+use crate::wire::Frames;
 use afflux_config::tree::{Key, Tree, Wrong};
-use afflux_net::spec::{Compat, NodeKind, Plan, RouteHash, SwitchKeys};
+use afflux_net::spec::{
+    Compat, HostConfig, NodeKind, Plan, RouteHash, RunConfig, SwitchConfig, SwitchKeys, Topology,
+};
 use afflux_net::transports;
 use afflux_traffic::Job;
+use hosts::Said;
 use traffic::context::{TrafficContext, TransportUsage};
+use transport::Transports;
 use warnings::input::WarningInput;
 
 /// A plan and the results of validation that belong to it.
@@ -51,16 +56,18 @@ pub struct Checked {
     pub default_transport: bool,
 }
 
-/// Validates `document` and builds its plan. `tree` is the TOML tree that `document` was read from.
-pub fn check(
-    document: &mut Document,
-    tree: &Tree,
-    inputs: &mut Inputs,
-    reader: &dyn Reader,
-    most_flows: Option<u64>,
-) -> Result<Checked, Wrong> {
-    let written = document.clone();
-    document.host.remove_empty();
+/// The fabric with the settings of its switches and hosts, and the settings of the run.
+struct Network {
+    wire: Frames,
+    topology: Topology,
+    switches: Vec<SwitchConfig>,
+    switch_keys: Vec<SwitchKeys>,
+    hosts: Vec<HostConfig>,
+    said: Vec<Said>,
+    run: RunConfig,
+}
+
+fn network(document: &mut Document, inputs: &mut Inputs) -> Result<Network, Wrong> {
     let wire = hosts::wire(&mut document.host)?;
     let mut topology = topology::build(&mut document.topology, inputs, wire.overhead())?;
     hosts::lasts(&wire, &topology)?;
@@ -77,6 +84,21 @@ pub fn check(
             .filter(|switch| switch.hash == RouteHash::OwnSeed)
             .for_each(|switch| switch.hash = RouteHash::Murmur3);
     }
+    Ok(Network { wire, topology, switches, switch_keys, hosts, said, run })
+}
+
+/// Validates `document` and builds its plan. `tree` is the TOML tree that `document` was read from.
+pub fn check(
+    document: &mut Document,
+    tree: &Tree,
+    inputs: &mut Inputs,
+    reader: &dyn Reader,
+    most_flows: Option<u64>,
+) -> Result<Checked, Wrong> {
+    let written = document.clone();
+    document.host.remove_empty();
+    let Network { wire, topology, switches, switch_keys, hosts, said, run } =
+        network(document, inputs)?;
     let record = record::check(&mut document.record, &topology)?;
     let cost = cost::check(&mut document.cost, &topology)?;
     let facts = Facts::of(&topology);
@@ -94,7 +116,6 @@ pub fn check(
     let priority_of_dscp = hosts::priority_of_dscp(&document.host)?;
     let of_dscps = priority_of_dscp.iter().fold(0, |all, priority| all | 1 << priority);
     let packets = Packets { mtu: wire.mtu, link_header: wire.link_header, priority_of_dscp };
-    let seed = run.seed;
     let mut plan = Plan {
         hosts,
         switches,
@@ -114,7 +135,7 @@ pub fn check(
         reader,
         facts: &facts,
         keys: &keys,
-        seed,
+        seed: plan.run.seed,
         transports,
         of_hosts,
         priority_of_dscp,
@@ -139,10 +160,7 @@ pub fn check(
         (&traffic.uses.transports(), packets.mtu),
     )?;
     let kernels = kernel::hosts(document, &mut plan, inputs, &mut traffic.classes)?;
-    pfc::fits(&plan, document)?;
-    needs::fits(&plan, &traffic.transports)?;
-    path_choice::fits(&plan, &traffic.transports)?;
-    ideal::fits(&plan)?;
+    fits(&plan, document, &traffic.transports)?;
     plan.run.max_memory = budget.of(&plan)?;
     let input = WarningInput {
         tree,
@@ -153,22 +171,28 @@ pub fn check(
         uses: &traffic.uses,
         kernels: (!kernels.is_empty()).then_some(of_dscps),
     };
-    let mut notes = traffic.notes;
-    notes.extend(own_congestion.as_ref().map(OwnCongestion::note));
-    let mut warnings = traffic.warnings;
-    warnings.extend(warnings::find(&input));
+    traffic.notes.extend(own_congestion.as_ref().map(OwnCongestion::note));
+    traffic.warnings.extend(warnings::find(&input));
     Ok(Checked {
         plan,
         classes: traffic.classes,
         jobs: traffic.jobs,
         blocks: traffic.blocks,
         cost,
-        notes,
+        notes: traffic.notes,
         packets,
         switch_keys,
         own_congestion,
         kernels,
-        warnings,
+        warnings: traffic.warnings,
         default_transport: traffic.uses.variants.iter().any(|way| way.0 == 0),
     })
+}
+
+/// Checks that transports, switches and the engine work together.
+fn fits(plan: &Plan, document: &Document, transports: &Transports) -> Result<(), Wrong> {
+    pfc::fits(plan, document)?;
+    needs::fits(plan, transports)?;
+    path_choice::fits(plan, transports)?;
+    ideal::fits(plan)
 }

@@ -86,53 +86,51 @@ fn every_memory_survives() {
     same(&parse(&VALID.replace("wire = \"ethernet\"", storm)).unwrap());
 }
 
-#[test]
-fn every_kind_of_thing_survives() {
-    let folder = folder("resolved");
-    std::fs::write(
-        folder.join("flows.csv"),
-        "start_ns,src,dst,bytes,class\n0,0,1,1000,a\n5,2,1,1000,b\n",
-    )
-    .unwrap();
-    std::fs::write(folder.join("sizes.csv"), "size_bytes,cdf\n1000,0\n2000,1\n").unwrap();
-    std::fs::write(folder.join("trace.txt"), "4 1\n1 0 1 0 1 3:1.0\n").unwrap();
-    std::fs::write(folder.join("hpcc.txt"), "1\n0 1 3 1000 2.000001000\n").unwrap();
-    std::fs::write(folder.join("perm.cm"), "Nodes 4\nConnections 1\n0->1 id 1 start 0 size 1000\n")
-        .unwrap();
-    std::fs::write(folder.join("fabric.txt"), "6 2 5\n4 5\n0 4 10Gbps 1us 0\n1 4 10Gbps 1us 0\n2 5 10Gbps 1us 0\n3 5 10Gbps 1us 0\n4 5 10Gbps 1us 0\n")
-        .unwrap();
-    let traffic = format!(
-        r#"
+/// Files that the traffic and the fabric name.
+const FILES: [(&str, &str); 6] = [
+    ("flows.csv", "start_ns,src,dst,bytes,class\n0,0,1,1000,a\n5,2,1,1000,b\n"),
+    ("sizes.csv", "size_bytes,cdf\n1000,0\n2000,1\n"),
+    ("trace.txt", "4 1\n1 0 1 0 1 3:1.0\n"),
+    ("hpcc.txt", "1\n0 1 3 1000 2.000001000\n"),
+    ("perm.cm", "Nodes 4\nConnections 1\n0->1 id 1 start 0 size 1000\n"),
+    (
+        "fabric.txt",
+        "6 2 5\n4 5\n0 4 10Gbps 1us 0\n1 4 10Gbps 1us 0\n2 5 10Gbps 1us 0\n3 5 10Gbps 1us 0\n4 5 10Gbps 1us 0\n",
+    ),
+];
+
+/// Traffic of every kind. `FOLDER` has the files.
+const TRAFFIC: &str = r#"
 [[traffic]]
 kind = "flows"
-file = "{0}/flows.csv"
+file = "FOLDER/flows.csv"
 start = "1ms"
 [[traffic]]
 kind = "flows"
-file = "{0}/trace.txt"
+file = "FOLDER/trace.txt"
 format = "coflow"
 [[traffic]]
 kind = "flows"
-file = "{0}/hpcc.txt"
+file = "FOLDER/hpcc.txt"
 format = "hpcc"
 [[traffic]]
 kind = "flows"
-file = "{0}/perm.cm"
+file = "FOLDER/perm.cm"
 [[traffic]]
 kind = "random"
-sizes = "{0}/sizes.csv"
+sizes = "FOLDER/sizes.csv"
 load = 0.1
 load_basis = "max_link"
 flows = 20
 rack_local = 0.5
 arrivals = "lognormal"
-deadline = {{ mean = "20ms", least = "3ms" }}
+deadline = { mean = "20ms", least = "3ms" }
 [[traffic]]
 kind = "random"
-sizes = {{ mean = "10kB" }}
+sizes = { mean = "10kB" }
 flows_per_second = 1e5
 duration = "100us"
-hotspot = {{ hosts = [1], share = 0.5 }}
+hotspot = { hosts = [1], share = 0.5 }
 [[traffic]]
 kind = "incast"
 to = "random"
@@ -148,7 +146,7 @@ hosts = ["0-1", 2, "host3"]
 [[traffic]]
 kind = "pairs"
 pairs = [[0, 1], [1, 2]]
-sizes = {{ min = "1kB", max = "2kB" }}
+sizes = { min = "1kB", max = "2kB" }
 rounds = 2
 period = "1ms"
 [[traffic]]
@@ -161,10 +159,10 @@ pairs = [[0, 3]]
 rate = "1Gbps"
 duration = "1ms"
 priority = 3
-"#,
-        folder.display()
-    );
-    let rest = r#"
+"#;
+
+/// All other tables.
+const SETTINGS: &str = r#"
 [switch]
 buffer = "100packets"
 drop_when = "at_or_above"
@@ -197,6 +195,14 @@ imbalance = "100us"
 paths = true
 capture = ["host0>switch0", "switch0>switch1"]
 "#;
+
+#[test]
+fn every_kind_of_thing_survives() {
+    let folder = folder("resolved");
+    for (name, text) in FILES {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    let traffic = TRAFFIC.replace("FOLDER", folder.to_str().unwrap());
     let fabrics = [
         format!("kind = \"hpcc\"\nfile = \"{}/fabric.txt\"\n", folder.display()),
         "kind = \"custom\"\nhosts = 4\nswitches = 2\nlink = [{ a = \"host0\", b = \"switch0\" }, { a = \"host1\", b = \"switch0\" }, \
@@ -207,7 +213,7 @@ capture = ["host0>switch0", "switch0>switch1"]
         let fault = "[[topology.override]]\nlink = \"host1-switch0\"\nrate = \"40Gbps\"\n[[topology.override]]\nlink = \"host*-switch?\"\nrate = \"40Gbps\"\n[[topology.fault]]\n\
                      link = \"switch0-switch1#0\"\nloss = \"1%\"\ndown = [{ from = \"1ms\", to = \"2ms\", detect = \"10us\" }]\n";
         let text =
-            format!("format = 1\nname = \"all\"\n[topology]\n{fabric}{fault}{traffic}{rest}");
+            format!("format = 1\nname = \"all\"\n[topology]\n{fabric}{fault}{traffic}{SETTINGS}");
         let scenario = parse(&text).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(scenario.plan.switches.len(), 2);
         assert_eq!(scenario.plan.hosts.len(), 2);

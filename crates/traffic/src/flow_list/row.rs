@@ -2,7 +2,7 @@
 
 use super::{FlowListOptions, LocalFlows};
 use crate::{Classes, Generated, Place, TrafficError, names};
-use afflux_net::spec::Start;
+use afflux_net::spec::{Flow, Start};
 use afflux_units::{Span, Time};
 use std::path::Path;
 
@@ -86,17 +86,7 @@ impl<'a> Collector<'a> {
     }
 
     pub fn push(&mut self, row: &Row) -> Result<(), Refused> {
-        let FlowListOptions {
-            hosts,
-            local,
-            most,
-            most_bytes,
-            template,
-            own_class,
-            own_priority,
-            priority_of_dscp,
-            ..
-        } = *self.options;
+        let most = self.options.most;
         let rows = (self.given.flows.len() + self.given.local.len()) as u64;
         if rows >= most {
             return Err(Refused::new(
@@ -105,36 +95,48 @@ impl<'a> Collector<'a> {
                 format!("at most {most} flows: memory has no room for more"),
             ));
         }
-        let time = |column, ns: u64| {
-            if ns > LATEST_NS {
-                Err(Refused::new(
-                    column,
-                    ns.to_string(),
-                    format!("at most {LATEST_NS} ns (213 days)"),
-                ))
-            } else {
-                Ok(ns)
+        let mut flow = self.flow(row)?;
+        self.set_class(&mut flow, row.class)?;
+        self.set_priority(&mut flow, row)?;
+        match self.options.local {
+            _ if row.src != row.dst => self.given.flows.push(flow),
+            LocalFlows::Instant => self.given.local.push(flow),
+            LocalFlows::Drop => self.dropped += 1,
+            LocalFlows::Refuse => {
+                return Err(Refused::new(
+                    "dst",
+                    format!("host {}, the source itself", row.dst),
+                    "another host than `src` (or `local = \"instant\"` to let such flows finish at once)",
+                ));
             }
+        }
+        Ok(())
+    }
+
+    /// Returns the flow of a row, with the class and the priority of the template.
+    fn flow(&self, row: &Row) -> Result<Flow, Refused> {
+        let FlowListOptions { hosts, most_bytes, template, .. } = *self.options;
+        let time = |column, ns: u64| {
+            if ns <= LATEST_NS {
+                return Ok(ns);
+            }
+            let expected = format!("at most {LATEST_NS} ns (213 days)");
+            Err(Refused::new(column, ns.to_string(), expected))
         };
         let start = Time::from_ns(time("start_ns", row.start_ns)?);
         for (column, host) in [("src", row.src), ("dst", row.dst)] {
             if host >= hosts {
-                return Err(Refused::new(
-                    column,
-                    format!("host {host}"),
-                    format!("a host from 0 to {}", hosts.saturating_sub(1)),
-                ));
+                let expected = format!("a host from 0 to {}", hosts.saturating_sub(1));
+                return Err(Refused::new(column, format!("host {host}"), expected));
             }
         }
         if row.bytes == 0 {
             return Err(Refused::new("bytes", "0", "at least one byte"));
         }
         if row.bytes > most_bytes {
-            return Err(Refused::new(
-                "bytes",
-                row.bytes.to_string(),
-                format!("at most {most_bytes}: segments of a flow are numbered with 32 bits"),
-            ));
+            let expected =
+                format!("at most {most_bytes}: segments of a flow are numbered with 32 bits");
+            return Err(Refused::new("bytes", row.bytes.to_string(), expected));
         }
         let mut flow = template.flow(row.id, row.src, row.dst, row.bytes, Start::At(start));
         if let Some(deadline_ns) = row.deadline_ns {
@@ -147,28 +149,31 @@ impl<'a> Collector<'a> {
             }
             flow.deadline = Some(Span::from_ns(time("deadline_ns", deadline_ns)?));
         }
-        match row.class {
-            Some(_) if own_class => self.overruled[0] += 1,
-            Some(class) => {
-                if let Some(expected) = names::wrong(class) {
-                    return Err(Refused::new(
-                        "class",
-                        crate::text::shown(class.as_bytes()),
-                        expected,
-                    ));
-                }
-                flow.class = self.classes.index(class).ok_or_else(|| {
-                    Refused::new("class", names::shown(class), "at most 65,536 different classes")
-                })?;
-            }
-            None => {}
+        Ok(flow)
+    }
+
+    fn set_class(&mut self, flow: &mut Flow, class: Option<&str>) -> Result<(), Refused> {
+        let Some(class) = class else { return Ok(()) };
+        if self.options.own_class {
+            self.overruled[0] += 1;
+            return Ok(());
         }
-        let by_dscp = match row.dscp {
-            None => None,
-            Some(dscp) => Some(*priority_of_dscp.get(usize::from(dscp)).ok_or_else(|| {
+        if let Some(expected) = names::wrong(class) {
+            return Err(Refused::new("class", crate::text::shown(class.as_bytes()), expected));
+        }
+        flow.class = self.classes.index(class).ok_or_else(|| {
+            Refused::new("class", names::shown(class), "at most 65,536 different classes")
+        })?;
+        Ok(())
+    }
+
+    fn set_priority(&mut self, flow: &mut Flow, row: &Row) -> Result<(), Refused> {
+        let priority_of = |dscp: u8| {
+            self.options.priority_of_dscp.get(usize::from(dscp)).copied().ok_or_else(|| {
                 Refused::new("dscp", dscp.to_string(), "a DSCP from 0 to 63, or empty for none")
-            })?),
+            })
         };
+        let by_dscp = row.dscp.map(priority_of).transpose()?;
         if let (Some(own), Some(by_dscp)) = (row.priority, by_dscp) {
             self.overruled[2] += u64::from(own != by_dscp);
         }
@@ -180,23 +185,11 @@ impl<'a> Collector<'a> {
                     "a priority from 0 (lowest) to 7, or empty for none",
                 ));
             }
-            Some(priority) if own_priority => {
+            Some(priority) if self.options.own_priority => {
                 self.overruled[1] += u64::from(priority != flow.priority)
             }
             Some(priority) => flow.priority = priority,
             None => {}
-        }
-        match local {
-            _ if row.src != row.dst => self.given.flows.push(flow),
-            LocalFlows::Instant => self.given.local.push(flow),
-            LocalFlows::Drop => self.dropped += 1,
-            LocalFlows::Refuse => {
-                return Err(Refused::new(
-                    "dst",
-                    format!("host {}, the source itself", row.dst),
-                    "another host than `src` (or `local = \"instant\"` to let such flows finish at once)",
-                ));
-            }
         }
         Ok(())
     }

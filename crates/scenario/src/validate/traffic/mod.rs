@@ -51,82 +51,13 @@ pub fn generate(
     }
     let mut classes = Classes::default();
     let mut parts = Vec::new();
-    let mut names: BTreeMap<String, usize> = BTreeMap::new();
+    let mut names = BTreeMap::new();
     let names_of_jobs = jobs::blocks(blocks);
     let facts = context.facts;
     let reach = Reach::of(facts.topology, &facts.ports);
     for (index, block) in blocks.iter_mut().enumerate() {
-        let key = Key::from("traffic").index(index);
-        let (keys, transport) = block.common();
-        let shared = common::shared(keys, transport, index, &key, &mut classes, &mut context)?;
-        let deadlines = common::deadlines(keys, &shared.block, &key, context.seed)?;
-        let common = shared.block.clone();
-        let block = block.workload();
-        let place = Place { index, key: &key, classes: &mut classes };
-        let mut part = block.generate(shared, place, &mut context)?;
-        reach.check(part.flows.iter().map(|flow| (flow.src, flow.dst)), &key)?;
-        if let Some(cluster) = context.clusters.last().filter(|cluster| cluster.block == index) {
-            let hosts = cluster.settings.hosts();
-            reach.check(
-                hosts.iter().flat_map(|&from| hosts.iter().map(move |&to| (from, to))),
-                &key,
-            )?;
-        }
-        let name = &common.name;
-        if let Some(other) = names.insert(name.clone(), index) {
-            return Err(Wrong::at(
-                key.name("name"),
-                format!(
-                    "\"{name}\" is the name of traffic[{other}] too, and blocks of one name would draw the same random numbers: write another name"
-                ),
-            ));
-        }
-        if !block.has_own_transport() {
-            by_host::assign(
-                &mut part.flows,
-                &context.of_hosts,
-                &mut context.transports,
-                &mut context.uses,
-            );
-        }
-        mtu::fit(&mut part.flows, &mut context)?;
-        segments::fit(&part.flows, block, &key, &context.transports.configs)?;
-        if let Some((deadlines, draws)) = deadlines {
-            deadlines.assign(&mut part, &draws);
-            if block.dates_jobs_only() {
-                part.flows
-                    .iter_mut()
-                    .filter(|flow| flow.job == Flow::NO_JOB)
-                    .for_each(|flow| flow.deadline = None);
-            }
-        }
-        if let Some(stop) = common::stop(&common, block.ends_with_jobs(), &key, context.run)? {
-            part.flows.iter_mut().for_each(|flow| flow.stop = stop);
-        }
-        if common.persistent {
-            let other = part.flows.iter().any(|f| {
-                !matches!(context.transports.configs[f.transport as usize], TransportConfig::Tcp(_))
-            });
-            if other {
-                return Err(Wrong::at(
-                    key.name("persistent"),
-                    "only TCP has persistent connections: remove it",
-                ));
-            }
-            // The number of the block stands in for the connection until connections are numbered
-            // below.
-            part.flows.iter_mut().for_each(|flow| flow.connection = Some(index as u32));
-        }
-        if let Some((_, undrawn)) = context.undrawn.last_mut().filter(|(block, _)| *block == index)
-        {
-            undrawn.sample = afflux_net::sample(&part.flows).cloned().collect();
-        }
-        part.name_jobs(&names_of_jobs[index], index as u32);
-        context.uses.note(&part.flows, &context.transports);
-        context.uses.starts.push(Time(common.start.0));
-        for note in &mut part.notes {
-            *note = format!("traffic[{index}]: {}", note.replace('`', "\""));
-        }
+        let place = Place { index, key: &Key::from("traffic").index(index), classes: &mut classes };
+        let part = part(block, place, &names_of_jobs[index], &reach, &mut names, &mut context)?;
         parts.push(part);
     }
     jobs::distinct(&names_of_jobs, &parts)?;
@@ -145,18 +76,7 @@ pub fn generate(
             format!("this makes {} flows: at most {} are possible", all.flows.len(), u32::MAX - 1),
         ));
     }
-    let mut connections = BTreeMap::new();
-    for flow in &mut all.flows {
-        if let Some(block) = flow.connection {
-            let next = connections.len() as u32;
-            flow.connection = Some(
-                *connections
-                    .entry((block, flow.src, flow.dst, flow.transport, flow.priority))
-                    .or_insert(next),
-            );
-        }
-    }
-    segments::connections_fit(&all.flows, &connections, &context.transports.configs)?;
+    number_connections(&mut all.flows, &context.transports)?;
     if !all.local.is_empty() {
         all.notes.push(format!(
             "{} flows from a host to itself finish at their start: they never see the network",
@@ -184,6 +104,111 @@ pub fn generate(
         undrawn: context.undrawn.into_iter().map(|(_, undrawn)| undrawn).collect(),
     };
     Ok((sent, context.budget))
+}
+
+/// Turns a block into flows. `names` has the names of the blocks before it.
+fn part(
+    block: &mut Traffic,
+    place: Place,
+    jobs: &str,
+    reach: &Reach,
+    names: &mut BTreeMap<String, usize>,
+    context: &mut TrafficContext,
+) -> Result<Generated, Wrong> {
+    let Place { index, key, classes } = place;
+    let (keys, transport) = block.common();
+    let shared = common::shared(keys, transport, index, key, classes, context)?;
+    let deadlines = common::deadlines(keys, &shared.block, key, context.seed)?;
+    let common = shared.block.clone();
+    let block = block.workload();
+    let place = Place { index, key, classes };
+    let mut part = block.generate(shared, place, context)?;
+    reach.check(part.flows.iter().map(|flow| (flow.src, flow.dst)), key)?;
+    if let Some(cluster) = context.clusters.last().filter(|cluster| cluster.block == index) {
+        let hosts = cluster.settings.hosts();
+        reach.check(hosts.iter().flat_map(|&from| hosts.iter().map(move |&to| (from, to))), key)?;
+    }
+    let name = &common.name;
+    if let Some(other) = names.insert(name.clone(), index) {
+        return Err(Wrong::at(
+            key.clone().name("name"),
+            format!(
+                "\"{name}\" is the name of traffic[{other}] too, and blocks of one name would draw the same random numbers: write another name"
+            ),
+        ));
+    }
+    if !block.has_own_transport() {
+        by_host::assign(
+            &mut part.flows,
+            &context.of_hosts,
+            &mut context.transports,
+            &mut context.uses,
+        );
+    }
+    mtu::fit(&mut part.flows, context)?;
+    segments::fit(&part.flows, block, key, &context.transports.configs)?;
+    if let Some((deadlines, draws)) = deadlines {
+        deadlines.assign(&mut part, &draws);
+        if block.dates_jobs_only() {
+            part.flows
+                .iter_mut()
+                .filter(|flow| flow.job == Flow::NO_JOB)
+                .for_each(|flow| flow.deadline = None);
+        }
+    }
+    if let Some(stop) = common::stop(&common, block.ends_with_jobs(), key, context.run)? {
+        part.flows.iter_mut().for_each(|flow| flow.stop = stop);
+    }
+    if common.persistent {
+        persist(&mut part.flows, &context.transports, index, key)?;
+    }
+    if let Some((_, undrawn)) = context.undrawn.last_mut().filter(|(block, _)| *block == index) {
+        undrawn.sample = afflux_net::sample(&part.flows).cloned().collect();
+    }
+    part.name_jobs(jobs, index as u32);
+    context.uses.note(&part.flows, &context.transports);
+    context.uses.starts.push(Time(common.start.0));
+    for note in &mut part.notes {
+        *note = format!("traffic[{index}]: {}", note.replace('`', "\""));
+    }
+    Ok(part)
+}
+
+/// Makes flows share connections. The number of the block stands in for the connection until
+/// connections are numbered.
+fn persist(
+    flows: &mut [Flow],
+    transports: &Transports,
+    block: usize,
+    key: &Key,
+) -> Result<(), Wrong> {
+    let is_tcp = |flow: &Flow| {
+        matches!(transports.configs[flow.transport as usize], TransportConfig::Tcp(_))
+    };
+    if !flows.iter().all(is_tcp) {
+        return Err(Wrong::at(
+            key.clone().name("persistent"),
+            "only TCP has persistent connections: remove it",
+        ));
+    }
+    flows.iter_mut().for_each(|flow| flow.connection = Some(block as u32));
+    Ok(())
+}
+
+/// Numbers the persistent connections of all blocks.
+fn number_connections(flows: &mut [Flow], transports: &Transports) -> Result<(), Wrong> {
+    let mut connections = BTreeMap::new();
+    for flow in &mut *flows {
+        if let Some(block) = flow.connection {
+            let next = connections.len() as u32;
+            flow.connection = Some(
+                *connections
+                    .entry((block, flow.src, flow.dst, flow.transport, flow.priority))
+                    .or_insert(next),
+            );
+        }
+    }
+    segments::connections_fit(flows, &connections, &transports.configs)
 }
 
 /// Creates the programs of Hadoop clusters. Jobs are numbered through all blocks.

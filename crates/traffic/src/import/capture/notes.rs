@@ -88,9 +88,9 @@ impl Note {
             Note::EtherType(number) => return Some(left_out(ether_type(number))),
             Note::Protocol(number) => return Some(left_out(protocol(number))),
             Note::GreProtocol(number) => {
-                return Some(format!(
-                    "GRE of protocol {number:#06x}: left out, because only IP, Ethernet, MPLS and ERSPAN in GRE are read"
-                ));
+                let what = format!("GRE of protocol {number:#06x}");
+                let why = "only IP, Ethernet, MPLS and ERSPAN in GRE are read";
+                return Some(left_out((what, why)));
             }
             Note::Llc => {
                 "802.3 frames with LLC (as of spanning trees): left out, because they carry no IP"
@@ -119,9 +119,8 @@ impl Note {
                 "management datagrams of RoCEv2 (to queue pair 1): left out, because they set up connections and carry no data of applications"
             }
             Note::Opcode(number) => {
-                return Some(format!(
-                    "RoCEv2 packets of opcode {number:#04x}: left out, because the length of their headers is not known"
-                ));
+                let what = format!("RoCEv2 packets of opcode {number:#04x}");
+                return Some(left_out((what, "the length of their headers is not known")));
             }
             Note::PseudoWire => {
                 "MPLS that does not carry IP (pseudo-wires): left out, because labels do not say what they carry"

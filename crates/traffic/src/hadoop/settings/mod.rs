@@ -1,26 +1,29 @@
 //! Settings of a Hadoop cluster and its jobs.
 
+mod capacity;
+mod checks;
+mod committer;
+mod fetch;
+
+pub use capacity::{CapacityKeys, TaskCapacity};
+pub use committer::Committer;
+pub use fetch::{FetchFailure, FetchKeys};
+
 use crate::Draws;
 use afflux_config::keys::meaningless;
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Between, Duration, Off, Or, Size, Speed, keys, words};
+use afflux_config::{Between, Duration, Size, Speed, keys, words};
 use afflux_net::spec::ReceiveBuffer;
-use afflux_units::{Bytes, Rate, Span, Time};
+use afflux_units::{Bytes, Span, Time};
+use checks::{
+    DAY, at_least_1_mbps, count, counts, longer, per_byte, positive, range, replicas, size,
+};
 
 /// A time that is drawn uniformly, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
     pub least: Span,
     pub most: Span,
-}
-
-/// Capacity of a compute node for tasks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TaskCapacity {
-    /// Number of maps and of reducers that run at a time. A job's master takes no slot.
-    Slots { map: u32, reduce: u32 },
-    /// Memory of a node in bytes, and sizes in bytes of the containers that share it.
-    Memory { node: u64, map: u64, reduce: u64, master: u64 },
 }
 
 words! {
@@ -30,113 +33,6 @@ words! {
         Mapreduce,
         /// Apache Tez: a container runs several tasks one after the other, and events are reported sooner.
         Tez,
-    }
-    /// How the output of the tasks becomes the output of the job:
-    pub enum Committer {
-        /// A task's commit renames the directory of its attempt. The commit of the job lists these
-        /// directories and moves the file of each with four calls, one after the other: state of
-        /// the output directory, list, state of the new file, rename
-        /// (`FileOutputCommitter.mergePaths`).
-        V1,
-        /// A task's commit moves the task's own file, at the same time as other tasks.
-        V2,
-    }
-}
-
-/// Number of directory entries that the name node lists per call (`dfs.ls.limit`).
-const LISTED: u64 = 1_000;
-/// Number of calls that move the output of a task, a directory with one file: state of the output
-/// directory, list of the task's directory, state of the new file, rename
-/// (FileOutputCommitter.mergePaths).
-const CALLS_PER_OUTPUT: u64 = 4;
-/// Number of calls by which a task's commit in version 2, which moves the file, exceeds that in
-/// version 1 (state of the attempt's directory, check for an earlier commit, rename).
-const FEWER_CALLS: u32 = 2;
-
-impl Committer {
-    /// Returns the number of calls of a task's commit that version 2 has and this version does not
-    /// have.
-    pub fn fewer_calls_of_task(self) -> u32 {
-        match self {
-            Committer::V1 => FEWER_CALLS,
-            Committer::V2 => 0,
-        }
-    }
-
-    /// Returns the number of calls of a job's commit in addition to those of both versions, if
-    /// `tasks` tasks have written output. The master makes them one after the other.
-    pub fn calls_of_job(self, tasks: u64) -> u64 {
-        match self {
-            // The list contains the tasks' directories and the directory of attempts that have not
-            // been committed.
-            Committer::V1 => (tasks + 1).div_ceil(LISTED) + CALLS_PER_OUTPUT * tasks,
-            Committer::V2 => 0,
-        }
-    }
-}
-
-/// Longest time of keys that have a limit.
-const DAY: Span = Span::from_s(86_400);
-
-keys! {
-    /// Conditions under which a fetch fails, and the consequences (ShuffleSchedulerImpl.copyFailed).
-    pub struct FetchKeys as "HadoopFetch" => FetchFailure(tez: bool) {
-        /// Time after which the fetch of map outputs fails if the request has not arrived at their
-        /// host, the handshake of its connection included
-        /// (`mapreduce.reduce.shuffle.connect.timeout`, `tez.runtime.shuffle.connect.timeout`), or
-        /// `"off"`: each fetch takes as long as it takes. Hadoop and Tez have `"180s"`. After a
-        /// failure the reducer leaves the host alone for 10 s times 1.3 to the power of the failures
-        /// of an output (ShuffleSchedulerImpl: 13 s, 16.9 s, …), with Tez for 2 s times that, and
-        /// then fetches its outputs again.
-        connect_timeout "fetch_connect_timeout": Or<Off, Duration> as Option<Span> = "off", check timeout;
-        /// Time after which a fetch fails if the answer has not arrived in full, counted from the
-        /// arrival of the request (`mapreduce.reduce.shuffle.read.timeout`,
-        /// `tez.runtime.shuffle.read.timeout`), or `"off"`: each fetch takes as long as it takes.
-        /// Hadoop and Tez have `"180s"` for each read from the connection: time without a byte. The
-        /// model knows only the ends of transfers, so write more than the longest regular answer
-        /// takes. The rest of the answer still crosses the network. The reducer leaves the host
-        /// alone for the times that `fetch_connect_timeout` describes.
-        read_timeout "fetch_read_timeout": Or<Off, Duration> as Option<Span> = "off", check timeout;
-        /// Longest time for which a host is left alone after a failed fetch
-        /// (`mapreduce.reduce.shuffle.retry-delay.max.ms`). Needs `fetch_connect_timeout` or
-        /// `fetch_read_timeout`, and MapReduce: Tez has no such limit.
-        retry_delay_max "fetch_retry_delay_max": Duration as Option<Span> =
-            {(!tez && (connect_timeout.is_some() || read_timeout.is_some())).then_some(Duration(Span::from_s(60)))} "`\"60s\"`",
-            check |time, key| match (tez, connect_timeout.is_none() && read_timeout.is_none()) {
-                (true, _) => Err(meaningless(key, "framework = \"tez\"")),
-                (_, true) => Err(meaningless(key, "fetch_connect_timeout = \"off\" and fetch_read_timeout = \"off\"")),
-                _ => positive(time, key),
-            };
-    }
-    plus {
-        /// Time for which a host is left alone after a failure. It is multiplied by 1.3 to the power
-        /// of the failures of an output, up to `most`. Tez's ShuffleScheduler works as Hadoop's, but
-        /// has shorter penalties and no limit on them, for which a day stands.
-        penalty: Span = Span::from_s(if tez { 2 } else { 10 });
-        most: Span = retry_delay_max.unwrap_or(if tez { DAY } else { Span::from_s(60) });
-        /// Number of failures of an output after which its fetches have no time-outs; at least a
-        /// tenth of the number of maps.
-        limit: u32 = if tez { 15 } else { 30 };
-    }
-}
-
-/// Factor of the penalty per failure: PENALTY_GROWTH_RATE of MapReduce and Tez.
-const PENALTY_GROWTH: f64 = 1.3;
-
-impl FetchFailure {
-    /// Returns the time for which a host is left alone after the fetch of an output there has
-    /// failed `failures` times.
-    pub fn delay(&self, failures: u32) -> Span {
-        let most = self.most.0 as f64;
-        let grown = (0..failures).try_fold(self.penalty.0 as f64, |delay, _| {
-            (delay < most).then_some(delay * PENALTY_GROWTH)
-        });
-        Span(grown.unwrap_or(most).min(most).round() as u64)
-    }
-
-    /// Returns the number of failures of an output after which its fetches have no time-outs.
-    pub fn most_failures(&self, maps: usize) -> u32 {
-        self.limit.max((maps / 10) as u32)
     }
 }
 
@@ -156,77 +52,6 @@ keys! {
         } else {
             Ok(seek)
         };
-    }
-}
-
-keys! {
-    /// Capacity of compute nodes for containers.
-    pub struct CapacityKeys as "HadoopCapacity" => Capacity of written {
-        /// Memory for containers per compute node (`yarn.nodemanager.resource.memory-mb`).
-        node_memory: Size as Option<u64> = {written.memory(8 << 30)} "`\"8GiB\"`", check |Size(size), key| written.unless_slots(size.0, key);
-        /// Memory of a map's container (`mapreduce.map.memory.mb`).
-        map_memory: Size as Option<u64> = {written.memory(1 << 30)} "`\"1GiB\"`", check |size, key| written.container(size, node_memory, key);
-        /// Memory of a reducer's container (`mapreduce.reduce.memory.mb`).
-        reduce_memory: Size as Option<u64> = {written.memory(1 << 30)} "`\"1GiB\"`", check |size, key| written.container(size, node_memory, key);
-        /// Memory of the container of a job's master (`yarn.app.mapreduce.am.resource.mb`).
-        master_memory: Size as Option<u64> = {written.memory(1_536 << 20)} "`\"1536MiB\"`", check |size, key| written.container(size, node_memory, key);
-        /// Instead of memory: number of maps at a time per compute node. Needs `reduce_slots`.
-        /// Default: none: memory limits them.
-        map_slots: u32 = none, in 1 to 10000;
-        /// Instead of memory: number of reducers at a time per compute node. Needs `map_slots`.
-        /// Default: none: memory limits them.
-        reduce_slots: u32 = none, in 1 to 10000;
-    }
-}
-
-impl CapacityKeys {
-    fn slots(&self) -> bool {
-        self.map_slots.is_some() || self.reduce_slots.is_some()
-    }
-
-    /// Returns the default of a memory: `bytes`, unless slots are written.
-    fn memory(&self, bytes: u64) -> Option<Size> {
-        (!self.slots()).then_some(Size(Bytes(bytes)))
-    }
-
-    fn unless_slots(&self, bytes: u64, key: Key) -> Result<u64, Wrong> {
-        if self.slots() { Err(meaningless(key, "map_slots and reduce_slots")) } else { Ok(bytes) }
-    }
-
-    /// Checks the memory of a container, which must fit into that of a node.
-    fn container(&self, Size(size): Size, node: Option<u64>, key: Key) -> Result<u64, Wrong> {
-        let node = node.unwrap_or(u64::MAX);
-        match self.unless_slots(size.0, key.clone())? {
-            0 => Err(Wrong::at(key, "\"0B\": write a size above 0")),
-            bytes if bytes > node => {
-                let what = format!("\"{size}\" does not fit node_memory = \"{}\"", Bytes(node));
-                Err(Wrong::at(key, what))
-            }
-            bytes => Ok(bytes),
-        }
-    }
-
-    fn tasks(&mut self, key: &Key) -> Result<TaskCapacity, Wrong> {
-        let c = self.resolve(key)?;
-        let missing = |name: &str| {
-            let what =
-                format!("{name} is missing: write both map_slots and reduce_slots, or neither");
-            Err(Wrong::at(key.clone(), what))
-        };
-        match (c.map_slots, c.reduce_slots) {
-            (Some(map), Some(reduce)) => Ok(TaskCapacity::Slots { map, reduce }),
-            (None, Some(_)) => missing("map_slots"),
-            (Some(_), None) => missing("reduce_slots"),
-            (None, None) => {
-                let bytes = |memory: Option<u64>| memory.expect("filled in without slots");
-                Ok(TaskCapacity::Memory {
-                    node: bytes(c.node_memory),
-                    map: bytes(c.map_memory),
-                    reduce: bytes(c.reduce_memory),
-                    master: bytes(c.master_memory),
-                })
-            }
-        }
     }
 }
 
@@ -259,70 +84,6 @@ keys! {
             Ok(ReceiveBuffer { initial, most, share: 128 })
         };
     }
-}
-
-/// Multiplies a processor time on compute nodes, of which only a share is available.
-fn longer(time: u64, share: f64) -> u64 {
-    (time as f64 / share).round() as u64
-}
-
-/// Returns a time per megabyte as picoseconds per byte.
-fn per_byte(Duration(time): Duration, share: f64, key: Key) -> Result<u64, Wrong> {
-    if (Span::from_us(10)..=Span::from_s(60)).contains(&time) {
-        return Ok(longer(time.0 / 1_000_000, share));
-    }
-    Err(Wrong::at(key, format!("\"{time}\": write \"10us\" to \"60s\" per megabyte")))
-}
-
-fn at_least_1_mbps(Speed(rate): Speed, key: Key) -> Result<Rate, Wrong> {
-    if rate < Rate::from_mbps(1) {
-        return Err(Wrong::at(key, format!("\"{rate}\": write at least \"1Mbps\"")));
-    }
-    Ok(rate)
-}
-
-fn range(Between(least, most): Between, _: Key) -> Result<Range, Wrong> {
-    Ok(Range { least, most })
-}
-
-fn positive(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
-    if time > Span::ZERO && time <= DAY {
-        return Ok(time);
-    }
-    Err(Wrong::at(key, format!("\"{time}\": write a time above 0, up to 24h")))
-}
-
-fn timeout(time: Or<Off, Duration>, key: Key) -> Result<Option<Span>, Wrong> {
-    let or_off = |wrong: Wrong| Wrong::at(key.clone(), format!("{}, or \"off\"", wrong.message));
-    time.0.map(|time| positive(time, key.clone()).map_err(or_off)).transpose()
-}
-
-fn count<const LEAST: u32>(count: u32, key: Key) -> Result<u32, Wrong> {
-    if (LEAST..=1_000_000).contains(&count) {
-        return Ok(count);
-    }
-    Err(Wrong::at(key, format!("found {count}: write a whole number from {LEAST} to 1000000")))
-}
-
-fn counts(numbers: [u32; 2], key: Key) -> Result<(u32, u32), Wrong> {
-    Ok((count::<0>(numbers[0], key.clone())?, count::<0>(numbers[1], key)?))
-}
-
-/// Checks a number of replicas, which are on different data nodes.
-fn replicas(number: u32, nodes: &[u32], key: Key) -> Result<u32, Wrong> {
-    match count::<1>(number, key.clone())? {
-        number if number as usize > nodes.len() => {
-            Err(Wrong::at(key, format!("found {number}: there are {} data nodes", nodes.len())))
-        }
-        number => Ok(number),
-    }
-}
-
-fn size<const LEAST: u64>(Size(Bytes(bytes)): Size, key: Key) -> Result<u64, Wrong> {
-    if (LEAST..=1 << 50).contains(&bytes) {
-        return Ok(bytes);
-    }
-    Err(Wrong::at(key, format!("\"{bytes}B\": write a size from {LEAST}B to 1024TiB")))
 }
 
 /// Transports and classes of Hadoop's flows: indices into `Plan::transports` and the scenario's
@@ -720,17 +481,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_commit_of_a_job_of_version_1_has_four_calls_for_each_task_and_one_for_each_thousand_in_the_list()
-     {
-        assert_eq!(
-            [1, 56, 999, 1_000].map(|tasks| Committer::V1.calls_of_job(tasks)),
-            [1 + 4, 1 + 224, 1 + 3_996, 2 + 4_000]
-        );
-        assert_eq!(Committer::V2.calls_of_job(1_000), 0);
-        assert_eq!([Committer::V1, Committer::V2].map(Committer::fewer_calls_of_task), [2, 0]);
-    }
-
-    #[test]
     fn reducers_write_output_and_maps_where_there_are_none() {
         let work = |reducers| Work {
             job: 0,
@@ -741,31 +491,5 @@ mod tests {
             reducers,
         };
         assert_eq!([work(3), work(0)].map(|work| work.committed()), [3, 7]);
-    }
-
-    #[test]
-    fn a_penalty_grows_by_three_tenths_with_each_failure_up_to_its_limit() {
-        let failure = FetchFailure {
-            connect_timeout: None,
-            read_timeout: None,
-            retry_delay_max: None,
-            penalty: Span::from_s(10),
-            most: Span::from_s(60),
-            limit: 30,
-        };
-        let delays = [1, 2, 3, 4, 5, 6, 7, 1_000_000]
-            .map(|failures| failure.delay(failures).0 / 1_000_000_000);
-        assert_eq!(delays, [13_000, 16_900, 21_970, 28_561, 37_129, 48_268, 60_000, 60_000]);
-        let tez = FetchFailure {
-            penalty: Span::from_s(2),
-            most: Span::from_s(86_400),
-            limit: 15,
-            ..failure
-        };
-        assert_eq!(
-            [1, 2, 15].map(|failures| tez.delay(failures).0 / 1_000_000_000),
-            [2_600, 3_380, 102_371]
-        );
-        assert_eq!([10, 400].map(|maps| failure.most_failures(maps)), [30, 40]);
     }
 }

@@ -1,0 +1,72 @@
+//! Checks of the values of keys.
+
+use crate::tree::{Key, Wrong};
+use crate::{Duration, Speed};
+use afflux_units::{Rate, Span};
+use std::fmt::Display;
+
+/// Returns the error for a key that has no effect together with another key.
+pub fn meaningless(key: Key, beside: &str) -> Wrong {
+    Wrong::at(key, format!("has no effect with {beside}: remove it"))
+}
+
+/// Returns `value` if it lies between `least` and `most`.
+pub fn within<T: PartialOrd + Display>(
+    value: T,
+    least: T,
+    most: T,
+    words: Option<&str>,
+    key: Key,
+) -> Result<T, Wrong> {
+    if value >= least && value <= most {
+        return Ok(value);
+    }
+    let words = words.map_or_else(|| format!("a number from {least} to {most}"), str::to_string);
+    Err(Wrong::at(key, format!("found {value}: write {words}")))
+}
+
+/// Applies `check` to a value.
+pub fn checked<T, U>(
+    value: T,
+    key: Key,
+    check: impl FnOnce(T, Key) -> Result<U, Wrong>,
+) -> Result<U, Wrong> {
+    check(value, key)
+}
+
+/// Applies `check` to all keys of a table. The second argument of `check` turns a name into a key
+/// path.
+pub fn together<T>(
+    parsed: &T,
+    key: &Key,
+    check: impl FnOnce(&T, &dyn Fn(&str) -> Key) -> Result<(), Wrong>,
+) -> Result<(), Wrong> {
+    check(parsed, &|name| key.clone().name(name))
+}
+
+/// Returns the value if it is `right`, and otherwise an error that says what to `write`.
+fn require<T: Copy + Display>(value: T, right: bool, key: Key, write: &str) -> Result<T, Wrong> {
+    if right { Ok(value) } else { Err(Wrong::at(key, format!("\"{value}\": write {write}"))) }
+}
+
+/// Checks that a time is above 0 and at most a second.
+pub fn up_to_a_second(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
+    let right = time > Span::ZERO && time <= Span::from_s(1);
+    require(time, right, key, "a time above 0, at most \"1s\"")
+}
+
+/// Checks that a time is at most a second.
+pub fn at_most_a_second(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
+    require(time, time <= Span::from_s(1), key, "a time up to 1s")
+}
+
+/// Checks that a time is above 0 and at most a day.
+pub fn up_to_a_day(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
+    let right = time > Span::ZERO && time <= Span::from_s(86_400);
+    require(time, right, key, "a time above 0, at most a day")
+}
+
+/// Checks that a rate is above 0.
+pub fn above_zero(Speed(rate): Speed, key: Key) -> Result<Rate, Wrong> {
+    require(rate, rate > Rate(0), key, "a rate above 0")
+}
