@@ -1,9 +1,15 @@
 //! Checks of the keys of a cluster.
 
-use super::Range;
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Between, Duration, Off, Or, Size, Speed};
 use afflux_units::{Bytes, Rate, Span};
+
+/// A time that is drawn uniformly, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Range {
+    pub least: Span,
+    pub most: Span,
+}
 
 /// Longest time of keys that have a limit.
 pub const DAY: Span = Span::from_s(86_400);

@@ -15,16 +15,10 @@ use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Between, Duration, Size, Speed, keys, words};
 use afflux_net::spec::ReceiveBuffer;
 use afflux_units::{Bytes, Span, Time};
+pub use checks::Range;
 use checks::{
     DAY, at_least_1_mbps, count, counts, longer, per_byte, positive, range, replicas, size,
 };
-
-/// A time that is drawn uniformly, both ends included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Range {
-    pub least: Span,
-    pub most: Span,
-}
 
 words! {
     /// Framework that runs the tasks:
