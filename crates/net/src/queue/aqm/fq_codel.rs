@@ -24,8 +24,8 @@ keys! {
         interval: Duration = "100ms" from "RFC 8290", check up_to_1000_s;
         /// Whether ECN-capable frames are marked instead of dropped.
         ecn: bool = true from "RFC 8290";
-        /// Bytes that a flow sends per turn. Default as `host.qdisc`: a packet of `host.mtu` with
-        /// 14 B of Ethernet header (`psched_mtu`).
+        /// Bytes that a flow sends per turn. Where `host.qdisc` leaves it out: a packet of `host.mtu`
+        /// with 14 B of Ethernet header (`psched_mtu`).
         quantum: Size as u32 = "1514B", check |Size(size), at| match size.0 {
             bytes @ 64..=1_000_000 => Ok(bytes as u32),
             _ => Err(Wrong::at(at, format!("\"{size}\": write a size from 64B to 1MB"))),
