@@ -95,6 +95,8 @@ def click_a_link(page) -> str:
     raise AssertionError("no link was hit")
 
 
+# The first case starts the browser and opens the page, which takes long beside other tests.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")]
 )
