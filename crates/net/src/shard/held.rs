@@ -23,7 +23,8 @@ impl<O: Outlet, const KIND: u8> Hop<'_, O, KIND> {
         from: u64,
         now: u64,
     ) {
-        if !lane.may_start(p, now) {
+        if p.free_at > now && !lane.held {
+            // The transmitter is busy and the peer pauses nothing: no flag can change.
             return;
         }
         while p.free_at <= now {

@@ -231,13 +231,6 @@ impl Lane {
         (0..CLASSES).rev().find(|&queue| self.occupied >> queue & 1 != 0 && free(queue))
     }
 
-    /// False if no transmission starts at this port up to `now`, and none of its flags changes,
-    /// because the transmitter is busy and the peer pauses nothing.
-    #[inline(always)]
-    pub fn may_start(&self, p: &Port, now: u64) -> bool {
-        p.free_at <= now || self.held
-    }
-
     /// Updates the flags at `at`, because the peer's pauses may have ended.
     #[cold]
     pub fn look_again(&mut self, p: &Port, at: u64) {

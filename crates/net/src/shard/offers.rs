@@ -233,12 +233,6 @@ impl<'a> Shard<'a> {
         if self.is_exact(node) {
             return self.finish_exact(out, end, node);
         }
-        if let &[port] = &self.nodes[node as usize].active[..] {
-            let (p, lane) = (&self.ports[port as usize], &self.lanes[port as usize]);
-            if (lane.occupied != 0 || lane.backlog) && !lane.may_start(p, end - 1) {
-                return self.wake_by(out, node, p.free_at);
-            }
-        }
         let earliest = match self.kind(node) {
             SHARED => self.finish_hops::<O, SHARED>(out, end, node),
             _ => self.finish_hops::<O, OWN>(out, end, node),

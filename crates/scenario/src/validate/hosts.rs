@@ -141,7 +141,8 @@ pub fn real(
     keys: &mut HostKeys,
     plan: &mut Plan,
     said: &[Said],
-    (used, mtu): (&BTreeSet<u16>, u16),
+    used: &BTreeSet<u16>,
+    mtu: u16,
 ) -> Result<(), Wrong> {
     let met = || {
         used.iter().map(|index| plan.transports[*index as usize].parameters().requirements().timing)
@@ -227,16 +228,17 @@ fn without_qdisc(keys: &HostKeys, key: &Key, why: &str) -> Result<(), Wrong> {
 }
 
 /// Sets the configuration number of every host in `topology`. Returns the distinct configurations,
-/// and for each whether `timing` and `qdisc` are written. `sizes`: largest frame and packet, in
-/// bytes.
+/// and for each whether `timing` and `qdisc` are written. `frame` and `mtu`: largest frame
+/// and packet, in bytes.
 pub fn assign(
     host: &mut Host,
     topology: &mut Topology,
-    sizes: (u16, u16),
+    frame: u16,
+    mtu: u16,
 ) -> Result<(Vec<HostConfig>, Vec<Said>), Wrong> {
     let key = Key::from("host");
     let given = (host.nic.clone(), host.keys.clone());
-    let base = build(&mut host.nic, &mut host.keys, sizes, &key)?;
+    let base = build(&mut host.nic, &mut host.keys, frame, mtu, &key)?;
     let (mut configs, mut said) = (vec![base], vec![Said::by(&given.1)]);
     let meant = meant(host, topology)?;
     let mut known: Vec<(Vec<usize>, u32)> = vec![(Vec::new(), 0)];
@@ -249,7 +251,7 @@ pub fn assign(
         let (mut nic, mut keys) = overrides.fold(given.clone(), overlay);
         let key = key.clone().name("override").index(changes.last().copied().unwrap_or(0));
         node.config = configs.len() as u32;
-        configs.push(build(&mut nic, &mut keys, sizes, &key)?);
+        configs.push(build(&mut nic, &mut keys, frame, mtu, &key)?);
         said.push(Said::by(&keys));
         known.push((changes, node.config));
     }
@@ -287,7 +289,8 @@ fn overlay((mut nic, host): Keys, change: &HostOverride) -> Keys {
 fn build(
     nic: &mut NicKeys,
     keys: &mut HostKeys,
-    (frame, mtu): (u16, u16),
+    frame: u16,
+    mtu: u16,
     key: &Key,
 ) -> Result<HostConfig, Wrong> {
     let order = Order {

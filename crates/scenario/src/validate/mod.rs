@@ -74,7 +74,7 @@ fn network(document: &mut Document, inputs: &mut Inputs) -> Result<Network, Wron
     let frame = wire.payload + wire.wire.data_header;
     let (mut switches, switch_keys) =
         switch::assign(&mut document.switch, &mut topology, frame, document.run.compat.is_some())?;
-    let (hosts, said) = hosts::assign(&mut document.host, &mut topology, (frame, wire.mtu))?;
+    let (hosts, said) = hosts::assign(&mut document.host, &mut topology, frame, wire.mtu)?;
     debug_assert!(topology.nodes.iter().all(|node| (node.config as usize)
         < if node.kind == NodeKind::Host { hosts.len() } else { switches.len() }));
     let run = document.run.resolve(&Key::from("run"))?;
@@ -153,12 +153,8 @@ pub fn check(
     (plan.transports, plan.flows, plan.applications) =
         (std::mem::take(&mut traffic.transports.configs), traffic.flows, traffic.applications);
     plan.undrawn = traffic.undrawn;
-    hosts::real(
-        &mut document.host.keys,
-        &mut plan,
-        &said,
-        (&traffic.uses.transports(), packets.mtu),
-    )?;
+    let used = traffic.uses.transports();
+    hosts::real(&mut document.host.keys, &mut plan, &said, &used, packets.mtu)?;
     let kernels = kernel::hosts(document, &mut plan, inputs, &mut traffic.classes)?;
     fits(&plan, document, &traffic.transports)?;
     plan.run.max_memory = budget.of(&plan)?;
