@@ -320,7 +320,7 @@ def test_the_list_of_studies_fits_the_terminal(invoke, monkeypatch, columns):
             here(study.duration, len(os.sched_getaffinity(0))),
         )
         simulations = (
-            f"{len(study.points(False))} simulations, {len(study.points(True))} with --quick"
+            f"{len(study.points(False)):,} simulations, {len(study.points(True))} with --quick"
         )
         assert said == [
             text.split()

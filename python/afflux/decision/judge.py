@@ -4,9 +4,10 @@ The limit of a goal is its bound. For a relative goal it is the reference value 
 goodput minus) the share that the goal allows. A goal is met if the value is clearly better than the
 limit, and missed if it is clearly worse. The test pairs value and limit by seed (Student's t on
 their logarithms) and judges all goals of all designs together (Holm). So if no value differs from
-its limit, the chance that any goal is called met or missed is at most 5 %. Otherwise the goal is
-open. If the end of the run cut flows off, only a lower bound of a time is known. Such a time can
-miss its goal but not meet it.
+its limit and the logarithms are normal, the chance that any goal is called met or missed is at most
+5 %. A goal that is neither is open. An event that few seeds have, such as a lost SYN, is not in the
+test until a seed has it. If the end of the run cut flows off, only a lower bound of a time is known.
+Such a time can miss its goal but not meet it.
 
 The choice is the cheapest design that meets every goal. If there is none, it is the cheapest whose
 typical values are all within their limits, and it is not certain. If there is none either, there is

@@ -29,7 +29,7 @@ from ...scenario import Scenario
 OWN = "own"
 #: Factors for the load of one tenant.
 FACTORS = (0.5, 1.5)
-#: Number of seeds of mixtures with another load, of conditions and of variants.
+#: Number of seeds of mixtures with another load and of conditions.
 FEW = 5
 #: Number of seeds whose waits are recorded by class. Recording takes many times as long as the run.
 WAITS = 1
@@ -97,12 +97,19 @@ class Mixtures:
     question: Question
     seeds: Sequence[int]
     changes: Sequence[Change]
-    #: Seeds of the other loads, conditions and variants. These only check the choice.
+    #: Seeds of the other loads and conditions. These only check the choice.
     few: Sequence[int]
+    #: Seeds of the variants. Each variant has a choice of its own, and with five seeds an event that
+    #: a quarter of the seeds have is missed by chance as often (README.md).
+    of_variants: Sequence[int]
 
     @classmethod
     def of(
-        cls, question: Question, seeds: Sequence[int], varied: Sequence[str] | None = None
+        cls,
+        question: Question,
+        seeds: Sequence[int],
+        of_variants: Sequence[int],
+        varied: Sequence[str] | None = None,
     ) -> "Mixtures":
         """Returns the mixtures. `varied` are the tenants whose load is raised by half; by default
         each tenant's load is halved and raised by half."""
@@ -112,7 +119,7 @@ class Mixtures:
             for f in FACTORS
             if varied is None or (f > 1 and t.name in varied)
         ]
-        return cls(question, seeds, changes, seeds[:FEW])
+        return cls(question, seeds, changes, seeds[:FEW], of_variants)
 
     def points(self) -> Iterator[Point]:
         for design in self.question.designs:
@@ -148,13 +155,13 @@ class Mixtures:
         for variant in self.variants:
             for design in self.question.designs:
                 yield from _points(
-                    under(design.name, variant), self._scenario(design, variant), self.few
+                    under(design.name, variant), self._scenario(design, variant), self.of_variants
                 )
             for own, tenant in alones(self.question):
                 yield from _points(
                     under(alone_name(own.name, tenant), variant),
                     self._scenario(own, variant, tenant),
-                    self.few,
+                    self.of_variants,
                 )
 
     def blocks(self) -> set[str]:

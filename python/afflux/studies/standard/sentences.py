@@ -1,7 +1,7 @@
 """Writes the answer: choice, size, cause, what sharing costs the tenants, cost, certainty, what
 would change it, settings."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ...comparison import changes
 from ...comparison.paired import SAME, TOO_FEW, WORSE, Difference
@@ -138,7 +138,18 @@ def _variants(of: Evidence) -> Words:
         )
         for (kind, design), names in outcomes.items()
     ]
-    return say("standard.variants", items=_list(items)) if items else Words("", "")
+    if not items:
+        return Words("", "")
+    return say(
+        "standard.variants", seeds=_seeds(judged for _, judged in of.variants), items=_list(items)
+    )
+
+
+def _seeds(of: Iterable[Judged]) -> int:
+    """Returns the number of paired seeds that all goals have at least."""
+    return min(
+        one.against.samples for judged in of for some in judged.standings.values() for one in some
+    )
 
 
 def _nearest(of: Evidence) -> Words:
@@ -338,14 +349,8 @@ def _change(of: Evidence) -> Words:
     parts = []
     if others:
         flipped = [(change, judged) for change, judged in others if not of.survives(judged)]
-        seeds = min(
-            one.against.samples
-            for _, judged in others
-            for some in judged.standings.values()
-            for one in some
-        )
         words = {
-            "seeds": seeds,
+            "seeds": _seeds(judged for _, judged in others),
             "kept": len(others) - len(flipped),
             "count": len(others),
             "changes": _names([change for change, _ in others]),
