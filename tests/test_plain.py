@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from conftest import REPO
 
 from tests import plain
 
@@ -53,6 +54,23 @@ def test_functions_and_files_are_short(room: str):
     held(
         [found for file in plain.sources([room]) for found in plain.long(file)], LONG[room], "LONG"
     )
+
+
+def test_no_file_has_conflict_markers():
+    marks = ("<" * 7 + " ", ">" * 7 + " ")
+    endings = {".md", ".py", ".rs", ".toml", ".ts", ".css", ".json", ".yml", ".csv"}
+    found = [
+        f"{file}:{number}"
+        for files in (
+            REPO.glob("*"),
+            *((REPO / room).rglob("*") for room in (*RIDDLES, "examples")),
+        )
+        for file in files
+        if file.suffix in endings and "node_modules" not in file.parts and file.is_file()
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+        if line.startswith(marks)
+    ]
+    assert not found, f"a conflict was committed unresolved: {', '.join(found)}"
 
 
 @pytest.mark.parametrize(
