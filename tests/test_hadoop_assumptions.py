@@ -287,7 +287,7 @@ def test_the_answer_has_medians() -> None:
     obeyed, ring = longer("pfc", OBEY), {one: longer(one, RING) for one in COMPARED}
     every = (deep, ecn, pfc, dctcp, obeyed, *ring.values())
     assert {len(one.by_seed) for one in every} == {5}
-    # What the answer says of the seeds.
+    # The answer names how many seeds agree.
     assert [one.agreeing for one in (deep, ecn, dctcp, obeyed)] == [5, 3, 5, 4]
     one_seed = {
         design: [
