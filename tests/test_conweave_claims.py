@@ -216,7 +216,7 @@ def test_claims_are_judged_by_pairs_within_seeds():
             for scheme in BASELINES
         }
         runs[Run(CASE, CONWEAVE, DEFAULT, WINDOW, seed)] = measured(
-            (0.99 + 0.003 * seed) * seed, (9.0 + seed) * seed
+            (1.0 + 0.003 * (seed - 5.5)) * seed, (9.0 + seed) * seed
         )
     found = {judge.claim.statistic: judge for judge in judged(runs) if judge.claim.case == CASE}
     assert found["mean"].default["ecmp"].mean == pytest.approx(0.5, abs=0.002)
@@ -271,10 +271,6 @@ def test_settings_are_keys_of_the_scenario():
     )
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="the file was measured with afflux 0.3.0, where frames that arrive together went by port: no line is today's",
-)
 def test_a_line_of_the_file_can_be_computed_again():
     """Recomputes the cheapest of the judging runs."""
     run = Run(Case("leaf-spine", "alistorage", 50, "irn"), "ecmp", DEFAULT, WINDOW, 1)
@@ -298,15 +294,21 @@ def test_the_answer_of_the_readme_follows_from_the_file():
     answer = " ".join(text.partition("**Answer.** ")[2].partition("\n\n")[0].split())
     found = list(judged(read()))
     default = [100 * gain.mean for judge in found for gain in judge.default.values()]
-    assert all(gain.is_positive for judge in found for gain in judge.default.values())
+    assert min(default) > 0
+    assert [
+        (str(judge.claim), scheme)
+        for judge in found
+        for scheme, gain in judge.default.items()
+        if not gain.is_positive
+    ] == [("leaf-spine, 50 %, irn: mean slowdown", "drill")]
     assert (
-        f"in all sixteen published comparisons, by {min(default):.1f} to {max(default):.0f} %"
-        in answer
+        f"in all sixteen published comparisons, by {min(default):.1f} to {max(default):.0f} %, "
+        "and clearly so in all but one: the mean at 50 % with IRN, over DRILL." in answer
     )
     verdicts = [judge.verdict for judge in found]
-    assert (len(verdicts), *map(verdicts.count, (HOLDS, DEFAULT_ONLY, FAILS))) == (16, 3, 3, 10)
+    assert (len(verdicts), *map(verdicts.count, (HOLDS, DEFAULT_ONLY, FAILS))) == (16, 2, 4, 10)
     assert (
-        "Three of the sixteen claims hold, three hold only against the defaults, and ten do not hold."
+        "Two of the sixteen claims hold, four hold only against the defaults, and ten do not hold."
         in answer
     )
     # Smallest gain of each claim over the baselines with their best parameters.
@@ -348,12 +350,13 @@ def test_the_authors_simulator_reaches_none_of_the_claims_either():
 def test_a_gain_of_more_than_twice_the_published_one_is_a_difference_to_explain():
     found = [judge for judge in judged(read()) if judge.exceeds]
     assert [str(judge.claim) for judge in found] == ["leaf-spine, 80 %, lossless: mean slowdown"]
-    # The interval decides: 43 % of short flows on the fat-tree are above 2 x 21.4 %, their interval
-    # is not.
-    short = "fat-tree, 60 %, lossless: mean slowdown of short flows"
-    (one,) = (judge for judge in judged(read()) if str(judge.claim) == short)
-    assert min(gain.mean for gain in one.default.values()) > 2 * one.claim.gain
-    assert not one.exceeds
+    # The interval decides: with one gain whose interval reaches below twice the published one, it is
+    # no difference to explain.
+    (one,) = found
+    most = 2 * one.claim.gain
+    near = gain(most - 0.01, most + 0.3)
+    assert min(gain.mean for gain in one.default.values()) > most
+    assert not replace(one, default={**one.default, "ecmp": near}).exceeds
 
 
 def test_runs_under_the_authors_rules():
