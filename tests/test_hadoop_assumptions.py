@@ -309,7 +309,7 @@ def test_the_answer_has_medians() -> None:
         f"the deep buffer costs {s(ring['deep'])} and DCTCP {s(ring['dctcp'])}, and ECN's sign turns ({ring['ecn'].median:.1f} s)",
         f"the deep buffer costs between {min(others):.1f} and {max(others):.1f} s, and saves {-pairs:.1f} s only where nodes send in pairs",
         f"DCTCP costs between {min(one_seed['dctcp']):.1f} and {max(one_seed['dctcp']):.1f} s",
-        f"{full[0].median:.1f} s for the deep buffer if every compute port is full ({full[1].median:.1f} s with today's hosts, one seed)",
+        f"{full[0].median:.1f} s for the deep buffer if every compute port is full ({full[1].median:.1f} s with today's hosts, two seeds)",
         f"{longer('deep', 'connections=4', of=before).median:.1f} s with 4 connections",
         f"{longer('deep', 'deep_queue=100ms', of=before).median:.1f} s with queues of 100 ms",
         f"explain {deep.median:.1f} s of it (median)",
