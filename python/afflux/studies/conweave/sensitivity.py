@@ -13,7 +13,6 @@ more seeds since its first three left one claim open, and the leaf-spine at 80 %
 since its first five did.
 """
 
-import itertools
 from collections.abc import Iterator, Mapping
 
 from ...results.statistics import mean
@@ -151,7 +150,7 @@ def select(runs: Mapping[Run, Measured]) -> Iterator[Run]:
 
 def judge(runs: Mapping[Run, Measured]) -> Iterator[Run]:
     """Yields the runs of the defaults and of the best settings, seed by seed."""
-    for seed in sorted({*JUDGING, *itertools.chain.from_iterable(MORE.values())}):
+    for seed in sorted({seed for case in CLAIMED for seed in judging(case, CONWEAVE)}):
         for case in CLAIMED:
             settings = [
                 (scheme, setting)

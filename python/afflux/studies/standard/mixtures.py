@@ -99,8 +99,8 @@ class Mixtures:
     changes: Sequence[Change]
     #: Seeds of the other loads and conditions. These only check the choice.
     few: Sequence[int]
-    #: Seeds of the variants. Each variant has a choice of its own, and with five seeds an event that
-    #: a quarter of the seeds have is missed by chance as often (README.md).
+    #: Seeds of the variants. Each variant has a choice of its own, and five seeds miss an event that
+    #: a quarter of the seeds have in 24 % of cases (docs/decide.md).
     of_variants: Sequence[int]
 
     @classmethod

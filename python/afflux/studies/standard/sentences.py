@@ -146,7 +146,7 @@ def _variants(of: Evidence) -> Words:
 
 
 def _seeds(of: Iterable[Judged]) -> int:
-    """Returns the number of paired seeds that all goals have at least."""
+    """Returns the least number of paired seeds of a goal."""
     return min(
         one.against.samples for judged in of for some in judged.standings.values() for one in some
     )
