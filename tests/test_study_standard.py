@@ -440,6 +440,9 @@ def test_the_scenario_that_a_file_names_is_simulated(tmp_path):
     file names none."""
     (tmp_path / "mine.toml").write_text(small().to_toml())
     path = tmp_path / "goals.toml"
+    path.write_text('seeds = "5-1"\n' + THEIRS.read_text())
+    with pytest.raises(ValueError, match=re.escape(f"{path}: key seeds: 5-1: expected whole")):
+        read(path, MIXTURE)
     path.write_text('scenario = "mine.toml"\n' + THEIRS.read_text())
     assert read(path, None, MIXTURE).scenario["traffic.hadoop.size"] == "100MB"
     assert read(path, MIXTURE).scenario["traffic.hadoop.size"] == "3.5GB"

@@ -55,8 +55,9 @@ def choices(text: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-def seeds(text: str) -> list[int]:
-    """Parses seeds written as `1-5`, `1,2,7` or both. Raises `ValueError`."""
+def seeds(text: str, where: str = "--seeds") -> list[int]:
+    """Parses seeds written as `1-5`, `1,2,7` or both. Raises `ValueError`, which begins with
+    `where`."""
     found: list[int] = []
     wanted = 0
     for part in text.split(","):
@@ -64,16 +65,16 @@ def seeds(text: str) -> list[int]:
         first, last = (int(matched[1]), int(matched[2] or matched[1])) if matched else (1, 0)
         if last < first:
             raise ValueError(
-                f"--seeds {text}: expected whole numbers and ranges from low to high, as in 1-5 or 1,2,7"
+                f"{where} {text}: expected whole numbers and ranges from low to high, as in 1-5 or 1,2,7"
             )
         if last > MOST_SEED:
-            raise ValueError(f"--seeds {text}: a seed is at most {MOST_SEED}")
+            raise ValueError(f"{where} {text}: a seed is at most {MOST_SEED}")
         wanted += last - first + 1
         if wanted > MOST_POINTS:
-            raise ValueError(f"--seeds {text}: more than {MOST_POINTS:,} seeds: name fewer")
+            raise ValueError(f"{where} {text}: more than {MOST_POINTS:,} seeds: name fewer")
         found += range(first, last + 1)
     if len(set(found)) < len(found):
-        raise ValueError(f"--seeds {text}: a seed is named twice")
+        raise ValueError(f"{where} {text}: a seed is named twice")
     return found
 
 

@@ -175,7 +175,7 @@ def read(path: Path, scenario: Path | None = None, otherwise: Path | None = None
     currency = _take(path, "", own, "currency", str, None) or (
         made.get("cost.currency", "USD") if made.get("cost") else None
     )
-    chosen = None if seeds is None else tuple(settings.seeds(seeds))
+    chosen = None if seeds is None else tuple(settings.seeds(seeds, f"{path}: key seeds:"))
     return Question(
         path, made, source, designs, tenants, goals, conditions, variants, chosen, currency
     )
