@@ -8,7 +8,7 @@ import pytest
 from afflux.scenario import Scenario
 from afflux.studies import files, find
 from afflux.studies.hadoop import constant as constants
-from afflux.studies.hadoop import hosts, medians, runs, sensitivity, slides
+from afflux.studies.hadoop import hosts, medians, runs, sensitivity, slides, whole
 from afflux.studies.hadoop.cases import BASE, DESIGNS, Case, keys
 from afflux.studies.hadoop.sensitivity import (
     COMPARED,
@@ -212,8 +212,8 @@ def test_the_readme_has_the_tables() -> None:
         table(found),
         constants.table(constants.read()),
         hosts.table(),
-        hosts.quick_table(),
-        hosts.quick_sentence(),
+        whole.table(whole.read()),
+        whole.sentence(whole.read()),
         medians.table(others),
         slides.table(others),
     ):

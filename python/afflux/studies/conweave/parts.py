@@ -15,6 +15,7 @@ _QUESTIONS = {
     "memory": "What does it cost if frames that ConWeave reorders take memory of the switch?",
     "reply": "Would another time after which a reply is late serve ConWeave better?",
     "rules": "Does the claim at 80 %, lossless, hold under the rules of the authors' simulator, in a window of 100 ms?",
+    "differences": "Do rules of the authors' simulator or longer windows explain that gains with IRN are smaller than published?",
     "solar": "Why is CONGA's default behind ECMP with SolarRPC?",
 }
 #: Tables that are made from the runs of each series.
@@ -26,6 +27,7 @@ _TABLES = {
     "reply": ("replies",),
     "rules": ("claims", "rules"),
     "solar": ("solar",),
+    "differences": ("differences",),
 }
 
 

@@ -13,7 +13,8 @@ from .cases import BDP, Case
 
 FILE = files("conweave") / "results" / "runs.csv"
 
-#: Parameters of a scheme that differ from the study's defaults, sorted by name.
+#: Parameters of a scheme that differ from the study's defaults, sorted by name. A name with a dot
+#: is a key of the scenario.
 Setting = tuple[tuple[str, str], ...]
 DEFAULT: Setting = ()
 #: Part of a setting that is no parameter of the scheme: the rules of the authors' simulator instead
@@ -131,22 +132,24 @@ def write(run: Run, measured: Measured, file: Path = FILE) -> None:
 
 def scenario(run: Run) -> Scenario:
     found = Scenario.load(files("conweave") / f"{run.case.fabric}.toml")
-    setting: dict[str, Any] = {
-        key: int(value) if value.isdigit() else value
-        for key, value in run.setting
-        if (key, value) != THEIR_RULES
-    }
-    keys = run.case.keys(run.scheme, setting) | {
+    setting = {key: _value(text) for key, text in run.setting if (key, text) != THEIR_RULES}
+    of_scheme = {key: value for key, value in setting.items() if "." not in key}
+    keys = run.case.keys(run.scheme, of_scheme) | {
         "traffic[0].duration": f"{run.window + 2}ms",
         "run.until": f"{run.window + 52}ms",
     }
     # Time series are not needed here. Removing them does not change the simulation.
     keys.pop("record.reorder", None)
+    keys |= {key: value for key, value in setting.items() if key not in of_scheme}
     if THEIR_RULES in run.setting:
         keys |= _THEIR_KEYS
     for key, value in keys.items():
         found.set(key, value)
     return found
+
+
+def _value(text: str) -> Any:
+    return {"true": True}.get(text, int(text) if text.isdigit() else text)
 
 
 def simulate(run: Run) -> Measured:

@@ -16,6 +16,7 @@ since its first five did.
 from collections.abc import Iterator, Mapping
 
 from ...results.statistics import mean
+from . import differences
 from .cases import BASELINES, CLAIMED, CONWEAVE, LONG, Case
 from .runs import DEFAULT, THEIR_RULES, Measured, Run, Setting
 
@@ -212,4 +213,5 @@ RUNS = {
     "reply": reply,
     "solar": solar,
     "rules": rules,
+    "differences": differences.runs,
 }

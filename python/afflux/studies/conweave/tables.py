@@ -1,11 +1,12 @@
 """Makes the tables of README.md from results/runs.csv."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ...results.statistics import mean
 from ...words.text import digits
 from .cases import BASELINES, CLAIMED, CONWEAVE, LONG, Case
 from .claims import Claim, Gain, reference
+from .differences import EXPERIMENTS, Experiment, gains
 from .runs import DEFAULT, THEIR_RULES, Measured, Run, Setting, shown
 from .sensitivity import (
     GRIDS,
@@ -363,6 +364,31 @@ def of_solar(runs: Runs) -> str:
     return _table(("mean (p99) slowdown", *(_case(case) for case in SOLAR)), lines)
 
 
+def of_differences(runs: Runs) -> str:
+    """Returns ConWeave's slowdown and its gains over each baseline, mean and p99, for each change
+    that may explain a difference from the published gains."""
+    lines = [line for one in EXPERIMENTS for line in _of_experiment(one, runs)]
+    head = ("case and change", "ConWeave, mean (p99) slowdown")
+    return _table((*head, *(f"% below {NAMES[scheme]}" for scheme in BASELINES)), lines)
+
+
+def _of_experiment(one: Experiment, runs: Runs) -> Iterator[tuple[str, ...]]:
+    own = runs.get(one.run(CONWEAVE))
+    for flows in ("short", "long") if one.case.fabric == "fat-tree" else ("all",):
+        found = gains(one, runs, flows)
+        if own and found:
+            mean, p99 = (own.slowdown(flows, statistic) or 0.0 for statistic in ("mean", "p99"))
+            of = "" if flows == "all" else f", {flows} flows"
+            yield (
+                f"{one.case.fabric}, {one.case.load} %{of}: {one.words}",
+                f"{digits(mean, 3)} ({digits(p99, 3)})",
+                *(
+                    " and ".join(map(_percent, found[scheme])) if scheme in found else NONE
+                    for scheme in BASELINES
+                ),
+            )
+
+
 TABLES = {
     "claims": of_claims,
     "gains": of_gains,
@@ -374,6 +400,7 @@ TABLES = {
     "replies": of_replies,
     "solar": of_solar,
     "rules": of_rules,
+    "differences": of_differences,
 }
 
 

@@ -17,7 +17,7 @@ from ...metrics import JOB_TIME
 from ...results.designs import Designs
 from ...words import say
 from .. import Assumption, Check, Row, Series, Slice, Study, files, named
-from . import constant, crossvalidation, findings, medians, others, runs, sensitivity, slides
+from . import constant, crossvalidation, findings, medians, others, runs, sensitivity, slides, whole
 from .cases import DESIGNS, FRAMEWORKS, SIZES, Case, Constants, calibration, keys, published
 
 __all__ = ["DESIGNS", "STUDY", "Hadoop", "findings"]
@@ -208,6 +208,10 @@ class Hadoop(Study):
                 if design.name.endswith("mapreduce-10GB-traffic")
             ]
         )
+
+    def plots(self, designs: Designs, dir: Path) -> Sequence[Path]:
+        """Writes the job times of all seeds, in the form of those that come with afflux."""
+        return [whole.write(whole.of_designs(designs), dir / whole.NAME)]
 
 
 STUDY = Hadoop()

@@ -3,9 +3,8 @@ of the runs of the cross-validation, seed by seed."""
 
 from collections.abc import Iterator, Mapping
 
-from .. import files, lines
 from . import constant, runs, sensitivity
-from .cases import BASE, FRAMEWORKS, SIZES, Case, published
+from .cases import BASE, FRAMEWORKS, SIZES, Case
 from .sensitivity import DEFAULT, DESIGNS, OBEY, Difference
 
 
@@ -50,59 +49,3 @@ def table() -> str:
     found = differences(sensitivity.read(), constant.read(), runs.read())
     lines += [f"| {words} | {one} |" for words, one in found]
     return "\n".join(lines)
-
-
-#: Job times of the quick part with the hosts of today: 10 GB, seed 1, at the constants of
-#: `calibration.toml`.
-QUICK = files("hadoop") / "results" / "quick.csv"
-
-
-def quick() -> dict[Case, float]:
-    """Returns the job times in seconds of the quick part."""
-    return {
-        Case(row["design"], row["framework"], int(row["size_gb"]), row["traffic"] == "yes"): float(
-            row["job_s"]
-        )
-        for row in lines.read(QUICK)
-    }
-
-
-def quick_table() -> str:
-    """Returns how much longer jobs take than with the shallow buffer, with the source's numbers in
-    brackets."""
-    found, source = quick(), published()
-    designs = [name for name in dict.fromkeys(case.design for case in found) if name != "shallow"]
-    table = [
-        "| 10 GB, seed 1 | `shallow`, s | " + " | ".join(f"`{name}`" for name in designs) + " |",
-        "|" + "---|" * (2 + len(designs)),
-    ]
-    for framework in FRAMEWORKS:
-        for traffic in (False, True):
-            base = Case("shallow", framework, SIZES[0], traffic)
-            cells = []
-            for design in designs:
-                case = base._replace(design=design)
-                # No "-0.0".
-                longer = (
-                    f"{round(found[case] - found[base], 1) + 0.0:+.1f}" if case in found else "–"
-                )
-                theirs = f"{source[case] - source[base]:+.1f}" if case in source else "–"
-                cells.append(f"{longer} ({theirs})")
-            words = f"{framework}, {'under' if traffic else 'without'} traffic"
-            table.append(
-                f"| {words} | {found[base]:.1f} ({source[base]:.1f}) | {' | '.join(cells)} |"
-            )
-    return "\n".join(table)
-
-
-def quick_sentence() -> str:
-    """Returns how the costs of two designs under traffic compare with the source's."""
-    found, source = quick(), published()
-    shares = []
-    for design in ("deep", "dctcp"):
-        of = []
-        for framework in FRAMEWORKS:
-            case, base = (Case(name, framework, SIZES[0], True) for name in (design, "shallow"))
-            of.append((found[case] - found[base]) / (source[case] - source[base]))
-        shares.append(" and ".join(f"{100 * share:.0f}" for share in of))
-    return f"Under traffic the deep buffer costs {shares[0]} % of what it costs in the source (MapReduce and Tez), and DCTCP {shares[1]} %."

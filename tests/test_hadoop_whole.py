@@ -1,0 +1,91 @@
+"""Job times of the whole Hadoop study: the file that comes with afflux, and what is said of it."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from afflux.results.designs import Designs
+from afflux.studies.hadoop import STUDY, whole
+from afflux.studies.hadoop.cases import Case
+from afflux.studies.hadoop.whole import Job
+
+
+def case(design: str, traffic: bool = True) -> Case:
+    return Case(design, "mapreduce", 10, traffic)
+
+
+def designs(times: dict[str, dict[int, float | None]]) -> Designs:
+    """Returns designs whose jobs took these seconds by seed; None for a job without an end."""
+    made: list[Any] = [
+        SimpleNamespace(
+            name=name,
+            results={
+                seed: SimpleNamespace(
+                    summary={"jobs": {"mean_ns": None if of is None else 1e9 * of}}
+                )
+                for seed, of in by_seed.items()
+            },
+        )
+        for name, by_seed in times.items()
+    ]
+    return cast(Designs, Designs(made))
+
+
+def test_job_times_of_a_run_are_written_in_the_order_of_the_cases(tmp_path: Path) -> None:
+    found = whole.of_designs(
+        designs(
+            {
+                case("shallow").name: {2: 51.0, 1: 50.0},
+                case("deep").name: {1: 52.123456, 2: None},
+                case("deep", traffic=False).name: {1: 45.0},
+            }
+        )
+    )
+    assert found == {
+        Job(case("shallow"), 1): 50.0,
+        Job(case("shallow"), 2): 51.0,
+        Job(case("deep"), 1): 52.1235,
+        Job(case("deep", traffic=False), 1): 45.0,
+    }
+    file = whole.write(found, tmp_path / "job-times.csv")
+    assert file.read_text(encoding="utf-8").splitlines()[1:] == [
+        "design,framework,size_gb,traffic,seed,job_s",
+        "deep,mapreduce,10,no,1,45.0",
+        "deep,mapreduce,10,yes,1,52.1235",
+        "shallow,mapreduce,10,yes,1,50.0",
+        "shallow,mapreduce,10,yes,2,51.0",
+    ]
+    assert whole.read(file) == found
+
+
+def test_jobs_are_compared_with_the_shallow_buffer_seed_by_seed() -> None:
+    times = {
+        Job(case("shallow"), 1): 50.0,
+        Job(case("shallow"), 2): 60.0,
+        Job(case("shallow"), 3): 55.0,
+        Job(case("deep"), 1): 53.0,
+        Job(case("deep"), 2): 59.0,
+        Job(case("deep"), 3): 57.0,
+        # Without a shallow job of its seed.
+        Job(case("ecn"), 4): 10.0,
+    }
+    deep = whole.longer(times, case("deep"))
+    assert deep
+    assert (deep.median, round(deep.mean, 3), deep.agreeing) == (2.0, 1.333, 2)
+    assert whole.longer(times, case("ecn")) is None
+    assert whole.table(times).splitlines()[2:] == [
+        "| mapreduce, 10 GB, under traffic | 3 | 55.0 (55.4) | +2.0 / +1.3, 2 of 3 (+15.0) "
+        "| – (+0.6) | – (+0.7) | – (+3.0) | – (+3.9) |"
+    ]
+
+
+def test_the_file_that_comes_with_afflux_has_cases_of_the_study(tmp_path: Path) -> None:
+    found = whole.read()
+    points = {(point.name, point.seed) for point in STUDY.points(False)}
+    assert {(job.case.name, job.seed) for job in found} <= points
+    # The quick part is there at least: one seed of 10 GB.
+    assert {(point.name, point.seed) for point in STUDY.points(True)} <= {
+        (job.case.name, job.seed) for job in found
+    }
+    again = whole.write(found, tmp_path / "again.csv")
+    assert again.read_bytes() == whole.FILE.read_bytes()
