@@ -7,7 +7,7 @@ import pytest
 from conftest import REPO
 
 from afflux.comparison.paired import UNCLEAR
-from afflux.studies.conweave import tables
+from afflux.studies.conweave import differences, tables
 from afflux.studies.conweave.cases import BASELINES, CLAIMED, CONWEAVE, LONG, Case
 from afflux.studies.conweave.claims import Gain, claims, reference
 from afflux.studies.conweave.runs import (
@@ -382,5 +382,37 @@ def test_the_long_window_was_simulated_over_ecmp_alone():
     assert {
         (run.scheme, run.seed)
         for run in read()
-        if run.window == LONG_WINDOW and THEIR_RULES not in run.setting
+        if (run.case, run.window) == (LONG, LONG_WINDOW) and THEIR_RULES not in run.setting
     } == {(scheme, seed) for scheme in ("ecmp", CONWEAVE) for seed in LONG_SEEDS}
+
+
+# Causes of smaller gains with IRN.
+
+
+def test_settings_with_a_dot_are_keys_of_the_scenario():
+    notified, own = (
+        next(one for one in differences.EXPERIMENTS if one.setting == setting)
+        for setting in (differences.NOTIFYING, differences.BUSY)
+    )
+    found = scenario(notified.run("drill"))
+    assert found["host.transport"]["cnp_out_of_order"] is True
+    assert found["switch.balance"]["kind"] == "drill"
+    assert "cnp_out_of_order" not in scenario(own.run("drill"))["host.transport"]
+    # A parameter of ConWeave leaves the baselines as they are.
+    assert own.run("drill").setting == DEFAULT
+    assert scenario(own.run(CONWEAVE))["switch.balance"]["path_busy"] == "8us"
+
+
+def test_gains_of_an_experiment_are_those_of_its_own_runs():
+    one = next(one for one in differences.EXPERIMENTS if one.case.fabric == "fat-tree")
+    assert differences.gains(one, {}) == {}
+    runs = {
+        one.run("conga"): Measured(4.0, 20.0, 2.0, 10.0, 8.0, 40.0, 0, 0, 0, 0),
+        one.run(CONWEAVE): Measured(3.0, 10.0, 1.0, 8.0, 6.0, 10.0, 0, 0, 0, 0),
+    }
+    assert differences.gains(one, runs) == {"conga": (0.25, 0.5)}
+    assert differences.gains(one, runs, "short") == {"conga": (0.5, pytest.approx(0.2))}
+    assert tables.of_differences(runs).splitlines()[2:] == [
+        "| fat-tree, 60 %, short flows: window of 10 ms | 1.00 (8.00) | 50.0 and 20.0 |",
+        "| fat-tree, 60 %, long flows: window of 10 ms | 6.00 (10.0) | 25.0 and 75.0 |",
+    ]
