@@ -191,7 +191,7 @@ def test_the_heading_has_the_numbers_in_it():
     assert page_answer.facts.sure[0].endswith(" less with shallow than with deep (95 % interval).")
     assert [str(change) for change in page_answer.facts.change] == [
         "A price of deep below USD 12,000: the better job time would then cost extra.",
-        "Not simulated: other loads, other fabrics, other numbers of hosts.",
+        "Not simulated: loads, fabrics and numbers of hosts other than these.",
     ]
 
 

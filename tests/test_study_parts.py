@@ -225,6 +225,28 @@ def test_a_part_shares_its_points_with_the_study(tiny: Assuming, tmp_path: Path)
     assert json.loads((tmp_path / "out" / "study.json").read_text())["study"] == "tiny"
 
 
+def test_the_report_says_which_assumption_would_change_the_answer(
+    tiny: Assuming, tmp_path: Path
+) -> None:
+    decided = replace(BUFFER, changes={"10packets": "twice the drops"}, decides=["10packets"])
+    tiny.assumptions = (decided,)
+    said = "Assuming buffer = 10packets (default: 30packets; memory of the switch): twice the drops."
+    assert [str(one) for one in assumption.decisive(tiny.assumptions)] == [said]
+    studies.carry_out(tiny, quick=True, out=tmp_path / "out")
+    assert said in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    # Under the alternative the effect of the alternative is no longer news.
+    studies.carry_out(tiny.assuming(["buffer=10packets"]), quick=True, out=tmp_path / "out")
+    other = tmp_path / "out" / "buffer=10packets" / "report.html"
+    assert "twice the drops" not in other.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_assumptions_that_decide_have_a_measured_effect(name: str) -> None:
+    for one in studies.find(name).assumptions:
+        assert set(one.decides) <= set(one.alternatives)
+        assert set(one.decides) <= set(one.changes)
+
+
 def test_an_answer_of_parts_begins_with_what_is_assumed() -> None:
     chosen = [Assumed(BUFFER, "10packets")]
     said = _under(

@@ -9,6 +9,7 @@
     source = "slides 56 and 63 allow few; the number is not told"
     alternatives.4 = { "traffic[1].connections" = 4 }   # the keys of the scenario that it sets
     changes.4 = "deep buffers cost 0.4 s instead of 2.3 s"
+    decides = ["4"]                                     # values that would change the study's answer; the report names them
 """
 
 import tomllib
@@ -41,6 +42,8 @@ class Assumption:
     points: Sequence[str] = ("*",)
     #: Effect of each value, where it was measured.
     changes: Mapping[str, str] = field(default_factory=dict)
+    #: Values that would change the study's answer.
+    decides: Sequence[str] = ()
 
     @property
     def values(self) -> list[str]:
@@ -130,6 +133,23 @@ def chosen(study: str, every: Sequence[Assumption], options: Iterable[str]) -> l
         Assumed(one, found[one.name])
         for one in every
         if found.get(one.name, one.default) != one.default
+    ]
+
+
+def decisive(every: Iterable[Assumption]) -> list[Words]:
+    """Returns a sentence for each value that would change the study's answer: what it changes."""
+    return [
+        say(
+            "study.change",
+            name=one.name,
+            value=value,
+            default=one.default,
+            what=one.what,
+            changes=one.changes[value],
+        )
+        for one in every
+        for value in one.decides
+        if value in one.changes
     ]
 
 

@@ -275,6 +275,13 @@ def carry_out(
         from .. import report
 
         page_answer = study.page_answer(designs)
+        # What was simulated of other assumptions is relative to the defaults.
+        if (
+            page_answer is None
+            and not assumed
+            and (changes := assumption.decisive(study.assumptions))
+        ):
+            page_answer = replace(report.first.of_text(answer), facts=report.Facts(change=changes))
         if assumed:
             answer, page_answer = (
                 _under(assumed, answer),

@@ -8,6 +8,7 @@ have, next to its mean and the number of seeds that agree with the median's sign
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from statistics import mean, median
@@ -386,17 +387,7 @@ def with_changes(runs: Runs, before: Runs) -> list[Assumption]:
             said[value] = changes(runs, assumed)
             if said[value] is None and (words := changes(before, assumed)):
                 said[value] = f"{words}; hosts of exact timing that obey PAUSE"
-        found.append(
-            Assumption(
-                one.name,
-                one.what,
-                one.default,
-                one.alternatives,
-                one.source,
-                one.points,
-                {value: words for value, words in said.items() if words},
-            )
-        )
+        found.append(replace(one, changes={value: words for value, words in said.items() if words}))
     return found
 
 
