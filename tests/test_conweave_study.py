@@ -91,6 +91,7 @@ def test_pages_and_figures(designs, tmp_path):
     assert made.keys() == {
         "claims.md",
         "cases.md",
+        "slowdowns.csv",
         "slowdown-by-size.svg",
         "imbalance.svg",
         "reordering.svg",

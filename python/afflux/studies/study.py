@@ -281,7 +281,8 @@ def carry_out(
             and not assumed
             and (changes := assumption.decisive(study.assumptions))
         ):
-            page_answer = replace(report.first.of_text(answer), facts=report.Facts(change=changes))
+            facts = report.Facts(change=[*changes, say("first.change.untested")])
+            page_answer = replace(report.first.of_text(answer), facts=facts)
         if assumed:
             answer, page_answer = (
                 _under(assumed, answer),

@@ -101,7 +101,7 @@ SEEDS = 5
 
 def others() -> Iterator[tuple[Case, int]]:
     """Yields all other combinations of fabrics, sizes, loads and modes, with their number of seeds.
-    It is chosen so that the whole study takes an hour on two cores."""
+    It is chosen so that the whole study takes little more than an hour on two cores."""
     for fabric in FABRICS:
         for sizes in SIZES:
             for load in LOADS:

@@ -65,11 +65,13 @@ PARTS: Sequence[Part] = (
     Slice(
         "leaf-spine",
         "How much lower are slowdowns on the leaf-spine, for all sizes and loads?",
+        "about 35 min",
         has=named("leaf-spine-*"),
     ),
     Slice(
         "fat-tree",
         "How much lower are slowdowns on the fat-tree, for all sizes and loads?",
+        "about 40 min",
         has=named("fat-tree-*"),
     ),
     *(_series(name) for name in sensitivity.RUNS),
