@@ -230,7 +230,9 @@ def test_the_report_says_which_assumption_would_change_the_answer(
 ) -> None:
     decided = replace(BUFFER, changes={"10packets": "twice the drops"}, decides=["10packets"])
     tiny.assumptions = (decided,)
-    said = "Assuming buffer = 10packets (default: 30packets; memory of the switch): twice the drops."
+    said = (
+        "Assuming buffer = 10packets (default: 30packets; memory of the switch): twice the drops."
+    )
     assert [str(one) for one in assumption.decisive(tiny.assumptions)] == [said]
     studies.carry_out(tiny, quick=True, out=tmp_path / "out")
     assert said in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")

@@ -275,7 +275,7 @@ def carry_out(
         from .. import report
 
         page_answer = study.page_answer(designs)
-        # What was simulated of other assumptions is relative to the defaults.
+        # Effects of other assumptions are relative to the defaults.
         if (
             page_answer is None
             and not assumed
