@@ -416,3 +416,60 @@ def test_gains_of_an_experiment_are_those_of_its_own_runs():
         "| fat-tree, 60 %, short flows: window of 10 ms | 1.00 (8.00) | 50.0 and 20.0 |",
         "| fat-tree, 60 %, long flows: window of 10 ms | 6.00 (10.0) | 25.0 and 75.0 |",
     ]
+
+
+def test_the_page_says_what_explains_the_differences():
+    runs, words = (
+        read(),
+        " ".join((REPO / "studies" / "conweave" / "README.md").read_text(encoding="utf-8").split()),
+    )
+
+    def percent(load: int, said: str, flows: str = "all"):
+        """Returns the gains of a row in percent, by baseline."""
+        (one,) = [
+            one for one in differences.EXPERIMENTS if one.case.load == load and said in one.words
+        ]
+        return {
+            scheme: tuple(round(100 * share, 1) for share in of)
+            for scheme, of in differences.gains(one, runs, flows).items()
+        }
+
+    def tails(found, *schemes):
+        values = sorted(found[scheme][1] for scheme in schemes)
+        return f"{values[0]} to {values[-1]} %"
+
+    slow = ("ecmp", "conga", "letflow")
+    notified, theirs = percent(50, "notifications"), percent(50, "authors")
+    assert f"behind by {notified['drill'][1]} %" in words
+    assert f"the mean is ahead by {theirs['drill'][0]} %" in words
+    assert theirs["drill"] > (12.7, 46.2) > percent(50, "as in the study")["drill"]
+    study = percent(50, "as in the study")
+    assert f"over ECMP, CONGA and LetFlow ({tails(study, *slow)}): not explained" in words
+    long, busy = percent(50, "100 ms"), percent(50, "path_busy")
+    assert f"make it smaller ({tails(theirs, *slow)})" in words
+    assert f"by at most one point ({tails(long, *slow)})" in words
+    assert f"by less than two ({tails(busy, *slow)})" in words
+    assert all(0 < long[one][1] - study[one][1] < 1.05 for one in slow)
+    assert all(0 < busy[one][1] - study[one][1] < 2 for one in slow)
+    assert max(found[one][1] for found in (study, theirs, long, busy) for one in slow) < 46.2
+    long = percent(80, "100 ms")
+    means = sorted(long[one][0] for one in slow)
+    assert f"the published mean is reached over all three ({means[0]} to {means[-1]} %)" in words
+    assert means[0] >= 42.3
+    assert (
+        f"over ECMP ({long['ecmp'][1]} %), not over LetFlow and CONGA ({long['letflow'][1]} and {long['conga'][1]} %)"
+        in words
+    )
+    assert long["ecmp"][1] >= 66.8 > max(long["letflow"][1], long["conga"][1])
+    mean, p99 = percent(80, "authors")["conga"]
+    assert f"difference from CONGA ({mean} and {p99} %)" in words
+    assert (mean, p99) < percent(80, "as in the study")["conga"]
+    before = [percent(60, "10 ms", flows)["conga"] for flows in ("short", "long")]
+    for said, named in (("authors", "the authors' rules"), ("40 ms", "a window of 40 ms")):
+        (a, b), (c, d) = after = [percent(60, said, flows)["conga"] for flows in ("short", "long")]
+        assert f"{named} ({a}, {b}, {c} and {d} %)" in words
+        assert after > before
+        assert a < 21.4
+        assert b < 40.8
+        assert c < 40.1
+        assert d < 57.8

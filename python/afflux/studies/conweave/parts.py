@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from .. import Part, Series, Slice, named
+from ..part import NOT_MEASURED
 from . import sensitivity, tables
 from .runs import FILE, Run, read, simulate, write
 
@@ -18,6 +19,8 @@ _QUESTIONS = {
     "differences": "Do rules of the authors' simulator or longer windows explain that gains with IRN are smaller than published?",
     "solar": "Why is CONGA's default behind ECMP with SolarRPC?",
 }
+#: Durations on one core, where they were measured.
+_DURATIONS = {"differences": "about 20 min"}
 #: Tables that are made from the runs of each series.
 _TABLES = {
     "select": ("settings",),
@@ -53,6 +56,7 @@ def _series(name: str) -> Series:
     return Series(
         name,
         _QUESTIONS[name],
+        _DURATIONS.get(name, NOT_MEASURED),
         shipped=FILE,
         wanted=wanted,
         there=read,
