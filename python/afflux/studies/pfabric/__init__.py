@@ -78,7 +78,7 @@ class Pfabric(Study):
         runs.series(
             "loads",
             "How do the slides' schemes compare at every load, and pFabric without rate control?",
-            "about 1 h",
+            "about 1.8 h",
             runs.at_every_load,
             lambda run: True,
             runs.LOADS_FILE,

@@ -15,9 +15,8 @@ from . import schemes
 from .measure import ELEPHANTS, FIGURES, MICE, measure
 
 FILE = files("pfabric") / "results" / "runs.csv"
-#: Points simulated again with fair ties, which order frames that arrive at one instant by a hash.
-AGAIN = FILE.with_name("again.csv")
-#: Points of the slides' schemes at every load, and of pFabric without rate control.
+#: Points of the slides' schemes at every load, and of pFabric without rate control. Frames that
+#: arrive at one instant are ordered by a hash there, and by their port in `FILE`.
 LOADS_FILE = FILE.with_name("loads.csv")
 SEEDS = 5
 #: Loads of the slides, and their schemes from best to worst in the slides' legend.
@@ -165,14 +164,16 @@ def again(
     found: dict[Run, dict[str, float | None]], later: dict[Run, dict[str, float | None]]
 ) -> str:
     """Returns what fair ties change, as the page says it: the average, and the 99th percentile of
-    mice."""
+    mice, as means over the points that both have."""
     parts = []
-    for run, values in later.items():
+    for scheme in ORDER:
+        both = [run for run in later if run in found and run.scheme == scheme]
         changes = []
         for name in ("average", "mice_p99"):
-            before, after = found[run][name] or 0.0, values[name] or 0.0
-            changes.append(f"{100 * (after / before - 1):+.1f}")
-        parts.append(f"{run.scheme} {changes[0]} and {changes[1]} %")
+            ratios = [(later[run][name] or 0.0) / (found[run][name] or 1.0) for run in both]
+            # No "-0.0".
+            changes.append(f"{round(100 * (mean(ratios) - 1), 1) + 0.0:+.1f}")
+        parts.append(f"{scheme} {changes[0]} and {changes[1]} %")
     return ", ".join(parts)
 
 
@@ -189,9 +190,9 @@ def table(found: dict[Run, dict[str, float | None]]) -> Iterator[str]:
 
 
 def by_load(found: dict[Run, dict[str, float | None]]) -> Iterator[str]:
-    """Yields a table for the average and one for the 99th percentile of mice: a row per load."""
+    """Yields a table for each figure of the slides: a row per load."""
     columns = (*ORDER, schemes.CONSTANT)
-    for name in ("average", "mice_p99"):
+    for name in ("average", "mice_average", "mice_p99", "elephants"):
         yield f"| load | {FIGURES[name][0]}: {' | '.join(columns)} |"
         yield "|" + "---|" * (1 + len(columns))
         for load in sorted({run.load for run in found}):
