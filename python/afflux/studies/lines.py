@@ -3,8 +3,11 @@ written when its simulation ends, so that an interrupted part continues."""
 
 import csv
 import fcntl
-from collections.abc import Sequence
+import io
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+from ..files import durable
 
 
 def read(file: Path) -> list[dict[str, str]]:
@@ -24,3 +27,13 @@ def append(file: Path, comment: str, columns: Sequence[str], line: Sequence[obje
             out.write(f"# {comment}\n")
             lines.writerow(columns)
         lines.writerow(line)
+
+
+def write(
+    file: Path, comment: str, columns: Sequence[str], table: Iterable[Sequence[object]]
+) -> Path:
+    """Writes a file with all its lines at once."""
+    out = io.StringIO()
+    out.write(f"# {comment}\n")
+    csv.writer(out, lineterminator="\n").writerows([columns, *table])
+    return durable.write_text(file, out.getvalue())

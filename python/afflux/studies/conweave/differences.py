@@ -46,13 +46,12 @@ def _case(fabric: str, load: int) -> Case:
 _ALL = tuple(BASELINES)
 #: DRILL is nearly as good as ConWeave at 50 % and far behind at 80 %.
 _SLOW = tuple(scheme for scheme in BASELINES if scheme != "drill")
-_WORDS = "as in the study"
 
 
 def _experiments() -> Iterator[Experiment]:
     for load, baselines in ((50, _ALL), (80, _SLOW)):
         case = _case("leaf-spine", load)
-        yield Experiment(case, _WORDS, DEFAULT, WINDOW, baselines)
+        yield Experiment(case, "as in the study", DEFAULT, WINDOW, baselines)
         notified = ("drill",) if load == 50 else ("ecmp",)
         yield Experiment(case, "notifications of frames out of order", NOTIFYING, WINDOW, notified)
         yield Experiment(case, '`path_busy = "8us"`', BUSY, WINDOW, baselines)

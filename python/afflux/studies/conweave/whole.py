@@ -1,13 +1,10 @@
 """Slowdowns of the whole study, case by case and seed by seed: the lines that come with afflux, and
 ConWeave next to the best baseline of each case."""
 
-import csv
-import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from ...files import durable
 from ...results.designs import Designs
 from ...results.result import Result
 from ...results.statistics import mean
@@ -15,12 +12,12 @@ from ...words.text import digits
 from .. import files, lines
 from .cases import BASELINES, CLAIMED, CONWEAVE, SCHEMES, Case, others
 from .series import imbalance, reordering
+from .tables import NAMES
 
 #: Name of the file, in the results of a run of the study and among those that come with afflux.
 NAME = "slowdowns.csv"
 FILE = files("conweave") / "results" / NAME
 CASES = [*CLAIMED, *(case for case, _ in others())]
-NAMES = {"conga": "CONGA", "drill": "DRILL", "ecmp": "ECMP", "letflow": "LetFlow"}
 
 
 class Point(NamedTuple):
@@ -82,14 +79,13 @@ def _line(row: Mapping[str, str]) -> tuple[Point, Measured]:
 
 
 def write(found: Whole, file: Path) -> Path:
-    out = io.StringIO()
-    out.write("# Slowdowns of all flows, and figures 14 to 16: afflux study conweave\n")
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(_COLUMNS)
-    for (case, scheme, seed), measured in found.items():
-        values = ("" if value is None else value for value in measured)
-        table.writerow((case.fabric, case.sizes, case.load, case.mode, scheme, seed, *values))
-    return durable.write_text(file, out.getvalue())
+    table = [
+        (case.fabric, case.sizes, case.load, case.mode, scheme, seed)
+        + tuple("" if value is None else value for value in measured)
+        for (case, scheme, seed), measured in found.items()
+    ]
+    comment = "Slowdowns of all flows, and figures 14 to 16: afflux study conweave"
+    return lines.write(file, comment, _COLUMNS, table)
 
 
 class Comparison(NamedTuple):

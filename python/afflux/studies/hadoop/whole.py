@@ -1,14 +1,11 @@
 """Job times of the whole study with the hosts of today, at the constants of `calibration.toml`: the
 lines that come with afflux, and how much longer jobs take than with the shallow buffer."""
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
 
-from ...files import durable
 from ...metrics import JOB_TIME
 from ...results.designs import Designs
 from .. import files, lines
@@ -63,16 +60,13 @@ def _cases() -> Iterator[Case]:
 
 def write(times: Times, file: Path) -> Path:
     """Writes all lines, in the order of the cases."""
-    out = io.StringIO()
-    out.write("# Job times of afflux study hadoop, seconds, with the hosts of today\n")
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(_COLUMNS)
     order = {case: place for place, case in enumerate(_cases())}
-    for job in sorted(times, key=lambda job: (order[job.case], job.seed)):
-        case = job.case
-        traffic = "yes" if case.traffic else "no"
-        table.writerow((case.design, case.framework, case.size, traffic, job.seed, times[job]))
-    return durable.write_text(file, out.getvalue())
+    table = [
+        (*case[:3], "yes" if case.traffic else "no", seed, times[Job(case, seed)])
+        for case, seed in sorted(times, key=lambda job: (order[job.case], job.seed))
+    ]
+    comment = "Job times of afflux study hadoop, seconds, with the hosts of today"
+    return lines.write(file, comment, _COLUMNS, table)
 
 
 def longer(times: Times, case: Case) -> Difference | None:
