@@ -260,6 +260,22 @@ def test_an_answer_of_parts_begins_with_what_is_assumed() -> None:
     assert [bold for _, bold in said.parts] == [True, False]
 
 
+def test_files_of_lines_that_cannot_be_read_name_file_and_place(tmp_path: Path) -> None:
+    file = tmp_path / "runs.csv"
+    file.write_text("# made by hand\nfabric,sizes\nleaf-spine,alistorage\n")
+    (line,) = lines.read(file)
+    assert line == {"fabric": "leaf-spine", "sizes": "alistorage"}
+    with pytest.raises(
+        ValueError, match=r"runs\.csv: there is no column load: there are fabric, sizes"
+    ):
+        line["load"]
+    # A process that was killed may leave a part of a line.
+    for broken in ("fat-tree", "fat-tree,solar,60"):
+        file.write_text(f"fabric,sizes\nleaf-spine,alistorage\n{broken}\n")
+        with pytest.raises(ValueError, match="line 2 below the header does not have 2 values"):
+            lines.read(file)
+
+
 def test_a_series_continues_from_what_comes_with_afflux(tmp_path: Path) -> None:
     shipped = tmp_path / "shipped.csv"
     shipped.write_text("1\n2\n")

@@ -10,10 +10,30 @@ from pathlib import Path
 from ..files import durable
 
 
+class _Line(dict[str, str]):
+    """A line by column. A column that the file does not have is an error that names both."""
+
+    def __init__(self, file: Path, values: dict[str, str]) -> None:
+        super().__init__(values)
+        self.file = file
+
+    def __missing__(self, column: str) -> str:
+        raise ValueError(f"{self.file}: there is no column {column}: there are {', '.join(self)}")
+
+
 def read(file: Path) -> list[dict[str, str]]:
-    """Returns the lines by column."""
-    with file.open(encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    """Returns the lines by column. Raises `ValueError` for a line that does not have the header's
+    number of values."""
+    found: list[dict[str, str]] = []
+    with file.open(encoding="utf-8", newline="") as text:
+        table = csv.DictReader(line for line in text if not line.startswith("#"))
+        for place, line in enumerate(table, 1):
+            if None in line or None in line.values():
+                raise ValueError(
+                    f"{file}: line {place} below the header does not have {len(table.fieldnames or ())} values"
+                )
+            found.append(_Line(file, line))
+    return found
 
 
 def append(file: Path, comment: str, columns: Sequence[str], line: Sequence[object]) -> None:
