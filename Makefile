@@ -1,4 +1,4 @@
-# make setup | demo | wheel | source | docs | test [FAST=1] | bench [CASE=name] | validate [REF=folder] [ONLY=set.file] | validate-live [ONLY=name] | validate-kernel [ONLY=name] [SEEDS=n] | fuzz [SECONDS=n] [HOPS=1e9] [SEED=n] [DRAWS=n] | audit | lint | clean
+# make setup | demo | wheel [PGO=1] | source | docs | test [FAST=1] | bench [CASE=name] | validate [REF=folder] [ONLY=set.file] | validate-live [ONLY=name] | validate-kernel [ONLY=name] [SEEDS=n] | fuzz [SECONDS=n] [HOPS=1e9] [SEED=n] [DRAWS=n] | audit | lint | clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -41,9 +41,9 @@ $(VENV)/tested: pyproject.toml requirements-dev.lock | $(VENV)/tools
 demo: setup
 	$(BIN)/afflux demo
 
-# A wheel for every Python from 3.11 on, and the sources, in dist: for machines without a compiler.
+# A wheel for every Python from 3.11 on, and the sources, in dist: for machines without a compiler. PGO=1 compiles twice, guided by a profile (docs/dev/release.md).
 wheel: $(VENV)/tools
-	.ci/dist.sh wheel $(BIN)/maturin
+	.ci/dist.sh wheel $(BIN)/maturin $(if $(PGO),--pgo)
 
 # The sources with those of all crates they need, in dist: builds a wheel without a network (docs/dev/release.md).
 source: $(VENV)/tools

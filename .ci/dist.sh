@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# dist.sh wheel|source MATURIN: writes into dist the source distribution, and the wheel built from it, or the sources with all crates they need (vendored).
+# dist.sh wheel|source MATURIN [--pgo]: writes into dist the source distribution, and the wheel built from it, or the sources with all crates they need (vendored).
+# With --pgo the wheel is built from the checkout, and twice: the second time with a profile of benches/train.py (needs `rustup component add llvm-tools`).
 set -euo pipefail
 maturin=$(realpath "$2")
 cd "$(dirname "$0")/.."
@@ -10,12 +11,16 @@ if [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$(pwd -P)" ]; then
   dirty=$(git status --porcelain --untracked-files=no)
   echo "$(git rev-parse --short=7 HEAD)${dirty:+.dirty}" >COMMIT
 fi
-if [ "$1" = wheel ]; then
+if [ "$1" = wheel ] && [ "${3:-}" != --pgo ]; then
   "$maturin" build --release --locked --sdist --out dist
   exit
 fi
 
 "$maturin" sdist --out dist
+if [ "$1" = wheel ]; then
+  "$maturin" build --release --locked --pgo --out dist
+  exit
+fi
 name=afflux-$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 place=$(mktemp -d)
 trap 'rm -rf COMMIT "$place"' EXIT

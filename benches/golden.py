@@ -101,6 +101,14 @@ def differences(before: dict[str, Any] | None, now: dict[str, Any]) -> str:
 
 
 def all_cases(only: list[str]) -> Iterator[Case]:
+    yield from written_cases()
+    # Random cases need another program, which is built first.
+    if not only or "random" in only:
+        yield from random_cases()
+
+
+def written_cases() -> Iterator[Case]:
+    """Yields the benches, the examples and the quick points of all studies."""
     for folder in ("benches", "examples"):
         for path in sorted((ROOT / folder).glob("*.toml")):
             yield f"{folder}/{path.stem}", path, path.read_text(), {}, None
@@ -123,9 +131,6 @@ def all_cases(only: list[str]) -> Iterator[Case]:
                 dict(point.set),
                 point.seed,
             )
-    # Random cases need another program, which is built first.
-    if not only or "random" in only:
-        yield from random_cases()
 
 
 def random_cases() -> Iterator[Case]:

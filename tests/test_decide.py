@@ -14,7 +14,9 @@ from conftest import as_many
 from test_decision_judging import contradictions
 
 import afflux
+from afflux import templates
 from afflux.decision.file import read
+from afflux.decision.points import changed
 
 FABRIC = """\
 format = 1
@@ -209,6 +211,25 @@ def test_new_writes_a_file_that_can_be_decided(folder, command):
     assert found.order == ["today", "marking", "deep"]
     assert [goal.tenant.name for goal in found.goals] == ["web", "storage"]
     assert "write afflux new decide SCENARIO.toml" in command("new", "decide").stderr
+
+
+@pytest.mark.parametrize("name", [one.name for one in templates.every()])
+@pytest.mark.usefixtures("here")
+def test_each_template_has_a_decision_whose_designs_are_valid(name, command):
+    assert command("new", name).returncode == 0
+    done = command("new", "decide", f"{name}.toml")
+    assert done.returncode == 0, done.stderr
+    found = read(Path(f"{name}-designs.toml"))
+    assert len(found.order) == 3
+    for design in found.designs:
+        assert changed(found.scenario, design).check(seed=1)
+    # DCTCP brings its own ECN, and RDMA reacts to marks by DCQCN.
+    reaction = {
+        "incast": ["switch.ecn"],
+        "lossless-rdma": ["switch.ecn", "host.transport.congestion"],
+    }.get(name)
+    if reaction:
+        assert list(found.design("marking").set) == reaction
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ class Decision:
     def facts(self) -> sentences.DecisionFacts:
         """Facts that the answer is written from. Only available if there are goals."""
         assert self.judged, "there are goals"
+        chosen = self.judged.choice.design
         return sentences.DecisionFacts(
             self.judged,
             self.question.order,
@@ -65,7 +66,12 @@ class Decision:
             self.question.currency,
             len(self.seeds),
             len(self.looks),
+            drops_frames=chosen is not None and self.drops_frames(chosen),
         )
+
+    def drops_frames(self, design: str) -> bool:
+        """Returns whether frames are dropped with this design, in any seed."""
+        return any(result.summary["drops"] for result in self.designs[design].results.values())
 
     def sentence(self) -> Marked:
         """Returns the answer as text."""
@@ -156,6 +162,7 @@ class Decision:
             "name": name,
             "price": self.prices.get(name),
             "power": self.power.get(name),
+            "drops_frames": self.drops_frames(name),
         }
         if self.judged:
             made["goals"] = [

@@ -15,6 +15,8 @@ from .judge import MET, MISSED, OPEN, Choice, Judged, Standing
 _LISTED = ("; ", "；")
 #: Most goals of a design that are worded with numbers.
 _WORDED = 4
+#: Share of the seeds that have an event of which a choice warns.
+_RARE = 0.25
 
 #: Roles of the parts of an answer. Some are preceded by a title.
 CHOICE, NEAREST, SIZE, OTHERS, COSTS, SURE = "choice", "nearest", "size", "others", "cost", "sure"
@@ -35,6 +37,8 @@ class DecisionFacts:
     #: Error rate: probability that any goal is wrongly called met or missed. Unused looks do not
     #: change it.
     error: float = 1 - CONFIDENCE
+    #: True if the chosen design drops frames.
+    drops_frames: bool = False
 
     @property
     def choice(self) -> Choice:
@@ -273,5 +277,15 @@ def _sure(of: DecisionFacts) -> Words:
     said = say("decision.sure", **words)
     if of.looks > 1:
         said = join([said, say("decision.looks", looks=of.looks, error=f"{100 * of.error:.3g}")])
+    if of.choice.certain and of.drops_frames and (missed := unseen(of.seeds)) > of.error:
+        share = f"{100 * missed:.0f}"
+        rare = say("decision.rare", design=of.choice.design, seeds=of.seeds, percent=share)
+        said = join([said, rare])
     cut = [design for design in of.order if any(one.cut for one in of.judged.standings[design])]
     return join([said, say("decision.cut", designs=", ".join(cut))]) if cut else said
+
+
+def unseen(seeds: int) -> float:
+    """Returns the probability that none of the seeds has an event that a quarter of all seeds have,
+    such as a lost SYN that makes a job wait a second. The test cannot know of it then."""
+    return (1 - _RARE) ** seeds

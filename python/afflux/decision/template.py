@@ -1,8 +1,14 @@
 """The commented decision file that `afflux new decide` writes for a scenario."""
 
+import tomllib
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
+from .._core import ScenarioError
 from ..scenario import Scenario
+from .file import Candidate
+from .points import changed
 
 _HEAD = """\
 # Which design meets the goals of its tenants at the least price? Change this file, then run: afflux decide {own}
@@ -15,17 +21,7 @@ scenario = "{scenario}"
 name = "today"
 # price = 48000                 # of the whole fabric
 # power = 1200                  # of the whole fabric in W
-
-[[design]]
-name = "marking"
-[design.set]
-"switch.ecn" = {{ kmin = "400kB", kmax = "1600kB", pmax = 0.05, incapable = "pass" }}
-{ecn}
-[[design]]
-name = "deep"
-[design.set]
-switch = {{ preset = "jericho_plus" }}
-
+{designs}
 # Tenants: each class of traffic is one. Write [[tenant]] blocks where a tenant has several classes:
 # [[tenant]]
 # name = "web"
@@ -34,6 +30,12 @@ switch = {{ preset = "jericho_plus" }}
 # Goals: a measure of a tenant and its bound: at_most or at_least, or within = 0.1 with design = "today" or alone = true.
 # Measures: fct_mean, fct_p50, fct_p99, slowdown_mean, slowdown_p99, query_p99, job_time_mean, goodput, flow_goodput, jain.
 """
+_DESIGN = """
+[[design]]
+name = "{name}"
+[design.set]
+{lines}
+"""
 _GOAL = """
 [[goal]]
 tenant = "{tenant}"
@@ -41,30 +43,64 @@ measure = "fct_p99"
 within = 0.1                    # at most 10 % more …
 design = "today"                # … than with this design
 """
+_MARKING = '"switch.ecn" = { kmin = "400kB", kmax = "1600kB", pmax = 0.05, incapable = "pass" }'
+_DEEP = 'switch = { preset = "jericho_plus" }'
+_LARGER = '"switch.buffer" = "32MB"'
+#: Designs that are shown next to today's.
+_SHOWN = 2
 
 
 def text(scenario: Path, own: Path) -> str:
     """Returns the decision file for a scenario. Raises `ScenarioError` if the scenario is
     invalid."""
     loaded = Scenario.load(scenario)
-    blocks = loaded.get("traffic", [])
+    loaded.check()
     classes = dict.fromkeys(
-        str(block.get("class") or block.get("name") or "default") for block in blocks
+        str(block.get("class") or block.get("name") or "default")
+        for block in loaded.get("traffic", [])
     )
-    transports = loaded.get("host.transports", {})
-    kinds = {None: loaded.get("host.transport", {}), **transports}
-    used = [name for name in kinds if name in {block.get("transport") for block in blocks}]
-    lines = []
-    for name in used:
-        prefix = "host.transport" if name is None else f"host.transports.{name}"
-        lines.append(
-            f'"{prefix}.congestion" = "dcqcn"'
-            if kinds[name].get("kind") == "rdma"
-            else f'"{prefix}.ecn" = "classic"'
-        )
-    return _HEAD.format(
-        own=own, scenario=_relative(scenario, own), ecn="".join(f"{line}\n" for line in lines)
-    ) + "".join(_GOAL.format(tenant=name) for name in classes)
+    designs = "".join(
+        _DESIGN.format(name=name, lines="\n".join(lines))
+        for name, lines in islice(_designs(loaded), _SHOWN)
+    )
+    return _HEAD.format(own=own, scenario=_relative(scenario, own), designs=designs) + "".join(
+        _GOAL.format(tenant=name) for name in classes
+    )
+
+
+def _designs(scenario: Scenario) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yields name and lines of those designs that the scenario admits."""
+    marking = [_MARKING]
+    for line in _reactions(scenario):
+        if _admits(scenario, [*marking, line]):
+            marking.append(line)
+    for name, lines in (("marking", marking), ("deep", [_DEEP]), ("larger", [_LARGER])):
+        if _admits(scenario, lines):
+            yield name, lines
+
+
+def _reactions(scenario: Scenario) -> Iterator[str]:
+    """Yields a line for each transport that is used, which makes it react to marks."""
+    blocks = scenario.get("traffic", [])
+    kinds = {None: scenario.get("host.transport", {}), **scenario.get("host.transports", {})}
+    for name, transport in kinds.items():
+        if name in {block.get("transport") for block in blocks}:
+            prefix = "host.transport" if name is None else f"host.transports.{name}"
+            yield (
+                f'"{prefix}.congestion" = "dcqcn"'
+                if transport.get("kind") == "rdma"
+                else f'"{prefix}.ecn" = "classic"'
+            )
+
+
+def _admits(scenario: Scenario, lines: Sequence[str]) -> bool:
+    """Returns whether the scenario is valid with these lines of a design."""
+    design = Candidate("", tomllib.loads("\n".join(lines)))
+    try:
+        changed(scenario, design).check()
+    except (ScenarioError, TypeError, ValueError):
+        return False
+    return True
 
 
 def _relative(scenario: Path, own: Path) -> str:
