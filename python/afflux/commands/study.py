@@ -146,8 +146,8 @@ def study(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the built-in studies. With NAME, run a study or a part of it and compare its results
-    with the published numbers. A study that was stopped continues."""
+    """Run a built-in study or a part of it, and compare its results with the published numbers.
+    Without NAME, list the studies. A study that was stopped continues."""
     from .. import studies
     from ..terminal import studies as screens
 
