@@ -125,6 +125,25 @@ def test_command(invoke, quick, tmp_path):
     assert table[0].startswith("switch.buffer,seed,status,job_time_mean_ns,")
 
 
+def test_its_points_are_compared_by_the_name_of_its_directory(invoke, quick, tmp_path):
+    vary = ("--vary", "switch.buffer=9packets,20packets,oops", "--set", "traffic.0.senders=4")
+    invoke("sweep", quick, *vary, "--seeds", "1-2")
+    place = tmp_path / "out" / "sweep-small"
+    # The shell's `points/*` names the manifest, too; the point that failed has no result.
+    every = [*place.glob("points/[!.]*")]
+    assert "manifest.json" in [path.name for path in every]
+    for dirs in ([place], [place / "points"], [path for path in every if "oops" not in path.name]):
+        found = json.loads(invoke("compare", *dirs, "--json").stdout)
+        designs = {found["baseline"], *found["designs"]}
+        assert designs == {"switch.buffer=9packets", "switch.buffer=20packets"}
+    failed = tmp_path / "failed"
+    (failed / "points").mkdir(parents=True)
+    (failed / "points" / "manifest.json").write_text('{"format": 1, "points": {}}')
+    done = invoke("compare", failed)
+    assert done.exit_code == 2
+    assert "none of its points is finished" in done.stderr
+
+
 def test_several_seeds_have_intervals(invoke, quick, tmp_path):
     done = invoke("sweep", quick, "--vary", "switch.buffer=9packets,90packets", "--seeds", "1-3")
     assert done.exit_code == 0, done.stderr

@@ -105,6 +105,19 @@ def entries(path: Path) -> tuple[dict[str, dict[str, Any]], str | None]:
     return points, id
 
 
+def members(path: Path) -> list[Path] | None:
+    """Returns the result directories of a sweep, a search, a decision or a study, whose directory or
+    `points` is named; None if `path` is neither. Raises `ValueError` if no point is finished."""
+    for place in (path, path / "points"):
+        if (place / MANIFEST).is_file():
+            points, _ = entries(place / MANIFEST)
+            found = [place / key for key, entry in points.items() if entry["status"] == "finished"]
+            if not found:
+                raise ValueError(f"{path}: none of its points is finished")
+            return found
+    return None
+
+
 class Manifest:
     def __init__(
         self, path: Path, points: dict[str, dict[str, Any]], id: str | None = None

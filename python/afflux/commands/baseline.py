@@ -14,12 +14,17 @@ if TYPE_CHECKING:
 
 
 def gathered(dirs: Sequence[Path], baseline: str | None) -> "Designs":
-    """Returns the designs of result directories, the baseline first. `baseline` is the name of a
-    design or a directory, which need not be in `dirs`. Raises `LookupError`."""
+    """Returns the designs of result directories, the baseline first. The directory of a sweep stands
+    for all its points. `baseline` is the name of a design or a directory, which need not be in
+    `dirs`. Raises `LookupError`."""
+    from ..batch.manifest import members
+    from ..batch.place import MANIFEST
     from ..results.designs import gather
     from ..results.result import Result
 
-    places = {path.resolve(): path for path in dirs}
+    # A shell's `points/*` names the manifest, too.
+    named = [path for path in dirs if path.name != MANIFEST or path.is_dir()]
+    places = {one.resolve(): one for path in named for one in members(path) or [path]}
     designs = gather(places.values())
     if baseline is None:
         return designs

@@ -93,7 +93,8 @@ Dirs = Annotated[
     list[Path],
     argument(
         "DIR",
-        "Result directories. Results with the same scenario name are one design, run with several seeds.",
+        "Result directories. Results with the same scenario name are one design, run with several seeds. "
+        "The directory of a sweep, a decision or a study stands for all its points.",
     ),
 ]
 Set = Annotated[
