@@ -136,6 +136,8 @@ def test_its_points_are_compared_by_the_name_of_its_directory(invoke, quick, tmp
         found = json.loads(invoke("compare", *dirs, "--json").stdout)
         designs = {found["baseline"], *found["designs"]}
         assert designs == {"switch.buffer=9packets", "switch.buffer=20packets"}
+    refused = invoke("explain", place).stderr
+    assert f"it has no summary.json; results are in {place}/points" in refused
     failed = tmp_path / "failed"
     (failed / "points").mkdir(parents=True)
     (failed / "points" / "manifest.json").write_text('{"format": 1, "points": {}}')

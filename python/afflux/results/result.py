@@ -104,7 +104,9 @@ class Result(Displayed):
                 if path.exists()
                 else "does not exist"
             )
-            raise FileNotFoundError(f"{path} is not a result directory: it {what}") from None
+            points = path / "points"
+            hint = f"; results are in {points}" if points.is_dir() else ""
+            raise FileNotFoundError(f"{path} is not a result directory: it {what}{hint}") from None
         digests = summary.get("digests")
         if digests is None:
             warnings.warn(UncheckedResult(str(path)), stacklevel=2)
