@@ -220,6 +220,7 @@ def test_the_readme_has_the_tables() -> None:
         assert shown in page
     words = " ".join(page.split())
     assert sensitivity.discards(found) in words
+    assert whole.without_traffic(whole.read()) in words
     there, needed = sensitivity.missing(found)
     assert f"{there} of {needed} runs are made" in words
     # An entry without runs is named.

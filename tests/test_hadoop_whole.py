@@ -79,6 +79,21 @@ def test_jobs_are_compared_with_the_shallow_buffer_seed_by_seed() -> None:
     ]
 
 
+def test_jobs_without_traffic_that_take_longer_are_counted() -> None:
+    times = {
+        Job(case(design, traffic=False), seed): seconds
+        for design, by_seed in {
+            "shallow": [44.0, 45.0],
+            "deep": [44.01, 45.7],
+            "ecn": [45.0, 44.0],
+        }.items()
+        for seed, seconds in enumerate(by_seed, 1)
+    }
+    assert whole.without_traffic(times) == (
+        "Without traffic 2 of 4 jobs of 10 GB take 0.7 to 1.0 s longer than with the shallow buffer and the same seed"
+    )
+
+
 def test_the_file_that_comes_with_afflux_has_cases_of_the_study(tmp_path: Path) -> None:
     found = whole.read()
     points = {(point.name, point.seed) for point in STUDY.points(False)}

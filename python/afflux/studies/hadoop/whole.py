@@ -123,3 +123,19 @@ def sentence(times: Times) -> str:
             of.append(found.median / (source[case] - source[base]))
         shares.append(" and ".join(f"{100 * share:.0f}" for share in of))
     return f"Under traffic the deep buffer costs {shares[0]} % of what it costs in the source (MapReduce and Tez), and DCTCP {shares[1]} %."
+
+
+def without_traffic(times: Times) -> str:
+    """Returns how many jobs of 10 GB without traffic take longer than with the shallow buffer."""
+    found = [
+        seconds
+        for case in _cases()
+        if case.size == SIZES[0] and not case.traffic and case.design != REFERENCE
+        if (than := longer(times, case))
+        for seconds in than.by_seed.values()
+    ]
+    late = [seconds for seconds in found if round(seconds, 1) > 0]
+    return (
+        f"Without traffic {len(late)} of {len(found)} jobs of 10 GB take {min(late):.1f} to {max(late):.1f} s"
+        " longer than with the shallow buffer and the same seed"
+    )
