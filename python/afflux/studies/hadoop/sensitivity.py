@@ -240,19 +240,20 @@ def signed(value: float) -> str:
     return f"{round(value, 1) + 0.0:+.1f}"
 
 
+def _by_seed(runs: Runs, assumed: Alternatives, design: str) -> dict[int, float]:
+    return {
+        run.seed: measured.seconds
+        for run, measured in runs.items()
+        if (run.assumed, run.design) == (assumed, design)
+    }
+
+
 def difference(
     runs: Runs, assumed: Alternatives, design: str, base: str = REFERENCE
 ) -> Difference | None:
     """Returns how much longer `design` takes than `base` under an assumption; None without a common
     seed."""
-    own, other = (
-        {
-            run.seed: measured.seconds
-            for run, measured in runs.items()
-            if (run.assumed, run.design) == (effective(assumed, name), name)
-        }
-        for name in (design, base)
-    )
+    own, other = (_by_seed(runs, effective(assumed, name), name) for name in (design, base))
     common = sorted(own.keys() & other.keys())
     return Difference({seed: own[seed] - other[seed] for seed in common}) if common else None
 
