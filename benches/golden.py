@@ -14,7 +14,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -162,15 +162,24 @@ def examine(case: Case, before: dict[str, Any] | None) -> dict[str, Any]:
     if before is not None:
         cut = {"run.until": before["until"]} if before.get("until") else {}
         return hashes(path, text, keys | cut, seed) | ({"until": before["until"]} if cut else {})
-    result: dict[str, Any] = {}
     # Samples of a random scenario may fill the memory during seconds of waiting for a time-out, so
     # its end is limited.
-    for exponent in range(14 if name.startswith("random") else 24):
-        until = f"{20 * 2**exponent}us"
-        result = hashes(path, text, keys | {"run.until": until}, seed)
-        if result["packet_hops"] >= ENOUGH or result["ended_by"] not in ("until", None):
+    doublings = range(14 if name.startswith("random") else 24)
+    return cut_at(case, [20 * 2**exponent for exponent in doublings], ENOUGH)
+
+
+def cut_at(case: Case, cuts: Sequence[int], enough: int) -> dict[str, Any]:
+    """Returns the hashes of a case at the first of these times, in microseconds, at which it has
+    enough packet-hops or has ended. A cut before the end of a warm-up is refused, and the next one
+    is tried."""
+    _, path, text, keys, seed = case
+    result: dict[str, Any] = {}
+    for cut in cuts:
+        until = f"{cut}us"
+        result = hashes(path, text, keys | {"run.until": until}, seed) | {"until": until}
+        if result["packet_hops"] >= enough or result["ended_by"] not in ("until", None):
             break
-    return result | {"until": until}
+    return result
 
 
 def hashes(path: Path, text: str, keys: dict[str, Any], seed: int | None) -> dict[str, Any]:

@@ -17,15 +17,10 @@ CUTS = tuple(80 * 4**exponent for exponent in range(8))
 
 def main() -> int:
     trained = 0
-    for name, path, text, keys, seed in golden.written_cases():
-        result = {}
-        for cut in CUTS:
-            result = golden.hashes(path, text, keys | {"run.until": f"{cut}us"}, seed)
-            # A cut before the end of a warm-up is refused.
-            if result["packet_hops"] >= ENOUGH or result["ended_by"] not in ("until", None):
-                break
+    for case in golden.written_cases():
+        result = golden.cut_at(case, CUTS, ENOUGH)
         if "refused" in result:
-            print(f"left out: {name}: {result['refused']}")
+            print(f"left out: {case[0]}: {result['refused']}")
         trained += result["packet_hops"]
     print(f"trained on {trained:,} packet-hops")
     return 0 if trained else 1
