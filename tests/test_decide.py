@@ -146,6 +146,8 @@ def test_without_goals_designs_are_compared_with_the_first(folder, command):
     assert done.returncode == 0, done.stderr
     assert "Goals by design" not in done.stdout
     assert "marking has" in done.stdout
+    compared = command("compare", "out/decide-designs", "--json")
+    assert json.loads(compared.stdout)["baseline"] == "today", "the first of the file, not by name"
 
 
 @pytest.mark.usefixtures("here")

@@ -152,6 +152,7 @@ def run(
     durable.make_dir(out)
     with locked(out):
         manifest = Manifest.read(out)
+        manifest.order(task.key for task in tasks)
         durable.remove_leftovers(out)
         manifest.write()
         if executor is not None:

@@ -6,6 +6,7 @@ import os
 import re
 import socket
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,8 @@ class Manifest:
         self.path, self.points = path, points
         #: Identifier of this batch, for shared storage.
         self.id = id or uuid.uuid4().hex
+        #: Place of each point in the order of the batch.
+        self.places: dict[str, int] = {}
         #: Reasons why points run again, for the user.
         self.notes: list[str] = []
 
@@ -171,11 +174,17 @@ class Manifest:
         self.points[key] = entry
         self.write()
 
+    def order(self, keys: Iterable[str]) -> None:
+        """Sets the order in which points are written: the first design of a batch stays the first
+        for those who read the manifest. Points of earlier batches follow by name."""
+        self.places = {key: place for place, key in enumerate(keys)}
+
     def write(self) -> None:
         """Replaces the file atomically: a reader finds the old or the new manifest."""
+        last = len(self.places)
+        keys = sorted(self.points, key=lambda key: (self.places.get(key, last), key))
+        points = {key: self.points[key] for key in keys}
         text = json.dumps(
-            {"format": 1, "id": self.id, "points": dict(sorted(self.points.items()))},
-            indent=1,
-            ensure_ascii=False,
+            {"format": 1, "id": self.id, "points": points}, indent=1, ensure_ascii=False
         )
         durable.write_text(self.path, text + "\n")
