@@ -3,433 +3,18 @@ it."""
 
 import copy
 import json
-import random
 import re
-import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from spark_events import Event, Outcome, adaptive, read_spark
 
-from afflux.exchange import fields, jhist, jobs, spark
+from afflux.exchange import fields, jhist
 from afflux.exchange.account import Wrong
 from afflux.exchange.hosts import Known
 from fuzz.importer_samples import SCHEMA, as_binary, counters, history
-
-Event = dict[str, Any]
-
-
-class Outcome:
-    """The output of an import, and its messages."""
-
-    def __init__(self, log: jobs.Log, known: Known | None = None) -> None:
-        self.trace = jobs.trace(log.jobs)
-        flows, hosts = jobs.flows(log, known)
-        name = {number: name for name, number in hosts.items()}
-        self.flows = sorted(
-            zip(
-                flows.start_ns,
-                (name[h] for h in flows.src),
-                (name[h] for h in flows.dst),
-                flows.bytes,
-                flows.classes or [],
-                strict=True,
-            )
-        )
-        self.hosts = sorted(hosts)
-        self.said = "\n".join([*log.account.lines(), *log.of_transfers.lines()])
-
-    @property
-    def written(self) -> tuple[str, list[tuple[int, str, str, int, str | None]]]:
-        return self.trace, self.flows
-
-    def bytes_of(self) -> list[str]:
-        return ["/".join(line.split("\t")[3:]) for line in self.trace.splitlines()]
-
-
-# --------------------------------------------------------------------------------------------------------------------------- Spark
-
-
-def task(
-    stage: int,
-    host: str,
-    launch: int,
-    read: int = 0,
-    written: int = 0,
-    remote: int = 0,
-    local: int = 0,
-    shuffled: int = 0,
-    **info: Any,
-) -> Event:
-    about = {
-        "Task ID": info.pop("id", None),
-        "Index": 0,
-        "Attempt": 0,
-        "Launch Time": launch,
-        "Finish Time": launch + 50,
-        "Host": host,
-        "Locality": "ANY",
-    }
-    return {
-        "Event": "SparkListenerTaskEnd",
-        "Stage ID": stage,
-        "Stage Attempt ID": info.pop("again", 0),
-        "Task Type": "ShuffleMapTask",
-        "Task End Reason": {"Reason": "Success"},
-        "Task Info": {key: value for key, value in (about | info).items() if value is not None},
-        "Task Metrics": {
-            "Executor Run Time": 4,
-            "Result Size": 1_000,
-            "Shuffle Read Metrics": {
-                "Remote Bytes Read": remote,
-                "Local Bytes Read": local,
-                "Remote Bytes Read To Disk": 0,
-                "Fetch Wait Time": 1,
-            },
-            "Shuffle Write Metrics": {"Shuffle Bytes Written": shuffled, "Shuffle Write Time": 1},
-            "Input Metrics": {"Bytes Read": read, "Records Read": 1},
-            "Output Metrics": {"Bytes Written": written, "Records Written": 1},
-        },
-    }
-
-
-def stage(number: int, parents: list[int], rdds: list[int], tasks: int = 2) -> Event:
-    infos = [
-        {
-            "RDD ID": rdd,
-            "Name": "r",
-            "Parent IDs": [],
-            "Storage Level": {},
-            "Number of Partitions": tasks,
-        }
-        for rdd in rdds
-    ]
-    return {
-        "Stage ID": number,
-        "Stage Attempt ID": 0,
-        "Stage Name": "s",
-        "Number of Tasks": tasks,
-        "RDD Info": infos,
-        "Parent IDs": parents,
-    }
-
-
-def job(number: int, at: int, *stages: Event) -> Event:
-    ids = [one["Stage ID"] for one in stages]
-    return {
-        "Event": "SparkListenerJobStart",
-        "Job ID": number,
-        "Submission Time": at,
-        "Stage Infos": list(stages),
-        "Stage IDs": ids,
-        "Properties": {"a": "b"},
-    }
-
-
-def end(number: int, at: int, result: str = "JobSucceeded") -> Event:
-    return {
-        "Event": "SparkListenerJobEnd",
-        "Job ID": number,
-        "Completion Time": at,
-        "Job Result": {"Result": result},
-    }
-
-
-def adaptive() -> list[Event]:
-    """Returns a query with adaptive execution: the second job skips stage 1, which
-    equals stage 0.
-    """
-    return [
-        {"Event": "SparkListenerLogStart", "Spark Version": "4.0.1"},
-        {
-            "Event": "SparkListenerApplicationStart",
-            "App Name": "q",
-            "App ID": "app-1",
-            "Timestamp": 1_000,
-            "User": "u",
-        },
-        job(0, 1_100, stage(0, [], [1, 3])),
-        task(0, "n1", 1_110, read=4_000, shuffled=3_000, id=1),
-        task(0, "n2", 1_110, read=4_000, shuffled=1_000, id=2, Index=1),
-        end(0, 1_300),
-        job(1, 1_400, stage(1, [], [3, 1]), stage(2, [1], [5, 4])),
-        task(2, "n3", 1_410, remote=4_000, written=2_000, id=3),
-        end(1, 1_600),
-        {"Event": "SparkListenerApplicationEnd", "Timestamp": 1_700},
-    ]
-
-
-@pytest.fixture
-def read_spark(tmp_path: Path) -> Callable[..., Outcome]:
-    def read(*logs: list[Event], known: Known | None = None) -> Outcome:
-        paths = []
-        for number, events in enumerate(logs):
-            paths.append(tmp_path / f"log{number}")
-            paths[-1].write_text("".join(json.dumps(event) + "\n" for event in events))
-        return Outcome(spark.read(paths), known)
-
-    return read
-
-
-def test_a_skipped_stage_stands_for_the_one_that_ran(read_spark):
-    found = read_spark(adaptive())
-    assert found.bytes_of() == ["8000/0/0", "0/4000/2000"]
-    assert found.flows == [
-        (310_000_000, "n1", "n3", 3_000, "fetch"),
-        (310_000_000, "n2", "n3", 1_000, "fetch"),
-    ]
-    assert (
-        "skipped stages stand for those that computed the same RDD (stage 1: stage 0)" in found.said
-    )
-
-
-def test_a_stage_that_was_computed_in_part_again(read_spark):
-    events = adaptive()
-    # The output of n2 is lost, so stage 1 computes its partition again, on n4.
-    events.insert(7, task(1, "n4", 1_401, read=4_000, shuffled=1_000, id=9, **{"Partition ID": 1}))
-    found = read_spark(events)
-    assert [(src, size) for _, src, _, size, _ in found.flows] == [("n1", 3_000), ("n4", 1_000)]
-    assert found.bytes_of() == ["8000/0/0", "4000/4000/2000"]
-
-
-def test_failed_jobs_and_attempts_do_not_count(read_spark):
-    events = adaptive()
-    failed = [
-        job(2, 1_620, stage(5, [0], [8])),
-        task(5, "n3", 1_625, remote=777, id=20),
-        end(2, 1_690, "JobFailed"),
-    ]
-    lost = copy.deepcopy(events[3])
-    lost["Task Info"] |= {"Task ID": 30, "Host": "n9"}
-    resubmitted = copy.deepcopy(lost) | {"Task End Reason": {"Reason": "Resubmitted"}}
-    copied = task(
-        2,
-        "n5",
-        1_410,
-        remote=4_000,
-        written=2_000,
-        id=31,
-        Speculative=True,
-        Attempt=1,
-        **{"Finish Time": 1_590},
-    )
-    killed = copy.deepcopy(copied) | {
-        "Task End Reason": {"Reason": "TaskKilled", "Kill Reason": "another attempt succeeded"}
-    }
-    events[3:3] = [lost, resubmitted]
-    events[-1:-1] = [copied, killed, *failed]
-    found, plain = read_spark(events), read_spark(adaptive())
-    assert found.written == plain.written
-    assert "2 jobs taken, 1 dropped: 1 failed or cancelled" in found.said
-    assert "tasks of failed jobs: left out" in found.said
-    assert "tasks whose output was lost and that ran again: only the last run counts" in found.said
-    assert re.search(
-        r"tasks of which another attempt succeeded: only that one counts \(log0:\d+, log0:\d+\)",
-        found.said,
-    )
-
-
-def test_a_stage_belongs_to_the_job_that_ran_it(read_spark):
-    """If a job fails before it reaches a stage, the stage's bytes count for the next job."""
-    again = stage(0, [], [1])
-    found = read_spark(
-        [
-            job(0, 1_000, again),
-            end(0, 1_050, "JobFailed"),
-            job(1, 1_100, again),
-            task(0, "a", 1_110, read=5),
-            end(1, 1_200),
-        ]
-    )
-    assert found.bytes_of() == ["5/0/0"]
-
-
-# Rolled and compressed logs
-
-
-def rolled() -> list[list[Event]]:
-    """Returns three jobs in twelve parts. Jobs, stages and tasks are in different parts."""
-    events: list[Event] = [{"Event": "SparkListenerApplicationStart", "App ID": "app-7"}]
-    for number in range(3):
-        at, first = 1_000 * (number + 1), 2 * number
-        events.append(
-            job(number, at, stage(first, [], [first]), stage(first + 1, [first], [first + 1]))
-        )
-        events += [
-            task(
-                first,
-                host,
-                at + 10,
-                read=100,
-                shuffled=60 + number,
-                id=10 * number + index,
-                Index=index,
-            )
-            for index, host in enumerate("ab")
-        ]
-        events += [
-            task(
-                first + 1,
-                "b",
-                at + 100,
-                remote=60 + number,
-                local=60 + number,
-                written=50,
-                id=10 * number + 5,
-            ),
-            end(number, at + 500),
-        ]
-    sizes = len(events) // 12 + 1
-    return [events[at : at + sizes] for at in range(0, len(events), sizes)]
-
-
-JOBS = ["200/120/50", "200/122/50", "200/124/50"]
-
-
-def lay_rolled(
-    folder: Path, parts: list[list[Event]], names: str = "events_{}_app-7"
-) -> list[Path]:
-    folder.mkdir()
-    paths = [folder / names.format(number) for number in range(1, len(parts) + 1)]
-    for path, events in zip(paths, parts, strict=True):
-        path.write_text("".join(json.dumps(event) + "\n" for event in events))
-    return paths
-
-
-@pytest.mark.parametrize("names", ["events_{}_app-7", "part-{}.log"])
-def test_the_order_of_parts_does_not_matter(tmp_path, names):
-    paths = lay_rolled(tmp_path / "log", rolled(), names)
-    expected = None
-    for seed in range(4):
-        random.Random(seed).shuffle(paths)
-        found = Outcome(spark.read(paths))
-        assert found.bytes_of() == JOBS
-        assert expected is None or found.written == expected
-        expected = found.written
-    assert len(expected[1]) == 3
-
-
-def test_directories_states_and_missing_parts(tmp_path):
-    paths = lay_rolled(tmp_path / "eventlog_v2_app-7", rolled())
-    (tmp_path / "eventlog_v2_app-7/appstatus_app-7").touch()
-    (tmp_path / "eventlog_v2_app-7/.events_1_app-7.crc").write_bytes(b"x")
-    for given in ([tmp_path / "eventlog_v2_app-7"], [tmp_path], [paths[3], tmp_path]):
-        found = Outcome(spark.read(given))
-        assert found.bytes_of() == JOBS
-        assert "appstatus_app-7" in found.said
-    assert "given twice" in found.said
-    paths[1].unlink()
-    assert "app-7: 1 part of the rolled log missing (2)" in Outcome(spark.read([tmp_path])).said
-    (tmp_path / "none").mkdir()
-    with pytest.raises(Wrong, match="a directory without event logs"):
-        spark.read([tmp_path / "none"])
-
-
-def test_a_compacted_part_stands_for_those_before_it(tmp_path):
-    parts = rolled()
-    paths = lay_rolled(tmp_path / "log", parts)
-    expected = Outcome(spark.read(paths)).written
-    # The content that Spark keeps of the first two parts if nothing in them has ended.
-    (tmp_path / "log/events_2_app-7.compact").write_text(
-        "".join(json.dumps(event) + "\n" for events in parts[:2] for event in events)
-    )
-    found = Outcome(spark.read([tmp_path / "log"]))
-    assert found.written == expected
-    assert (
-        "parts that events_2_app-7.compact stands for are left out (events_1_app-7, events_2_app-7)"
-        in found.said
-    )
-    for path in paths[:2]:
-        path.unlink()
-    assert Outcome(spark.read([tmp_path / "log"])).written == expected
-
-
-def test_a_log_that_is_given_twice_is_refused(tmp_path, read_spark):
-    with pytest.raises(
-        Wrong,
-        match=r"log1:3: found job 0 of app-1 a second time \(first in log0:3\), expected each log",
-    ):
-        read_spark(adaptive(), adaptive())
-    other = adaptive()
-    other[1] |= {"App Attempt ID": "2"}
-    first = adaptive()
-    first[1] |= {"App Attempt ID": "1"}
-    assert [line.split("\t")[0] for line in read_spark(first, other).trace.splitlines()] == [
-        "app-1_1_0",
-        "app-1_2_0",
-        "app-1_1_1",
-        "app-1_2_1",
-    ]
-
-
-def lz4_java(data: bytes, size: int = 500) -> bytes:
-    cramjam = pytest.importorskip("cramjam")
-    out = b""
-    for at in range(0, len(data), size):
-        block = data[at : at + size]
-        packed = bytes(cramjam.lz4.compress_block(block, store_size=False))
-        method, packed = (0x26, packed) if at else (0x16, block)
-        out += (
-            b"LZ4Block" + bytes([method]) + struct.pack("<iii", len(packed), len(block), 0) + packed
-        )
-    return out + b"LZ4Block" + bytes([0x16]) + bytes(12)
-
-
-def snappy_java(data: bytes, size: int = 500) -> bytes:
-    cramjam = pytest.importorskip("cramjam")
-    out = b"\x82SNAPPY\0" + struct.pack(">ii", 1, 1)
-    for at in range(0, len(data), size):
-        packed = bytes(cramjam.snappy.compress_raw(data[at : at + size]))
-        out += struct.pack(">i", len(packed)) + packed
-    return out
-
-
-def zstandard(data: bytes) -> bytes:
-    try:
-        from compression import zstd
-    except ImportError:
-        zstd = pytest.importorskip("backports.zstd")
-    return bytes(zstd.compress(data))
-
-
-@pytest.mark.parametrize("pack", [zstandard, lz4_java, snappy_java])
-def test_codecs_of_spark(tmp_path, pack):
-    lines = [json.dumps(event).encode() + b"\n" for event in adaptive()]
-    # Several compressed streams follow each other, as in a log that is appended to.
-    packed = [pack(b"".join(lines[:5])), pack(b"".join(lines[5:]))]
-    path = tmp_path / "app-1"
-    path.write_bytes(b"".join(packed))
-    found = Outcome(spark.read([path]))
-    assert found.bytes_of() == ["8000/0/0", "0/4000/2000"]
-    # The log is truncated, as while the application runs: the readable part counts, and a note says
-    # so.
-    path.write_bytes(b"".join(packed)[:-30])
-    found = Outcome(spark.read([path]))
-    assert "ends within a compressed block" in found.said
-    assert found.bytes_of()[0] == "8000/0/0"
-    # Damage at any position is refused.
-    draw, refused = random.Random(1), []
-    for _ in range(30):
-        data = bytearray(b"".join(packed))
-        data[draw.randrange(8, len(data))] ^= 0xFF
-        path.write_bytes(data)
-        try:
-            spark.read([path])
-        except Wrong as error:
-            refused.append(str(error))
-    assert len(refused) > 5
-    assert all("app-1" in message for message in refused)
-
-
-def test_codecs_that_are_not_read_are_named(tmp_path):
-    path = tmp_path / "app.lzf"
-    path.write_bytes(b"ZV\x01\x00\x09\x00\x10abc")
-    with pytest.raises(
-        Wrong, match="found a file compressed with lzf, expected no compression, gzip, xz, zstd"
-    ):
-        spark.read([path])
-
 
 # ---------------------------------------------------------------------------------------------------------------------- job histories
 
@@ -594,10 +179,10 @@ def spark_cases() -> list[tuple[int, tuple[str | int, ...]]]:
     ]
 
 
-def silent_in_spark(read: Callable[..., Outcome]) -> list[str]:
+def silent_in_spark(folder: Path) -> list[str]:
     """Returns the fields whose change neither changes the output nor is covered by a note with
     their name."""
-    plain = read(adaptive())
+    plain = read_spark(folder, adaptive())
     silent: set[str] = set()
     #: Fields with an effect in one of the two tasks. One task writes and the other reads.
     heard: set[str] = set()
@@ -609,7 +194,7 @@ def silent_in_spark(read: Callable[..., Outcome]) -> list[str]:
         parent[path[-1]] = changed(parent[path[-1]])
         case = f"{events[number]['Event']}: {path}"
         try:
-            found = read(events)
+            found = read_spark(folder, events)
         except Wrong:
             heard.add(case)
             continue
@@ -636,23 +221,23 @@ DISTINGUISHES = {
 }
 
 
-def test_no_field_of_an_event_log_is_silent(read_spark):
+def test_no_field_of_an_event_log_is_silent(tmp_path):
     silent = [
         case
-        for case in silent_in_spark(read_spark)
+        for case in silent_in_spark(tmp_path)
         if not any(repr(name) in case for name in DISTINGUISHES)
     ]
     assert silent == []
 
 
-def test_fields_that_tell_records_apart(read_spark):
+def test_fields_that_tell_records_apart(tmp_path):
     """Each field matters if two records have the same value."""
-    plain = read_spark(adaptive())
+    plain = read_spark(tmp_path, adaptive())
 
     def differs(number: int, **info: Any) -> bool:
         events = adaptive()
         events[number]["Task Info"] |= {key.replace("_", " "): value for key, value in info.items()}
-        found = read_spark(events)
+        found = read_spark(tmp_path, events)
         return (found.written, found.said) != (plain.written, plain.said)
 
     assert differs(4, Task_ID=1)
@@ -660,16 +245,16 @@ def test_fields_that_tell_records_apart(read_spark):
     events = adaptive()
     events[6]["Stage Infos"][0]["RDD Info"][0]["RDD ID"] = 2
     events[6]["Stage Infos"][0]["RDD Info"][1]["RDD ID"] = 1
-    assert "writers are not in the log" in read_spark(events).said
+    assert "writers are not in the log" in read_spark(tmp_path, events).said
 
 
-def test_an_unknown_event_or_field_is_named_with_its_place(read_spark):
+def test_an_unknown_event_or_field_is_named_with_its_place(tmp_path):
     events = adaptive()
     events[3]["Task Metrics"]["Newer Metric"] = 5
     events[3]["Newer"] = 5
     events.insert(4, {"Event": "SparkListenerSomethingNew"})
-    found = read_spark(events)
-    assert found.written == read_spark(adaptive()).written
+    found = read_spark(tmp_path, events)
+    assert found.written == read_spark(tmp_path, adaptive()).written
     for said in (
         "unknown field 'Newer Metric' of Task Metrics: left out (log0:4)",
         "unknown field 'Newer' of SparkListenerTaskEnd: left out (log0:4)",
@@ -678,10 +263,10 @@ def test_an_unknown_event_or_field_is_named_with_its_place(read_spark):
         assert said in found.said
 
 
-def test_silence_is_found(read_spark, monkeypatch):
+def test_silence_is_found(tmp_path, monkeypatch):
     """With a reader that counts no fields, the test of fields fails."""
     monkeypatch.setattr(fields.Record, "add_to", lambda self, left_out: None)
-    silent = silent_in_spark(read_spark)
+    silent = silent_in_spark(tmp_path)
     assert any("'Executor Run Time'" in case for case in silent)
     assert any("'Properties'" in case for case in silent)
 

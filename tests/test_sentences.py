@@ -5,7 +5,6 @@ the paired logarithms have a standard error of 0.0354 (0.3536 times the spread).
 the interval of a ratio is the ratio times exp(±0.98 · spread): here 27 to 40 % less.
 """
 
-import itertools
 import json
 import math
 import random
@@ -13,15 +12,16 @@ import re
 
 import pytest
 from conftest import as_many
-from made import compare, design, spread, summary
+from made import compare, design, spread
 
 import afflux
 from afflux.comparison import headline
 from afflux.metrics import MAIN
-from afflux.results.designs import gather
 from afflux.results.statistics import ENOUGH_SEEDS
 
 BASE = [10.0, 12.0, 11.0, 13.0, 14.0]
+
+
 NOISY = [15.0, 2000.0, 60.0, 2100.5, 75.0]
 
 
@@ -754,70 +754,3 @@ def test_how_many_false_verdicts_to_expect_is_said():
         "3 differences are judged, each at 95 %: where nothing differs, about 0.2 of them come out clear by chance"
     )
     assert "Holm" in note
-
-
-# Results of other versions.
-
-
-def written(tmp_path, name: str, seed: int, **numbers):
-    place = tmp_path / f"{name}-{seed}"
-    place.mkdir()
-    (place / "summary.json").write_text(
-        json.dumps(summary(name, seed, **numbers)), encoding="utf-8"
-    )
-    return place
-
-
-def test_results_of_several_versions_are_refused(invoke, tmp_path):
-    for name, seed, version in itertools.product("ab", (1, 2, 3), ("0.0.9",)):
-        written(
-            tmp_path,
-            name,
-            seed,
-            fct=10.0 + seed,
-            version=version if name == "a" else afflux.__version__,
-        )
-    for command in (
-        ("compare", "a-1", "a-2", "b-1", "b-2"),
-        ("report", "a-1", "a-2", "b-1", "b-2", "-o", "page.html"),
-    ):
-        done = invoke(*command)
-        assert done.exit_code == 2
-        # Each result without digests causes a note.
-        note, line = done.stderr.splitlines()
-        assert "no digests" in note
-        assert line == (
-            f"error: results of different versions of afflux cannot be compared (0.0.9: a-1, a-2; {afflux.__version__}: b-1, b-2): "
-            "simulate again with this version: afflux run DIR/scenario.toml -o DIR --force"
-        )
-    assert not (tmp_path / "page.html").exists()
-
-
-def test_results_of_another_version_are_named(invoke, tmp_path):
-    for name, seed in itertools.product("ab", (1, 2, 3)):
-        written(tmp_path, name, seed, fct=10.0 + seed + ord(name), version="0.0.9")
-    done = invoke("compare", *(f"{name}-{seed}" for name in "ab" for seed in (1, 2, 3)))
-    assert done.exit_code == 0, done.output
-    assert f"note: made by afflux 0.0.9, read by {afflux.__version__}" in " ".join(
-        done.output.split()
-    )
-    assert "a-1, a-2, a-3 and 3 more" in " ".join(done.output.split())
-
-
-def test_a_summary_of_another_make_is_refused(invoke, tmp_path):
-    written(tmp_path, "a", 1)
-    place = written(tmp_path, "b", 1)
-    old = json.loads((place / "summary.json").read_text()) | {"afflux_version": "0.0.1"}
-    del old["fct"]
-    (place / "summary.json").write_text(json.dumps(old))
-    done = invoke("compare", "a-1", "b-1")
-    assert done.exit_code == 2
-    assert done.stderr.splitlines()[-1].startswith(
-        f"error: b-1: summary.json has no 'fct' (made by afflux 0.0.1, this is {afflux.__version__}): simulate again"
-    )
-
-
-def test_results_in_memory_are_of_this_version():
-    numbers = summary("a", 1)
-    del numbers["afflux_version"]
-    assert gather([afflux.Result(numbers, None, [], lambda name: None)]).notes == ()
