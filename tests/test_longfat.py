@@ -1,6 +1,9 @@
 """The long-fat study: every point is a valid scenario, and its results are correct where the
 expected value is known."""
 
+import json
+import re
+
 import pytest
 from conftest import REPO
 
@@ -207,3 +210,28 @@ def test_windows_over_time(designs, tmp_path):
     assert "cached" in drawn
     assert drawn.count("<polyline") == 5
     assert find("longfat").plots(designs, tmp_path) == made
+
+
+@pytest.mark.parametrize(("value", "least"), [("1e-5", 2.0), ("1e-3", 0.0)])
+def test_losses_decide_whether_cubic_will_do(value: str, least: float) -> None:
+    """One seed of CUBIC over 300 ms: with a tenth of the losses it carries more than twice as much,
+    with ten times the losses less than half. The page has what the list of assumptions says."""
+    study = find("longfat")
+    (loss,) = (one for one in study.assumptions if one.name == "loss")
+    (before,) = (
+        point
+        for point in study.points(False)
+        if (point.name, point.seed) == ("CUBIC, 300 ms, loss 1e-4", 1)
+    )
+    (after,) = (
+        point
+        for point in study.assuming([f"loss={value}"]).simulated(False)
+        if (point.name, point.seed) == (before.name, 1)
+    )
+    less, more = (
+        json.loads(point.load().run().summary)["goodput_bps"] for point in (before, after)
+    )
+    assert more > least * less if least else 2 * more < less
+    page = " ".join((REPO / "python/afflux/studies/longfat/README.md").read_text().split())
+    for carried in re.findall(r"(?:Reno carries|CUBIC|H-TCP|BBR) ([\d.]+)", loss.changes[value]):
+        assert carried in page

@@ -1,6 +1,7 @@
 """The MPTCP study: its points are valid, three of the author's five captured flows end at the
 recorded times, and its figures show the right data."""
 
+import json
 import re
 
 import pytest
@@ -351,3 +352,49 @@ def test_the_page_has_the_remedy():
     assert more.ratio_low > 1
     assert f"by {dual_homed.in_per_cent(shorter)}" in page
     assert f"by {dual_homed.in_per_cent(more)}" in page
+
+
+def test_the_page_has_the_numbers_of_the_run_that_comes_with_afflux() -> None:
+    place = files("mptcp")
+    rows = {
+        row["what"]: row
+        for row in json.loads((place / "results" / "study.json").read_text())["rows"]
+    }
+    words = " ".join((place / "README.md").read_text(encoding="utf-8").split())
+
+    def within(what: str, digits: int) -> str:
+        row = rows[what]
+        return f"{row['ours']:.{digits}f} ({row['low']:.{digits}f} to {row['high']:.{digits}f})"
+
+    reached, missed = (f"FatTree permutation, {n} subflows: share of the optimum" for n in (1, 8))
+    assert f"1 subflow: share of the optimum | 0.5 | {within(reached, 3)} |" in words
+    assert f"| 8 subflows | 0.9 | {within(missed, 3)}: **missed** |" in words
+    eight = rows[missed]
+    assert f"eight subflows reach {eight['ours']:.3f} instead of 0.9" in words
+    assert f"rounded | {eight['low']:.3f} to {eight['high']:.3f} |" in words
+    for case, name in (
+        ("TCP", "TCP"),
+        ("packet scatter", "packet scatter"),
+        ("MPTCP", "MPTCP"),
+        ("uncoupled", "uncoupled"),
+    ):
+        of = f"70 kB beside {case}"
+        core = rows[f"{of}: core used, %"]
+        shown = f"{core['ours']:.1f} % ({core['low']:.1f} to {core['high']:.1f})"
+        times = f"{within(f'{of}: mean, ms', 0)}, {within(f'{of}: deviation, ms', 0)}"
+        assert re.search(rf"\| {name} \| [^|]* \| {re.escape(f'{times}, {shown}')} \|", words), case
+    loaded, large = (
+        rows[f"2 kB {case}: 95th percentile later on loaded paths, ms"]
+        for case in (four.LOADED, four.LARGE)
+    )
+    assert f"2 kB: {loaded['ours']:.2f} ms later with the printed buffers" in words
+    assert f"{large['ours']:.1f} ms later (95th percentile, about 10 ms in the source)" in words
+    spaced, printed = (
+        rows[f"{case}: lone flows from SYN to FIN, ms"]["ours"]
+        for case in (path.SPACED, path.PRINTED)
+    )
+    assert f"{spaced:.1f} ms instead of about 130 ms" in words
+    assert f"the two fitted waits make it {spaced:.1f}, and" in words
+    assert f"at the printed rates instead of {printed:.1f}" in words
+    scatter = 42 / rows["70 kB beside packet scatter: mean, ms"]["ours"]
+    assert f"packet scatter {scatter:.1f} times as fast" in words

@@ -97,6 +97,18 @@ def test_assumptions_change_points_and_nothing_else(name: str) -> None:
             replace(point, set={**point.set, **SMALL[name]}).load()
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_each_page_says_what_would_change_its_answer(name: str) -> None:
+    page = (studies.files(name) / "README.md").read_text(encoding="utf-8")
+    _, found, after = page.partition("What would change this answer")
+    assert found
+    words = " ".join(after.partition("\n**What")[0].split())
+    for one in studies.find(name).assumptions:
+        assert one.changes.keys() == one.alternatives.keys(), "every alternative is simulated"
+        if one.decides and name != "hadoop":
+            assert f"(`{one.name}`" in words or f"`{one.name.removeprefix('conga_')}`" in words
+
+
 def test_hadoop_assumes_what_the_source_does_not_tell() -> None:
     study = studies.find("hadoop")
     assert {"honours_pause", "traffic", "connections"} <= {one.name for one in study.assumptions}

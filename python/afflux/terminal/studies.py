@@ -48,7 +48,9 @@ def studies(every: Sequence[dict[str, Any]]) -> Iterator[RenderableType]:
         )
     yield made
     yield Text()
-    yield Text("answer: of the last full run, which comes with afflux", style="dim")
+    yield Text(
+        "answer: of the runs that come with afflux; the study's page tells which", style="dim"
+    )
     yield Text(f"duration: of the whole study; {_origin()}", style="dim")
     yield Text(
         "afflux study NAME --list: the questions of its parts, and its assumptions", style="dim"
@@ -59,7 +61,7 @@ def _origin() -> str:
     """Says where durations come from. They are shipped with afflux, because `check` would take
     minutes to estimate so many simulations."""
     count = cores()
-    shipped = f"measured on {MEASURED_ON} cores, comes with afflux"
+    shipped = f"on {MEASURED_ON} cores, comes with afflux"
     return shipped if count == MEASURED_ON else f"{shipped}, here for {plural(count, 'core')}"
 
 

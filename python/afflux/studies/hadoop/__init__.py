@@ -17,7 +17,18 @@ from ...metrics import JOB_TIME
 from ...results.designs import Designs
 from ...words import say
 from .. import Assumption, Check, Row, Series, Slice, Study, files, named
-from . import constant, crossvalidation, findings, medians, others, runs, sensitivity, slides, whole
+from . import (
+    constant,
+    crossvalidation,
+    findings,
+    medians,
+    others,
+    runs,
+    sensitivity,
+    sentences,
+    slides,
+    whole,
+)
 from .cases import DESIGNS, FRAMEWORKS, SIZES, Case, Constants, calibration, keys, published
 
 __all__ = ["DESIGNS", "STUDY", "Hadoop", "findings"]
@@ -58,8 +69,12 @@ def _varied(file: Path) -> str:
 
 
 def _shipped_checks() -> list[Check]:
-    found = runs.read()
-    return [*crossvalidation.checks(), medians.check(found), *slides.checks(found)]
+    found = runs.with_defaults(runs.read())
+    return [
+        *crossvalidation.checks(),
+        medians.check(found),
+        *slides.checks(found, "hosts obey PAUSE"),
+    ]
 
 
 class Hadoop(Study):
@@ -117,7 +132,7 @@ class Hadoop(Study):
             wanted=lambda file, quick: sensitivity.wanted(1 if quick else _SEEDS),
             there=sensitivity.read,
             simulate=sensitivity.simulate,
-            tables=sensitivity.tables,
+            tables=sentences.tables,
         ),
         Series(
             "constant",

@@ -130,10 +130,10 @@ def sentences(runs: Runs) -> tuple[str, str]:
         f"Version 1 of the committer is {median['v1',]:.1f} s without a queue, and {commit:.1f} s where each compute port has one of 30 ms, because the "
         f"job's master then waits for each of its calls. With the {ports:.1f} s of all other calls that is {both:.1f} s of the source's "
         f"{measured_difference('deep'):.1f} s. A queue of 30 ms in front of the master is {master:.1f} s alone, and "
-        f"{median['compute', 'master'] - ports:.1f} s next to full compute ports. So nearly all of the 15 s is explained if every compute port is full and "
-        "the committer is "
-        "that of Hadoop 2, and more than all if the master's port is full, too. None of this is told: not which ports were full (with the random "
-        "traffic of this study four of fourteen are), nor the version of Hadoop. What decides would be the committer's version and the series of the ports."
+        f"{median['compute', 'master'] - ports:.1f} s next to those of the compute ports. So a queue of 30 ms at every compute port and the committer of "
+        "Hadoop 2 would explain nearly all of the 15 s, and one at the master's port more than all. None of this is told: not which ports were full (with "
+        "the random traffic of this study four of fourteen are), nor the version of Hadoop. What decides would be the committer's version and the series of "
+        "the ports."
     )
     return short, long
 

@@ -4,7 +4,7 @@ of the runs of the cross-validation, seed by seed."""
 from collections.abc import Iterator, Mapping
 
 from . import constant, runs, sensitivity
-from .cases import BASE, FRAMEWORKS, SIZES, Case
+from .cases import FRAMEWORKS, SIZES, Case
 from .sensitivity import DEFAULT, DESIGNS, OBEY, Difference
 
 
@@ -19,13 +19,8 @@ def differences(
     """Yields how much longer jobs take with today's hosts, with the words of the page: without
     traffic, and each design under traffic. The earlier hosts obeyed PAUSE."""
 
-    def earlier(design: str, traffic: bool) -> dict[int, float]:
-        case = Case(design, FRAMEWORKS[0], SIZES[0], traffic)
-        return {
-            run.seed: seconds
-            for run, seconds in before.items()
-            if run[:3] == (case, BASE.cpu, BASE.disk)
-        }
+    def earlier(design: str, traffic: bool) -> Mapping[int, float]:
+        return runs.with_defaults(before)(Case(design, FRAMEWORKS[0], SIZES[0], traffic))
 
     without = {run.seed: seconds for run, seconds in quiet.items() if not run.causes}
     if found := _pairs(without, earlier("deep", False)):

@@ -1,17 +1,18 @@
 """Judges the signs of differences between the deep buffer and the other designs on medians over
 seeds, next to means: a mean can depend on a single seed.
 
-The runs are those of the cross-validation. A difference is that of two jobs with one seed and
-Hadoop's defaults, so no fitted constant takes part.
+The jobs are those of the cross-validation (hosts of exact timing that obey PAUSE; Hadoop's defaults,
+so no fitted constant takes part) or of the study itself (today's hosts). A difference is that of two
+jobs with one seed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from .. import Check
-from .cases import BASE, Case, published
+from .cases import Case, published
 from .crossvalidation import DIFFERENCE
-from .runs import Run
+from .runs import Times
 from .sensitivity import Difference, signed
 
 
@@ -32,28 +33,21 @@ class Judged(NamedTuple):
         return self.ours.mean * self.theirs > 0
 
 
-def judged(runs: Mapping[Run, float]) -> Iterator[Judged]:
+def judged(times: Times) -> Iterator[Judged]:
     """Yields the differences from the deep buffer above `DIFFERENCE`."""
     numbers = published()
     for case, seconds in numbers.items():
         deep = case._replace(design="deep")
         if case == deep or abs(seconds / numbers[deep] - 1) <= DIFFERENCE:
             continue
-        own, other = (
-            {
-                run.seed: time
-                for run, time in runs.items()
-                if run[:3] == (one._replace(design=one.simulated), BASE.cpu, BASE.disk)
-            }
-            for one in (case, deep)
-        )
+        own, other = (times(one._replace(design=one.simulated)) for one in (case, deep))
         if common := sorted(own.keys() & other.keys()):
             ours = Difference({seed: own[seed] - other[seed] for seed in common})
             yield Judged(case, seconds - numbers[deep], ours)
 
 
-def check(runs: Mapping[Run, float]) -> Check:
-    found = list(judged(runs))
+def check(times: Times) -> Check:
+    found = list(judged(times))
     return Check(
         "measured differences of more than 8 % between deep and shallow whose median has the right sign",
         all(one.right for one in found),
@@ -62,15 +56,35 @@ def check(runs: Mapping[Run, float]) -> Check:
     )
 
 
-def table(runs: Mapping[Run, float]) -> str:
+def table(times: Times) -> str:
     lines = [
         "| case, against the deep buffer | the source, s | median / mean, s, and seeds that agree | right |",
         "|---|---|---|---|",
     ]
-    for one in judged(runs):
+    for one in judged(times):
         case = one.case
         words = f"{case.design}, {case.framework}, {case.size} GB, {'traffic' if case.traffic else 'quiet'}"
         lines.append(
             f"| {words} | {signed(one.theirs)} | {one.ours} | {'yes' if one.right else '**no**'} |"
         )
     return "\n".join(lines)
+
+
+def variants(obey: Times, ignore: Times, size: int) -> str:
+    """Returns how many signs of differences with this many gigabytes are right in both variants of
+    hosts, and which differ between them, as the page says it."""
+    by_hosts = [
+        {one.case: one for one in judged(times) if one.case.size == size}
+        for times in (obey, ignore)
+    ]
+    exact, today = by_hosts
+    counts = [f"{sum(one.right for one in found.values())} of {len(found)}" for found in by_hosts]
+    other = [
+        f"{case.design} with {case.framework} ({one.ours})"
+        for case, one in today.items()
+        if one.right != exact[case].right
+    ]
+    return (
+        f"Of the differences with {size} GB {counts[0]} are right with these hosts, which obey PAUSE, and {counts[1]} with today's, which ignore it: "
+        f"{' and '.join(other)} turn."
+    )

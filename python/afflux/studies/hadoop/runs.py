@@ -50,6 +50,19 @@ class Run(NamedTuple):
     seed: int
 
 
+#: Job times in seconds by seed, of a case under one set of constants.
+Times = Callable[[Case], Mapping[int, float]]
+
+
+def with_defaults(there: Mapping[Run, float]) -> Times:
+    """Returns the job times with Hadoop's defaults."""
+    return lambda case: {
+        run.seed: seconds
+        for run, seconds in there.items()
+        if run[:3] == (case, BASE.cpu, BASE.disk)
+    }
+
+
 def read(file: Path = FILE) -> dict[Run, float]:
     """Returns the simulated seconds by run, with a start of 0 and the full share of the
     processors."""

@@ -37,12 +37,16 @@ RING = "traffic=ring"
 OBEY = "honours_pause=true"
 #: Combinations that are simulated in addition to single alternatives, with the designs that they
 #: are simulated for: the two variants of hosts and PAUSE with the ring, and where every port is
-#: full, what a constant per job can come from.
+#: full, what a constant per job can come from and which property of hosts decides.
 COMBINED: dict[Alternatives, tuple[str, ...]] = {
     (OBEY, RING): DESIGNS,
     (RING, "committer=v1"): (REFERENCE, "deep"),
     (RING, "master=full_port"): (REFERENCE, "deep"),
     (RING, "committer=v1", "master=full_port"): (REFERENCE, "deep"),
+    (RING, "timing=exact"): (REFERENCE, "deep"),
+    (RING, "qdisc=pfifo"): (REFERENCE, "deep"),
+    (RING, "qdisc=off"): (REFERENCE, "deep"),
+    (RING, "timing=exact", "qdisc=off"): (REFERENCE, "deep"),
 }
 
 
@@ -180,9 +184,11 @@ def write(run: Run, measured: Measured, file: Path = FILE) -> None:
 
 def changed(run: Run) -> dict[str, Any]:
     """Returns the keys of a run that differ from terasort.toml."""
-    found = keys(_case(run.design), BASE)
+    case = _case(run.design)
+    found = keys(case, BASE)
     for one in _chosen(run.assumed):
-        found |= one.assumption.alternatives[one.value]
+        if one.changes(case.name):
+            found |= one.assumption.alternatives[one.value]
     return found
 
 
@@ -212,7 +218,7 @@ class Difference(NamedTuple):
 
     @property
     def sign(self) -> int:
-        """Sign of the median. It is 0 below the resolution of the source's numbers, 0.1 s."""
+        """Sign of the median, rounded to the resolution of the source's numbers, 0.1 s."""
         return _sign(self.median)
 
     @property
@@ -279,7 +285,7 @@ def touched(assumed: Alternatives, design: str) -> bool:
 # ------------------------------------------------------------------------------------------------
 # Tables
 
-_NOT_SIMULATED = "not simulated"
+NOT_SIMULATED = "not simulated"
 
 
 def _cell(runs: Runs, assumed: Alternatives, design: str) -> str:
@@ -287,7 +293,7 @@ def _cell(runs: Runs, assumed: Alternatives, design: str) -> str:
         return "as default"
     found = difference(runs, assumed, design)
     if found is None:
-        return _NOT_SIMULATED
+        return NOT_SIMULATED
     if assumed == DEFAULT:
         return str(found)
     moved = change(runs, assumed, design)
@@ -407,28 +413,8 @@ def pause_table(today: Runs, before: Runs) -> str:
         "|---|---|---|",
         f"| the source | | {signed(measured_difference('pfc'))} |",
     ]
-    lines += [f"| {who} | {timing} | {found or _NOT_SIMULATED} |" for who, timing, found in rows]
+    lines += [f"| {who} | {timing} | {found or NOT_SIMULATED} |" for who, timing, found in rows]
     return "\n".join(lines)
-
-
-def ignored(runs: Runs) -> str:
-    """Returns what PFC alone costs where hosts ignore PAUSE, as the page says it: `-0.2 s (1
-    seed)`."""
-    found = difference(runs, DEFAULT, "pfc")
-    if found is None:
-        return "an unknown time (not simulated)"
-    count = len(found.by_seed)
-    return f"{signed(found.median)} s ({count} seed{'s' if count > 1 else ''})"
-
-
-def discards(runs: Runs, seed: int = 1) -> str:
-    """Returns the losses of slide 71 in the sort of 10 GB where hosts ignore PAUSE, next to those
-    without PFC, as the page says them."""
-    pfc, shallow = (runs[Run(DEFAULT, design, seed)] for design in ("pfc", REFERENCE))
-    return (
-        f"{pfc.in_discards:,} In Discards, {pfc.tail_drops or 'no'} queue drops and {pfc.pause_frames:,} PAUSE frames, "
-        f"next to {shallow.tail_drops:,} queue drops without PFC"
-    )
 
 
 #: Candidates for the 15 s that the deep buffer takes longer, with 10 GB as with 200 GB.
@@ -440,9 +426,21 @@ CONSTANT: dict[Alternatives, str] = {
     ("master=compute_leaf",): "the master at a port of the compute leaf",
     ("master=full_port",): "the master at a port of the compute leaf with other traffic",
     (RING,): "every compute port full (ring)",
-    (RING, "committer=v1"): "the same with version 1 of the committer",
-    (RING, "master=full_port"): "the same with the master's port in the ring",
-    (RING, "committer=v1", "master=full_port"): "both",
+    (RING, "committer=v1"): "ring, and version 1 of the committer",
+    (RING, "master=full_port"): "ring, with the master's port in it",
+    (
+        RING,
+        "committer=v1",
+        "master=full_port",
+    ): "ring, with the master's port in it, and version 1 of the committer",
+    (RING, "qdisc=pfifo"): "ring, with pfifo at the hosts",
+    (RING, "qdisc=off"): "ring, without a queueing discipline at the hosts",
+    (RING, "timing=exact"): "ring, with exact timing of the hosts",
+    (
+        RING,
+        "timing=exact",
+        "qdisc=off",
+    ): "ring, with exact timing and without a queueing discipline at the hosts",
 }
 
 
@@ -464,17 +462,3 @@ def constant(runs: Runs) -> str:
             f"| {words} | {found} | {shown} | {source - found.median:.1f} of {source:.1f} |"
         )
     return "\n".join(lines)
-
-
-def tables(file: Path) -> str:
-    runs = read(file)
-    there, needed = missing(runs)
-    return "\n\n".join(
-        [
-            assumed_table(),
-            f"{there} of {needed} runs are made.",
-            pause_table(runs, earlier(series.read())),
-            table(runs),
-            constant(runs),
-        ]
-    )

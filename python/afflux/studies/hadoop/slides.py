@@ -3,20 +3,20 @@ covers. (The half of slide 51 that is about queues is q1 to q5.)
 
 The slides give words. A word about an order ("longer") is judged by the sign of a median over
 seeds, "about the same" by the largest difference that the source itself calls so, and a percentage
-holds within a factor of two. The runs are those of the cross-validation: four jobs under traffic, 10
-and 200 GB with MapReduce and Tez.
+holds within a factor of two. There are four jobs under traffic, 10 and 200 GB with MapReduce and Tez:
+those of the cross-validation (hosts of exact timing that obey PAUSE), and those of the study itself
+(today's hosts).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from statistics import median
 from typing import NamedTuple
 
 from .. import Check
-from .cases import BASE, FRAMEWORKS, SIZES, Case, published
-from .runs import Run
+from .cases import FRAMEWORKS, SIZES, Case, published
+from .runs import Times
 
-Runs = Mapping[Run, float]
 #: A job under traffic: framework and size in GB.
 Job = tuple[str, int]
 JOBS: tuple[Job, ...] = tuple(product(FRAMEWORKS, SIZES))
@@ -31,17 +31,9 @@ def _theirs(job: Job, design: str, base: str) -> float:
     return 100 * (own / other - 1)
 
 
-def _ours(runs: Runs, job: Job, design: str, base: str) -> float | None:
-    """Returns the median of the simulated relative differences in percent, with Hadoop's
-    defaults."""
-    own, other = (
-        {
-            run.seed: seconds
-            for run, seconds in runs.items()
-            if run[:3] == (Case(name, *job, True), BASE.cpu, BASE.disk)
-        }
-        for name in (design, base)
-    )
+def _ours(times: Times, job: Job, design: str, base: str) -> float | None:
+    """Returns the median of the simulated relative differences in percent."""
+    own, other = (times(Case(name, *job, True)) for name in (design, base))
     common = own.keys() & other.keys()
     return median(100 * (own[seed] / other[seed] - 1) for seed in common) if common else None
 
@@ -101,35 +93,40 @@ def _values(values: list[float]) -> str:
     return ", ".join(f"{round(value, 1) + 0.0:+.1f}" for value in values)
 
 
-def _judged(runs: Runs) -> Iterator[tuple[Statement, list[float], list[float], list[bool]]]:
+def _judged(
+    times: Times, sizes: Sequence[int]
+) -> Iterator[tuple[Statement, list[float], list[float], list[bool]]]:
     """Yields the statements with the source's values, the simulated ones, and whether each of these
-    agrees. A statement with a job that is not simulated is left out."""
+    agrees, for jobs of these sizes in GB. A statement with a job that is not simulated is left
+    out."""
     for one in statements():
-        ours = [_ours(runs, job, one.design, one.base) for job in one.jobs]
+        jobs = [job for job in one.jobs if job[1] in sizes]
+        ours = [_ours(times, job, one.design, one.base) for job in jobs]
         there = [value for value in ours if value is not None]
-        if len(there) == len(ours):
-            theirs = [_theirs(job, one.design, one.base) for job in one.jobs]
+        if jobs and len(there) == len(ours):
+            theirs = [_theirs(job, one.design, one.base) for job in jobs]
             yield one, theirs, there, [one.agrees(value) for value in there]
 
 
-def checks(runs: Runs) -> list[Check]:
+def checks(times: Times, hosts: str) -> list[Check]:
+    """Returns the judged statements. `hosts`: words for the hosts of the jobs."""
     return [
         Check(
-            f"slide {one.slide}: {one.words} (%, {len(one.jobs)} of 4 jobs under traffic)",
+            f"slide {one.slide}: {one.words} (%, {len(one.jobs)} of 4 jobs under traffic, {hosts})",
             all(agrees),
             _values(ours),
             one.bar,
         )
-        for one, _, ours, agrees in _judged(runs)
+        for one, _, ours, agrees in _judged(times, SIZES)
     ]
 
 
-def table(runs: Runs) -> str:
+def table(times: Times, sizes: Sequence[int] = SIZES) -> str:
     lines = [
         "| slide | statement | the source, % | here, % (medians) | holds if | holds |",
         "|---|---|---|---|---|---|",
     ]
-    for one, theirs, ours, agrees in _judged(runs):
+    for one, theirs, ours, agrees in _judged(times, sizes):
         count = (
             "yes"
             if all(agrees)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ...metrics import JOB_TIME
 from ...results.designs import Designs
 from .. import files, lines
+from . import runs
 from .cases import DESIGNS, FRAMEWORKS, SIZES, Case, published
 from .sensitivity import REFERENCE, Difference, signed
 
@@ -26,6 +27,11 @@ class Job(NamedTuple):
 
 
 Times = Mapping[Job, float]
+
+
+def by_case(times: Times) -> runs.Times:
+    """Returns the job times by case."""
+    return lambda case: {seed: seconds for (own, seed), seconds in times.items() if own == case}
 
 
 def read(file: Path = FILE) -> dict[Job, float]:
