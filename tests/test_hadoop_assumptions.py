@@ -1,9 +1,11 @@
 """The Hadoop study's assumptions: which one decides the differences between designs, judged on
 medians over seeds."""
 
+import csv
 from pathlib import Path
 
 import pytest
+from conftest import REPO
 
 from afflux.scenario import Scenario
 from afflux.studies import files, find
@@ -231,6 +233,12 @@ def test_the_readme_has_the_tables() -> None:
     assert whole.without_traffic(whole.read()) in words
     there, needed = sensitivity.missing(found)
     assert f"{there} of {needed} runs are made" in words
+    with (REPO / "validation/evidence/hadoop-full-ports.csv").open(encoding="utf-8") as file:
+        held = {row["qdisc"]: float(row["host_mb"]) for row in csv.DictReader(file)}
+    assert (
+        f"{held['fq_codel']:.1f} MB in each with fq_codel, {held['off']:.1f} MB without a discipline and {held['pfifo']:.1f} MB with pfifo"
+        in words
+    )
     # An entry without runs is named.
     assert all(one in words for one in sensitivity.open_entries(found))
     judged = list(medians.judged(runs.with_defaults(others)))
