@@ -195,14 +195,20 @@ def solar(runs: Mapping[Run, Measured]) -> Iterator[Run]:
 
 
 def rules(runs: Mapping[Run, Measured]) -> Iterator[Run]:
-    """Yields the runs of the long window under the rules of the authors' simulator: with the
-    defaults, and with the best parameters of CONGA and LetFlow."""
+    """Yields the runs under the rules of the authors' simulator: the long window with the defaults,
+    and with the best parameters of CONGA and LetFlow, then the other lossless claims with the
+    defaults."""
     for scheme in ("ecmp", "conga", "letflow", CONWEAVE):
         chosen = best(LONG, scheme, runs) if scheme in TUNABLE else DEFAULT
         for setting in dict.fromkeys((DEFAULT, chosen)):
             if setting is not None:
                 theirs = merged(setting, (THEIR_RULES,))
                 yield from (Run(LONG, scheme, theirs, LONG_WINDOW, seed) for seed in RULES_SEEDS)
+    for case in CLAIMED:
+        if case.mode == "lossless" and case != LONG:
+            for scheme in (*BASELINES, CONWEAVE):
+                theirs = merged((THEIR_RULES,))
+                yield from (Run(case, scheme, theirs, WINDOW, seed) for seed in RULES_SEEDS)
 
 
 RUNS = {
