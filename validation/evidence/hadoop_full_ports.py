@@ -18,7 +18,8 @@ from afflux.scenario import Scenario
 from afflux.studies import files
 from afflux.studies.hadoop.sensitivity import RING, Run, changed
 
-DISCIPLINES = ("fq_codel", "pfifo", "off")
+#: Alternatives of the study; none is its own discipline, fq_codel.
+DISCIPLINES = {"fq_codel": (), "pfifo": ("qdisc=pfifo",), "off": ("qdisc=off",)}
 COLUMNS = ("qdisc", "host_mb", "leaf_mb", "drops_at_hosts")
 
 
@@ -33,8 +34,7 @@ def main() -> None:
 def measured(qdisc: str) -> tuple[object, ...]:
     scenario = Scenario.load(files("hadoop") / "terasort.toml")
     series = {"interval": "100ms", "nodes": ["compute-leaf", "host[0-13]"]}
-    keys = changed(Run((RING,), "deep", 1)) | {
-        "host.qdisc": qdisc,
+    keys = changed(Run((RING, *DISCIPLINES[qdisc]), "deep", 1)) | {
         "run.seed": 1,
         "run.until": "4s",
         "record.ports": series,

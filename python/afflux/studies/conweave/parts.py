@@ -15,7 +15,7 @@ _QUESTIONS = {
     "window": "Do the claims at 80 %, lossless, hold in a window of 100 ms?",
     "memory": "What does it cost if frames that ConWeave reorders take memory of the switch?",
     "reply": "Would another time after which a reply is late serve ConWeave better?",
-    "rules": "Does the claim at 80 %, lossless, hold under the rules of the authors' simulator, in a window of 100 ms?",
+    "rules": "Which lossless claims are reached under the rules of the authors' simulator?",
     "differences": "Do rules of the authors' simulator or longer windows explain that gains with IRN are smaller than published?",
     "solar": "Why is CONGA's default behind ECMP with SolarRPC?",
 }

@@ -45,6 +45,7 @@ COMBINED: dict[Alternatives, tuple[str, ...]] = {
     (RING, "committer=v1", "master=full_port"): (REFERENCE, "deep"),
     (RING, "timing=exact"): (REFERENCE, "deep"),
     (RING, "qdisc=pfifo"): (REFERENCE, "deep"),
+    (RING, "qdisc=pfifo", "committer=v1"): (REFERENCE, "deep"),
     (RING, "qdisc=off"): (REFERENCE, "deep"),
     (RING, "timing=exact", "qdisc=off"): (REFERENCE, "deep"),
 }
@@ -434,6 +435,11 @@ CONSTANT: dict[Alternatives, str] = {
         "master=full_port",
     ): "ring, with the master's port in it, and version 1 of the committer",
     (RING, "qdisc=pfifo"): "ring, with pfifo at the hosts",
+    (
+        RING,
+        "qdisc=pfifo",
+        "committer=v1",
+    ): "ring, with pfifo at the hosts, and version 1 of the committer",
     (RING, "qdisc=off"): "ring, without a queueing discipline at the hosts",
     (RING, "timing=exact"): "ring, with exact timing of the hosts",
     (
