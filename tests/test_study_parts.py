@@ -106,7 +106,7 @@ def test_each_page_says_what_would_change_its_answer(name: str) -> None:
     for one in studies.find(name).assumptions:
         assert one.changes.keys() == one.alternatives.keys(), "every alternative is simulated"
         if one.decides and name != "hadoop":
-            assert f"(`{one.name}`" in words or f"`{one.name.removeprefix('conga_')}`" in words
+            assert f"(`{one.name}`" in words
 
 
 def test_hadoop_assumes_what_the_source_does_not_tell() -> None:

@@ -70,11 +70,16 @@ def _cell(gain: Gain | None) -> str:
     )
 
 
-def _least(gains: Mapping[str, Gain]) -> str:
+def _least(gains: Mapping[str, float], window: str = "") -> str:
+    """Words the least gain, with the baseline over which it is, and the window if one is named."""
     if not gains:
         return NONE
-    scheme = min(gains, key=lambda name: gains[name].mean)
-    return f"{_percent(gains[scheme].mean)} ({NAMES[scheme]})"
+    scheme = min(gains, key=gains.__getitem__)
+    return f"{_percent(gains[scheme])} ({NAMES[scheme]}{window})"
+
+
+def _means(gains: Mapping[str, Gain]) -> dict[str, float]:
+    return {scheme: gain.mean for scheme, gain in gains.items()}
 
 
 def of_claims(runs: Runs) -> str:
@@ -96,24 +101,15 @@ def of_claims(runs: Runs) -> str:
             (
                 str(found.claim),
                 _percent(found.claim.gain),
-                _least_there(found.claim),
+                _least(reference().get(found.claim, {})),
                 _least_under_rules(found.claim, runs),
-                _least(found.default),
-                _least(found.tuned),
+                _least(_means(found.default)),
+                _least(_means(found.tuned)),
                 beats_all,
                 f"**{found.verdict or 'not judged'}**{excess if found.exceeds else ''}",
             )
         )
     return _table(head, lines)
-
-
-def _least_there(claim: Claim) -> str:
-    """Returns the least gain over a baseline in the authors' simulator."""
-    gains = reference().get(claim)
-    if gains is None:
-        return NONE
-    scheme = min(gains, key=gains.__getitem__)
-    return f"{_percent(gains[scheme])} ({NAMES[scheme]})"
 
 
 def _least_under_rules(claim: Claim, runs: Runs) -> str:
@@ -134,8 +130,7 @@ def _least_under_rules(claim: Claim, runs: Runs) -> str:
             if len(both) == 2 and both[0] is not None and both[1] is not None
         }
         if gains:
-            scheme = min(gains, key=gains.__getitem__)
-            return f"{_percent(gains[scheme])} ({NAMES[scheme]}, {window} ms)"
+            return _least(gains, f", {window} ms")
     return NONE
 
 

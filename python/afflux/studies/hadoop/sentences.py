@@ -105,12 +105,15 @@ def full_ports(runs: Runs) -> str:
         return NOT_SIMULATED if found is None else f"{signed(found.median)} s"
 
     whole = difference(runs, (RING, "qdisc=pfifo", "committer=v1"), "deep")
-    explained = NOT_SIMULATED if whole is None else f"{whole.median:.1f}"
+    explained, count = (
+        (NOT_SIMULATED, 0) if whole is None else (f"{whole.median:.1f}", len(whole.by_seed))
+    )
     return (
         f"With every port full the deep buffer costs {cost()} with fq_codel at the hosts ({cost('timing=exact')} with exact timing), but "
         f"{cost('qdisc=pfifo')} with pfifo and {cost('qdisc=off')} without a discipline ({cost('timing=exact', 'qdisc=off')} with exact timing). "
         f"With version 1 of the committer besides it is {cost('committer=v1')} with fq_codel and {cost('qdisc=pfifo', 'committer=v1')} with pfifo. "
-        f"So full ports, the FIFO of older kernels and the committer of Hadoop 2 together explain {explained} of the {measured_difference('deep'):.1f} s. "
+        f"So full ports, the FIFO of older kernels and the committer of Hadoop 2 together explain {explained} of the {measured_difference('deep'):.1f} s "
+        f"({_NUMBERS[count]} seed{'s' if count > 1 else ''}). "
         "The source tells of none of the three, but its kernel is older than 4.1 (slide 48), when the kernel's own default was a FIFO."
     )
 
