@@ -108,11 +108,11 @@ def _judged(
             yield one, theirs, there, [one.agrees(value) for value in there]
 
 
-def checks(times: Times, hosts: str) -> list[Check]:
-    """Returns the judged statements. `hosts`: words for the hosts of the jobs."""
+def checks(times: Times) -> list[Check]:
+    """Returns the judged statements for jobs whose hosts obey PAUSE."""
     return [
         Check(
-            f"slide {one.slide}: {one.words} (%, {len(one.jobs)} of 4 jobs under traffic, {hosts})",
+            f"slide {one.slide}: {one.words} (%, {len(one.jobs)} of 4 jobs under traffic, hosts obey PAUSE)",
             all(agrees),
             _values(ours),
             one.bar,
