@@ -110,6 +110,10 @@ def study(of: Study) -> Iterator[RenderableType]:
             one["part"], one["question"], f"{text.count(one['points'])}{kept}", one["duration"]
         )
     yield parts
+    slices = [one for one in found["parts"] if "kept" not in one]
+    if sum(one["points"] for one in slices) > found["points"]:
+        yield Text()
+        yield Text("some simulations belong to several parts and are done once", style="dim")
     if any("kept" in one for one in found["parts"]):
         yield Text()
         yield Text(
