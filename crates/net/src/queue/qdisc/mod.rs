@@ -342,9 +342,10 @@ pub const MODEL: Model = Model {
     source: "Linux net/sched/sch_generic.c (bypass), sch_mq.c, lib/dynamic_queue_limits.c; the kernel's own defaults",
     faithful: "a frame goes straight to the card's ring while that has room and nothing is held; the discipline is asked for more when a transmission has \
                ended; with several rings the card serves them in turn, each with a discipline of its own and flows by hash",
-    simplified: "the ring's size is constant, where Linux adapts it; frames take turns, where Linux has buffers of segmentation offload of up to 64 KB; a sender \
-                 is not told that its own host dropped a frame; with small queues (TSQ) the time at which a frame leaves is estimated when it comes; frames of \
-                 RDMA are not held",
+    simplified: "the ring's size is constant, where Linux adapts it; frames take turns, where Linux has buffers of segmentation offload of up to 64 KB, and \
+                 limits of disciplines count frames, where Linux counts such buffers (1,000 hold up to 64 MB there, 9 MB here with frames of 9000 B); a \
+                 sender is not told that its own host dropped a frame; with small queues (TSQ) the time at which a frame leaves is estimated when it comes; \
+                 frames of RDMA are not held",
 };
 
 impl Ring {
