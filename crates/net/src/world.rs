@@ -11,7 +11,7 @@ use crate::spec::*;
 use crate::transport::frames::Frames;
 use crate::transport::requirements::Hash;
 use afflux_engine::random::mix;
-use afflux_units::Rate;
+use afflux_units::{Rate, Time};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,8 +22,7 @@ mod partition;
 use epochs::epochs;
 pub use partition::Place;
 
-/// Latest possible end of a run in ps (6.6 days). It keeps times below the limit of the window log.
-const FOREVER: u64 = afflux_engine::Windows::TIME_LIMIT / 2;
+const _: () = assert!(Time::LATEST.0 <= afflux_engine::Windows::TIME_LIMIT / 2);
 
 /// The frames of a flow: `count - 1` full ones and a last one.
 #[derive(Debug, Clone, Copy)]
@@ -126,7 +125,7 @@ impl<'a> World<'a> {
             route_bits: 0,
             lookahead: u64::MAX,
             settling: 0,
-            until: AtomicU64::new(plan.run.until.map_or(FOREVER, |t| t.0.min(FOREVER))),
+            until: AtomicU64::new(plan.run.until.unwrap_or(Time::LATEST).min(Time::LATEST).0),
             started: Flows::behind(&plan.flows),
             messages: Vec::new(),
         };

@@ -13,7 +13,7 @@ pub fn models() -> Vec<Model> {
         name: profile.name,
         source: profile.source,
         faithful: profile.about,
-        simplified: "no handshake frames",
+        simplified: "sizes only: fields of headers are not simulated",
     });
     fabric::MODELS
         .iter()

@@ -65,7 +65,7 @@ fn normal(stream: &mut Stream) -> f64 {
 }
 
 /// Arrivals in order, in whole nanoseconds. The clock runs in whole picoseconds, so rounding does
-/// not accumulate. The iterator ends only at the end of representable time.
+/// not accumulate. The iterator ends only at the latest time of a run.
 #[derive(Debug, Clone)]
 pub struct ArrivalTimes {
     process: Arrivals,
@@ -89,7 +89,7 @@ impl Iterator for ArrivalTimes {
             self.clock
                 .0
                 .checked_add((gap * self.mean_ps + 0.5) as u64)
-                .filter(|ps| *ps < u64::MAX - 1_000)?,
+                .filter(|ps| *ps <= Time::LATEST.0)?,
         );
         Some(Time::from_ns(self.clock.round_ns()))
     }

@@ -55,6 +55,9 @@ impl Span {
 
 impl Time {
     pub const ZERO: Time = Time(0);
+    /// Latest time of a run, 160 h. The window log has room for times below 2^60 ps (13 days), and
+    /// half of that is left for what is still under way at the end.
+    pub const LATEST: Time = Time(160 * 3_600 * 1_000_000_000_000);
     pub const fn from_ns(ns: u64) -> Self {
         Time(ns * 1_000)
     }

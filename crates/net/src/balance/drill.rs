@@ -13,7 +13,7 @@ keys! {
         /// Number of next hops drawn for every frame: d.
         samples: u32 = 2 from "the paper; ConWeave's evaluation", in 1 to 64;
         /// Number of best next hops remembered from the previous frame: m.
-        memory: u32 = 1 from "the same", in 0 to 64;
+        memory: u32 = 1 from "the paper; ConWeave's evaluation", in 0 to 64;
     }
     plus {
         /// Whether DRILL works as in ConWeave's ns-3 simulator.

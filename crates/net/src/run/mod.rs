@@ -107,8 +107,7 @@ pub fn run_with(
         wall_s: wall.elapsed().as_secs_f64(),
         window_ps: window::windows(&world).length(),
     };
-    let stopped =
-        plan.run.until_done && world.until() < plan.run.until.map_or(u64::MAX, |until| until.0);
+    let stopped = plan.run.until_done && world.until() < plan.run.until.unwrap_or(Time::LATEST).0;
     let carried = carried(&world, &shards);
     let mut output = merge::merge(&world, shards, &done, end, classical);
     if carriers.is_some() {

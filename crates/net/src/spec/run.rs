@@ -137,8 +137,8 @@ pub struct MaxMemory {
     pub records: u64,
 }
 
-/// Latest end of the simulated time: 100 days, well before 2^64 ps.
-const LATEST: Span = Span::from_s(100 * 86_400);
+/// Latest end of the simulated time.
+const LATEST: Span = Span(Time::LATEST.0);
 
 keys! {
     /// Settings of the run.
@@ -147,7 +147,7 @@ keys! {
         /// ended and their logs are uploaded. `"off"`: it stops when no event is left.
         until: Or<Off, Until> as Option<Time> = "off", check |given, key| match given.0 {
             Some(Until::Time(Duration(span))) if span > Span::ZERO && span <= LATEST => Ok(Some(Time(span.0))),
-            Some(Until::Time(_)) => Err(Wrong::at(key, "write a time above 0, up to 2400h, \"jobs\" or \"off\"")),
+            Some(Until::Time(_)) => Err(Wrong::at(key, "write a time above 0, up to 160h, \"jobs\" or \"off\"")),
             Some(Until::Jobs) | None => Ok(None),
         };
         /// Warm-up time. Flows that start before it are left out of completion times, slowdowns and
@@ -179,7 +179,7 @@ keys! {
         /// `"off"`: the run goes on until `until`.
         stall: Or<Off, Duration> as Option<Span> = "10s", check |given, key| match given.0 {
             Some(Duration(stall)) if stall < Span::from_ms(1) || stall > LATEST => {
-                Err(Wrong::at(key, "write a time from 1ms to 2400h, or \"off\""))
+                Err(Wrong::at(key, "write a time from 1ms to 160h, or \"off\""))
             }
             given => Ok(given.map(|Duration(stall)| stall)),
         };

@@ -54,6 +54,12 @@ pub fn early(scenario: &Scenario, output: &Output) -> Option<EarlyEnd> {
 
 /// Returns a message for the user.
 pub fn note(scenario: &Scenario, output: &Output) -> Option<String> {
+    if output.ended == Ended::Until && scenario.plan.run.until.is_none() {
+        return Some(
+            "the run ended after 160 h, the latest time of a run; flows that were under way then are unfinished"
+                .to_string(),
+        );
+    }
     let EarlyEnd { limit_bytes, limit_of, reached_by, .. } = early(scenario, output)?;
     let limit = match limit_of {
         "scenario" => "max_memory",

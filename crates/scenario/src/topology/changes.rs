@@ -62,6 +62,10 @@ pub fn apply(
     for (index, fault) in faults.iter_mut().enumerate() {
         let key = key.clone().name("fault").index(index);
         let links = meant(topology, &ports, &fault.link.0, &key)?;
+        if fault.loss.is_some_and(|loss| loss.0 == Probability::ONE) {
+            let message = "the link loses every frame: write a probability below 1, or down = [{ from = \"0s\" }]";
+            return Err(Wrong::at(key.name("loss"), message));
+        }
         if fault.loss.is_none() && fault.down.is_empty() {
             return Err(Wrong::at(key, "nothing is wrong with the link: write loss or down"));
         }
@@ -91,18 +95,6 @@ pub fn apply(
             }
         }
     }
-    if let Some(link) = topology
-        .links
-        .iter()
-        .find(|link| [false, true].iter().any(|back| link.loss_of(*back) == Probability::ONE))
-    {
-        let ends = [link.a, link.b].map(|node| topology.nodes[node as usize].name.as_str());
-        let message = format!(
-            "\"{}-{}\" loses every frame: write a probability below 1, or down = [{{ from = \"0s\" }}]",
-            ends[0], ends[1]
-        );
-        return Err(Wrong::at(key.clone(), message));
-    }
     Ok(())
 }
 
@@ -115,6 +107,9 @@ fn meant(
     key: &Key,
 ) -> Result<Vec<(LinkId, Option<bool>)>, Wrong> {
     let names = Names::of(topology);
+    if texts.is_empty() {
+        return Err(Wrong::at(key.clone().name("link"), "[] is no link: write at least one"));
+    }
     let mut links = Vec::new();
     for (index, text) in texts.iter().enumerate() {
         let key = if texts.len() == 1 {

@@ -143,7 +143,7 @@ impl<'a> Facts<'a> {
 
     /// Capacity between two halves of the hosts in one direction: half of the least total capacity
     /// between two neighbouring tiers. `None` unless all links join neighbouring tiers (star,
-    /// leaf-spine, fat-tree), or there are two switches with hosts on both.
+    /// leaf-spine, fat-tree, VL2), or there are two switches with hosts on both.
     pub fn bisection(&self) -> Option<Rate> {
         if self.topology.relays {
             return None;

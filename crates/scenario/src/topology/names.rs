@@ -241,11 +241,14 @@ impl<'a> Names<'a> {
             |id: &NodeId| kind.is_none_or(|kind| self.topology.nodes[*id as usize].kind == kind);
         // A name may contain brackets, so a name takes precedence over a pattern.
         if self.get(pattern).is_some() || !Pattern::is_in(pattern) {
-            return self
-                .get(pattern)
-                .filter(right)
-                .map(|id| vec![id])
-                .ok_or_else(|| self.unknown(pattern));
+            let id = self.get(pattern).ok_or_else(|| self.unknown(pattern))?;
+            return match kind {
+                _ if right(&id) => Ok(vec![id]),
+                Some(NodeKind::Host) => {
+                    Err(format!("{} is a switch: write the name of a host", shown(pattern)))
+                }
+                _ => Err(format!("{} is a host: write the name of a switch", shown(pattern))),
+            };
         }
         let parsed = Pattern::parse(pattern)?;
         let nodes = 0..self.topology.nodes.len() as NodeId;

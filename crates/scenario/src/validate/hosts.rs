@@ -41,7 +41,8 @@ pub fn wire(host: &mut Host) -> Result<Frames, Wrong> {
         )
     })?;
     if budget + u64::from(wire.data_header) > u64::from(u16::MAX) {
-        return Err(Wrong::at(key, format!("\"{mtu}\": write at most \"65535B\"")));
+        let most = u64::from(u16::MAX) + u64::from(mtu_header) - u64::from(wire.data_header);
+        return Err(Wrong::at(key, format!("\"{mtu}\": write at most \"{most}B\"")));
     }
     let why = format!("mtu = \"{mtu}\" less {mtu_header} B of headers");
     let link_header = wire.data_header - mtu_header.min(wire.data_header);

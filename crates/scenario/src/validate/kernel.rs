@@ -167,7 +167,7 @@ fn fits(plan: &Plan, found: &BTreeMap<NodeId, KernelHost>) -> Result<(), Wrong> 
     let ends = plan.flows.iter().flat_map(|flow| [flow.src, flow.dst]);
     if let Some(host) = ends.into_iter().find(|host| is_kernel(*host)) {
         let text = format!(
-            "{} is a kernel ([[host.kernel]]), whose programs make its traffic: give simulated traffic other hosts with from and to",
+            "{} is a kernel ([[host.kernel]]), whose programs make its traffic: write other hosts in the keys of the [[traffic]] block that name hosts",
             name(host)
         );
         return Err(Wrong::at(Key::from("traffic"), text));

@@ -75,6 +75,13 @@ pub fn matching(
     key: Key,
 ) -> Result<Vec<NodeId>, Wrong> {
     let names = Names::of(topology);
+    if patterns.is_empty() {
+        let one = if kind == NodeKind::Host { "host" } else { "switch" };
+        return Err(Wrong::at(
+            key.name("match"),
+            format!("[] matches nothing: write at least one {one}"),
+        ));
+    }
     let mut nodes = Vec::new();
     for pattern in patterns {
         nodes.extend(

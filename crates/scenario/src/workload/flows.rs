@@ -47,7 +47,8 @@ keys! {
 words! {
     /// Formats of flow lists.
     pub enum FileFormat {
-        /// A header with `start_ns,src,dst,bytes` and optionally `id,class,deadline_ns` (`.csv`).
+        /// A header with `start_ns,src,dst,bytes` and optionally `id,class,deadline_ns,dscp,priority`
+        /// (`.csv`).
         Csv,
         /// The same columns as Parquet (`.parquet`).
         Parquet,
@@ -201,7 +202,7 @@ pub const MODELS: &[Model] = &[
         "hpcc",
         "flow files of HPCC's and ConWeave's ns-3",
         "sources, destinations, sizes, starts",
-        "priority groups and ports are not used",
+        "ports are not used, nor is a priority group that all flows share (it is the generators' default)",
     ),
 ];
 
@@ -299,11 +300,11 @@ fn shift(given: &mut Generated, start: Time, key: &Key) -> Result<(), Wrong> {
     let late = || {
         Wrong::at(
             key.clone().name("start"),
-            "flows would start after the last possible time, 213 days",
+            "flows would start after 160 h, the latest time of a run",
         )
     };
     let moved = |time: Time| {
-        time.0.checked_add(start.0).filter(|ps| *ps < u64::MAX - 1_000).map(Time).ok_or_else(late)
+        time.0.checked_add(start.0).map(Time).filter(|at| *at <= Time::LATEST).ok_or_else(late)
     };
     for flow in given.flows.iter_mut().chain(&mut given.local) {
         if let Start::At(time) = &mut flow.start {

@@ -55,6 +55,7 @@ impl Workload for Keys {
         place: Place,
         context: &mut TrafficContext,
     ) -> Result<Generated, Wrong> {
+        let hosts_written = self.hosts.is_some();
         let block = self.resolve(place.key, context)?;
         let hosts = block.hosts;
         let receiver = match block.to {
@@ -63,6 +64,13 @@ impl Workload for Keys {
             }
             Receivers(to) => Receiver::These(select::hosts(&to, &place.at("to"), context.facts)?),
         };
+        let all_named =
+            matches!((&receiver, &self.senders), (Receiver::These(_), Some(Senders::These(_))));
+        if all_named && hosts_written {
+            let text =
+                "has no effect, because to and senders list all hosts that take part: remove it";
+            return Err(Wrong::at(place.at("hosts"), text));
+        }
         let takes_part = match &receiver {
             Receiver::These(to) => to.iter().any(|to| hosts.contains(to)),
             Receiver::Random => true,

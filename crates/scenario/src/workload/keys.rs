@@ -4,10 +4,10 @@ use super::deadline::Deadline;
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Off, Or, keys};
 use afflux_traffic::names;
-use afflux_units::Span;
+use afflux_units::{Span, Time};
 
-/// Latest start. A later start is taken for a mistake.
-pub const LATEST: Span = Span::from_s(100 * 86_400);
+/// Latest start: the latest time of a run.
+pub const LATEST: Span = Span(Time::LATEST.0);
 
 keys! {
     /// Keys of every block of traffic.
@@ -26,13 +26,13 @@ keys! {
         dscp: u8 = none, in 0 to 63 as "a DSCP from 0 to 63";
         /// Simulated time at which the block begins. Start times in files count from it.
         start: Duration = "0s", check |Duration(start), key| match start {
-            late if late > LATEST => Err(Wrong::at(key, format!("\"{late}\": write a start up to 2400h"))),
+            late if late > LATEST => Err(Wrong::at(key, format!("\"{late}\": write a start up to 160h"))),
             start => Ok(start),
         };
         /// Simulated time at which the senders of the block's flows end. A flow that is not
         /// complete by then has the status `terminated`, with the bytes that have arrived.
-        /// A flow that would start later is not sent. Default: none: senders send
-        /// everything.
+        /// A flow that would start later sends nothing and stays unfinished. Default: none: senders
+        /// send everything.
         stop: Duration = none;
         /// Deadline of each flow, from its start: a time, a table of a distribution, or `"off"`. A flow list's column
         /// `deadline_ns` takes precedence.
@@ -50,7 +50,8 @@ keys! {
     /// Keys of every block whose flows use a transport of `[host]`.
     pub struct FlowKeys as "Flows" => FlowTransport {
         @block: BlockKeys;
-        /// Name of a transport in `[host.transports]`, or `"default"`: `[host.transport]`.
+        /// Name of a transport in `[host.transports]`, or `"default"`: that of the source host,
+        /// which is `[host.transport]` unless a `[[host.override]]` names another.
         transport: String = "default";
     }
 }

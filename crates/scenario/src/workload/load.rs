@@ -129,7 +129,7 @@ fn capacity(
         }
         Basis::FabricOversub => capacity.oversubscription = facts.oversubscription()?,
         Basis::Bisection => {
-            let unknown = "is defined for stars, dumbbells, leaf-spine fabrics and fat-trees, not for this fabric: write another basis";
+            let unknown = "is defined where all links join neighbouring tiers (star, leaf-spine, fat-tree, VL2) and for dumbbells, not for this fabric: write another basis";
             capacity.bisection = Some(facts.bisection().ok_or(unknown)?);
         }
         Basis::MaxLink => capacity.busiest = busiest(pattern, context)?,

@@ -89,6 +89,14 @@ impl Workload for Keys {
     ) -> Result<Generated, Wrong> {
         let key = place.key;
         let block = self.resolve(key, context)?;
+        if let Some(Duration(lasts)) = self.duration
+            && shared.start.0.saturating_add(lasts.0) > Time::LATEST.0
+        {
+            let text = format!(
+                "\"{lasts}\": flows would start after 160 h, the latest time of a run: write less"
+            );
+            return Err(Wrong::at(place.at("duration"), text));
+        }
         let sizes = sizes::required(&mut self.sizes, &place.at("sizes"), context)?;
         let choice = choice(self, &block, key, context)?;
         let weights = match &choice {
@@ -301,10 +309,19 @@ fn choice(
         return Ok(Destinations::OtherRacks(racks));
     }
     if let Some(local) = random.rack_local {
-        return Ok(Destinations::RackLocal {
-            racks: racks("rack_local")?,
-            share: share(local, at("rack_local"))?,
-        });
+        let key = at("rack_local");
+        let share = share(local, key.clone())?;
+        let racks = racks("rack_local")?;
+        if racks.len() < 2 {
+            return Err(Wrong::at(key, "the fabric has only one rack: remove it"));
+        }
+        if racks.len() == context.facts.hosts() && share > 0.0 {
+            return Err(Wrong::at(
+                key,
+                "every rack has a single host, so no flow can stay in its rack: remove it",
+            ));
+        }
+        return Ok(Destinations::RackLocal { racks, share });
     }
     if let Some(hotspot) = &random.hotspot {
         let key = at("hotspot");

@@ -215,9 +215,9 @@ says! {
     an_mtu_without_payload: "[switch]" => "[[topology.override]]\nlink = \"leaf0-spine1\"\nmtu = \"30B\"\n[switch]",
         "fabric.toml:13: key topology.override[0].mtu: \"30B\": write a packet size from 41B to 65517B";
     a_stop_before_the_start: "[[traffic]]" => "[[traffic]]\nstart = \"2ms\"\nstop = \"1ms\"",
-        "fabric.toml:32: key traffic[0].stop: \"1ms\": write a time after start = \"2ms\", up to 2400h";
+        "fabric.toml:32: key traffic[0].stop: \"1ms\": write a time after start = \"2ms\", up to 160h";
     a_stall_of_nothing: "[run]" => "[run]\nstall = \"0s\"",
-        "fabric.toml:45: key run.stall: write a time from 1ms to 2400h, or \"off\"";
+        "fabric.toml:45: key run.stall: write a time from 1ms to 160h, or \"off\"";
     a_dctcp_gain: "congestion = \"dctcp\"" => "congestion = \"dctcp\"\ndctcp = { gain = 0.1 }",
         "fabric.toml:26: key host.transport.dctcp.gain: found 0.1: write a power of two from 1 down to 1/1024, as in 0.0625 (1/16)";
     dctcp_of_another: "congestion = \"dctcp\"" => "congestion = \"cubic\"\ndctcp = { gain = 0.5 }",
@@ -257,7 +257,7 @@ says! {
     warmup_too_long: "seed = 7" => "until = \"1ms\"\nwarmup = \"1ms\"",
         "fabric.toml:46: key run.warmup: \"1ms\" is not before until = \"1ms\", so no flow would count: write a shorter warm-up";
     no_time_to_a_deadline: "senders = 3" => "senders = 3\ndeadline = \"0ms\"",
-        "fabric.toml:41: key traffic[1].deadline: \"0ps\": write a time above 0, up to 2400h, or \"off\"";
+        "fabric.toml:41: key traffic[1].deadline: \"0ps\": write a time above 0, up to 160h, or \"off\"";
     a_deadline_without_unit: "senders = 3" => "senders = 3\ndeadline = 20",
         "fabric.toml:41: key traffic[1].deadline: found 20: write a time in quotes with its unit, as in \"1us\", or a table as in { mean = \"20ms\", least = \"3ms\" }, or \"off\"";
     a_deadline_table_without_mean: "senders = 3" => "senders = 3\ndeadline = { least = \"3ms\" }",
@@ -296,6 +296,32 @@ says! {
         "fabric.toml:21: key host.processor.stall.work: \"10ns\": write a time from 1us to 3600s";
     an_early_request: "senders = 3" => "senders = 3\nrounds = 2\nclosed_loop = true\nrequest_delay = \"1ns\"",
         "fabric.toml:43: key traffic[1].request_delay: \"1ns\" is below the shortest link delay of the fabric: write at least \"1us\"";
+    a_run_of_a_week: "seed = 7" => "until = \"168h\"",
+        "fabric.toml:45: key run.until: write a time above 0, up to 160h, \"jobs\" or \"off\"";
+    a_start_after_every_run: "senders = 3" => "senders = 3\nstart = \"161h\"",
+        "fabric.toml:41: key traffic[1].start: \"579600s\": write a start up to 160h";
+    rounds_after_every_run: "senders = 3" => "senders = 3\nstart = \"159h\"\nrounds = 3\nperiod = \"1h\"",
+        "fabric.toml:41: key traffic[1].start: found a start after 160 h, the latest time of a run: allowed is earlier starts";
+    a_duration_after_every_run: "kind = \"incast\"\nto = 0\nsenders = 3\nbytes = \"64kB\"" => "kind = \"random\"\nsizes = \"1kB\"\nflows_per_second = 1e-5\nduration = \"161h\"",
+        "fabric.toml:41: key traffic[1].duration: \"579600s\": flows would start after 160 h, the latest time of a run: write less";
+    more_flows_than_fit: "kind = \"incast\"\nto = 0\nsenders = 3\nbytes = \"64kB\"" => "kind = \"random\"\nsizes = \"1kB\"\nflows_per_second = 1e-9\nflows = 10",
+        "fabric.toml:41: key traffic[1].flows: found 10: allowed is up to 0 at this rate, because no flow starts after 160 h, the latest time of a run";
+    hosts_beside_lists: "senders = 3" => "senders = [3]\nhosts = [1, 2]",
+        "fabric.toml:41: key traffic[1].hosts: has no effect, because to and senders list all hosts that take part: remove it";
+    a_sender_to_itself: "senders = 3" => "senders = [0]",
+        "fabric.toml:40: key traffic[1].senders: found no sender: allowed is at least one host besides the receiver, which does not send to itself";
+    an_override_of_a_switch_as_host: "[switch.ecn]" => "[[host.override]]\nmatch = \"leaf0\"\n[switch.ecn]",
+        "fabric.toml:16: key host.override[0].match: \"leaf0\" is a switch: write the name of a host";
+    a_host_as_switch: "[switch.ecn]" => "[[switch.override]]\nmatch = \"host0\"\n[switch.ecn]",
+        "fabric.toml:16: key switch.override[0].match: \"host0\" is a host: write the name of a switch";
+    an_override_of_nothing: "[switch.ecn]" => "[[host.override]]\nmatch = []\n[switch.ecn]",
+        "fabric.toml:16: key host.override[0].match: [] matches nothing: write at least one host";
+    a_fault_of_nothing: "[switch]" => "[[topology.fault]]\nlink = []\nloss = \"1%\"\n[switch]",
+        "fabric.toml:12: key topology.fault[0].link: [] is no link: write at least one";
+    a_link_that_loses_everything: "[switch]" => "[[topology.fault]]\nlink = \"leaf0-spine1\"\nloss = 1.0\n[switch]",
+        "fabric.toml:13: key topology.fault[0].loss: the link loses every frame: write a probability below 1, or down = [{ from = \"0s\" }]";
+    a_frame_too_long: "wire = \"ethernet\"" => "mtu = \"65535B\"",
+        "fabric.toml:21: key host.mtu: \"65535B\": write at most \"65517B\"";
 }
 
 #[test]

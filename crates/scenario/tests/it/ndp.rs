@@ -74,7 +74,7 @@ fn what_is_refused() {
         ),
         (
             "trimming = { data = \"0B\" }",
-            "key switch.trimming.data: \"0B\": a queue of size 0 drops every frame: write a size above 0",
+            "key switch.trimming.data: \"0B\": no full frame fits in: write at least \"1518B\"",
         ),
         (
             "trimming = { header = \"2kB\" }",

@@ -175,7 +175,7 @@ warns! {
     a_transport_that_nothing_uses: STAR, [("[[traffic]]", "[host.transports.bulk]\ncongestion = \"cubic\"\n\n[[traffic]]")],
         "fabric.toml:16: key host.transports.bulk: has no effect: no traffic uses this transport; remove it, or name it in a [[traffic]] block";
     a_default_transport_that_nothing_uses: STAR, [("[host.transport]", "[host.transport]\ncongestion = \"bbr\"\n\n[host.transports.marked]"), ("senders = 4", "senders = 4\ntransport = \"marked\"")],
-        "fabric.toml:13: key host.transport: has no effect: no traffic uses this transport; remove it, or a block's transport = \"…\"";
+        "fabric.toml:13: key host.transport: has no effect: no traffic uses this transport; remove it, or the transport that a block or an override of a host names";
     an_override_without_a_key: STAR, [("[host.transport]", "[[switch.override]]\nmatch = \"switch0\"\n\n[host.transport]")],
         "fabric.toml:13: key switch.override[0]: has no effect: match is its only key; write a key that differs, or remove it";
     a_key_that_an_override_replaces_everywhere: STAR, [("[host.transport]", "[[switch.override]]\nmatch = \"switch*\"\nbuffer = \"2MB\"\n\n[host.transport]")],
@@ -204,6 +204,31 @@ warns! {
         "fabric.toml:10: key switch.trimming: no data can be cut to headers, so full queues drop them: write kind = \"ndp\" in [host.transport], or remove it";
     d2tcp_without_deadlines: STAR, [("\"dctcp\"", "\"d2tcp\"")],
         "fabric.toml:14: key host.transport.congestion: D2TCP is DCTCP here: no flow has a deadline; write deadline = \"10ms\" in [[traffic]]";
+
+    a_buffer_below_a_frame: STAR, [("\"1MB\"", "\"1kB\""), ("ecn = { k = \"65kB\" }\n", ""), ("\"dctcp\"", "\"cubic\"")],
+        "fabric.toml:10: key switch.buffer: \"1kB\": no full frame fits in, so all of them are dropped: write at least \"1518B\"";
+    a_static_queue_below_a_frame: STAR, [("buffer = \"1MB\"", "sharing = \"static\"\nbuffer = \"1kB\""), ("ecn = { k = \"65kB\" }\n", ""), ("\"dctcp\"", "\"cubic\"")],
+        "fabric.toml:11: key switch.buffer: \"1kB\": no full frame fits in, so all of them are dropped: write at least \"1518B\"";
+    a_share_below_a_frame: STAR, [("buffer = \"1MB\"", "buffer = \"3kB\"\nalpha = 0.1"), ("ecn = { k = \"65kB\" }\n", ""), ("\"dctcp\"", "\"cubic\"")],
+        "fabric.toml:11: key switch.alpha: 0.1 of the buffer of 3kB and the reserve are 300 B, and a full frame has 1518 B, so all of them are dropped: write more alpha or buffer";
+    a_nic_queue_below_a_frame: STAR, [("[host.transport]", "[host]\nqueue = \"1kB\"\n\n[host.transport]")],
+        "fabric.toml:14: key host.queue: \"1kB\": no full frame fits in, so all of them are dropped: write at least \"1518B\"";
+    a_link_without_room_for_a_syn: STAR, [("[switch]", "[[topology.override]]\nlink = \"host1-switch0\"\nmtu = \"45B\"\n\n[switch]")],
+        "fabric.toml:9: key topology.override: \"host1-switch0\" discards frames above 63 B, and a SYN has 70 B, so no TCP connection opens: write a larger mtu for the link";
+    pacing_of_bbr: STAR, [("ecn = { k = \"65kB\" }\n", ""), ("\"dctcp\"", "\"bbr\"\npacing = false")],
+        "fabric.toml:14: key host.transport.pacing: has no effect: BBR always paces; remove it";
+    reduction_of_bbr: STAR, [("ecn = { k = \"65kB\" }\n", ""), ("\"dctcp\"", "\"bbr\"\nprr = false")],
+        "fabric.toml:14: key host.transport.prr: has no effect: BBR sets its own window after a loss; remove it";
+    a_timer_wheel_without_ticks: STAR, [("\"dctcp\"", "\"dctcp\"\ntimer_wheel = \"cascading\"")],
+        "fabric.toml:15: key host.transport.timer_wheel: has no effect, because timers are exact without tick: write tick = \"4ms\", or remove it";
+    reorder_queues_without_bound: LOSSLESS, [("sharing = \"sonic\"", "sharing = \"sonic\"\nbalance = { kind = \"conweave\", reorder_queues = 4, reorder_memory = \"unbounded\" }")],
+        "fabric.toml:13: key switch.balance.reorder_queues: has no effect with reorder_memory = \"unbounded\": remove one of the two";
+    a_hash_without_a_choice: STAR, [("buffer = \"1MB\"", "buffer = \"1MB\"\nhash = \"symmetric\"")],
+        "fabric.toml:11: key switch.hash: has no effect: this fabric has one path between any two hosts; remove it, or write another [topology]";
+    a_length_of_no_capture: STAR, [("[[traffic]]", "[record]\nsnaplen = \"200B\"\n\n[[traffic]]")],
+        "fabric.toml:17: key record.snaplen: has no effect, because nothing is captured: write capture, or remove it";
+    a_record_of_no_reordering: STAR, [("[[traffic]]", "[record]\nreorder = \"10us\"\n\n[[traffic]]")],
+        "fabric.toml:17: key record.reorder: records nothing: no switch has balance = { kind = \"conweave\" }, which reorders";
 
     traffic_after_the_end: STAR, [("bytes = \"256kB\"\n", "bytes = \"256kB\"\n\n[[traffic]]\nkind = \"pairs\"\npairs = [[0, 1]]\nsizes = \"1MB\"\nstart = \"3000s\"\n\n[run]\nuntil = \"1ms\"\n")],
         "fabric.toml:26: key traffic[1].start: this traffic never starts, because the run ends at run.until = \"1ms\"; write an earlier time, or a later run.until";

@@ -6,8 +6,8 @@ use afflux_net::spec::{Flow, Start};
 use afflux_units::{Span, Time};
 use std::path::Path;
 
-/// Latest start and longest deadline in ns: 213 days, the range of picoseconds in 64 bits.
-pub(super) const LATEST_NS: u64 = u64::MAX / 1_000;
+/// Latest start and longest deadline in ns: the latest time of a run.
+pub(super) const LATEST_NS: u64 = Time::LATEST.0 / 1_000;
 
 /// Values of one row.
 #[derive(Debug, Default)]
@@ -120,7 +120,7 @@ impl<'a> Collector<'a> {
             if ns <= LATEST_NS {
                 return Ok(ns);
             }
-            let expected = format!("at most {LATEST_NS} ns (213 days)");
+            let expected = format!("at most {LATEST_NS} ns (160 h)");
             Err(Refused::new(column, ns.to_string(), expected))
         };
         let start = Time::from_ns(time("start_ns", row.start_ns)?);

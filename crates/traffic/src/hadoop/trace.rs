@@ -27,8 +27,6 @@ pub const MOST_MAPS: u64 = 1_000_000;
 const MOST_REDUCERS: u64 = 100_000;
 
 const PS_PER_SECOND: u64 = 1_000_000_000_000;
-/// Latest submission in seconds. A later one is taken for a mistake.
-const LATEST_S: f64 = 100.0 * 86_400.0;
 
 /// Returns the input of each map of a file in bytes.
 pub fn blocks(bytes: u64, block: u64) -> impl Iterator<Item = u64> {
@@ -83,11 +81,12 @@ pub fn read_trace(
             )
         })?;
         let seconds = since as f64 / 1e3 * options.time_scale;
-        if seconds > LATEST_S {
+        let submit = options.start.0 as f64 + seconds * PS_PER_SECOND as f64;
+        if submit > Time::LATEST.0 as f64 {
             return Err(TrafficError::input(
                 lines.place(),
                 format!("a submission after {seconds} s"),
-                "at most 100 days",
+                "submissions within 160 h, the latest time of a run (`time_scale` shortens the time between jobs)",
             ));
         }
         let [input, shuffle, output] =

@@ -111,11 +111,11 @@ pub fn read_from(
             ));
         }
         let arrival = coflow.arrival_ms * options.time_scale * 1e6;
-        if arrival > (u64::MAX / 1_000) as f64 {
+        if arrival > (Time::LATEST.0 / 1_000) as f64 {
             return Err(TrafficError::input(
                 place,
                 format!("an arrival at {} ms", coflow.arrival_ms),
-                "arrivals within 213 days",
+                "arrivals within 160 h, the latest time of a run",
             ));
         }
         let arrival = Time::from_ns((arrival + 0.5) as u64);

@@ -195,10 +195,14 @@ fn parse(line: &[u8], options: &HpccOptions, columns: &mut usize) -> Result<Row,
     })?;
     let moment = decimal(start, PS_PER_SECOND)
         .ok_or_else(|| (format!("start {}", shown(start)), "seconds, not negative".to_string()))?;
-    let since = moment.checked_sub(options.origin.0).filter(|ps| *ps < u64::MAX - 1_000);
+    let since = moment.checked_sub(options.origin.0);
     let since = since.ok_or_else(|| {
         (format!("start {}", shown(start)), format!("{} or later (`origin`)", options.origin))
     })?;
+    if since > Time::LATEST.0 {
+        let expected = "at most 160 h after `origin`, the latest time of a run".to_string();
+        return Err((format!("start {}", shown(start)), expected));
+    }
     Ok(Row { src, dst, group, bytes, start: Time::from_ns(Time(since).round_ns()) })
 }
 

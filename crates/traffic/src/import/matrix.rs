@@ -234,11 +234,10 @@ impl Connection {
                     )
                 }
                 b"start" => {
-                    start_ps = Some(
-                        decimal(value, 1)
-                            .filter(|ps| *ps < u64::MAX - 1_000)
-                            .ok_or_else(|| wrong("`start` and a time in picoseconds"))?,
-                    )
+                    start_ps =
+                        Some(decimal(value, 1).filter(|ps| *ps <= Time::LATEST.0).ok_or_else(
+                            || wrong("`start` and a time in picoseconds, up to 160 h"),
+                        )?)
                 }
                 b"size" => {
                     bytes = Some(whole(value).filter(|bytes| *bytes > 0).ok_or_else(|| {

@@ -70,9 +70,13 @@ pub(super) fn later(start: Time, by_ps: u64, jitter_ps: u64) -> Result<Time, Tra
         .0
         .checked_add(by_ps)
         .and_then(|ps| ps.checked_add(jitter_ps))
-        .filter(|ps| *ps < u64::MAX - 1_000);
+        .filter(|ps| *ps <= Time::LATEST.0);
     let moved = moved.ok_or_else(|| {
-        TrafficError::parameter("start", "a start after the end of time", "starts within 213 days")
+        TrafficError::parameter(
+            "start",
+            "a start after 160 h, the latest time of a run",
+            "earlier starts",
+        )
     })?;
     Ok(Time::from_ns(Time(moved).round_ns()))
 }

@@ -181,6 +181,10 @@ impl Incast {
             Senders::These(_) => others.len(),
             Senders::First(count) | Senders::Random(count) => count as usize,
         };
+        if others.is_empty() {
+            let allowed = "at least one host besides the receiver, which does not send to itself";
+            return Err(TrafficError::parameter("senders", "no sender", allowed));
+        }
         if count == 0 || count > others.len() {
             return Err(TrafficError::parameter(
                 "senders",

@@ -97,6 +97,16 @@ impl Random {
             given.flows.push(template.flow(0, active[i], dst, bytes, Start::At(time)));
             pending.extend(next(i).map(|time| Reverse((time, i))));
         }
+        let count = given.flows.len() as u64;
+        if self.stop.after.is_none() && count < most {
+            return Err(TrafficError::parameter(
+                "flows",
+                most,
+                format!(
+                    "up to {count} at this rate, because no flow starts after 160 h, the latest time of a run"
+                ),
+            ));
+        }
         Ok(given.finish())
     }
 

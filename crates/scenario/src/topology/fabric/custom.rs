@@ -38,6 +38,8 @@ impl Fabric for Keys {
         let names = switch_names(switches, key)?;
         let common_rate = self.rate.unwrap_or(Speed(Rate::from_gbps(100)));
         let common_delay = self.delay.unwrap_or(Duration(Span::from_us(1)));
+        link_rate(common_rate, key.clone().name("rate"))?;
+        link_delay(common_delay, key.clone().name("delay"))?;
         check_size(u64::from(hosts) + names.len() as u64, 0, 0, &key.clone().name("hosts"))?;
         let mut builder = Builder::default();
         (0..hosts).for_each(|_| builder.host(None));

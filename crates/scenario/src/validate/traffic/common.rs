@@ -81,7 +81,7 @@ fn deadline_within(span: Span, key: Key) -> Result<Span, Wrong> {
     if span == Span::ZERO || span > LATEST {
         return Err(Wrong::at(
             key,
-            format!("\"{span}\": write a time above 0, up to 2400h, or \"off\""),
+            format!("\"{span}\": write a time above 0, up to 160h, or \"off\""),
         ));
     }
     Ok(span)
@@ -137,7 +137,7 @@ pub fn stop(
     if stop <= start || stop > LATEST {
         return Err(Wrong::at(
             key,
-            format!("\"{stop}\": write a time after start = \"{start}\", up to 2400h"),
+            format!("\"{stop}\": write a time after start = \"{start}\", up to 160h"),
         ));
     }
     Ok(Some(Time(stop.0)))

@@ -85,9 +85,7 @@ pub fn generate(
         all = all.with_local();
     }
     if all.flows.is_empty() && applications.is_none() && !context.kernels {
-        all.notes.push(
-            "the traffic has no flows: a longer duration or a higher load would give some".into(),
-        );
+        all.notes.push("the traffic has no flows, so nothing is simulated".into());
     }
     let mut warnings = std::mem::take(&mut context.warnings);
     warnings.extend(offered::check(&context));

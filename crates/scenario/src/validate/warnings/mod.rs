@@ -5,6 +5,7 @@
 
 mod buffer;
 mod ecn;
+mod ignored;
 pub mod input;
 mod mtu;
 mod paths;
@@ -12,6 +13,7 @@ mod pause;
 mod starved;
 mod time;
 mod timing;
+mod too_small;
 mod unused;
 
 use afflux_config::tree::Wrong;
@@ -32,6 +34,8 @@ pub fn find(input: &WarningInput) -> Vec<Wrong> {
         paths::find(input, &mut found);
         mtu::find(input, &mut found);
         timing::find(input, &mut found);
+        too_small::find(input, &mut found);
+        ignored::find(input, &mut found);
     }
     found
 }

@@ -22,6 +22,10 @@ fn one_path(input: &WarningInput, found: &mut Vec<Wrong>) {
     if input.tree.has(&key) && input.switches().any(|switch| switch.balance != Balance::default()) {
         found.push(Wrong::at(key, "has no effect: this fabric has one path between any two hosts; remove it, or write another [topology]"));
     }
+    let key = input.switch_key("hash");
+    if input.tree.has(&key) {
+        found.push(Wrong::at(key, "has no effect: this fabric has one path between any two hosts; remove it, or write another [topology]"));
+    }
     for transport in input.used() {
         let several = transport.config.parameters().requirements().paths.several;
         if let Some((Setting { key, text }, cure)) = several {

@@ -71,11 +71,19 @@ fn too_little_headroom(input: &WarningInput, found: &mut Vec<Wrong>) {
         .max_by_key(|(.., has, need)| need - has);
     if let Some((node, peer, has, need)) = short {
         let [node, peer] = [node, peer].map(|node| &input.plan.topology.nodes[node as usize].name);
+        let cable = input.switch_key("pfc.cable");
+        let (key, cure) = if input.tree.has(&cable) {
+            (
+                cable,
+                "write the cable's own length, or remove it, so that it follows from the delay of the link",
+            )
+        } else {
+            (input.switch_key("pfc.headroom"), "write headroom = \"worst_case\"")
+        };
         let text = format!(
-            "frames of lossless priorities can be lost: up to {need} B arrive at the port {node} to {peer} after XOFF, and the headroom is {has} B; write \
-             headroom = \"worst_case\""
+            "frames of lossless priorities can be lost: up to {need} B arrive at the port {node} to {peer} after XOFF, and the headroom is {has} B; {cure}"
         );
-        found.push(Wrong::at(input.switch_key("pfc.headroom"), text));
+        found.push(Wrong::at(key, text));
     }
 }
 
@@ -167,7 +175,7 @@ fn payload(input: &WarningInput, transport: u16) -> u64 {
 /// Returns the bytes above which a priority group is paused if it is the only one with traffic;
 /// `None` if that does not follow from the memory alone.
 fn threshold(input: &WarningInput, node: u32, switch: &SwitchConfig) -> Option<u64> {
-    let afflux_net::spec::Buffer::Mmu(mmu) = &switch.buffer else { return None };
+    let Buffer::Mmu(mmu) = &switch.buffer else { return None };
     let Rules::Sonic(sonic) = &mmu.rules else { return None };
     let aside = afflux_net::reserved_memory(input.plan, node);
     let shared = mmu.total.saturating_sub(aside.headroom + aside.reserved);
@@ -200,8 +208,7 @@ fn unused_keys(input: &WarningInput, any: bool, found: &mut Vec<Wrong>) {
     if any {
         return;
     }
-    let sonic = |switch: &SwitchConfig| matches!(&switch.buffer, afflux_net::spec::Buffer::Mmu(mmu) if matches!(mmu.rules, Rules::Sonic(_)));
-    if !input.switches().any(sonic) {
+    if !input.switches().any(|switch| matches!(switch.buffer, Buffer::Mmu(_))) {
         return;
     }
     let keys = ["lossless_alpha", "lossless_reserved", "xon", "xon_offset"]

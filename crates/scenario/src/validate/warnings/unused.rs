@@ -46,7 +46,7 @@ fn transports(input: &WarningInput, found: &mut Vec<Wrong>) {
         let stands_by = index == 0 && input.uses.variants.is_empty();
         if !used && !stands_by && input.tree.has(&key) {
             let cure = if index == 0 {
-                "remove it, or a block's transport = \"…\""
+                "remove it, or the transport that a block or an override of a host names"
             } else {
                 "remove it, or name it in a [[traffic]] block"
             };

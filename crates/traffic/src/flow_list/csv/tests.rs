@@ -90,7 +90,7 @@ fn errors_name_place_found_and_allowed() {
         (format!("{head}1,x,1,5\n"), Some(2), "column `src`: found `x`"),
         (format!("{head}1,,1,5\n"), Some(2), "column `src`: found nothing"),
         (format!("{head}1,1,1,5\n"), Some(2), "column `dst`: found host 1, the source itself"),
-        (format!("{head}18446744073709552,0,1,5\n"), Some(2), "213 days"),
+        (format!("{head}18446744073709552,0,1,5\n"), Some(2), "160 h"),
         (
             "start_ns,src,dst,bytes,id\n1,0,1,5,3\n2,0,1,5,3\n".to_string(),
             Some(3),
