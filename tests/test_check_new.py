@@ -167,6 +167,16 @@ def scenario(topology: str):
     return parse(text, "drawn.toml")
 
 
+@pytest.mark.parametrize("until", [None, "30ms"])
+def test_time_outs_may_make_a_run_longer(invoke, tmp_path, until):
+    text = TEMPLATES["incast"].text.replace('buffer = "4MB"', 'buffer = "100kB"')
+    (tmp_path / "small.toml").write_text(text)
+    ends = [] if until is None else ["--set", f"run.until={until}"]
+    shown = " ".join(invoke("check", "small.toml", *ends).stdout.split())
+    assert "a range, because frames are likely to be lost at switch0" in shown
+    assert (", or later time" in shown, " MB, or more" in shown) == (until is None,) * 2
+
+
 def test_drawings():
     assert drawing(
         tiers(

@@ -192,3 +192,30 @@ def test_trouble_is_exit_code_2(invoke, results, tmp_path, scenario):
         done = invoke("diff", a, b)
         assert done.exit_code == 2, (a, b, done.output)
         assert says(done.stderr), done.stderr
+
+
+@pytest.mark.parametrize(("engine", "same"), [("classical", True), ("ideal", False)])
+def test_the_engine_of_flows_counts_as_a_difference(tmp_path, engine, same):
+    text = """format = 1
+name = "one"
+[topology]
+kind = "star"
+hosts = 3
+[host]
+timing = "exact"
+qdisc = "off"
+[[traffic]]
+kind = "incast"
+to = 0
+senders = 2
+bytes = "10kB"
+[run]
+engine = "window_log"
+"""
+    a, b = tmp_path / "a.toml", tmp_path / "b.toml"
+    a.write_text(text)
+    b.write_text(text.replace("window_log", engine))
+    found = diff(a, b)
+    assert found.same == same
+    keys = found.execution if same else found.keys
+    assert [(key.key, key.a, key.b) for key in keys] == [("run.engine", "window_log", engine)]

@@ -57,7 +57,10 @@ def _shown(found: "Checked") -> Iterator[RenderableType]:
         f"until {text.time(found.until_ns)}" if found.until_ns is not None else _until(found),
     )
     grid.add_row("time", _time(found))
-    grid.add_row("memory", f"about {text.size(found.memory_bytes)}")
+    grid.add_row(
+        "memory",
+        f"about {text.size(found.memory_bytes)}{', or more' if _lasts_longer(found) else ''}",
+    )
     yield grid
     for reason in (found.doubt, found.rest):
         if reason:
@@ -68,10 +71,15 @@ def _shown(found: "Checked") -> Iterator[RenderableType]:
 
 def _until(found: "Checked") -> str:
     return (
-        f"until all traffic is done, after about {text.time(found.end_ns)}"
+        f"until all traffic is done, after about {text.time(found.end_ns)}{', or later' if _lasts_longer(found) else ''}"
         if found.complete
         else "until all traffic is done"
     )
+
+
+def _lasts_longer(found: "Checked") -> bool:
+    """Whether time-outs after losses can make the run longer, and its records with it."""
+    return found.doubt is not None and found.until_ns is None
 
 
 def _traffic(found: "Checked") -> str:

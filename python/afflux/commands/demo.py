@@ -17,7 +17,7 @@ def demo(
         results_dir("out/demo"),
     ] = None,
 ) -> None:
-    """Compare five switch designs for a Hadoop sort, and write a report. It takes a few minutes."""
+    """Compare five switch designs for a Hadoop sort, and write a report. It takes a minute or two on two cores."""
     from .. import demo as question
 
     with failures():

@@ -11,8 +11,11 @@ from ..files import toml
 from ..results.result import SCENARIO, SUMMARY, TABLES, Result, file_digest
 from ..results.written import Table
 
-#: Keys that only affect how a run is carried out. Results do not depend on them.
+#: Keys that only affect how a run is carried out. Results do not depend on them, but for the
+#: engine of flows.
 EXECUTION = ("run.engine", "run.max_memory", "run.threads")
+#: The engine that simulates flows instead of packets.
+_IDEAL = "ideal"
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,10 @@ class Key:
     key: str
     a: Any
     b: Any
+
+    @property
+    def affects_execution_only(self) -> bool:
+        return self.key in EXECUTION and _IDEAL not in (self.a, self.b)
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,7 @@ class Diff:
     #: Keys of the resolved scenarios that differ, including defaults. Input files are compared by
     #: SHA-256.
     keys: tuple[Key, ...]
-    #: Keys of `EXECUTION` that differ. They do not count as a difference.
+    #: Keys that differ and only affect the execution. They do not count as a difference.
     execution: tuple[Key, ...]
     #: Files of the results; empty unless both operands are results.
     files: tuple[File, ...]
@@ -114,8 +121,8 @@ def diff(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Diff:
     return Diff(
         str(a),
         str(b),
-        tuple(key for key in keys if key.key not in EXECUTION),
-        tuple(key for key in keys if key.key in EXECUTION),
+        tuple(key for key in keys if not key.affects_execution_only),
+        tuple(key for key in keys if key.affects_execution_only),
         tuple(files),
         flow,
         count,

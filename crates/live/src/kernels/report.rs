@@ -65,14 +65,14 @@ pub fn make(
     plan: &Plan,
     kernels: &[KernelHost],
     residents: Vec<Resident>,
-    mut failure: Option<String>,
+    failure: Option<String>,
 ) -> (KernelReport, Vec<(String, Vec<u8>)>) {
-    let (mut hosts, mut files) = (Vec::new(), Vec::new());
+    let (mut hosts, mut files, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     for (mut resident, kernel) in residents.into_iter().zip(kernels) {
         let name = plan.topology.nodes[resident.host as usize].name.clone();
         let console = from_first_mark(&resident.guest.console());
         let commands = commands(kernel, &console);
-        failure = failure.or_else(|| complaint(&name, &commands, &console));
+        failed.extend(complaint(&name, &commands, &console));
         let left = resident.guest.serial().map(|archive| afflux_kernel::unpack(&archive));
         let counts = resident.guest.counts();
         let mut report = HostReport {
@@ -100,6 +100,7 @@ pub fn make(
         files.push((format!("{name}.pcap"), resident.pcap.finish()));
         hosts.push(report);
     }
+    let failure = failure.or_else(|| first(failed));
     (KernelReport { failure, flows: 0, shared_wait_ns: 0, hosts }, files)
 }
 
@@ -134,18 +135,72 @@ fn commands(kernel: &KernelHost, console: &str) -> Vec<CommandReport> {
     kernel.commands.iter().enumerate().map(report).collect()
 }
 
-/// Returns the message about a command or a kernel parameter that has failed.
-fn complaint(name: &str, commands: &[CommandReport], console: &str) -> Option<String> {
+/// Returns the message about the first command or kernel parameter of a host that has failed, and
+/// the time of the failure in seconds.
+fn complaint(name: &str, commands: &[CommandReport], console: &str) -> Option<(f64, String)> {
     if let Some(line) = console.lines().find(|line| line.starts_with("[afflux] sysctl ")) {
-        return Some(format!("{name}: {}", line.trim_start_matches("[afflux] ")));
+        return Some((0.0, format!("{name}: {}", line.trim_start_matches("[afflux] "))));
     }
-    let failed =
-        commands.iter().find(|command| command.status.is_some_and(|status| status != 0))?;
-    Some(format!(
+    let ended = |command: &&CommandReport| command.end_s.unwrap_or(0.0);
+    let failed = commands
+        .iter()
+        .filter(|command| command.status.is_some_and(|status| status != 0))
+        .min_by(|a, b| ended(a).total_cmp(&ended(b)))?;
+    let text = format!(
         "{name}: the command \"{}\" ended with status {} at {} s{}",
         failed.command,
         failed.status.unwrap_or(0),
-        failed.end_s.unwrap_or(0.0),
+        ended(&failed),
         tail(console)
-    ))
+    );
+    Some((ended(&failed), text))
+}
+
+/// Returns the message of the failure that came first, with the number of other hosts that failed:
+/// those may be its consequence.
+fn first(failed: Vec<(f64, String)>) -> Option<String> {
+    let others = failed.len().saturating_sub(1);
+    let (_, text) = failed.into_iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(match others {
+        0 => text,
+        1 => format!("{text}\n(later a command failed on another host, too: see kernels.json)"),
+        _ => format!(
+            "{text}\n(later commands failed on {others} other hosts, too: see kernels.json)"
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(command: &str, status: i32, end_s: f64) -> CommandReport {
+        CommandReport {
+            start_s: 0.0,
+            command: command.into(),
+            status: Some(status),
+            end_s: Some(end_s),
+        }
+    }
+
+    #[test]
+    fn the_first_failure_is_named() {
+        let client = [ended("client", 1, 0.7)];
+        let server = [ended("late", 2, 0.9), ended("nosuch", 127, 0.1), ended("fine", 0, 0.0)];
+        let failed: Vec<_> = [("host0", &client[..]), ("host4", &server[..])]
+            .iter()
+            .filter_map(|(name, commands)| complaint(name, commands, ""))
+            .collect();
+        let text = first(failed.clone()).unwrap();
+        assert!(
+            text.starts_with("host4: the command \"nosuch\" ended with status 127 at 0.1 s"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("(later a command failed on another host, too: see kernels.json)"),
+            "{text}"
+        );
+        assert_eq!(first(failed[..1].to_vec()), Some(failed[0].1.clone()));
+        assert_eq!(first(Vec::new()), None);
+    }
 }

@@ -51,7 +51,7 @@ impl Controller for Template {
 pub const ABOUT: About = About::of(MODEL);
 
 pub const MODEL: Model = Model {
-    kind: "congestion",
+    kind: "congestion control",
     name: "template",
     source: "RFC 5681",
     faithful: "a loss leaves a chosen part of the window",

@@ -202,7 +202,7 @@ pub const MODELS: &[Model] = &[
         "hpcc",
         "flow files of HPCC's and ConWeave's ns-3",
         "sources, destinations, sizes, starts",
-        "ports are not used, nor is a priority group that all flows share (it is the generators' default)",
+        "ports are not used, nor is priority group 3 if all flows are in it, as generators write it by default (noted)",
     ),
 ];
 

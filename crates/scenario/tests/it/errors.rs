@@ -296,6 +296,8 @@ says! {
         "fabric.toml:21: key host.processor.stall.work: \"10ns\": write a time from 1us to 3600s";
     an_early_request: "senders = 3" => "senders = 3\nrounds = 2\nclosed_loop = true\nrequest_delay = \"1ns\"",
         "fabric.toml:43: key traffic[1].request_delay: \"1ns\" is below the shortest link delay of the fabric: write at least \"1us\"";
+    a_negative_buffer: "\"9MB\"" => "\"-1kB\"",
+        "fabric.toml:12: key switch.buffer: \"-1kB\" is negative: a size is not";
     a_run_of_a_week: "seed = 7" => "until = \"168h\"",
         "fabric.toml:45: key run.until: write a time above 0, up to 160h, \"jobs\" or \"off\"";
     a_start_after_every_run: "senders = 3" => "senders = 3\nstart = \"161h\"",

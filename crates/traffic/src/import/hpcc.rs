@@ -133,6 +133,10 @@ pub fn read_from(
             .iter_mut()
             .chain(&mut given.local)
             .for_each(|flow| flow.priority = template.priority);
+        given.notes.push(format!(
+            "{}: `pg` of {rows} flows is not used: all are in group {GROUP}, as generators write it by default; write `priority = {GROUP}` for it",
+            file.display()
+        ));
     }
     if columns == PORTS {
         given.notes.push(format!(
