@@ -14,9 +14,11 @@ import afflux
 from afflux.files.toml import with_defaults
 from afflux.reference.document import Key, Table
 
+#: A time after the end of every run, and one that many keys allow: their flows start before it.
+LATER, LONG = "5000h", "100h"
 #: Values that are too small and too large, by the beginning of the type.
 EXTREMES: dict[str, tuple[Any, ...]] = {
-    "time": ("0ns", "5000h"),
+    "time": ("0ns", LATER),
     "size": ("0B", "9000TB"),
     "rate": ("0bps", "1bps", "9000000Tbps"),
     "number": (-1.0, 0.0, 1e15),
@@ -253,7 +255,7 @@ class Probe:
         if (
             extremes
             and not said
-            and self.error(key, extremes[-1]) is None
+            and self.error(key, LONG if extremes[-1] == LATER else extremes[-1]) is None
             and self.error(key, extremes[0]) is None
         ):
             return "0 or more" if extremes[0] != -1.0 else "any number"
