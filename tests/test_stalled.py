@@ -1,10 +1,13 @@
-"""A run in which flow control blocks all progress ends, and reports which ports wait for which."""
+"""A run in which flow control blocks all progress ends, and reports which ports wait for which. One
+that comes to the latest time of a run ends, too."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
-from afflux import Scenario
+from afflux import Scenario, _core
+from afflux.words import sentence
 
 #: host0 pauses its switch for ever. Frames of host1 for host0 wait, and host2's flow to host3
 #: continues.
@@ -74,3 +77,24 @@ def test_patience_off(tmp_path: Path) -> None:
     file.write_text(STORM.replace('stall = "5ms"\nuntil = "1s"', 'stall = "off"\nuntil = "20ms"'))
     summary = Scenario.load(file).run(out=tmp_path / "result").summary
     assert (summary["ended_by"], summary["stalled"]) == ("until", None)
+
+
+def test_a_run_ends_at_the_latest_time_and_says_so():
+    text = """format = 1
+[topology]
+kind = "star"
+hosts = 2
+rate = "1Mbps"
+[[traffic]]
+kind = "pairs"
+pairs = [[0, 1]]
+sizes = "1MB"
+start = "575999s"
+"""
+    summary = json.loads(_core.parse(text, "late.toml").run().summary)
+    assert (summary["ended_by"], summary["simulated_ns"]) == ("until", 160 * 3600 * 10**9)
+    (note,) = summary["notes"]
+    assert note == (
+        "the run ended after 160 h, the latest time of a run; flows that were under way then are unfinished"
+    )
+    assert "上限である 160 時間" in sentence(note).ja

@@ -132,6 +132,12 @@ macro_rules! registry {
                     $(Balance::$name(config) => <$module::$name as Policy>::holds_charged(config),)+
                 }
             }
+            /// See [`Policy::unused`].
+            pub fn unused(&self) -> Option<(&'static str, &'static str)> {
+                match self {
+                    $(Balance::$name(config) => <$module::$name as Policy>::unused(config),)+
+                }
+            }
             /// See [`Policy::needs_ports`].
             pub fn needs_ports(&self) -> bool {
                 match self {

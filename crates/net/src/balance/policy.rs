@@ -81,6 +81,10 @@ pub trait Policy: Sized {
     fn holds_charged(_config: &Self::Config) -> bool {
         false
     }
+    /// Returns a key that other parameters make meaningless, and a text with the reason and a cure.
+    fn unused(_config: &Self::Config) -> Option<(&'static str, &'static str)> {
+        None
+    }
     /// True if, with these parameters, the balancer distinguishes flows by addresses and ports.
     fn needs_ports(_config: &Self::Config) -> bool {
         false

@@ -260,6 +260,9 @@ pub struct About {
     pub ignores_marks: Option<&'static str>,
     /// If it uses deadlines: text on how it treats flows without one.
     pub missing_deadline: Option<&'static str>,
+    /// True if it always paces and sets its window after a loss itself, so that the settings
+    /// `pacing` and `prr` have no effect.
+    pub sets_rate: bool,
 }
 
 impl About {
@@ -272,6 +275,7 @@ impl About {
             initial_window: 10,
             ignores_marks: None,
             missing_deadline: None,
+            sets_rate: false,
         }
     }
 }

@@ -48,7 +48,8 @@ impl FromStr for QueueSize {
         let words = |error: ParseError| {
             let text = error.to_string().replace('`', "\"");
             // A message that says how to write a size goes on with packets.
-            let more = if text.contains(": write") { ", or packets, as in \"100packets\"" } else { "" };
+            let more =
+                if text.contains(": write") { ", or packets, as in \"100packets\"" } else { "" };
             text + more
         };
         trimmed.parse().map(|Bytes(bytes)| QueueSize(Limit::Bytes(bytes))).map_err(words)

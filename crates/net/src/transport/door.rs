@@ -6,7 +6,7 @@ pub use super::sending::Opening;
 
 use super::Halves;
 use super::receiving::ReceivingHalf;
-use super::requirements::Requirements;
+use super::requirements::{Requirements, Setting};
 use super::sending::SendingHalf;
 use crate::expected::{FluidModel, Pace};
 use crate::frame::Frame;
@@ -69,6 +69,11 @@ pub trait Parameters {
     }
     /// Returns what the transport requires of hosts, queues and paths.
     fn requirements(&self) -> Requirements;
+    /// Returns the keys that other settings of the transport make meaningless, each with the reason
+    /// and a cure.
+    fn unused(&self) -> Vec<Setting> {
+        Vec::new()
+    }
     /// True if the transport's flows know how long their frames waited in their own host.
     fn reports_host_queueing(&self) -> bool {
         false

@@ -216,9 +216,9 @@ warns! {
     a_link_without_room_for_a_syn: STAR, [("[switch]", "[[topology.override]]\nlink = \"host1-switch0\"\nmtu = \"45B\"\n\n[switch]")],
         "fabric.toml:9: key topology.override: \"host1-switch0\" discards frames above 63 B, and a SYN has 70 B, so no TCP connection opens: write a larger mtu for the link";
     pacing_of_bbr: STAR, [("ecn = { k = \"65kB\" }\n", ""), ("\"dctcp\"", "\"bbr\"\npacing = false")],
-        "fabric.toml:14: key host.transport.pacing: has no effect: BBR always paces; remove it";
+        "fabric.toml:14: key host.transport.pacing: has no effect: this congestion control always paces; remove it";
     reduction_of_bbr: STAR, [("ecn = { k = \"65kB\" }\n", ""), ("\"dctcp\"", "\"bbr\"\nprr = false")],
-        "fabric.toml:14: key host.transport.prr: has no effect: BBR sets its own window after a loss; remove it";
+        "fabric.toml:14: key host.transport.prr: has no effect: this congestion control sets its own window after a loss; remove it";
     a_timer_wheel_without_ticks: STAR, [("\"dctcp\"", "\"dctcp\"\ntimer_wheel = \"cascading\"")],
         "fabric.toml:15: key host.transport.timer_wheel: has no effect, because timers are exact without tick: write tick = \"4ms\", or remove it";
     reorder_queues_without_bound: LOSSLESS, [("sharing = \"sonic\"", "sharing = \"sonic\"\nbalance = { kind = \"conweave\", reorder_queues = 4, reorder_memory = \"unbounded\" }")],
@@ -228,7 +228,7 @@ warns! {
     a_length_of_no_capture: STAR, [("[[traffic]]", "[record]\nsnaplen = \"200B\"\n\n[[traffic]]")],
         "fabric.toml:17: key record.snaplen: has no effect, because nothing is captured: write capture, or remove it";
     a_record_of_no_reordering: STAR, [("[[traffic]]", "[record]\nreorder = \"10us\"\n\n[[traffic]]")],
-        "fabric.toml:17: key record.reorder: records nothing: no switch has balance = { kind = \"conweave\" }, which reorders";
+        "fabric.toml:17: key record.reorder: records nothing: no switch reorders frames; write balance = \"conweave\", or remove it";
 
     traffic_after_the_end: STAR, [("bytes = \"256kB\"\n", "bytes = \"256kB\"\n\n[[traffic]]\nkind = \"pairs\"\npairs = [[0, 1]]\nsizes = \"1MB\"\nstart = \"3000s\"\n\n[run]\nuntil = \"1ms\"\n")],
         "fabric.toml:26: key traffic[1].start: this traffic never starts, because the run ends at run.until = \"1ms\"; write an earlier time, or a later run.until";

@@ -66,6 +66,15 @@ impl Parameters for RdmaConfig {
             ..Requirements::default()
         }
     }
+    fn unused(&self) -> Vec<Setting> {
+        let text = "has no effect with freeze = \"off\": write freeze, or remove it";
+        match &self.entropy {
+            Entropy::Reps(reps) if reps.freeze.is_none() => {
+                vec![Setting { key: "entropy.explore", text }]
+            }
+            _ => Vec::new(),
+        }
+    }
     fn repairs(&self) -> bool {
         !matches!(&self.recovery, RdmaRecovery::Irn(irn) if !irn.timeouts)
     }

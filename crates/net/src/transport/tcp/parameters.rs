@@ -7,6 +7,7 @@ use crate::spec::{EcnMode, Reader, Receive, Recovery, TcpConfig};
 use crate::transport::door::{Frames, Parameters};
 use crate::transport::requirements::{Capable, Ecn, Hash, HostTiming, Requirements, Setting};
 use crate::world::World;
+use afflux_units::Span;
 
 impl Parameters for TcpConfig {
     fn segments(&self) -> Option<(&TcpConfig, Receive)> {
@@ -35,6 +36,22 @@ impl Parameters for TcpConfig {
             timing: if self.kernel { HostTiming::Kernel } else { HostTiming::Exact },
             ..Requirements::default()
         }
+    }
+    fn unused(&self) -> Vec<Setting> {
+        let mut unused = Vec::new();
+        if self.congestion.parameters().about().sets_rate {
+            if self.pacing.is_none() {
+                let text = "has no effect: this congestion control always paces; remove it";
+                unused.push(Setting { key: "pacing", text });
+            }
+            let text = "has no effect: this congestion control sets its own window after a loss; remove it";
+            unused.push(Setting { key: "prr", text });
+        }
+        if self.tick == Span::ZERO {
+            let text = "has no effect, because timers are exact without tick: write tick = \"4ms\", or remove it";
+            unused.push(Setting { key: "timer_wheel", text });
+        }
+        unused
     }
     fn frames(&self) -> Frames {
         // Acknowledgements announce the window, which captures keep as an option.

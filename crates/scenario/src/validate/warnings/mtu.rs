@@ -45,7 +45,10 @@ fn transports(input: &WarningInput) -> BTreeSet<u16> {
 /// Warns of a link that discards even the frames that open a TCP connection.
 fn handshake(input: &WarningInput, found: &mut Vec<Wrong>) {
     let plan = input.plan;
-    let opens = |index: u16| matches!(&plan.transports[usize::from(index)], TransportConfig::Tcp(tcp) if tcp.handshake);
+    let opens = |index: u16| {
+        let transport = &plan.transports[usize::from(index)];
+        transport.parameters().segments().is_some_and(|(tcp, _)| tcp.handshake)
+    };
     if !transports(input).into_iter().any(opens) {
         return;
     }

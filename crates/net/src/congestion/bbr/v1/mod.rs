@@ -387,6 +387,7 @@ fn totals(sampler: &Sampler) -> Totals {
 
 pub const ABOUT: About = About {
     slow_start: SlowStart::None,
+    sets_rate: true,
     ignores_marks: Some(
         "BBR version 1 does not react to marks, which only hide the queue from it: remove ecn, or write congestion = \"bbr3\"",
     ),

@@ -493,7 +493,7 @@ impl Controller for Bbr3 {
 }
 
 pub const ABOUT: About =
-    About { echo: Echo::Either, slow_start: SlowStart::None, ..About::of(MODEL) };
+    About { echo: Echo::Either, slow_start: SlowStart::None, sets_rate: true, ..About::of(MODEL) };
 
 pub const MODEL: Model = Model {
     kind: "congestion control",
