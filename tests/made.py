@@ -40,10 +40,12 @@ def summary(name: str, seed: int, **numbers: Any) -> dict[str, Any]:
         "goodput": 10.0,
         "unfinished": 0,
         "started": 1_000,
+        "not_started": 0,
     }
     given |= {
         "job": None,
         "jobs_unfinished": 0,
+        "jobs_not_started": 0,
         "drops": 0,
         "timeouts": 0,
         "marks": 0,
@@ -74,10 +76,15 @@ def summary(name: str, seed: int, **numbers: Any) -> dict[str, Any]:
             "started": n["started"],
             "finished": n["started"] - n["unfinished"],
             "unfinished": n["unfinished"],
+            "not_started": n["not_started"],
         },
         "jobs": None
         if n["job"] is None
-        else {"mean_ns": ms(n["job"]), "unfinished": n["jobs_unfinished"]},
+        else {
+            "mean_ns": ms(n["job"]),
+            "unfinished": n["jobs_unfinished"],
+            "not_started": n["jobs_not_started"],
+        },
         "fct": {
             "all": {
                 "censored": left,

@@ -5,6 +5,8 @@ import json
 import os
 import subprocess
 import sys
+from itertools import takewhile
+from textwrap import dedent
 
 import pytest
 from conftest import REPO
@@ -15,6 +17,8 @@ from afflux._core import load, parse
 from afflux.estimates.checking import check
 from afflux.estimates.topology import FIELD, drawing, tiers
 from afflux.studies.standard import mixtures
+
+PAGE = REPO / "docs" / "check-and-new.md"
 
 MANY = """
 format = 1
@@ -41,6 +45,22 @@ def test_templates_are_valid(name):
     assert sum("#" in line for line in template.text.splitlines()) >= 5
     found = check(loaded)
     assert found.packet_hops / found.speed < 60
+
+
+@pytest.mark.parametrize(
+    ("arguments", "width"),
+    [("check fabric.toml", 160), ("schema host.transport.dcqcn.additive", 80)],
+)
+def test_examples_of_the_page_are_what_is_printed(arguments, width, invoke, monkeypatch):
+    assert invoke("new", "leaf-spine", "-o", "fabric.toml").exit_code == 0
+    monkeypatch.setenv("COLUMNS", str(width))
+    printed = invoke(*arguments.split())
+    assert printed.exit_code == 0, printed.stderr
+    # The first example of a command is the one whose output is shown.
+    block = PAGE.read_text().split(f"\n    $ afflux {arguments}\n")[1]
+    shown = list(takewhile(lambda line: not line or line.startswith("    "), block.splitlines()))
+    lines = "\n".join(line.rstrip() for line in printed.stdout.splitlines())
+    assert lines.strip("\n") == dedent("\n".join(shown)).strip("\n")
 
 
 def test_templates_run_within_their_estimate():

@@ -2,6 +2,8 @@
 tenants' own fabrics, with the numbers of `tenants`."""
 
 import math
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from tenants import (
@@ -18,9 +20,15 @@ from tenants import (
     standing,
 )
 
+from afflux.comparison.censored import Value, belongs
+from afflux.decision.file import Candidate, Goal, Question
 from afflux.decision.judge import MET, MISSED, OPEN, Choice, Judged
-from afflux.decision.measures import _belongs
-from afflux.decision.sentences import SURE, DecisionFacts, parts
+from afflux.decision.measures import Tenant
+from afflux.decision.points import with_unfinished
+from afflux.decision.sentences import CHOICE, SIZE, SURE, DecisionFacts, label, parts
+from afflux.metrics import named
+from afflux.results.statistics import holm, student, tail
+from afflux.scenario import Scenario
 
 
 def test_the_plainest_of_the_cheapest_wins():
@@ -113,7 +121,7 @@ def test_a_standing_tells_the_change_from_where_its_goal_starts():
 
 def test_jobs_belong_to_their_block():
     names = ["query", "query.0", "query.11", "query1.0", "query1", "xquery.0", "query.job0"]
-    assert [name for name in names if _belongs(name, "query")] == [
+    assert [name for name in names if belongs(name, "query")] == [
         "query",
         "query.0",
         "query.11",
@@ -137,3 +145,128 @@ def test_few_seeds_are_named_where_the_chosen_design_drops_frames():
     assert "with a probability of 6 %" in sure(10)
     for silent in (sure(11), sure(5, drops=False), sure(5, NONE)):
         assert "probability" not in silent
+
+
+WEB = Tenant("web", ("web",))
+BOUND = Goal(WEB, "fct_p99", limit=4e6)
+ALL = Goal(None, "flow_goodput", limit=1e9)
+WITHIN = Goal(WEB, "fct_mean", within=0.1, against="today")
+
+
+def decided(goals: list[Goal], unfinished: int = 0, **of: list[list[float]]) -> DecisionFacts:
+    """Returns the facts of designs, each with a list of values by seed for each goal."""
+    values = {
+        design: {
+            goal.name: {
+                seed: Value(number, unfinished=unfinished) for seed, number in enumerate(numbers, 1)
+            }
+            for goal, numbers in zip(goals, every, strict=True)
+        }
+        for design, every in of.items()
+    }
+    return DecisionFacts(Judged.of(values, {}, list(of), goals, {}), list(of), seeds=4)
+
+
+def test_a_fixed_bound_pairs_no_seeds():
+    """With t(3) = 3.182 the interval of four values around 3 ms is 3 ms times exp(±0.0161)."""
+    near = [3e6 * math.exp(by) for by in (-0.01, 0.005, 0.01, -0.005)]
+    facts = decided([BOUND, WITHIN], today=[near, near], new=[[2 * v for v in near], near])
+    assert parts(facts)[SIZE] == (
+        "With today web (mean completion time) has 3.00 ms, from which the goal starts; "
+        "web (p99 completion time) has 3.00 ms, 25 % less (95 % interval 24 to 26 %, 4 seeds) than the goal of at most 4.00 ms."
+    )
+    assert "（95% 信頼区間 24～26%、シード 4 個）" in parts(facts)[SIZE].ja
+    # The bound of a relative goal has a value with each seed, and is paired.
+    chosen = Judged.of(
+        {
+            "today": {WITHIN.name: {seed: Value(9 * one) for seed, one in enumerate(near)}},
+            "new": {WITHIN.name: {seed: Value(one) for seed, one in enumerate(near[::-1])}},
+        },
+        {},
+        ["today", "new"],
+        [WITHIN],
+        {"today": 2.0, "new": 1.0},
+    )
+    assert "4 paired seeds" in parts(DecisionFacts(chosen, ["today", "new"]))[SIZE]
+
+
+def test_an_open_design_is_not_said_to_miss_its_goals():
+    wide, low = [0.90e9, 1.05e9, 0.97e9, 0.94e9], [0.45e9, 0.46e9, 0.47e9, 0.45e9]
+    facts = decided([ALL], rto5=[wide], rto200=[low])
+    assert parts(facts)[CHOICE] == "No design is shown to meet every goal; open: rto5."
+    assert (
+        parts(facts)[CHOICE].ja == "すべての目標を満たすと示された構成はありません。未確定: rto5。"
+    )
+    facts = decided([ALL], rto5=[low], rto200=[low])
+    assert parts(facts)[CHOICE] == "No design meets every goal."
+
+
+def test_as_many_seeds_as_are_named_decide_a_goal():
+    """The goal holds among all goals of all designs (Holm), not only when judged alone."""
+    wide = [3.6e6, 4.1e6, 3.9e6, 3.5e6]
+    spread = [3.5e6, 4.9e6, 4.4e6, 3.4e6]
+    low = [2.0e6, 2.1e6, 2.0e6, 2.1e6]
+    facts = decided([BOUND], today=[wide], a=[spread], b=[low])
+    standings = [of[0] for of in facts.judged.standings.values()]
+    assert [one.state for one in standings] == [OPEN, OPEN, MET]
+    for one in standings[:2]:
+        d = one.against
+        effect = student(3, 1 - d.p) / 2
+        for seeds, holds in ((4 + d.seeds_to_decide, True), (3 + d.seeds_to_decide, False)):
+            chance = tail(effect * math.sqrt(seeds), seeds - 1)
+            chances = [chance if other is one else other.against.p for other in standings]
+            assert holm(chances)[standings.index(one)] == holds
+    facts = decided([BOUND], today=[wide], a=[spread])
+    alone = facts.judged.standings["today"][0].against.seeds_to_decide
+    assert f"about {alone} more seeds would decide" in parts(facts)[SIZE]
+    # Clear when judged alone, which is not enough for two goals.
+    clear = [3.70e6, 3.88e6, 3.93e6, 3.74e6]
+    facts = decided([BOUND], today=[clear], a=[spread])
+    assert facts.judged.standings["today"][0].against.clear
+    assert parts(facts)[SIZE] == (
+        "With today web (p99 completion time) has 3.81 ms, 4.7 % less (95 % interval 0.24 to 9.0 %, 4 seeds) "
+        "than the goal of at most 4.00 ms, which is clear only when judged alone; about 1 more seed would decide."
+    )
+
+
+def test_labels_of_goals_say_that_unfinished_flows_are_included():
+    names = {
+        "fct_p99": ("p99 completion time", "FCT p99", "flows"),
+        "query_p99": ("p99 query time", "query time p99", "queries"),
+        "job_time_mean": ("job time", "job time mean", "jobs"),
+        "slowdown_mean": ("mean slowdown", "slowdown mean", "flows"),
+    }
+    for measure, (what, title, things) in names.items():
+        goal = Goal(WEB, measure, limit=1.0)
+        assert label(goal) == f"web ({what})"
+        assert goal.metric.title == f"web: {title}"
+        goal = replace(goal, unfinished=True)
+        assert label(goal) == f"web ({what} including unfinished {things})"
+        assert goal.metric.title == f"web: {title} including unfinished {things}"
+        goal = replace(goal, tenant=None)
+        assert goal.metric.title == f"{title} including unfinished {things}"
+    assert label(replace(BOUND, unfinished=True)).ja == "web（完了時間の p99・未完了フロー込み）"
+    # The bytes of all flows by the time of all flows; a comparison has the mean of the rates.
+    assert label(ALL) == ALL.metric.title == "time-weighted goodput per flow"
+    assert label(ALL).ja == ALL.metric.title.ja == "時間加重のフローあたりグッドプット"
+    assert named("goodput_flow_mean").title == "goodput per flow"
+
+
+def test_goals_are_marked_that_include_unfinished_flows():
+    question = Question(
+        Path("designs.toml"),
+        Scenario(),
+        Path("scenario.toml"),
+        (Candidate("today"), Candidate("new")),
+        (WEB,),
+        (BOUND, WITHIN),
+    )
+    whole = {BOUND.name: {1: Value(3e6)}, WITHIN.name: {1: Value(2e6)}}
+    some = whole | {BOUND.name: {1: Value(3e6, unfinished=2)}}
+    for values, of_alone, marked in (
+        ({"today": whole, "new": whole}, {}, [False, False]),
+        ({"today": whole, "new": some}, {}, [True, False]),
+        ({"today": whole, "new": whole}, {"today": some}, [True, False]),
+    ):
+        found = with_unfinished(question, values, of_alone)
+        assert [goal.unfinished for goal in found.goals] == marked

@@ -349,6 +349,101 @@ def test_flows_of_scenarios_and_results(command, scenario, tmp_path):
         )
 
 
+#: A run that ends within the second of three rounds, next to listed flows. Two of these have a
+#: deadline, two have no class, and the last two start after the end.
+CUT_OFF = """\
+format = 1
+name = "cut-off"
+
+[topology]
+kind = "star"
+hosts = 5
+rate = "10Gbps"
+delay = "1us"
+
+[[traffic]]
+kind = "incast"
+class = "query"
+to = 0
+senders = 4
+bytes = "200kB"
+rounds = 3
+closed_loop = true
+
+[[traffic]]
+kind = "flows"
+file = "listed.csv"
+
+[run]
+until = "1ms"
+"""
+LISTED = """\
+start_ns,src,dst,bytes,class,deadline_ns
+0,1,2,1000,mice,50000
+10,2,3,40000000,,
+20,3,4,1000,mice,
+2000000,3,4,1000,mice,60000
+2000010,4,3,1000,,
+"""
+#: Reason for which a list lacks the flows of the third round.
+UNKNOWN = "whose start is unknown because the run ended before it"
+
+
+@pytest.mark.parametrize(
+    ("form", "ending", "options"),
+    [
+        ("flows", "csv", []),
+        ("flows", "parquet", []),
+        ("htsim", "cm", []),
+        ("hpcc-flows", "txt", []),
+        ("hpcc-flows", "txt", ["--ports"]),
+        ("hpcc-fct", "txt", []),
+    ],
+)
+def test_flows_that_never_started_are_dropped_and_counted(
+    form, ending, options, command, scenario, tmp_path
+):
+    (tmp_path / "listed.csv").write_text(LISTED)
+    assert command("run", scenario(text=CUT_OFF), "-o", "result").returncode == 0
+    flows = afflux.Result.open(tmp_path / "result").flows
+    columns = [flows[name] for name in ("start_ns", "src", "dst", "bytes", "fct_ns")]
+    started = [row[:4] for row in zip(*columns, strict=True) if row[0] is not None]
+    finished = [row[:4] for row in zip(*columns, strict=True) if row[4] is not None]
+    # The start of listed flows is known also if the run ended before it.
+    assert (len(flows), len(started), len(finished)) == (17, 13, 6)
+    assert [*flows["status"]].count("running") == 17 - 6
+
+    done = command("export", form, "result", "-o", f"list.{ending}", *options)
+    assert done.returncode == 0, done.stderr
+    of_finished = form == "hpcc-fct"
+    taken, reason = (6, "not finished") if of_finished else (13, UNKNOWN)
+    dropped = 17 - taken
+    assert done.stderr.splitlines()[0] == (
+        f"{taken} flows taken, {dropped} dropped: {dropped} {reason}"
+    )
+    as_json = command(
+        "export", form, "result", "-o", f"list.{ending}", "--force", "--json", *options
+    )
+    (record,) = json.loads(as_json.stdout)["records"]
+    assert (record["taken"], record["dropped"]) == (taken, {reason: dropped})
+
+    # afflux reads each of these files again, with the same flows.
+    names = ("start_ns", "src", "dst", "bytes")
+    if form == "flows":
+        replay = CUT_OFF[: CUT_OFF.index("[[traffic]]")]
+        replay += f'[[traffic]]\nkind = "flows"\nfile = "list.{ending}"\n'
+        table, _ = afflux.Scenario.parse(replay, tmp_path / "replay.toml").check().flow_list()
+        deadlines = [one for one in table["deadline_ns"] if one is not None]
+        assert deadlines == [50_000, 60_000]
+        assert sorted(table["class"]) == ["default"] * 2 + ["mice"] * 3 + ["query"] * 8
+        again = list(zip(*(table[name] for name in names), strict=True))
+    else:
+        back = command("import", form, f"list.{ending}", "-o", "back.csv")
+        assert back.returncode == 0, back.stderr
+        again = [tuple(int(row[name]) for name in names) for row in rows(tmp_path / "back.csv")]
+    assert sorted(again) == sorted(finished if of_finished else started)
+
+
 def test_nothing_is_replaced_or_left_half_written(command, files):
     here = files(perm__cm=MATRIX, bad__cm=MATRIX.replace("size 9", "size nine"), flows__csv="mine")
     done = command("import", "htsim", "perm.cm", "-o", "flows.csv")

@@ -403,7 +403,7 @@ def test_progress_has_speed_and_the_slowest_guest(tmp_path):
 
 def test_the_line_of_progress_names_the_slowest_guest():
     class Scenario:
-        until_ns, flows = 2_000_000_000, 0
+        until_ns, flows, expected_end_ns = 2_000_000_000, 0, None
 
     class Progress:
         now_ns, packet_hops, flows_finished = 500_000_000, 10, 0

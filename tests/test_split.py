@@ -141,16 +141,65 @@ def test_the_same_flows_are_compared_one_by_one(listed):
     )
     # The flow that waits is excluded from both, and there is no other difference.
     assert change.all.fct_ns == 0
-    assert "the same with patient and listed" in change.sentence()
-    assert (
-        "over the 4 that finished in both (1 seed); 1 that did not finish in both are left out"
-        in change.note()
+    assert change.sentence() == (
+        "The mean completion time of the 4 flows that finished in both and its parts are the same with patient and listed (50.65 µs)."
+    )
+    assert change.sentence().ja == (
+        "両方で完了したフロー 4 本では、patient と listed の平均完了時間とその内訳は同じです（50.65 µs）。"
+    )
+    assert change.note() == (
+        "Both designs have the same flows, so they are compared flow by flow, over the 4 that finished in both (1 seed); "
+        "left out: 1 that did not finish in one or both."
+    )
+    assert change.note().ja == (
+        "両構成のフローは同じなので、両方で完了した 4 本をフローごとに比べています（シード 1 個）。除いたのは、一方または両方で完了しなかった 1 本です。"
     )
     mice = change.of("class", "mice")
     assert (mice.design.flows, mice.left_out) == (2, (1,))
     # The comparison in the opposite direction gives the same result.
     back = split.compare(after, before, "class")
     assert (back.all.left_out, back.all.fct_ns) == ((1,), 0)
+
+
+def test_flows_left_out_of_a_pair_are_counted_by_cause_in_both_orders(listed):
+    """One run has a warm-up, in which two flows start, and ends before two others finish: one that
+    waits for a time-out and one that has not started."""
+    whole = listed.run()
+    cut = listed.set("name", "cut").set("run.warmup", "50us").set("run.until", "240us").run()
+    assert (cut.summary["flows"]["in_warmup"], cut.summary["flows"]["not_started"]) == (2, 1)
+    for change in (split.compare(whole, cut, "class"), split.compare(cut, whole, "class")):
+        adds_up(change)
+        found = [
+            (one.name, one.design.flows, one.left_out, one.in_warmup) for one in change.changes
+        ]
+        assert found == [(ALL, 1, (2,), (2,)), ("bulk", 1, (0,), (1,))]
+        assert change.note() == (
+            "Both designs have the same flows, so they are compared flow by flow, over the 1 that finished in both (1 seed); "
+            "left out: 2 that did not finish in one or both, 2 that started in the warm-up of one or both."
+        )
+        assert change.note().ja == (
+            "両構成のフローは同じなので、両方で完了した 1 本をフローごとに比べています（シード 1 個）。除いたのは、"
+            "一方または両方で完了しなかった 2 本、一方または両方のウォームアップ中に始まった 2 本です。"
+        )
+        assert "The mean completion time of the one flow that finished in both and" in (
+            change.sentence()
+        )
+        assert "両方で完了したフロー 1 本では、" in change.sentence().ja
+        assert change.to_dict()["groups"][0]["in_warmup"] == [2]
+
+
+def test_a_mean_of_all_flows_needs_no_restriction(listed):
+    """If the same flows count in both runs, the means are those of the summaries."""
+    early, late = (
+        listed.set("name", name).set("run.warmup", "50us").set("host.mtu", mtu).run()
+        for name, mtu in (("early", "1500B"), ("late", "9000B"))
+    )
+    change = split.compare(early, late)
+    assert (change.paired, change.all.left_out, change.all.in_warmup) == (True, (0,), (2,))
+    assert "finished in both" not in change.sentence()
+    assert change.sentence().startswith("With late the mean completion time is ")
+    assert change.note().endswith("left out: 2 that started in the warm-up of one or both.")
+    assert change.all.design.fct_ns == round(late.summary["fct"]["all"]["mean_ns"])
 
 
 def test_what_a_lost_frame_costs_is_named(listed):
@@ -183,6 +232,22 @@ def test_other_flows_are_compared_by_their_means(listed, tmp_path):
     assert (
         "are not the same, so the means are those of all finished flows: 5 with listed, 5 with later"
         in change.note()
+    )
+    late = (
+        afflux.Scenario.parse(LISTED, tmp_path / "listed.toml")
+        .set("name", "late")
+        .set("run.warmup", "50us")
+        .run()
+    )
+    change = split.compare(before, late)
+    assert (change.all.left_out, change.all.in_warmup) == ((0, 0), (0, 2))
+    assert change.note() == (
+        "The flows of the two designs are not the same, so the means are those of all finished flows: 5 with listed, 3 with late (1 seed); "
+        "left out, because they started in the warm-up: 0 with listed, 2 with late."
+    )
+    assert change.note().ja == (
+        "両構成のフローは同じではないので、完了した全フローの平均を比べています（listed は 5 本、late は 3 本、シード 1 個）。"
+        "ウォームアップ中に始まった listed 0 本、late 2 本は除きました。"
     )
 
 

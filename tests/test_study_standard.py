@@ -160,7 +160,8 @@ def test_where_nothing_meets_the_goals_it_says_by_how_much():
     assert said[sentences.OTHERS] == (
         "The others: "
         "shallow clearly misses query (p99 query time) 60 times as much (goal: at most 50 % more); "
-        "ecn clearly misses bulk (goodput per flow) 70 % less (goal: at most 40 % less), query (p99 query time) 90 % more (goal: at most 50 % more)."
+        "ecn clearly misses bulk (time-weighted goodput per flow) 70 % less (goal: at most 40 % less), "
+        "query (p99 query time) 90 % more (goal: at most 50 % more)."
     )
     whole = sentences.answer(evidence(NONE), "out/points/deep-1")
     assert [part for part, bold in whole.parts if bold] == ["No shared fabric meets all goals."]

@@ -3,6 +3,7 @@ the search must find."""
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from here import Here
 
 import afflux
 from afflux.comparison.paired import Difference, of_pairs
+from afflux.metrics import UNFINISHED, named
 from afflux.tuning.evaluate import alike, first_seeds, front, hopeless
 from afflux.tuning.objective import objective, objectives
 from afflux.tuning.result import Candidate, Tuning
@@ -279,6 +281,8 @@ def test_command(invoke, tmp_path):
         "finalists",
         "chosen",
         "confirmed",
+        "unfinished",
+        "left_out",
         "sensitivity",
         "notes",
         "doubts",
@@ -371,6 +375,24 @@ def test_an_end_of_the_range_proposes_the_next_one():
     assert [plain.beyond(value) for value in (2, 7, 12)] == ["1..7", None, "7..17"]
 
 
+def test_an_end_of_the_range_is_named():
+    log, linear = parameter("k", "20kB..500kB"), parameter("t", "100us..500us:linear")
+    assert log.end("500kB", ["484kB", "500kB"]) == "at the upper end"
+    assert log.end("20kB", []) == "at the lower end"
+    assert (
+        log.end("484kB", ["20kB", "484kB", "off"])
+        == "the largest value that was tried, next to the upper end (500kB)"
+    )
+    assert (
+        linear.end("110us", ["110us", "300us"])
+        == "the smallest value that was tried, next to the lower end (100us)"
+    )
+    # A value beyond it was tried and is no better, or the value is further inside.
+    assert log.end("484kB", ["484kB", "490kB"]) is None
+    assert log.end("300kB", ["300kB"]) is None
+    assert log.end("off", []) is None
+
+
 def test_rows_that_differ_look_different():
     from afflux.commands.tune import _digits, _value
 
@@ -387,6 +409,10 @@ def test_objectives():
         objective("class.web.p99")
     assert objective("throughput").lower_is_better is False
     assert objective("job_time").name == "job_time_mean_ns"
+    # Names of `afflux compare --metric` are objectives, too.
+    for name in ("fct_mean", "fct_mean_ns", "slowdown_p99", "goodput_flow_mean", "query.p99"):
+        assert objective(name) == named(name)
+    assert objective("unfinished:max") == replace(UNFINISHED, lower_is_better=False)
     assert objective("ecn_marks:max").lower_is_better is False
     made = objective("fct.by_class.mice.p99_ns")
     assert (made.title, made.path, made.lower_is_better) == (

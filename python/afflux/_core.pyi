@@ -179,7 +179,11 @@ class Scenario:
         remain."""
     @property
     def flows(self) -> int:
-        """Number of flows, including those of applications."""
+        """Number of flows, including those of applications, which are estimated."""
+    @property
+    def expected_end_ns(self) -> int | None:
+        """Simulated time in nanoseconds at which applications are expected to end. `None` without
+        applications, or if they take too long to be followed."""
     @property
     def hosts(self) -> int:
         """Number of hosts."""

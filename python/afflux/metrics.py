@@ -30,6 +30,9 @@ class Metric:
     group: str | None = None
     #: For a metric of a group: the corresponding metric of all flows or jobs.
     whole: "Metric | None" = None
+    #: Keys of a second number of summary.json that is added to the first; empty for none. A summary
+    #: that lacks it counts as 0.
+    plus: tuple[str, ...] = ()
 
     @property
     def main(self) -> bool:
@@ -56,10 +59,23 @@ class Metric:
 
     def of(self, summary: dict[str, Any]) -> float | None:
         """Returns the value from a summary; None if the summary lacks it."""
-        found: Any = summary
-        for key in self.path:
-            found = found.get(key) if found is not None else None
-        return None if found is None else float(found)
+        found = _at(summary, self.path)
+        if found is None:
+            return None
+        return float(found) + float((_at(summary, self.plus) if self.plus else None) or 0)
+
+    def censored(self, summary: dict[str, Any]) -> bool:
+        """True if the value covers only finished flows or jobs while others did not finish. The true
+        value is then higher."""
+        group = _at(summary, self.path[:-1])
+        return isinstance(group, dict) and group.get("censored") is True
+
+
+def _at(summary: dict[str, Any], path: Iterable[str]) -> Any:
+    found: Any = summary
+    for key in path:
+        found = found.get(key) if found is not None else None
+    return found
 
 
 def _count(value: float) -> str:
@@ -78,11 +94,23 @@ def _distribution(
 
 JOB_TIME = Metric("job_time_mean_ns", "job time", ("jobs", "mean_ns"), text.time)
 SLOWDOWN_P99 = Metric("slowdown_p99", "slowdown p99", ("slowdown", "all", "p99"), text.ratio)
+#: Jobs and flows that never started did not finish either. If they were not counted, a design that
+#: stalls early would leave the fewest.
 JOBS_UNFINISHED = Metric(
-    "jobs_unfinished", "jobs not finished", ("jobs", "unfinished"), _count, counter=True
+    "jobs_unfinished",
+    "jobs not finished",
+    ("jobs", "unfinished"),
+    _count,
+    counter=True,
+    plus=("jobs", "not_started"),
 )
 UNFINISHED = Metric(
-    "unfinished", "flows not finished", ("flows", "unfinished"), _count, counter=True
+    "unfinished",
+    "flows not finished",
+    ("flows", "unfinished"),
+    _count,
+    counter=True,
+    plus=("flows", "not_started"),
 )
 COST = Metric(
     "cost", "cost", ("cost", "total"), lambda value: f"{value:,.0f}", lower_is_better=None
@@ -151,6 +179,7 @@ def of_class(name: str, measure: str) -> Metric:
         whole.counter,
         group=name,
         whole=whole,
+        plus=(*(part.format(name) for part in path[:-1]), "not_started") if whole.plus else (),
     )
 
 

@@ -27,6 +27,7 @@ export function completion(report: Report): HTMLElement[] {
   const lead = html("p", { class: "lead" });
   const title = html("h3");
   const rows = html("div", { class: "curves" });
+  const heights = html("p", { class: "note" });
   const numbers = html("div");
   const sizesTitle = html("h3");
   const sizes = new Multiples();
@@ -38,7 +39,10 @@ export function completion(report: Report): HTMLElement[] {
     title.textContent = say(`completion.distribution.${state.measure}`);
     rows.replaceChildren(...distribution(group.cdf?.[state.measure] ?? data.cdf[state.measure], group, shown, show));
     const cells = (name: keyof Percentiles): string[] => group.percentiles.map((of) => (of[state.measure][name] === null ? "–" : show(of[state.measure][name]!)));
-    const lines = [...(["mean", ...NAMES] as const).map((name) => [spoken(name), ...cells(name)]), [say("flows"), ...group.flows.map(count)]];
+    const censored = group.unfinished.some((left) => left > 0);
+    const left = censored ? [[say("completion.left"), ...group.unfinished.map(count)]] : [];
+    const lines = [...(["mean", ...NAMES] as const).map((name) => [spoken(name), ...cells(name)]), [say("flows"), ...group.flows.map(count)], ...left];
+    heights.textContent = say(censored ? "completion.heights.finished" : "completion.heights");
     numbers.replaceChildren(table(say(state.measure), ["", ...report.designs.map(({ name }) => name)], lines));
   };
   const drawSizes = (): void => {
@@ -80,7 +84,7 @@ export function completion(report: Report): HTMLElement[] {
   const percentiles = (["mean", ...NAMES] as const).map((name): [string, string] => [name, spoken(name)]);
   const statistic = html("div", { class: "controls" }, choice(say("completion.statistic"), percentiles, state.percentile, (value) => ((state.percentile = value as keyof Percentiles), drawSizes())));
   all();
-  const figure = html("figure", {}, title, rows, html("p", { class: "note" }, say("completion.heights")), details(say("numbers"), numbers));
+  const figure = html("figure", {}, title, rows, heights, details(say("numbers"), numbers));
   // With few sizes, the traffic classes are more informative.
   const several = data.sizes.length >= 4;
   const bySize = several ? [html("figure", { class: "later" }, sizesTitle, statistic, sizes.element, details(say("completion.numbers"), sizeNumbers))] : [];
@@ -122,7 +126,8 @@ function distribution(grid: Completion["cdf"]["fct"], group: Completion["groups"
       plot.append(text);
     }
     plot.style.setProperty("--c", design.colour);
-    const flows = html("small", {}, counted("completion.flows", group.flows[design.index], count(group.flows[design.index])));
+    const [done, left] = [group.flows[design.index], group.unfinished[design.index]];
+    const flows = html("small", {}, left ? say("completion.flows.of", { count: count(done), all: count(done + left) }) : counted("completion.flows", done, count(done)));
     const name = html("div", { class: "curve-name" }, label(design), flows);
     const line = html("p", { class: "phone percentiles" }, known.map(({ name, value }) => `${spoken(name)} ${show(value)}`).join(" · "));
     return [name, html("div", {}, plot, line)];

@@ -27,7 +27,9 @@ export interface Completion {
   groups: {
     name: string | null;
     cdf: Record<"fct" | "slowdown", Distribution> | null;
+    // Number of flows that finished, and of those that did not.
     flows: number[];
+    unfinished: number[];
     percentiles: Record<"fct" | "slowdown", Percentiles>[];
     said: Record<"fct" | "slowdown", Record<Language, string>>;
   }[];
@@ -45,8 +47,6 @@ export interface PortSeries {
   // of the bytes that the first view contains.
   views: [PortView, PortView?];
   share: number | null;
-  // Mean queue length in bytes, by design, port and queue.
-  means: (Record<string, number>[] | null)[];
 }
 
 export interface PortView {
@@ -55,6 +55,9 @@ export interface PortView {
   buckets: number;
   // Number of buckets that each design's run lasts in this view. Null: not recorded.
   lasted: (number | null)[];
+  // Mean queue length in bytes from 0 to `mean_ns`, by design, port and queue.
+  mean_ns: number;
+  means: (Record<string, number>[] | null)[];
   // Series by design, queue (-1: the whole port) and metric. Missing values are zero. Null: not
   // recorded.
   ports: { name: string; series: (Record<string, Partial<Record<Metric, number[]>>> | null)[] }[];
@@ -63,7 +66,10 @@ export interface PortView {
 export interface Timeline {
   phases: string[];
   jobs: string[];
+  // Number of rows; of jobs that started; of all jobs.
   total: number;
+  started: number;
+  defined: number;
   // Columns: index of the job, index of the phase, name of the task, node (-1: none), start, finish
   // (null: not finished).
   job: number[];

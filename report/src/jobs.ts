@@ -67,14 +67,19 @@ export function timelines(report: Report): HTMLElement[] {
 
 // Returns a sentence on the duration of the job, or of all jobs.
 function sentence(report: Report, drawn: Shown[]): string {
+  // Designs may have started different numbers of jobs by the end of the run.
+  const counts = drawn.map((design) => report.timelines[design.index]!);
+  const alike = counts.every(({ started, defined }) => started === defined && defined === counts[0].defined);
+  const key = !alike ? "jobs.leadEach" : counts[0].defined > 1 ? "jobs.leadMany" : "jobs.lead";
   const said = drawn.map((design) => {
     const data = report.timelines[design.index]!;
     const unfinished = data.start.some((start, row) => start !== null && data.task[row] === "" && data.finish[row] === null);
-    return say(unfinished ? "jobs.unfinished" : "jobs.took", { design: design.name, time: time(data.end) });
+    const took = say(unfinished ? "jobs.unfinished" : "jobs.took", { design: design.name, time: time(data.end) });
+    const words = { what: took, started: count(data.started), defined: count(data.defined) };
+    return alike ? took : say(data.started < data.defined ? "jobs.startedOf" : "jobs.startedAll", words);
   });
   const seeds = [...new Set(drawn.map((design) => report.timelines[design.index]!.seed))];
-  const jobs = report.timelines[drawn[0].index]!.jobs.length;
-  return say(jobs > 1 ? "jobs.leadMany" : "jobs.lead", { what: list(said), seeds: say(seeds.length > 1 ? "seed.many" : "seed.one", { seeds: list(seeds.map(String)) }).trim(), count: count(jobs), job: report.timelines[drawn[0].index]!.jobs[0] });
+  return say(key, { what: list(said), seeds: say(seeds.length > 1 ? "seed.many" : "seed.one", { seeds: list(seeds.map(String)) }).trim(), count: count(counts[0].defined), job: report.timelines[drawn[0].index]!.jobs[0] });
 }
 
 function timeline(data: Timeline, design: Shown, end: number, phases: string[]): HTMLElement[] {

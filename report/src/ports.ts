@@ -68,6 +68,8 @@ export function ports(report: Report): HTMLElement[] {
   // Returns a series of the whole run.
   const of = (design: number, metric: Metric, from = whole): number[] | undefined => from.ports[state.port].series[design]?.[state.queue]?.[metric];
   const there = (): Shown[] => recorded.filter(({ index }) => whole.ports[state.port].series[index]?.[state.queue]);
+  // Returns the mean queue length over the time that is shown.
+  const meanOf = (design: number): number => view().means[design]?.[state.port]?.[state.queue] ?? 0;
   const anything = (series: Series): boolean => there().some(({ index }) => sum(of(index, series.metrics[0])) > 0);
 
   const draw = (): void => {
@@ -90,7 +92,7 @@ export function ports(report: Report): HTMLElement[] {
         text: textOf(index, series),
         values: line(series.metrics[0]),
         low: series.metrics[1] ? line(series.metrics[1]) : undefined,
-        label: state.series === 0 ? say("ports.meanOf", { value: size(data.means[index]?.[state.port]?.[state.queue] ?? 0) }) : undefined,
+        label: state.series === 0 ? say("ports.meanOf", { value: size(meanOf(index)), time: time(view().mean_ns) }) : undefined,
         end: lasted && lasted <= buckets && run <= buckets * bucket * 1.02 ? { x: Math.min(run, lasted * bucket), text: say("ports.done", { time: time(run) }) } : undefined,
         events: lost,
         eventsText: countsOf(index),
@@ -117,10 +119,10 @@ export function ports(report: Report): HTMLElement[] {
   };
   // Returns a sentence on the designs with the longest and the shortest mean queue.
   const leadOf = (shown: Shown[]): string => {
-    const means = shown.map((design) => ({ design, mean: data.means[design.index]?.[state.port]?.[state.queue] ?? 0 })).sort((a, b) => b.mean - a.mean);
+    const means = shown.map((design) => ({ design, mean: meanOf(design.index) })).sort((a, b) => b.mean - a.mean);
     if (!means.length) return "";
     const [first, last] = [means[0], means[means.length - 1]];
-    const words = { port: busy.ports[state.port].name, most: size(first.mean), least: size(last.mean), longest: first.design.name, shortest: last.design.name };
+    const words = { port: busy.ports[state.port].name, time: time(view().mean_ns), most: size(first.mean), least: size(last.mean), longest: first.design.name, shortest: last.design.name };
     return say(means.length === 1 || words.most === words.least ? (means.length === 1 ? "ports.leadOne" : "ports.leadAlike") : "ports.lead", words);
   };
   const queueBox = html("div");

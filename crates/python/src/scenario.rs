@@ -179,6 +179,9 @@ impl Scenario {
     #[getter]
     fn flows(&self) -> usize {
         let plan = &self.inner.plan;
+        if let Some(followed) = self.inner.followed.filter(|_| plan.applications.is_some()) {
+            return followed.flows as usize;
+        }
         let expected: u64 = plan
             .applications
             .iter()
@@ -186,6 +189,12 @@ impl Scenario {
             .map(|program| program.expected_flows())
             .sum();
         plan.flows.len() + expected as usize
+    }
+
+    #[getter]
+    fn expected_end_ns(&self) -> Option<u64> {
+        let followed = self.inner.followed.filter(|_| self.inner.plan.applications.is_some())?;
+        Some((followed.end_s * 1e9) as u64)
     }
 
     #[getter]

@@ -17,7 +17,7 @@ pub use afflux_traffic::{FlowColumns, HostColumn, Job, JobKind};
 pub use document::Parameter;
 pub use error::{ScenarioError, Warning};
 pub use models::models;
-pub use scenario::{FabricCost, KernelHost, Overrides, Packets, Reader, Scenario};
+pub use scenario::{FabricCost, Followed, KernelHost, Overrides, Packets, Reader, Scenario};
 pub use topology::{Links, Tier, tiers};
 pub use validate::OwnCongestion;
 
@@ -132,6 +132,7 @@ pub fn parse(
             .collect(),
         cost: checked.cost,
         packets: checked.packets,
+        followed: checked.followed,
         switch_settings: checked
             .switch_keys
             .iter()

@@ -47,6 +47,16 @@ pub struct Scenario {
     pub own_congestion: Option<OwnCongestion>,
     /// Hosts that are real Linux kernels, ordered by host.
     pub kernels: Vec<KernelHost>,
+    /// Estimate of the run, if its flows had to be followed for it, as those of applications.
+    pub followed: Option<Followed>,
+}
+
+/// Estimate of a run whose flows are known only as far as it goes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Followed {
+    pub flows: u64,
+    /// End of the run in seconds.
+    pub end_s: f64,
 }
 
 /// A host that is a real Linux kernel.

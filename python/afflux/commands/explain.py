@@ -5,6 +5,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from rich.console import RenderableType
 
 from ..results.result import Result
@@ -35,6 +36,7 @@ Kernels = Annotated[
 
 
 def explain(
+    context: typer.Context,
     dir: Dir,
     flow: Annotated[
         int | None,
@@ -90,14 +92,10 @@ def explain(
     from ..terminal import explanation as shown
 
     with failures():
-        _fits(flow, slowest, front, where, kernels)
+        _fits(_given(context))
         result = Result.open(dir)
         warn_of_failed_checks([result])
         if against is not None:
-            if flow is not None or slowest is not None or front or where or per_flow or hosts:
-                raise ValueError(
-                    "--against compares mean completion times: only --by and --json go with it"
-                )
             _compare(Result.open(against), result, (str(against), str(dir)), by, as_json)
             return
         real = _of_kernels(result, flow, kernels)
@@ -122,7 +120,9 @@ def explain(
         elif chosen is not None:
             found = chosen
             parts = (
-                shown.slowest(chosen, width()) if flow is None else shown.flow(chosen[0], width())
+                shown.slowest(chosen, width(), explanation.unfinished())
+                if flow is None
+                else shown.flow(chosen[0], width())
             )
         else:
             found = groups = split.groups([explanation], [by])
@@ -135,16 +135,44 @@ def explain(
             show(chain(parts, more), paged=True)
 
 
-def _fits(flow: int | None, slowest: int | None, front: bool, where: bool, kernels: bool) -> None:
+#: Options that select what is shown, and options of the tables of all flows.
+_SHOWS = ("--flow", "--slowest", "--waits", "--where", "--kernels")
+_GROUPS = ("--by", "--shares", "--hosts")
+
+
+def _given(context: typer.Context) -> list[str]:
+    """Returns the options that the command line has, in the order of the help."""
+    sources = (
+        (param, context.get_parameter_source(param.name or "")) for param in context.command.params
+    )
+    return [param.opts[0] for param, source in sources if source and source.name == "COMMANDLINE"]
+
+
+def _fits(given: list[str]) -> None:
     """Refuses options that exclude each other."""
-    if flow is not None and slowest is not None:
+    shows, groups = ([name for name in given if name in names] for names in (_SHOWS, _GROUPS))
+    if "--against" in given and (others := [name for name in shows + groups if name != "--by"]):
+        raise ValueError(
+            f"--against compares mean completion times, and only --by and --json go with it: leave out {_listed(others)}"
+        )
+    if "--flow" in shows and "--slowest" in shows:
         raise ValueError("--flow and --slowest exclude each other")
-    if front and where:
+    if "--waits" in shows and "--where" in shows:
         raise ValueError("--waits and --where exclude each other: each shows one table alone")
-    if kernels and (flow is not None or slowest is not None or front or where):
+    if "--kernels" in shows and len(shows) > 1:
         raise ValueError(
             "--kernels shows a table alone: leave out --flow, --slowest, --waits and --where"
         )
+    if shows and groups:
+        have = "has" if len(groups) == 1 else "have"
+        raise ValueError(
+            f"{_listed(groups)} {have} no effect with {_listed(shows)}: leave out {_listed(groups)}"
+        )
+
+
+def _listed(names: list[str]) -> str:
+    """Joins names as in "a, b and c"."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
 def _of_kernels(result: Result, flow: int | None, every: bool) -> "list[KernelFlow]":
@@ -216,23 +244,23 @@ def _by_group(
 ) -> Iterable[RenderableType]:
     """Renders the parts of groups of flows and the longest queues, after the report of a live
     run, and before the flows of kernels (`real`)."""
-    from ..results.explain import busiest_link, longest_queues
+    from ..results.explain import Queues, busiest_link
     from ..terminal import explanation as shown
     from ..terminal import wire as shown_kernels
 
-    queues = longest_queues(result.ports, result.is_host) if "ports" in result.recorded else []
+    queues = Queues.of(result)
     parts = shown.queues(queues, hosts=hosts)
     if groups or (report is None and not real):
         parts = chain(shown.parts(groups, width(), per_flow=per_flow), parts)
-    if groups and groups[0].mean.parts_ns["queueing"] and "waits" not in result.recorded:
-        parts = chain(
-            parts,
-            shown.own_hosts(result.summary.get("queueing")),
-            shown.unknown_places(busiest_link(result)),
-        )
+    if groups and groups[0].mean.parts_ns["queueing"]:
+        parts = chain(parts, shown.own_hosts(result.summary.get("queueing")))
+        if "waits" not in result.recorded:
+            parts = chain(parts, shown.unknown_places(busiest_link(result)))
     if real:
         parts = chain(parts, shown_kernels.several(real, most=10))
-    return parts if report is None else chain(shown.live(report, queues), parts)
+    if report is None:
+        return parts
+    return chain(shown.live(report, queues.longest if queues else []), parts)
 
 
 def _recorded(result: Result, only: Sequence[int] | None) -> Iterable[RenderableType]:

@@ -1,6 +1,7 @@
 """`afflux tune`."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -124,6 +125,12 @@ def _shown(found: "Tuning") -> Iterator[RenderableType]:
     yield Text(found.sentence(), style="bold")
     yield _front(found)
     yield from _confirmed(found)
+    rows = [*found.finalists, *found.front, found.own]
+    if any(row.included for row in rows) or (found.undone and found.undone.included):
+        yield Text(
+            "* flows or jobs that did not finish count with their time until the end of the run, so the true values are higher",
+            style="dim",
+        )
     yield from _sensitivity(found)
     yield Text()
     for note in found.notes:
@@ -135,6 +142,7 @@ def _shown(found: "Tuning") -> Iterator[RenderableType]:
 
 def _front(found: "Tuning") -> RenderableType:
     """Renders the front, and the baseline next to it."""
+    from ..metrics import UNFINISHED
     from ..terminal.drawing import table
 
     stopped = sum(candidate.stopped for candidate in found.candidates)
@@ -142,16 +150,23 @@ def _front(found: "Tuning") -> RenderableType:
     title = f"{'The best, with twice the seeds' if found.finalists else 'Nothing beats these in every objective'}: of {len(found.candidates)} settings"
     title += f", {stopped} given up after the first seeds" if stopped else ""
     title += f", {failed} failed" if failed else ""
+    left_out = sum(bool(one.changes) and not one.stopped for one in found.left_out)
+    title += f", {left_out} left out" if left_out else ""
+    rows = found.finalists or [*found.front, *([] if found.own in found.front else [found.own])]
+    # An equal number, of flows that no objective measures, is in the answer and no column.
+    counted = any(row.left and row.left.unfinished for row in rows) and (
+        any(row.included for row in rows) or len({row.left for row in rows}) > 1
+    )
     made = table(
         title,
         *settings.short(found.keys),
         *(metric.title for metric in found.objectives),
+        *([UNFINISHED.title] if counted else []),
         "alike",
         "",
         left=len(found.keys),
         labels=[-1],
     )
-    rows = found.finalists or [*found.front, *([] if found.own in found.front else [found.own])]
     digits = {
         metric.name: _digits(
             metric, [mean for row in rows if (mean := row.mean(metric)) is not None]
@@ -161,8 +176,11 @@ def _front(found: "Tuning") -> RenderableType:
     for candidate in rows:
         values = [
             _value(metric, candidate.mean(metric), digits[metric.name])
+            + ("*" if metric.name in candidate.included else "")
             for metric in found.objectives
         ]
+        if counted:
+            values.append("–" if candidate.left is None else str(candidate.left))
         alike = "–" if candidate.alike is None else str(candidate.alike)
         beside = candidate is found.own and not found.finalists and found.own not in found.front
         words = (
@@ -202,11 +220,23 @@ def _settings(candidate: "Candidate", keys: tuple[str, ...]) -> list[str]:
 
 
 def _confirmed(found: "Tuning") -> Iterator[RenderableType]:
+    from ..comparison.paired import SAME
+    from ..metrics import UNFINISHED
     from ..terminal.comparison import differences
 
     if found.confirmed:
+        included = found.undone.included if found.undone else ()
+        shown = [
+            replace(d, metric=replace(d.metric, title=f"{d.metric.title}*"))
+            if d.metric.name in included
+            else d
+            for d in found.confirmed
+        ]
+        undone = found.undone
+        if undone and UNFINISHED not in found.objectives:
+            shown += [undone.difference] * bool(included or undone.difference.verdict != SAME)
         yield from differences(
-            "With seeds that the search has not seen", found.own.name, "chosen", found.confirmed
+            "With seeds that the search has not seen", found.own.name, "chosen", shown
         )
 
 
@@ -247,4 +277,5 @@ def _beyond(drift: "Drift") -> Iterator[str]:
     from ..comparison.changes import by
 
     for value, difference in drift.harm:
-        yield f"{settings.shown(value)}: {by(difference) if difference else 'refused'}"
+        harm = "stalls" if value in drift.stalled else by(difference) if difference else "refused"
+        yield f"{settings.shown(value)}: {harm}"

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from ..metrics import COST, UNFINISHED, Metric
 from ..results.explain import ALL
 from ..results.result import Result
-from ..results.statistics import mean
 from ..words import Words, join, say, text
 from . import changes
 from .paired import SAME, UNCLEAR, Difference, Pairs, of_pairs
 from .phrases import listed, what_of
+from .unfinished import not_finished
 
 if TYPE_CHECKING:
     from .compare import Comparison
@@ -84,49 +84,13 @@ def chief_wait(found: Comparison, lead: Difference) -> Difference | None:
     )
 
 
-def left_unfinished(found: Comparison, name: str) -> float:
-    return mean([float(result.summary["flows"]["unfinished"]) for result in _of(found, name)])
-
-
-def _of(found: Comparison, name: str) -> list[Result]:
-    return list(found.of_name[name].samples.values())
-
-
 def unfinished(found: Comparison, names: Sequence[str]) -> Words:
-    """Says how many flows did not finish, and how many started."""
-    every = (*names, found.baseline)
-    left = {name: left_unfinished(found, name) for name in every}
-    if not any(left.values()):
-        return Words("", "")
-    started = {
-        name: mean([float(result.summary["flows"]["started"]) for result in _of(found, name)])
-        for name in every
-    }
-    if len({*left.values()}) == 1 and len({*started.values()}) == 1:
-        first = next(iter(left))
-        return say(
-            "compare.unfinished.equal",
-            count=UNFINISHED.brief(left[first]),
-            started=UNFINISHED.brief(started[first]),
-        )
-    items = [
-        say(
-            "compare.unfinished.item",
-            name=name,
-            count=UNFINISHED.brief(left[name]),
-            started=UNFINISHED.brief(started[name]),
-        )
-        for name in every
-    ]
-    open_ones = [
-        d
+    """Says how many flows did not finish with these designs and with the baseline."""
+    unclear = len(names) == 1 and any(
+        d.metric == UNFINISHED and d.verdict == UNCLEAR and d.design in names
         for d in found.differences
-        if d.metric == UNFINISHED and d.verdict == UNCLEAR and d.design in names
-    ]
-    return say(
-        "compare.unfinished.open" if len(names) == 1 and open_ones else "compare.unfinished",
-        items=listed(items, _DESIGNS, _ENDED),
     )
+    return not_finished([found.of_name[name] for name in (*names, found.baseline)], unclear=unclear)
 
 
 def cost(found: Comparison, name: str) -> Words:

@@ -12,7 +12,8 @@ from ..results.result import Result
 from ..results.statistics import ADVISED_SEEDS, CONFIDENCE, ENOUGH_SEEDS, holm, mean
 from ..words import Marked, Words, say, text
 from . import headline, shown
-from .paired import Difference, Pairs, difference
+from .paired import Difference, Pairs, difference, more_seeds, next_level
+from .unfinished import counted
 
 #: Mean completion time that the flows would have alone in the fabric, and the largest relative
 #: difference of it at which slowdowns of two designs are compared.
@@ -89,7 +90,7 @@ def compare(
     if there is no such metric.
     """
     asked = tuple(metric if isinstance(metric, Metric) else named(metric) for metric in metrics)
-    designs = gather(results)
+    designs = counted(gather(results))
     base = designs[baseline] if baseline is not None else next(iter(designs.values()))
     others = [design for design in designs.values() if design.name != base.name]
     if not others:
@@ -202,16 +203,19 @@ def _remarks(pairs: "Pairs", base: Design, design: Design) -> list[Words]:
 
 def _together(found: Sequence[Difference], asked: Sequence[Metric]) -> tuple[list[Difference], int]:
     """Marks the differences in the main metrics and in those asked for that hold when judged
-    together (Holm). Returns all differences, and how many were judged together."""
+    together (Holm), and says how many further seeds would decide the others. Returns all
+    differences, and how many were judged together."""
     main = [d for d in found if d.metric.main or d.metric in asked]
     family = [d for d in main if d.p is not None and d.samples >= ENOUGH_SEEDS]
-    held = {
-        id(d) for d, holds in zip(family, holm([d.p or 0.0 for d in family]), strict=True) if holds
-    }
-    judged = {id(d) for d in main}
-    return [
-        replace(d, established=d.clear and (d.deterministic or id(d) in held))
-        if id(d) in judged
-        else d
-        for d in found
-    ], len(family)
+    chances = [d.p or 0.0 for d in family]
+    held = {id(d) for d, holds in zip(family, holm(chances), strict=True) if holds}
+    judged, level = {id(d) for d in main}, next_level(chances)
+
+    def made(d: Difference) -> Difference:
+        if id(d) not in judged:
+            return d
+        established = d.clear and (d.deterministic or id(d) in held)
+        missing = None if established else more_seeds(d, level)
+        return replace(d, established=established, seeds_to_decide=missing)
+
+    return [made(d) for d in found], len(family)

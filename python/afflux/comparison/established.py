@@ -23,8 +23,9 @@ from .findings import (
     matters,
     weight,
 )
-from .paired import BETTER, SAME, TOO_FEW, WORSE, Difference, difference
+from .paired import BETTER, SAME, TOO_FEW, WORSE, Difference, difference, together
 from .phrases import between, change_of, design_item, listed, seeds_needed, short, size, what_of
+from .unfinished import Left, never_started
 
 
 class Established(Findings):
@@ -40,7 +41,7 @@ class Established(Findings):
             parts.append((say("compare.none", baseline=self.baseline), ANSWER))
         unfinished = (
             circumstances.unfinished(self.found, [lead.design])
-            if lead.metric != UNFINISHED
+            if lead.metric != UNFINISHED or self._some_never_started(lead)
             else Words("", "")
         )
         if self._concerns_finished(lead):
@@ -181,11 +182,12 @@ class Established(Findings):
         of the answer."""
         best, designs = self.found.of_name[lead.design], self.found.of_name
         others = [name for name in self.found.designs if name != lead.design]
-        return {
+        found = {
             name: d
             for name in others
             if (d := difference(lead.metric, designs[name], best, best.seeds))
         }
+        return dict(zip(found, together(list(found.values())), strict=True))
 
     @staticmethod
     def _beaten(rivals: Mapping[str, Difference]) -> set[str]:
@@ -236,7 +238,7 @@ class Established(Findings):
                 design=lead.design,
                 second=name,
                 between=say("compare.only-alone", change=change_of(d)),
-                more="",
+                more=seeds_needed(d),
             )
         return say(
             "compare.second",
@@ -284,10 +286,17 @@ class Established(Findings):
             items=listed([short(d) for d in some], ITEMS),
         )
 
+    def _some_never_started(self, d: Difference) -> bool:
+        return any(
+            never_started(result.summary)
+            for name in (self.baseline, d.design)
+            for result in self.found.of_name[name].results.values()
+        )
+
     def _concerns_finished(self, d: Difference) -> bool:
         """True if the metric covers only finished flows while other flows did not finish."""
         return _of_finished(d) and any(
-            circumstances.left_unfinished(self.found, name) for name in (self.baseline, d.design)
+            Left.of(self.found.of_name[name]).unfinished for name in (self.baseline, d.design)
         )
 
 

@@ -1,14 +1,14 @@
 """Computes the difference between two designs in one metric, over the seeds that both have."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..metrics import COST, Metric
 from ..results.designs import Design
 from ..results.result import Result
-from ..results.statistics import CONFIDENCE, ENOUGH_SEEDS, Estimate, mean
+from ..results.statistics import CONFIDENCE, ENOUGH_SEEDS, Estimate, holm, mean, student
 
 BETTER, WORSE, LOWER, HIGHER, SAME = "better", "worse", "lower", "higher", "same"
 UNCLEAR, TOO_FEW = "cannot tell", "too few seeds"
@@ -72,8 +72,9 @@ class Difference:
     #: Probability of a difference at least this large between equal designs. None with one sample,
     #: and if the designs are deterministic.
     p: float | None
-    #: Number of further seeds that would decide if mean and spread stay the same. None if it is
-    #: decided, or if no number is known.
+    #: Number of further seeds that would decide if mean and spread stay the same. Differences that
+    #: are judged together are decided by Holm's method. None if it is decided, or if no number is
+    #: known.
     seeds_to_decide: int | None
     #: True if all seeds gave the same result, with the design and with the baseline.
     deterministic: bool
@@ -149,13 +150,22 @@ class Pairs:
         return cls(tuple(both), tuple(alone), tuple(samples.values()), False)
 
 
+def _of_summary(metric: Metric, result: Result) -> float | None:
+    return metric.of(result.summary)
+
+
 def difference(
-    metric: Metric, base: Design, design: Design, seeds: Sequence[int]
+    metric: Metric,
+    base: Design,
+    design: Design,
+    seeds: Sequence[int],
+    of: Callable[[Metric, Result], float | None] = _of_summary,
 ) -> Difference | None:
-    """Returns the difference in a metric; None if no seed has the metric in both designs."""
+    """Returns the difference in a metric; None if no seed has the metric in both designs. `of`
+    returns the value of the metric from a result."""
     pairs = Pairs.of(base, design, seeds)
     values = [
-        (metric.of(before.summary), metric.of(after.summary), int(after.summary["seed"]))
+        (of(metric, before), of(metric, after), int(after.summary["seed"]))
         for before, after in pairs.samples
     ]
     known = [(old, new, seed) for old, new, seed in values if old is not None and new is not None]
@@ -253,8 +263,47 @@ def _power(exponent: float) -> float | None:
     return math.exp(exponent) if abs(exponent) < 700 else None
 
 
-def _missing(judged: Estimate) -> int | None:
-    size = judged.decided_by()
+def next_level(chances: Sequence[float], level: float = 1 - CONFIDENCE) -> float:
+    """Returns the level at which Holm's method judges the next of several tests, after those that
+    hold. A test whose probability falls below this level holds, too."""
+    held = sum(holm(chances, level))
+    return level / max(len(chances) - held, 1)
+
+
+def more_seeds(d: Difference, level: float) -> int | None:
+    """Returns the number of further seeds with which a difference would be clear at this level, if
+    mean and spread stay the same. None if the number is unknown, or if no number would."""
+    if not d.p:
+        return None
+    # The mean and the spread that were judged follow from the interval.
+    middle, low, high = d.difference, d.low, d.high
+    if d.ratio is not None:
+        if not d.ratio_low or not d.ratio_high:
+            return None
+        middle, low, high = map(math.log, (d.ratio, d.ratio_low, d.ratio_high))
+    if low is None or high is None:
+        return None
+    spread = (high - low) / 2 * math.sqrt(d.samples) / student(d.samples - 1)
+    return _missing(Estimate(middle, spread, d.samples), level)
+
+
+def together(found: Sequence[Difference]) -> list[Difference]:
+    """Returns differences that are judged together (Holm), with the number of further seeds that
+    would decide those that do not hold."""
+    level = next_level([_chance(d) for d in found])
+    held = holm([_chance(d) for d in found])
+    return [
+        replace(d, seeds_to_decide=None if holds else more_seeds(d, level))
+        for d, holds in zip(found, held, strict=True)
+    ]
+
+
+def _chance(d: Difference) -> float:
+    return 0.0 if d.deterministic else 1.0 if d.p is None else d.p
+
+
+def _missing(judged: Estimate, level: float = 1 - CONFIDENCE) -> int | None:
+    size = judged.decided_by(level)
     # If the difference is clear when judged alone and yet left open, more seeds would not decide
     # it.
     return size - judged.size if size is not None and size > judged.size else None

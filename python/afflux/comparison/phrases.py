@@ -54,9 +54,9 @@ def typical(d: Difference) -> Words:
     )
 
 
-def size(d: Difference) -> Words:
+def size(d: Difference, *, paired: bool = True) -> Words:
     """Words the size and the interval of a clear difference: `34 % less (95 % interval 22 to 44 %,
-    5 paired seeds)`."""
+    5 paired seeds)`. The difference from a fixed number is not `paired`."""
     if d.ratio is None:
         changed = changes.count_change(d)
         interval = changes.count_ends(d, clear=True)
@@ -64,15 +64,16 @@ def size(d: Difference) -> Words:
         changed = typical(d)
         bounds = d.bounds
         interval = changes.ends(d.ratio, *bounds) if bounds else None
+    seeds = paired_seeds(d) if paired else say("seeds.many", count=d.samples)
     if d.deterministic:
         within = say("compare.exact")
     elif d.metric is COST:
         within = Words("", "")
     else:
         within = (
-            say("compare.within", interval=interval, seeds=paired_seeds(d))
+            say("compare.within", interval=interval, seeds=seeds)
             if interval
-            else say("compare.alike", seeds=paired_seeds(d))
+            else say("compare.alike", seeds=seeds)
         )
     return say("compare.changed", change=changed, within=within) if within else changed
 
@@ -160,7 +161,7 @@ def design_item(d: Difference, group: str, full: bool = False) -> Words:
                 key,
                 design=d.design,
                 between=say("compare.only-alone", change=change_of(d)),
-                more="",
+                more=seeds_needed(d),
                 **changes.values(d),
             )
         return say(

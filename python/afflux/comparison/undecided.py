@@ -3,7 +3,7 @@
 import math
 
 from ..metrics import UNFINISHED
-from ..results.statistics import ADVISED_SEEDS, CONFIDENCE, ENOUGH_SEEDS, Estimate, student
+from ..results.statistics import ADVISED_SEEDS, ENOUGH_SEEDS
 from ..words import Words, join, say
 from . import changes, circumstances
 from .findings import (
@@ -125,7 +125,7 @@ class Undecided(Findings):
         words = self._values(first)
         found = [
             say("compare.alone.first", count=self.family, size=size(first), **words),
-            decide(self._needed_together(first)),
+            decide(first.seeds_to_decide),
         ]
         if rest:
             found.append(
@@ -194,15 +194,6 @@ class Undecided(Findings):
             name for name in few if any(d.verdict == TOO_FEW for d in self.main if d.design == name)
         ]
         return say("compare.others.few", items=listed(few, DESIGNS)) if few else Words("", "")
-
-    def _needed_together(self, d: Difference) -> int | None:
-        """Returns the number of further seeds that would establish a difference in the strictest
-        step of Holm's method; None if it is unknown."""
-        if not d.p or d.samples < ENOUGH_SEEDS:
-            return None
-        effect = student(d.samples - 1, 1 - d.p) / math.sqrt(d.samples)
-        size = Estimate(effect, 1.0, d.samples).decided_by((1 - CONFIDENCE) / self.family)
-        return size - d.samples if size and size > d.samples else None
 
     def _only_counters(self, key: str) -> Words:
         clear = [

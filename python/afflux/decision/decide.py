@@ -22,7 +22,15 @@ from . import sentences
 from .file import Question, read
 from .judge import MET, MISSED, OPEN, Judged
 from .looks import BUDGET, Look, looks
-from .points import alone_values, points, power, prices, values, with_values
+from .points import (
+    alone_values,
+    points,
+    power,
+    prices,
+    values,
+    with_unfinished,
+    with_values,
+)
 
 #: Default seeds, and seeds with `--quick`.
 SEEDS, QUICK = range(1, 6), range(1, ENOUGH_SEEDS + 1)
@@ -263,14 +271,16 @@ def judged(
     of_goals = None
     if question.goals:
         own, alone = values(question, every), alone_values(question, every)
+        question = with_unfinished(question, own, alone)
         of_goals = Judged.of(own, alone, question.order, question.goals, cost, made[-1].level)
         shown = with_values(question, every, own)
+    comparison = compare(shown, question.order[0])
     return Decision(
         question,
         outcome,
-        shown,
+        comparison.of_name,
         of_goals,
-        compare(shown, question.order[0]),
+        comparison,
         cost,
         power(question),
         tuple(seeds),

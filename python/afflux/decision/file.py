@@ -50,10 +50,12 @@ class Goal:
     #: True if the reference values are those of the tenant alone, without the other tenants'
     #: traffic.
     alone: bool = False
+    #: True if some measured values include unfinished flows, queries or jobs.
+    unfinished: bool = False
 
     @property
     def metric(self) -> Metric:
-        return of_tenant(self.tenant, self.measure)
+        return of_tenant(self.tenant, self.measure, self.unfinished)
 
     @property
     def factor(self) -> float:

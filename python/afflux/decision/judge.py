@@ -20,10 +20,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..comparison.paired import SAME, Difference, of_pairs
+from ..comparison.censored import Value
+from ..comparison.paired import SAME, Difference, more_seeds, next_level, of_pairs
 from ..results.statistics import CONFIDENCE, ENOUGH_SEEDS, holm
 from .file import Goal
-from .measures import Value
 
 #: Values by design, goal (`Goal.name`) and seed.
 Values = Mapping[str, Mapping[str, Mapping[int, Value]]]
@@ -119,15 +119,20 @@ def judge(
         for place, one in enumerate(found)
         if not one.given and one.against.p is not None and one.against.samples >= ENOUGH_SEEDS
     ]
-    held = dict(
-        zip(judged, holm([found[place].against.p or 0.0 for place in judged], level), strict=True)
-    )
+    chances = [found[place].against.p or 0.0 for place in judged]
+    held = dict(zip(judged, holm(chances, level), strict=True))
+    step = next_level(chances, level)
     standings: dict[str, list[Standing]] = {design: [] for design in designs}
     for place, one in enumerate(found):
-        standings[one.against.design].append(
+        holds, d = held.get(place, False), one.against
+        standings[d.design].append(
             one
             if one.given
-            else replace(one, state=_state(one.goal, one.against, held.get(place, False), one.cut))
+            else replace(
+                one,
+                state=_state(one.goal, d, holds, one.cut),
+                against=replace(d, seeds_to_decide=None if holds else more_seeds(d, step)),
+            )
         )
     return standings
 

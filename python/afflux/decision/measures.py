@@ -1,15 +1,15 @@
 """Computes the metrics of goals from a result."""
 
 import math
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..comparison import censored
+from ..comparison.censored import STATISTICS, Value
 from ..metrics import METRICS, Metric
 from ..results.result import Result
-from ..results.statistics import mean, quantile
-from ..words import say, text
+from ..words import Words, known, say, text
 
 
 @dataclass(frozen=True)
@@ -28,27 +28,19 @@ class Tenant:
         return any(flow_class == name or flow_class.startswith(f"{name}.") for name in self.classes)
 
 
-@dataclass(frozen=True)
-class Value:
-    """A measured number. It is not exact if flows were cut off by the end of the run: a time is
-    then a lower bound."""
-
-    number: float
-    exact: bool = True
-
-
-#: Statistics of distributions: name, and quantile (None for the mean).
-_STATISTICS = {"mean": None, "p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 _QUERY = Metric("query_ns", "query time", (), text.time)
 _JOB = Metric("job_ns", "job time", (), text.time)
-_FLOW_GOODPUT = Metric("flow_goodput_bps", "goodput per flow", (), text.rate, lower_is_better=False)
+#: The metric `goodput_flow_mean_bps` of a comparison is another one: the mean of the flows' rates.
+_FLOW_GOODPUT = Metric(
+    "flow_goodput_bps", "time-weighted goodput per flow", (), text.rate, lower_is_better=False
+)
 _JAIN = Metric("jain", "Jain's index", (), text.ratio, lower_is_better=False)
 
 
 def _named() -> dict[str, Metric]:
     by_name = {metric.name: metric for metric in METRICS}
     found = {}
-    for name in _STATISTICS:
+    for name in STATISTICS:
         for kind, suffix, show in (("fct", "_ns", text.time), ("slowdown", "", text.ratio)):
             full = f"{kind}_{name}{suffix}"
             found[f"{kind}_{name}"] = by_name.get(full) or Metric(full, f"{kind} {name}", (), show)
@@ -63,11 +55,24 @@ def _named() -> dict[str, Metric]:
 MEASURES: Mapping[str, Metric] = _named()
 
 
-def of_tenant(tenant: Tenant | None, measure: str) -> Metric:
-    """Returns the metric for one tenant. `with_values` stores its values where it finds them."""
+def of_tenant(tenant: Tenant | None, measure: str, unfinished: bool = False) -> Metric:
+    """Returns the metric for one tenant. `with_values` stores its values where it finds them.
+
+    `unfinished`: some values include unfinished flows, queries or jobs. The title then says so,
+    because the metric of the same name in a comparison covers the finished ones.
+    """
     whole = MEASURES[measure]
     name = tenant.name if tenant else "all"
-    title = say("metric.of", name=name, metric=whole.title) if tenant else whole.title
+    own: Words | str = next(
+        (
+            words
+            for key in (f"metric.{whole.name}", f"what.{whole.name}")
+            if (words := known(key)) == whole.title
+        ),
+        whole.title,
+    )
+    own = including(measure, own) if unfinished else own
+    title = say("metric.of", name=name, metric=own) if tenant else own
     return replace(
         whole,
         name=f"tenant.{name}.{whole.name}",
@@ -76,6 +81,16 @@ def of_tenant(tenant: Tenant | None, measure: str) -> Metric:
         group=tenant.name if tenant else None,
         whole=whole,
     )
+
+
+def including(measure: str, what: Words | str) -> Words:
+    """Adds to the name of a measure that unfinished flows, queries or jobs are included."""
+    return say(f"including.{_things(measure)}", what=what)
+
+
+def _things(measure: str) -> str:
+    kind = measure.rpartition("_")[0]
+    return {"query": "queries", "job_time": "jobs"}.get(kind, "flows")
 
 
 class NoValue(ValueError):
@@ -98,9 +113,8 @@ def value(result: Result, tenant: Tenant | None, measure: str) -> Value:
         found = None if number is None else Value(number)
     if found is None:
         who = f"tenant {tenant.name}" if tenant else "the traffic"
-        what = {"query": "queries", "job_time": "jobs"}.get(kind, "flows")
         raise NoValue(
-            f"{result.summary['name']}, seed {result.summary['seed']}: {who} has no {measure}: none of its {what} started after the warm-up"
+            f"{result.summary['name']}, seed {result.summary['seed']}: {who} has no {measure}: none of its {_things(measure)} started after the warm-up"
         )
     return found
 
@@ -110,30 +124,9 @@ def _of_flows(result: Result, tenant: Tenant | None, kind: str, statistic: str) 
     if group and group["count"] and not group["unfinished"] and group["censored"] is False:
         key = f"{statistic}_ns" if kind == "fct" else statistic
         return Value(float(group[key]))
-    done, cut = [], []
-    for flow in _flows(result, tenant, "fct_ns", "slowdown", "ideal_ns"):
-        elapsed = result.summary["simulated_ns"] - flow["start_ns"]
-        if kind == "slowdown" and flow["ideal_ns"] is None:
-            continue  # a flow of a kernel has no slowdown
-        if flow["fct_ns"] is not None:
-            done.append(float(flow["fct_ns"] if kind == "fct" else flow["slowdown"]))
-        elif flow["status"] != "terminated":
-            cut.append(float(elapsed if kind == "fct" else elapsed / max(flow["ideal_ns"], 1)))
-    return _statistic(done, cut, statistic)
-
-
-def _statistic(done: Sequence[float], cut: Sequence[float], statistic: str) -> Value | None:
-    """Returns the statistic of finished and cut-off times. A quantile is exact if no cut-off time
-    can reach it."""
-    if not done and not cut:
-        return None
-    q = _STATISTICS[statistic]
-    if q is None:
-        return Value(mean([*done, *cut]), not cut)
-    ordered = sorted(done)
-    if math.ceil(q * (len(done) + len(cut) - 1)) < len(done):
-        return Value(quantile([*ordered, *([ordered[-1]] * len(cut))], q))
-    return Value(quantile(sorted([*done, *cut]), q), exact=False)
+    return censored.of_flows(
+        result, kind, statistic, lambda flow: tenant is None or tenant.has(flow["class"])
+    )
 
 
 def _group(result: Result, tenant: Tenant | None, kind: str) -> Mapping[str, Any] | None:
@@ -147,46 +140,25 @@ def _group(result: Result, tenant: Tenant | None, kind: str) -> Mapping[str, Any
 
 
 def _flows(result: Result, tenant: Tenant | None, *columns: str) -> Iterable[dict[str, Any]]:
-    """Yields the flows that started after the warm-up."""
-    names = ("class", "start_ns", "status", *columns)
-    warm = result.summary.get("warmup_ns") or 0
-    for row in zip(*(result.flows.column(name) for name in names), strict=True):
-        flow = dict(zip(names, row, strict=True))
-        if (
-            flow["start_ns"] is not None
-            and flow["start_ns"] >= warm
-            and (tenant is None or tenant.has(flow["class"]))
-        ):
-            yield flow
+    """Yields the tenant's flows that started after the warm-up."""
+    return (
+        flow
+        for flow in censored.started(result, *columns)
+        if tenant is None or tenant.has(flow["class"])
+    )
 
 
 def _of_jobs(result: Result, tenant: Tenant | None, kind: str, statistic: str) -> Value | None:
-    """Returns a statistic of the completion times of application jobs, or of queries. A query lasts
-    from its first request to the last byte of its last answer."""
+    """Returns a statistic of the completion times of application jobs, or of queries."""
     phases = ("coflow", "query") if kind == "query" else ("job",)
-    warm, end = result.summary.get("warmup_ns") or 0, result.summary["simulated_ns"]
-    done, cut = [], []
-    table = result.jobs
-    for job, phase, start, finish in zip(
-        *(table.column(name) for name in ("job", "phase", "start_ns", "finish_ns")), strict=True
-    ):
-        if (
+    return censored.of_jobs(
+        result,
+        statistic,
+        lambda job, phase: (
             phase in phases
-            and start is not None
-            and start >= warm
-            and (tenant is None or any(_belongs(job, block) for block in tenant.blocks))
-        ):
-            if finish is None:
-                cut.append(float(end - start))
-            else:
-                done.append(float(finish - start))
-    return _statistic(done, cut, statistic)
-
-
-def _belongs(job: str, block: str) -> bool:
-    """True if the job belongs to the block. Jobs are named after their block; if there are several,
-    a dot and a name follow."""
-    return re.fullmatch(re.escape(block) + r"(\..+)?", job) is not None
+            and (tenant is None or any(censored.belongs(job, block) for block in tenant.blocks))
+        ),
+    )
 
 
 def _goodput(result: Result, tenant: Tenant | None) -> float | None:

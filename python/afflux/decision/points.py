@@ -3,16 +3,18 @@ that."""
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..batch import Point
+from ..comparison.censored import Value
 from ..results.designs import Design, Designs
 from ..results.result import Result
 from ..scenario import Scenario
 from ..words import Words, say
 from .file import Candidate, Goal, Question, belongs
 from .judge import Values
-from .measures import NoValue, Tenant, Value, value
+from .measures import NoValue, Tenant, value
 
 
 def alone_name(design: str, tenant: Tenant) -> str:
@@ -95,6 +97,19 @@ def alone_values(question: Question, designs: Designs, named: Callable[[str], st
         }
         for design in question.order
     }
+
+
+def with_unfinished(question: Question, *found: Values) -> Question:
+    """Marks the goals in whose values unfinished flows, queries or jobs count."""
+    names = {
+        name
+        for values in found
+        for of_design in values.values()
+        for name, of_seed in of_design.items()
+        if any(one.unfinished for one in of_seed.values())
+    }
+    goals = (replace(goal, unfinished=goal.name in names) for goal in question.goals)
+    return replace(question, goals=tuple(goals))
 
 
 def with_values(question: Question, designs: Designs, found: Values) -> Designs:

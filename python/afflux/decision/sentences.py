@@ -11,6 +11,7 @@ from ..results.statistics import CONFIDENCE
 from ..words import Marked, Words, has, join, say
 from .file import Goal
 from .judge import MET, MISSED, OPEN, Choice, Judged, Standing
+from .measures import including
 
 _LISTED = ("; ", "；")
 #: Most goals of a design that are worded with numbers.
@@ -70,6 +71,7 @@ def answer(of: DecisionFacts) -> Marked:
 def label(goal: Goal) -> Words | str:
     """Words a goal: `web (p99 completion time)`."""
     what = what_of(goal.metric.whole) if goal.metric.whole else goal.metric.title
+    what = including(goal.measure, what) if goal.unfinished else what
     return say("decision.what", tenant=goal.tenant.name, what=what) if goal.tenant else what
 
 
@@ -136,7 +138,12 @@ def verdict(judged: Judged, design: str) -> Words:
 def _choice(of: DecisionFacts) -> Words:
     choice, judged = of.choice, of.judged
     if choice.design is None:
-        return say("decision.none")
+        open_ones = [design for design in of.order if not judged.states(design, MISSED)]
+        return (
+            say("decision.none.open", designs=", ".join(open_ones))
+            if open_ones
+            else say("decision.none")
+        )
     if not choice.certain:
         return say(
             "decision.keep.open" if choice.design == of.order[0] else "decision.open",
@@ -209,13 +216,14 @@ def _item(standing: Standing) -> Words:
         return say("decision.item.few", **words)
     if d.verdict == SAME:
         return say("decision.item.same", **words)
+    of_size = size(d, paired=standing.goal.limit is None)
     if standing.state == OPEN and standing.cut:
         return say("decision.item.cut", **words)
     if standing.state == OPEN and d.clear:
-        return say("decision.item.alone", size=size(d), **words)
+        return say("decision.item.alone", size=of_size, more=seeds_needed(d), **words)
     if standing.state == OPEN:
         return say("decision.item.open", between=between(d), more=seeds_needed(d), **words)
-    return say("decision.item", size=size(d), **words)
+    return say("decision.item", size=of_size, **words)
 
 
 def _others(of: DecisionFacts) -> Words:

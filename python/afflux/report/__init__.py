@@ -14,6 +14,7 @@ from string import Template
 from .. import __version__
 from ..comparison.compare import Comparison, compare
 from ..comparison.paired import TOO_FEW
+from ..comparison.unfinished import counted
 from ..files import durable
 from ..metrics import Metric
 from ..results import own
@@ -79,7 +80,8 @@ def write(
     are the figure. `tables` replace the table of metrics. `figures` follow the answer, and `goals`
     (see `first.goals`) are on the first screen. The same results give the same file.
     """
-    designs = gather(results)
+    # The cells count the same flows and jobs as the differences.
+    designs = counted(gather(results))
     if against is None and not rows:
         designs = _labelled(designs)
     found = against or (compare(designs) if len(designs) > 1 and not rows else None)
@@ -241,9 +243,18 @@ def _measures(
         ),
         "",
     )
-    shown = " ".join(both(part) for part in lead)
+    every = designs.metrics()
+    # A caller that chose metrics may let all others follow.
+    chosen = list(metrics or [])
+    asked = chosen[: -len(every)] if chosen[-len(every) :] == every else chosen
     return measures.section(
-        designs, found, terms, metrics=metrics or designs.metrics(), currency=currency, lead=shown
+        designs,
+        found,
+        terms,
+        metrics=chosen or every,
+        asked=asked,
+        currency=currency,
+        lead=" ".join(both(part) for part in lead),
     )
 
 

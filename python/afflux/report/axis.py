@@ -36,9 +36,9 @@ def number(value: float, decimals: int) -> str:
 
 
 def short(metric: Metric, value: float) -> str:
-    """Formats a value with three digits and its unit; counts as whole numbers."""
+    """Formats a value with three digits and its unit; means of counts as the sentences do."""
     if metric.counter:
-        return metric.brief(round(value) if abs(value) >= 10 else value)
+        return metric.brief(value)
     size, name = unit(metric, value)
     return joined(_three(value / size), name)
 
@@ -68,7 +68,7 @@ def span(
     width = abs(high - low)
     decimals = 0 if width == 0 else max(1 - math.floor(math.log10(width)), 0)
     # The value itself is shown with three digits.
-    decimals = 0 if metric.counter else min(decimals, max(3 - len(str(int(abs(of / size)))), 0))
+    decimals = min(decimals, max(3 - len(str(int(abs(of / size)))), 0))
     shown = [
         f"+{number(end, decimals)}" if sign and end > 0 else number(end, decimals)
         for end in (low, high)

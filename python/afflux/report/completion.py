@@ -3,22 +3,23 @@ together."""
 
 import math
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..comparison.phrases import listed
 from ..results.designs import Design
 from ..results.statistics import mean, quantile
-from ..words import Words, both, say, text
+from ..words import Words, both, join, say, text
+from .percentiles import PERCENTILES
 
 #: Number of flow size classes with equally many flows. There are fewer if there are few sizes.
 CLASSES = 12
 #: Number of points of a distribution, and of each of several.
 POINTS, COARSE = 400, 160
-#: Most traffic classes that are shown separately.
-KINDS = 8
-#: Percentiles, and the number of flows needed for at least one to be beyond.
-PERCENTILES = {"p50": (0.5, 1), "p95": (0.95, 20), "p99": (0.99, 100), "p999": (0.999, 1000)}
+#: Most traffic classes that are shown separately, and most designs that a sentence names.
+KINDS, DESIGNS = 8, 6
 MEASURES = {"fct": "fct_ns", "slowdown": "slowdown"}
 
 
@@ -30,6 +31,15 @@ class Flows:
     fct: list[int]
     slowdown: list[float | None]
     kinds: list[str]
+    #: Number of flows that started after the warm-up and did not finish, by traffic class.
+    unfinished: Counter[str]
+    #: Number of flows that never started, by traffic class.
+    not_started: Counter[str]
+
+    @property
+    def left(self) -> int:
+        """Number of flows that did not finish, with those that never started."""
+        return self.unfinished.total() + self.not_started.total()
 
     def of(self, measure: str) -> list[float]:
         """Returns the known values of a measure."""
@@ -42,6 +52,8 @@ class Flows:
             [self.fct[row] for row in rows],
             [self.slowdown[row] for row in rows],
             [kind] * len(rows),
+            Counter({kind: self.unfinished[kind]}),
+            Counter({kind: self.not_started[kind]}),
         )
 
 
@@ -76,15 +88,46 @@ def _groups(designs: Sequence[Design], flows: Sequence[Flows]) -> list[dict[str,
 def _described(designs: Sequence[Design], flows: Sequence[Flows]) -> dict[str, Any]:
     every = [{name: _percentiles(of_design.of(name)) for name in MEASURES} for of_design in flows]
     names = [design.name for design in designs]
+    left = _left(names, flows)
     said = {
-        name: both(_sentence(name, names, [of_design[name] for of_design in every]))
+        name: _sentence(name, names, [of_design[name] for of_design in every], bool(left))
         for name in MEASURES
     }
     return {
         "flows": [len(of_design.bytes) for of_design in flows],
+        "unfinished": [of_design.left for of_design in flows],
         "percentiles": every,
-        "said": said,
+        "said": {
+            name: both(join([part for part in (sentence, left) if part]))
+            for name, sentence in said.items()
+        },
     }
+
+
+def _left(names: Sequence[str], flows: Sequence[Flows]) -> Words:
+    """Says how many flows did not finish; empty if all did."""
+    items = []
+    for name, of_design in zip(names, flows, strict=True):
+        if not of_design.left:
+            continue
+        words = {
+            "left": text.count(of_design.left),
+            "flows": text.count(len(of_design.bytes) + of_design.left),
+        }
+        key = "completion.unfinished.item" if len(names) > 1 else "completion.unfinished.only"
+        item = say(key, design=name, **words)
+        if never := of_design.not_started.total():
+            item = say("completion.unfinished.never", item=item, never=text.count(never))
+        items.append(item)
+    return say("completion.unfinished", items=listed(items, DESIGNS)) if items else Words("", "")
+
+
+def has_unfinished(design: Design) -> bool:
+    """True if a flow of the design did not finish, or never started."""
+    return any(
+        result.summary["fct"]["all"]["censored"] or result.summary["flows"].get("not_started")
+        for result in design.results.values()
+    )
 
 
 def _percentiles(values: Sequence[float]) -> dict[str, float | None]:
@@ -97,10 +140,10 @@ def _percentiles(values: Sequence[float]) -> dict[str, float | None]:
 
 
 def _sentence(
-    measure: str, names: Sequence[str], found: Sequence[dict[str, float | None]]
+    measure: str, names: Sequence[str], found: Sequence[dict[str, float | None]], censored: bool
 ) -> Words:
     """Words the highest percentile up to p99 that all designs have, for the best and the worst
-    design, with the median."""
+    design, with the median. If some flows did not finish, says that it is of those that did."""
     known = [(name, one) for name, one in zip(names, found, strict=True) if one["p50"] is not None]
     if not known:
         return Words("", "")
@@ -123,6 +166,7 @@ def _sentence(
     share = f"{100 * PERCENTILES[high][0]:.0f}"
     words = {
         "share": share,
+        "flows": say("completion.finished" if censored else "completion.every"),
         "best": best[0],
         "worst": worst[0],
         "low": shown(best[1], high),
@@ -133,7 +177,8 @@ def _sentence(
         key = "completion.one" if high != "p50" else "completion.one.median"
         return say(f"{key}.{measure}", median=medians[0], **words)
     if words["low"] == words["high"] and medians[0] == medians[1]:
-        return say(f"completion.alike.{measure}", median=medians[0], **words)
+        key = "completion.alike" if high != "p50" else "completion.alike.median"
+        return say(f"{key}.{measure}", median=medians[0], **words)
     if high == "p50":
         return say(f"completion.median.{measure}", **words)
     key = "completion.tail" if medians[0] == medians[1] else "completion.both"
@@ -148,7 +193,7 @@ def _distributions(flows: Sequence[Flows], points: int) -> dict[str, Any]:
 
 
 def _flows(design: Design) -> Flows:
-    found = Flows([], [], [], [])
+    found = Flows([], [], [], [], Counter(), Counter())
     for result in design.results.values():
         warmup = result.summary["warmup_ns"]
         columns = (
@@ -156,7 +201,11 @@ def _flows(design: Design) -> Flows:
             for name in ("start_ns", "bytes", "fct_ns", "slowdown", "class")
         )
         for start, bytes, fct, slowdown, kind in zip(*columns, strict=True):
-            if fct is not None and start >= warmup:
+            if start is None:
+                found.not_started[kind] += 1
+            elif start >= warmup and fct is None:
+                found.unfinished[kind] += 1
+            elif start >= warmup:
                 found.bytes.append(bytes)
                 found.fct.append(fct)
                 found.slowdown.append(slowdown)

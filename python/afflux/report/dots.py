@@ -4,14 +4,14 @@ seeds and its price."""
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..comparison import headline
+from ..comparison import changes, headline
 from ..comparison.compare import Comparison
-from ..comparison.paired import BETTER, WORSE, Difference
+from ..comparison.paired import BETTER, UNCLEAR, WORSE, Difference
 from ..comparison.phrases import what_of
 from ..metrics import COST, JOB_TIME, METRICS, Metric
 from ..results.designs import Design, Designs, Value
 from ..words import Words, capital, japanese, join, say
-from . import alike, differs, measures
+from . import alike, differs, measures, percentiles
 from .axis import Axis, axis, in_words, joined, short, span
 from .markup import Terms, both, chip, colour, html_table, plain, small_note, swatch, unseen
 
@@ -173,7 +173,7 @@ def _row(
         _plotted(drawn, metric, row.value, row.seeds, len(row.seeds) > 1, base),
     ]
     if found:
-        cells.append(f'<td class="vs">{_against(row, found, against, metric, terms)}</td>')
+        cells.append(f'<td class="vs">{_against(row, found, against, terms)}</td>')
     if priced:
         cells.append(f'<td class="cost">{_price(row, designs, currency)}</td>')
     marked = ' class="best"' if row is best else ""
@@ -204,6 +204,11 @@ def _plotted(
     )
 
 
+def _without(drawn: Axis) -> str:
+    """Draws the cells of a value that is not shown."""
+    return f'<td class="pl">{track(drawn, [], alone=True)}</td><td class="val"><b>–</b></td>'
+
+
 def track(drawn: Axis, marks: Sequence[str], *, alone: bool) -> str:
     """Draws the marks of one row on the axis."""
     kind = f"track{' alone' if alone else ''}"
@@ -231,22 +236,25 @@ def framed(caption: Words, logarithmic: bool, key: Iterable[tuple[str, Words]], 
     )
 
 
-def _against(
-    row: Row, found: Comparison, against: Mapping[str, Difference], metric: Metric, terms: Terms
-) -> str:
+def _against(row: Row, found: Comparison, against: Mapping[str, Difference], terms: Terms) -> str:
     if found.baseline in row.names:
         return chip("ref", say("verdict.baseline"))
     d = against.get(row.names[0])
     if d is None:
         return ""
     below = ""
-    if d.low is not None and d.high is not None and d.low != d.high:
-        words = in_words(span(metric, d.low, d.high, d.baseline_mean, sign=True))
-        # If several differences are judged together, the interval alone does not decide.
-        if (d.low < 0) == (d.high < 0) and d.verdict not in (BETTER, WORSE):
-            words = say("first.alone", span=words)
-        below = small_note(both(words))
-    return measures.verdict(d, terms) + below
+    if d.bounds is not None:
+        below = small_note(both(in_words(changes.interval(d))))
+        # A clear interval gives no verdict if the means differ in the other direction.
+        if d.verdict == UNCLEAR and not _includes_equal(d):
+            below += small_note(both(say("first.opposed")))
+    return measures.verdict(d, found, terms) + below
+
+
+def _includes_equal(d: Difference) -> bool:
+    """True if the interval of a difference includes equal values."""
+    equal = 0.0 if d.ratio is None else 1.0
+    return d.bounds is not None and d.bounds[0] <= equal <= d.bounds[1]
 
 
 def _price(row: Row, designs: Designs, currency: str) -> str:
@@ -300,9 +308,11 @@ def own_figure(design: Design, terms: Terms) -> str:
     known = [(metric, value) for metric in shown if (value := design.value(metric))]
     if not known:
         return ""
+    reasons = {metric: percentiles.withheld(metric, design) for metric, _ in known}
     ends = [
         end
         for metric, value in known
+        if not reasons[metric]
         for end in (value.low, value.high, value.mean, *design.by_seed(metric).values())
         if end is not None
     ]
@@ -312,10 +322,13 @@ def own_figure(design: Design, terms: Terms) -> str:
     body = []
     for one, value in known:
         seeds = tuple(design.by_seed(one).values()) if several else ()
-        body.append(
-            f'<tr style="{colour(0)}"><th scope="row">{terms.of_metric(one.name, capital_of(one))}</th>'
-            f"{_plotted(drawn, one, value, seeds, several)}</tr>"
-        )
+        title = terms.of_metric(one.name, capital_of(one))
+        if reason := reasons[one]:
+            title += small_note(both(reason))
+            plotted = _without(drawn)
+        else:
+            plotted = _plotted(drawn, one, value, seeds, several)
+        body.append(f'<tr style="{colour(0)}"><th scope="row">{title}</th>{plotted}</tr>')
     cells = [
         both(say("measures.measure")),
         unseen("first.chart"),
@@ -329,7 +342,11 @@ def own_figure(design: Design, terms: Terms) -> str:
 
 def ticks(drawn: Axis, metric: Metric) -> str:
     """Draws the axis with its labels."""
-    labels = drawn.labels(metric)
+    return scale(drawn.labels(metric))
+
+
+def scale(labels: Sequence[tuple[float, str]]) -> str:
+    """Draws an axis from the positions and texts of its labels."""
     many = " many" if len(labels) > 4 and len(labels) % 2 else ""
     shown = "".join(f'<span style="--x:{at:.2f}%">{plain(label)}</span>' for at, label in labels)
     return f'<div class="axis{many}">{shown}</div>'

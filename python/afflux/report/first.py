@@ -195,9 +195,7 @@ def tenants(designs: Designs, found: Comparison, terms: Terms) -> str:
             verdict = (
                 chip("ref", say("verdict.baseline"))
                 if name == found.baseline
-                else measures.verdict(d, terms)
-                if d
-                else ""
+                else measures.verdict(d, found, terms)
             )
             cells.append(
                 f'<td><span class="v">{plain(metric.show(value.mean)) if value else "–"}</span>{verdict}</td>'

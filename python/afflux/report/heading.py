@@ -1,6 +1,9 @@
 """Words the answer of the first screen: the heading, what is certain about it, and what would change
 it."""
 
+from collections.abc import Sequence
+from itertools import accumulate, chain
+
 from ..comparison import changes, findings, headline
 from ..comparison.circumstances import CAUSES, chief_wait
 from ..comparison.compare import Comparison
@@ -9,14 +12,15 @@ from ..comparison.phrases import typical, what_of
 from ..metrics import COST, Metric
 from ..results import split
 from ..results.designs import Design, Value
-from ..results.statistics import mean
 from ..words import Words, join, say, text
 from . import differs
 from .axis import in_words, number, short, span
+from .completion import has_unfinished
 from .first import Facts, PageAnswer
 
-#: Longest text, in characters, that is not folded away.
-_LONG = 320
+#: Longest text, in characters, that is not folded away, and number of sentences that are shown. A
+#: sentence is shown beyond that number if it refers to one that is shown.
+_LONG, _SHOWN = 320, 3
 
 
 def of_comparison(found: Comparison, metric: Metric | None) -> PageAnswer:
@@ -31,27 +35,61 @@ def of_comparison(found: Comparison, metric: Metric | None) -> PageAnswer:
         head.append(_in_numbers(found, lead))
     elif metric and (spread := _spread(found, metric)):
         head.append(spread)
-    sure = of.get(findings.SURE, [])
+    also = [*of.get(findings.ALSO, []), *of.get(findings.SURE, [])]
     if lead:
-        shown, rest = [_agreement(found, lead)], [*of.get(findings.ALSO, []), *sure]
+        sure, beside, rest = [_agreement(found, lead)], [], also
     else:
-        every = [*of.get(findings.SIZE, []), *of.get(findings.ALSO, []), *sure]
-        shown = [part for part in every if len(part) <= _LONG]
-        long = [part for part in every if len(part) > _LONG]
+        groups = _groups([*of.get(findings.SIZE, []), *also])
+        long = [group for group in groups if any(len(part) > _LONG for part in group)]
+        short_ones = [group for group in groups if group not in long]
         if long and metric:
-            shown.insert(0, _open(found, metric))
-        shown, rest = shown[:3], [*shown[3:], *long]
+            short_ones.insert(0, [_open(found, metric)])
+        shown, folded = _fitting(short_ones)
+        sure, beside = (shown[0] if shown else []), list(chain(*shown[1:]))
+        rest = list(chain(*folded, *long))
     if not lead or not _heads_price(found, lead):
         # The heading contains no price.
-        shown += of.get(findings.COST, [])
+        prices = of.get(findings.COST, [])
+        sure, beside = (sure, [*beside, *prices]) if sure else (prices, beside)
     facts = Facts(
         why=of.get(findings.WHY, []),
         cause=_cause(found, lead),
-        sure=shown[:1],
-        observations=shown[1:],
+        sure=sure,
+        observations=beside,
         change=[*of.get(findings.ADVICE, []), *_changes(found, lead)],
     )
     return PageAnswer(join(head), rest=rest, facts=facts)
+
+
+#: A ratio that is worded as a percentage.
+_HALF = 0.5
+#: Sentences that refer to the sentence before them.
+_REFERRING = (
+    "compare.more.sentence",
+    "compare.more.sentence.one",
+    "compare.opposed.sentence",
+    "compare.alone.rest",
+    "compare.open.either",
+)
+
+
+def _groups(parts: Sequence[Words]) -> list[list[Words]]:
+    """Groups sentences so that one which refers to the sentence before it stays with it."""
+    beginnings = tuple(str(say(key, count="{", items="{")).partition("{")[0] for key in _REFERRING)
+    groups: list[list[Words]] = []
+    for part in parts:
+        if groups and part.startswith(beginnings):
+            groups[-1].append(part)
+        else:
+            groups.append([part])
+    return groups
+
+
+def _fitting(groups: Sequence[list[Words]]) -> tuple[list[list[Words]], list[list[Words]]]:
+    """Returns the groups that begin within the first sentences that are shown, and the others."""
+    begins = list(accumulate(map(len, groups), initial=0))
+    count = sum(begin < _SHOWN for begin in begins[:-1])
+    return list(groups[:count]), list(groups[count:])
 
 
 def _open(found: Comparison, metric: Metric) -> Words:
@@ -120,6 +158,16 @@ def _cause(found: Comparison, lead: Difference | None) -> Metric | None:
     return next((clear[name] for name in CAUSES if name in clear), None)
 
 
+def _what(found: Comparison, d: Difference) -> Words | str:
+    """Returns the name of the metric. If some flows did not finish, the name says that a completion
+    time or slowdown is that of finished flows."""
+    what = what_of(d.metric)
+    designs = [found.of_name[name] for name in (found.baseline, d.design)]
+    if d.metric.path[0] in ("fct", "slowdown") and any(map(has_unfinished, designs)):
+        return say("compare.finished", what=what)
+    return what
+
+
 def _agreement(found: Comparison, lead: Difference) -> Words:
     if lead.deterministic:
         return say("first.exact")
@@ -132,23 +180,30 @@ def _agreement(found: Comparison, lead: Difference) -> Words:
         "seeds": len(pairs),
         "design": lead.design,
         "baseline": found.baseline,
-        "what": what_of(lead.metric),
+        "what": _what(found, lead),
     }
-    if lead.low is None or lead.high is None:
-        return say("first.agree.plain", **words)
-    near, far = sorted((abs(lead.low), abs(lead.high)))
-    crosses = (lead.low < 0) != (lead.high < 0)
-    if crosses:
-        return say(
-            "first.agree.plain" if agreed == len(pairs) else "first.agree.some.plain", **words
-        )
-    size = in_words(span(lead.metric, near, far, far))
-    direction = "less" if lead.fell else "more"
-    return say(
-        f"first.agree.{direction}" if agreed == len(pairs) else f"first.agree.some.{direction}",
-        size=size,
-        **words,
-    )
+    key = "first.agree" if agreed == len(pairs) else "first.agree.some"
+    if (size := _interval(lead)) is None:
+        return say(f"{key}.plain", **words)
+    return say(f"{key}.{_kind(lead)}", size=size, **words)
+
+
+def _interval(lead: Difference) -> Words | None:
+    """Words the interval from which the verdict of an established difference follows."""
+    if lead.bounds is None:
+        return None
+    if lead.ratio is None:
+        return changes.count_ends(lead, clear=True)
+    # A decrease is worded as a percentage even if it is large, because the sentence says "less".
+    ratio = max(lead.ratio, _HALF) if lead.fell else lead.ratio
+    return changes.ends(ratio, *lead.bounds)
+
+
+def _kind(lead: Difference) -> str:
+    """Returns how the interval of a difference is worded: as `less`, `more` or `times`."""
+    if lead.ratio is not None and changes.is_factor(lead.ratio):
+        return "times"
+    return "less" if lead.fell else "more"
 
 
 def by_seed(found: Comparison, d: Difference) -> list[tuple[float, float]]:
@@ -174,7 +229,7 @@ def _changes(found: Comparison, lead: Difference | None) -> list[Words]:
         said.append(
             say(
                 "first.change.contrary",
-                what=what_of(d.metric),
+                what=_what(found, d),
                 size=_change_of(d),
                 design=lead.design,
                 baseline=found.baseline,
@@ -242,15 +297,7 @@ def of_one(design: Design, metric: Metric | None) -> PageAnswer:
         sure = _width(value, len(design.samples))
     else:
         sure = say("first.one.seed")
-    left = mean(
-        [float(result.summary["flows"]["unfinished"]) for result in design.samples.values()]
-    )
-    caveats = (
-        [say("answer.censored")]
-        if any(result.summary["fct"]["all"]["censored"] for result in design.results.values())
-        and left
-        else []
-    )
+    caveats = [say("answer.censored")] if has_unfinished(design) else []
     return PageAnswer(
         head,
         facts=Facts(

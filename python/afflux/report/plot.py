@@ -25,7 +25,7 @@ from ..results.designs import Design, Designs, gather
 from ..results.explain import LABELS
 from ..results.result import Result
 from ..results.statistics import ENOUGH_SEEDS
-from . import completion, drawing, series
+from . import completion, drawing, percentiles, series
 
 if TYPE_CHECKING:
     from .printed import Figure
@@ -138,9 +138,9 @@ def slowdown_by_size(
     """
     if measure not in _MEASURES:
         raise ValueError(f"measure {measure!r}: write 'slowdown' or 'fct'")
-    if percentile not in (None, "mean", *completion.PERCENTILES):
+    if percentile not in (None, "mean", *percentiles.PERCENTILES):
         raise ValueError(
-            f"percentile {percentile!r}: write 'mean', {', '.join(map(repr, completion.PERCENTILES))}"
+            f"percentile {percentile!r}: write 'mean', {', '.join(map(repr, percentiles.PERCENTILES))}"
         )
     designs, seeds, found = _by_seed(results)
 

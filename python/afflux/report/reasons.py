@@ -1,7 +1,10 @@
 """Draws what stands next to the facts of the first screen: bars of the cause, and the differences of
 the seeds."""
 
-from ..comparison import headline
+import math
+import re
+
+from ..comparison import changes, headline
 from ..comparison.circumstances import waiting
 from ..comparison.compare import Comparison
 from ..comparison.paired import BETTER, Difference
@@ -12,12 +15,14 @@ from ..words import join, say
 from ..words import known as known_words
 from . import differs
 from .axis import axis, number, short
-from .dots import capital_of, ci, mark, seed_marks, ticks
+from .dots import capital_of, ci, mark, scale, seed_marks
 from .heading import by_seed, has_kernels, parts_of
 from .markup import both, colour, plain
 
 #: Most bars that fit next to the sentences.
 _BARS = 5
+#: Largest factor that a drawn interval reaches.
+_WIDEST = 1_000.0
 
 
 def bars(designs: Designs, metric: Metric, chosen: str | None = None) -> str:
@@ -67,22 +72,43 @@ def _waits(design: Design, wait: str) -> float | None:
 
 
 def strip(found: Comparison, d: Difference, place: int) -> str:
-    """Draws the paired differences of the seeds, with their mean and interval."""
+    """Draws how the seeds differ, with the interval from which the verdict follows: ratios if there
+    are any, otherwise differences."""
     pairs = by_seed(found, d)
-    if len(pairs) < 2 or d.deterministic:
+    if len(pairs) < 2 or d.deterministic or all(new == old for old, new in pairs):
         return ""
-    apart = [new - old for old, new in pairs]
-    if not any(apart):
-        return ""
-    ends = [end for end in (d.low, d.high) if end is not None]
-    drawn = axis([*apart, *ends], d.metric, most=5, zero=True, log=False)
-    marks = [mark("zero", drawn, 0)]
-    if len(ends) == 2:
-        marks.append(ci(drawn, *ends))
-    marks += [mark("mean", drawn, d.difference), *seed_marks(drawn, apart, 3.0)]
-    label = say("first.strip", design=d.design, baseline=found.baseline)
+    if d.ratio is None:
+        values = [new - old for old, new in pairs]
+        middle, equal, key = d.difference, 0.0, "first.strip"
+        drawn = axis([*values, *(d.bounds or ())], d.metric, most=5, zero=True, log=False)
+        labels = drawn.labels(d.metric)
+    else:
+        values = [new / old for old, new in pairs]
+        middle, equal, key = d.ratio, 1.0, "first.strip.ratio"
+        drawn = axis([*values, *(map(_within, d.bounds or ())), equal], most=5)
+        labels = [(drawn.at(tick), _change(tick)) for tick in drawn.ticks]
+    marks = [mark("zero", drawn, equal)]
+    if d.bounds is not None:
+        low, high = map(_within, d.bounds) if d.ratio is not None else d.bounds
+        marks.append(ci(drawn, low, high))
+    marks += [mark("mean", drawn, middle), *seed_marks(drawn, values, 3.0)]
+    label = say(key, design=d.design, baseline=found.baseline)
+    if drawn.logarithmic:
+        label = join([label, say("first.log")], ("; ", "、"))
     drawing = f'<div class="strip" role="img" aria-label="{plain(label)}" style="{colour(place)}">{"".join(marks)}</div>'
-    return f'<p class="note">{both(label)}</p>{drawing}{ticks(drawn, d.metric)}'
+    return f'<p class="note">{both(label)}</p>{drawing}{scale(labels)}'
+
+
+def _within(ratio: float) -> float:
+    """Limits an end of an interval, so that a wide interval leaves room for the seeds."""
+    return min(max(ratio, 1 / _WIDEST), _WIDEST)
+
+
+def _change(ratio: float) -> str:
+    """Formats a ratio as a change: `−40 %`, `+25 %`, `×10`."""
+    if math.isclose(ratio, 1):
+        return "0"
+    return re.sub(r"\.0+(?= %)|\.0+$", "", changes.signed(ratio - 1))
 
 
 def closest(found: Comparison, metric: Metric, chosen: str | None = None) -> str:

@@ -1,6 +1,7 @@
 """Collects time series of ports (ports.parquet): for the lowest seed of each design, for the most
 notable ports, no finer than a screen shows."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -8,7 +9,6 @@ from itertools import pairwise
 from typing import Any
 
 from ..results.designs import Design
-from ..results.statistics import mean
 from ..results.written import Table
 from . import busy
 
@@ -56,6 +56,9 @@ class Recording:
     block: int
     #: Names of the ports of hosts.
     of_hosts: frozenset[str]
+    #: True if the run ended because nothing was left to do, so that all queues are empty after the
+    #: last sample.
+    done: bool
 
     @classmethod
     def of(cls, design: Design) -> "Recording | None":
@@ -77,7 +80,8 @@ class Recording:
             places.setdefault(f"{node} port {port} → {peer}", {})[queue] = place
         is_host = cache(design.first.is_host)
         of_hosts = frozenset(port for port in places if is_host(port.partition(" port ")[0]))
-        return cls(table, samples, places, block, of_hosts)
+        done = design.first.summary.get("ended_by") == "done"
+        return cls(table, samples, places, block, of_hosts, done)
 
     @property
     def interval(self) -> int:
@@ -97,7 +101,8 @@ class Recording:
 
     def cut(self, end: int) -> "Recording":
         """Returns the samples up to this time."""
-        return replace(self, times=[time for time in self.times if time <= end] or self.times[:1])
+        times = [time for time in self.times if time <= end] or self.times[:1]
+        return replace(self, times=times, done=self.done and times == self.times)
 
     def used(self, ports: Sequence[str]) -> int:
         """Returns the number of queues of these ports that have sent frames, counting each port
@@ -111,12 +116,15 @@ class Recording:
         ]
         return max(len(places), 1)
 
-    def mean_queues(self, ports: Sequence[str]) -> list[dict[str, int]]:
-        """Returns the mean bytes by port and queue, over the whole run."""
+    def mean_queues(self, ports: Sequence[str], end: int) -> list[dict[str, int]]:
+        """Returns the mean bytes by port and queue, from 0 to this time in ns. After the end of a
+        run that was done, all queues are empty."""
         column = self.table.column("queue_bytes")
+        samples = bisect_right(self.times, end)
+        covered = end / self.interval if self.done else samples
         return [
             {
-                str(queue): round(mean(column[place :: self.block]))
+                str(queue): round(sum(column[place :: self.block][:samples]) / max(covered, 1))
                 for queue, place in self.places.get(port, {}).items()
             }
             for port in ports
@@ -160,8 +168,6 @@ def of(designs: Sequence[Design], *, hosts: bool = True) -> dict[str, Any] | Non
         "share": None
         if until is None
         else sent_share([recording for recording in short if recording], there),
-        # Mean of the sampled queue lengths, by design, port and queue.
-        "means": [recording and recording.mean_queues(names) for recording in recordings],
     }
 
 
@@ -205,7 +211,12 @@ def _view(
                     series = reduced(whole[place :: recording.block], spans, combine)
                     if series:
                         port["series"][index][str(queue)][metric] = series
+    # A run that was cut off limits the time of the means: its queues are not known afterwards.
+    until = min([end, *(recording.times[-1] for recording in there if not recording.done)])
     return {
+        # Mean of the sampled queue lengths from 0 to `mean_ns`, by design, port and queue.
+        "mean_ns": until,
+        "means": [recording and recording.mean_queues(names, until) for recording in recordings],
         "bucket_ns": bucket,
         "end_ns": end,
         "buckets": -(-end // bucket),

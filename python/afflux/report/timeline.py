@@ -34,6 +34,8 @@ def of(result: Result) -> dict[str, Any] | None:
         "phases": phases,
         "jobs": jobs,
         "total": len(started),
+        "started": len({columns["job"][row] for row in started}),
+        "defined": len(set(columns["job"])),
         "job": [jobs.index(columns["job"][row] or "") for row in rows],
         "phase": [phases.index(columns["phase"][row] or "") for row in rows],
         "task": [columns["task"][row] or "" for row in rows],

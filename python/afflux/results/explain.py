@@ -4,7 +4,7 @@ import re
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import compress
@@ -113,25 +113,50 @@ class Queue:
     paused_ns: int
 
 
-def longest_queues(ports: Table, is_host: Callable[[str], bool]) -> list[Queue]:
-    """Returns the ports of ports.parquet that had a standing queue, the longest first."""
-    found: dict[tuple[int, str, str], list[int]] = {}
-    highest = [ports.column(name) for name in ("queue_bytes_max", "latency_ns_max")]
-    sums = [ports.column(name) for name in ("drops", "in_discards", "ecn_marks", "paused_ns")]
-    # Queue -1 stands for the whole port.
-    for row, key in enumerate(
-        zip(*(ports.column(name) for name in ("queue", "port", "node", "peer")), strict=True)
-    ):
-        if key[0] == -1:
-            values = found.setdefault(key[1:], [0] * 6)
-            values[:2] = [max(values[place], column[row]) for place, column in enumerate(highest)]
-            values[2:] = [values[place + 2] + column[row] for place, column in enumerate(sums)]
-    # Queues of at most 10,000 B are left out: they are about one frame of 9000 B.
-    standing = sorted(
-        ((key, values) for key, values in found.items() if values[0] > 10_000),
-        key=lambda item: -item[1][0],
-    )
-    return [Queue(node, peer, is_host(node), *values) for (_, node, peer), values in standing]
+@dataclass(frozen=True, slots=True)
+class Queues:
+    """Queues of the recorded ports of a run."""
+
+    #: Ports that had a standing queue, the longest first.
+    longest: list[Queue]
+    #: Number of recorded ports.
+    recorded: int
+    #: Number of recorded ports of hosts.
+    at_hosts: int
+    #: Number of all ports of the fabric.
+    ports: int
+
+    @classmethod
+    def of(cls, result: "Result") -> "Queues | None":
+        """Returns the queues of a result; `None` if ports were not recorded."""
+        if "ports" not in result.recorded:
+            return None
+        ports = result.ports
+        found: dict[tuple[int, str, str], list[int]] = {}
+        highest = [ports.column(name) for name in ("queue_bytes_max", "latency_ns_max")]
+        sums = [ports.column(name) for name in ("drops", "in_discards", "ecn_marks", "paused_ns")]
+        # Queue -1 stands for the whole port.
+        for row, key in enumerate(
+            zip(*(ports.column(name) for name in ("queue", "port", "node", "peer")), strict=True)
+        ):
+            if key[0] == -1:
+                values = found.setdefault(key[1:], [0] * 6)
+                values[:2] = [
+                    max(values[place], column[row]) for place, column in enumerate(highest)
+                ]
+                values[2:] = [values[place + 2] + column[row] for place, column in enumerate(sums)]
+        # Queues of at most 10,000 B are left out: they are about one frame of 9000 B.
+        standing = sorted(
+            ((key, values) for key, values in found.items() if values[0] > 10_000),
+            key=lambda item: -item[1][0],
+        )
+        longest = [
+            Queue(node, peer, result.is_host(node), *values) for (_, node, peer), values in standing
+        ]
+        at_hosts = sum(result.is_host(node) for _, node, _ in found)
+        # Each direction of a link begins at a port.
+        every = len(result.links) if "links" in result.recorded else len(found)
+        return cls(longest, len(found), at_hosts, every)
 
 
 def busiest_link(result: "Result") -> tuple[str, str, float] | None:
@@ -173,6 +198,7 @@ class Explanation:
         self._class = [known.setdefault(name, name) for name in column("class")]
         self._slowdown = column("slowdown")
         self._explained = bytes(part >= 0 for part in self._parts["propagation"])
+        self._running = bytes(status == "running" for status in column("status"))
         # A flow whose parts do not add up (a failed check) has no split.
         if (
             not any(self._explained)
@@ -214,6 +240,13 @@ class Explanation:
             for row in nsmallest(count, self._rows(), key=lambda row: (-slowdown[row], row))
         ]
 
+    def unfinished(self) -> tuple[int, int]:
+        """Returns the number of flows that had started and not finished when the run ended, and the
+        longest time in nanoseconds that one of them had run. Flows whose sender had given up or
+        stopped are not counted."""
+        starts = [start for start in compress(self._start, self._running) if 0 <= start < self._end]
+        return len(starts), self._end - min(starts, default=self._end)
+
     def same_flows(self, other: "Explanation") -> bool:
         """True if the other run has the same flows: identifiers, hosts, bytes and starts."""
         mine, theirs = (
@@ -248,17 +281,35 @@ class Explanation:
             )
         return found
 
-    def left_out(self, names: Sequence[str], counted: bytes) -> Counter[str]:
+    def left_out(
+        self, names: Sequence[str], counted: bytes, other: "Explanation | None" = None
+    ) -> Counter[str]:
         """Returns the numbers of flows that started after the warm-up and do not count: of all, and
-        by name."""
+        by name. With another run of the same flows, the later warm-up and the later end apply."""
+        warmup, end = self._limits(other)
         rows = zip(self._start, counted, names, strict=True)
         found = Counter(
             name
             for start, counts, name in rows
-            if self._warmup <= start <= self._end and start >= 0 and not counts
+            if warmup <= start <= end and start >= 0 and not counts
         )
         found[ALL] = found.total()
         return found
+
+    def in_warmup(self, names: Sequence[str], other: "Explanation | None" = None) -> Counter[str]:
+        """Returns the numbers of flows that started in the warm-up: of all, and by name. With
+        another run of the same flows, the later warm-up applies."""
+        warmup, _ = self._limits(other)
+        rows = zip(self._start, names, strict=True)
+        found = Counter(name for start, name in rows if 0 <= start < warmup)
+        found[ALL] = found.total()
+        return found
+
+    def _limits(self, other: "Explanation | None") -> tuple[int, int]:
+        """Returns the end of the warm-up and of the run, in nanoseconds: of both runs the later
+        ones."""
+        runs = [one for one in (self, other) if one is not None]
+        return max(one._warmup for one in runs), max(one._end for one in runs)
 
     def __iter__(self) -> Iterator[Flow]:
         return map(self._flow, self._rows())

@@ -113,9 +113,13 @@ class Change:
     baseline: Mean
     #: Mean completion time and parts with the design.
     design: Mean
-    #: Number of flows without a completion time. If paired: one number, of flows that did not
-    #: finish in both. Otherwise: the number of the baseline and that of the design.
+    #: Number of flows that are left out because they did not finish. If paired: one number, of
+    #: flows that did not finish in one design or both. Otherwise: the number of the baseline and
+    #: that of the design.
     left_out: tuple[int, ...]
+    #: Number of flows that are left out because they started in the warm-up. If paired: one
+    #: number, of flows in the warm-up of one design or both. No flow is in both numbers.
+    in_warmup: tuple[int, ...]
 
     @property
     def fct_ns(self) -> int:
@@ -139,6 +143,7 @@ class Change:
                 "difference_ns": self.fct_ns,
                 "parts_ns": self.parts_ns,
                 "left_out": list(self.left_out),
+                "in_warmup": list(self.in_warmup),
             }
         )
 
@@ -156,6 +161,8 @@ class Comparison:
     seeds: int
     #: True if both designs have the same flows. Then only flows that finished in both count.
     paired: bool
+    #: True if flows that count in one design are left out because they do not count in the other.
+    partial: bool
     #: Changes of all flows, then of each group.
     changes: tuple[Change, ...]
 
@@ -191,6 +198,7 @@ class Comparison:
             "baseline": self.baseline,
             "new": text.time(change.design.fct_ns),
             "old": text.time(change.baseline.fct_ns),
+            "of": self._common() if self.partial else "",
         }
         if not any(change.parts_ns.values()):
             return say("split.same", **words)
@@ -207,40 +215,42 @@ class Comparison:
         )
         return say(key, by=text.time(abs(change.fct_ns)), parts=join(named, (", ", "、")), **words)
 
+    def _common(self) -> Words:
+        """Names the flows that count. Tables of each design alone have other ones."""
+        flows = self.all.design.flows
+        return say("split.both.one" if flows == 1 else "split.both", flows=text.count(flows))
+
     def note(self) -> Words:
         """Says which flows the comparison covers, and which it leaves out."""
         change = self.all
         seeds = say("seeds.one" if self.seeds == 1 else "seeds.many", count=self.seeds)
         if self.paired:
-            (count,) = change.left_out
-            left = say("split.left.paired", count=text.count(count)) if count else ""
+            causes = [
+                say(key, count=text.count(count))
+                for key, (count,) in (
+                    ("split.left.unfinished", change.left_out),
+                    ("split.left.warmup", change.in_warmup),
+                )
+                if count
+            ]
+            left = say("split.left.paired", causes=join(causes, (", ", "、"))) if causes else ""
             return say(
                 "split.paired", flows=text.count(change.design.flows), seeds=seeds, left=left
             )
-        before, after = change.left_out
-        left = (
-            say(
-                "split.left.each",
-                design=self.design,
-                baseline=self.baseline,
-                after=text.count(after),
-                before=text.count(before),
+        names = {"design": self.design, "baseline": self.baseline}
+        each = [
+            say(key, before=text.count(before), after=text.count(after), **names)
+            for key, (before, after) in (
+                ("split.left.each", change.left_out),
+                ("split.left.warmup.each", change.in_warmup),
             )
             if before or after
-            else ""
-        )
+        ]
         flows = {
             "before": text.count(change.baseline.flows),
             "after": text.count(change.design.flows),
         }
-        return say(
-            "split.apart",
-            design=self.design,
-            baseline=self.baseline,
-            seeds=seeds,
-            left=left,
-            **flows,
-        )
+        return say("split.apart", seeds=seeds, left=join(each, ("", "")), **names, **flows)
 
 
 class Pairs:
@@ -249,16 +259,24 @@ class Pairs:
     def __init__(self, by: Sequence[str]) -> None:
         self._by = by
         self._runs: list[dict[bool, list[Side]]] = []
+        self._partial = False
 
     def add(self, baseline: Explanation, design: Explanation) -> None:
         """Adds a pair of runs. If both have the same flows, those that finished in both count."""
         same = baseline.same_flows(design)
         sides = baseline, design
-        found = {False: [Side.of(one, self._by, one.counted()) for one in sides]}
+        counted = [one.counted() for one in sides]
+        found = {
+            False: [Side.of(one, self._by, rows) for one, rows in zip(sides, counted, strict=True)]
+        }
         if same:
-            both = bytes(map(and_, *(one.counted() for one in sides)))
+            both = bytes(map(and_, *counted))
+            self._partial |= any(rows != both for rows in counted)
             # The classes are those of the baseline.
-            found[True] = [Side.of(one, self._by, both, baseline) for one in sides]
+            found[True] = [
+                Side.of(one, self._by, both, baseline, other)
+                for one, other in zip(sides, reversed(sides), strict=True)
+            ]
         self._runs.append(found)
 
     def compared(self, baseline: str, design: str) -> "Comparison | None":
@@ -272,20 +290,23 @@ class Pairs:
             )
             if before and after:
                 left = tuple(sum(run.left_out[key] for run in runs) for runs in sides)
-                changes.append(Change(*key, before, after, left[:1] if paired else left))
-        return (
-            Comparison(baseline, design, len(self._runs), paired, tuple(changes))
-            if changes
-            else None
-        )
+                early = tuple(sum(run.in_warmup[key] for run in runs) for runs in sides)
+                # Both sides of a pair leave out the same flows.
+                shown = slice(1) if paired else slice(2)
+                changes.append(Change(*key, before, after, left[shown], early[shown]))
+        if not changes:
+            return None
+        partial = paired and self._partial
+        return Comparison(baseline, design, len(self._runs), paired, partial, tuple(changes))
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One run: sums over its flows and number of flows left out, by grouping and group."""
+    """One run: sums over its flows and numbers of flows left out, by grouping and group."""
 
     sums: dict[tuple[str, str], Sums]
     left_out: Counter[tuple[str, str]]
+    in_warmup: Counter[tuple[str, str]]
 
     @classmethod
     def of(
@@ -294,16 +315,20 @@ class Side:
         by: Sequence[str],
         counted: bytes,
         names_of: Explanation | None = None,
+        other: Explanation | None = None,
     ) -> "Side":
+        """Sums up the rows that count. `other` is the other run of a pair with the same flows."""
         sums: dict[tuple[str, str], Sums] = {}
-        left_out = Counter[tuple[str, str]]()
+        left_out, in_warmup = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
         for grouping in by:
             names = (names_of or one).names(grouping)
             sums |= {(grouping, name): found for name, found in one.sums(names, counted).items()}
-            left_out.update(
-                {(grouping, name): count for name, count in one.left_out(names, counted).items()}
-            )
-        return cls(sums, left_out)
+            for counter, found in (
+                (left_out, one.left_out(names, counted, other)),
+                (in_warmup, one.in_warmup(names, other)),
+            ):
+                counter.update({(grouping, name): count for name, count in found.items()})
+        return cls(sums, left_out, in_warmup)
 
 
 def compare(

@@ -9,11 +9,15 @@ from rich.text import Text
 
 from .. import settings
 from ..results import realtime, split
-from ..results.explain import ALL, LABELS, Flow, Queue
+from ..results.explain import ALL, LABELS, Flow, Queue, Queues
 from ..results.senders import Known
 from ..results.waits import Behind, Place, where
 from ..words import text
 from .drawing import COLOURS, bar, diverging, legend, plural, stacked, table, zeros
+from .unfinished import not_listed
+
+#: Singular and plural of flows.
+FLOWS = ("flow", "flows")
 
 
 def flow(one: Flow, width: int) -> Iterator[RenderableType]:
@@ -48,8 +52,15 @@ def flow(one: Flow, width: int) -> Iterator[RenderableType]:
     yield from zeros([label for label, ns in one.parts_ns.items() if not ns])
 
 
-def slowest(flows: Sequence[Flow], width: int) -> Iterator[RenderableType]:
-    """Renders a line per flow, with its largest part."""
+def slowest(
+    flows: Sequence[Flow], width: int, unfinished: tuple[int, int] = (0, 0)
+) -> Iterator[RenderableType]:
+    """Renders a line per flow, with its largest part. `unfinished` is the number of flows that had
+    not finished when the run ended, and the longest time in nanoseconds that one had run."""
+    if not flows:
+        yield Text("no flow finished: there is no slowdown to list")
+        yield from not_listed(*unfinished, FLOWS)
+        return
     made = table(
         "Slowest flows, by slowdown",
         "flow",
@@ -78,6 +89,7 @@ def slowest(flows: Sequence[Flow], width: int) -> Iterator[RenderableType]:
     yield Text()
     used = [label for label in LABELS if any(one.parts_ns[label] for one in flows)]
     yield legend(used)
+    yield from not_listed(*unfinished, FLOWS)
 
 
 def parts(groups: Sequence[split.Group], width: int, *, per_flow: bool) -> Iterator[RenderableType]:
@@ -196,10 +208,21 @@ def change(found: split.Comparison, width: int) -> Iterator[RenderableType]:
     yield Text(found.note(), style="dim")
 
 
-def queues(every: Sequence[Queue], *, hosts: bool, count: int = 5) -> Iterator[RenderableType]:
-    """Renders the longest queues of switches, with `hosts` also those of hosts."""
-    at_hosts = [queue for queue in every if queue.at_host]
-    longest = [queue for queue in every if hosts or not queue.at_host][:count]
+#: Options of `afflux run` that record the queues of all ports.
+_EVERY_PORT = "--set record.ports.nodes=all"
+
+
+def queues(found: Queues | None, *, hosts: bool, count: int = 5) -> Iterator[RenderableType]:
+    """Renders the longest queues of switches, with `hosts` also those of hosts, and says how many
+    ports were recorded."""
+    if found is None:
+        if hosts:
+            yield Text(
+                f"queues were not recorded: run again with --set record.ports.interval=100us {_EVERY_PORT}"
+            )
+        return
+    at_hosts = [queue for queue in found.longest if queue.at_host]
+    longest = [queue for queue in found.longest if hosts or not queue.at_host][:count]
     if longest:
         yield from _queues(longest)
     if at_hosts and not hosts and (not longest or at_hosts[0].bytes_max > longest[0].bytes_max):
@@ -208,6 +231,12 @@ def queues(every: Sequence[Queue], *, hosts: bool, count: int = 5) -> Iterator[R
             f"a host's own queue was longer: {own.node} → {own.peer}, {text.size(own.bytes_max)} (--hosts shows those too)",
             style="dim",
         )
+    some = f"{text.count(found.recorded)} of {plural(found.ports, 'port')}"
+    if hosts and not found.at_hosts:
+        yield Text(f"no port of a host was recorded, only {some}: run again with {_EVERY_PORT}")
+    elif longest and found.recorded < found.ports:
+        none = "" if found.at_hosts else ", none of a host"
+        yield Text(f"recorded are {some}{none} ({_EVERY_PORT} records all)", style="dim")
 
 
 def _queues(longest: Sequence[Queue]) -> Iterator[RenderableType]:

@@ -7,7 +7,9 @@ from rich.text import Text
 
 from .. import settings
 from ..batch.grid import MEANS, Combination, Mean, Sweep
-from ..metrics import SHORT, Metric
+from ..comparison.unfinished import Left
+from ..metrics import SHORT, UNFINISHED, Metric
+from ..results.designs import Design
 from ..results.statistics import ADVISED_SEEDS, ENOUGH_SEEDS
 from ..studies.study import HEAD, Verdict, cells, number
 from .drawing import answer, plural, table
@@ -27,24 +29,42 @@ def sweep(found: Sweep, asked: Sequence[Metric] = ()) -> Iterator[RenderableType
     shown = list(asked) or [metric for metric in SHORT if any(row.get(metric.name) for row in rows)]
     keys = settings.short(found.keys)
     failures = any(one.failed for one in every)
-    titles = [*keys, *(metric.title for metric in shown), *([""] if failures else [])]
+    designs = [_design(found, one) for one in every]
+    marks = [[_censored(metric, design) for metric in shown] for design in designs]
+    left = [Left.of(design) if design else None for design in designs]
+    # Times of finished flows alone praise the settings that cut off slow ones.
+    counted = (not asked or any(map(any, marks))) and any(one and one.unfinished for one in left)
+    titles = [
+        *keys,
+        *(metric.title for metric in shown),
+        *([UNFINISHED.title] if counted else []),
+        *([""] if failures else []),
+    ]
     made = table(
         f"{plural(len(rows), 'point')}, {plural(len(seeds), 'seed')}",
         *titles,
         left=len(keys),
         labels=[-1] if failures else [],
     )
-    for one in every:
+    for one, marked, undone in zip(every, marks, left, strict=True):
         values = [one.means.get(metric.name) for metric in shown]
         cells = [
-            "–" if value is None else metric.show(value.mean)
-            for metric, value in zip(shown, values, strict=True)
+            "–" if value is None else f"{metric.show(value.mean)}{'*' if mark else ''}"
+            for metric, value, mark in zip(shown, values, marked, strict=True)
         ]
+        if counted:
+            cells.append("–" if undone is None else str(undone))
         failed = f"{one.failed} failed" if one.failed else ""
         made.add_row(
             *[*_names(one), *cells, failed][: len(titles)], style="" if one.finished else "red"
         )
     yield made
+    if any(map(any, marks)):
+        yield Text(
+            "* some flows or jobs did not finish, so the true values are higher", style="dim"
+        )
+    if counted and any(one and one.never_started for one in left):
+        yield Text(f"{UNFINISHED.title}: those that never started count, too", style="dim")
     if len(seeds) > 1:
         yield from _intervals(every, keys, [metric for metric in shown if not metric.counter])
     yield Text()
@@ -52,6 +72,25 @@ def sweep(found: Sweep, asked: Sequence[Metric] = ()) -> Iterator[RenderableType
         yield Text(f"note: {note}", style="dim")
     means = f"; means and intervals are in {found.path.with_name(MEANS)}" if len(seeds) > 1 else ""
     yield Text(f"means over seeds; every point is in {found.path}{means}", style="dim")
+
+
+def _design(found: Sweep, one: Combination) -> Design | None:
+    """Returns the results of a combination; None if all its points failed."""
+    name = settings.point_name(one.values)
+    results = {
+        seed: result
+        for (point, seed), result in found.outcome.results.items()
+        if point == name or not name
+    }
+    return Design(name, results) if results else None
+
+
+def _censored(metric: Metric, design: Design | None) -> bool:
+    """True if the values of some seed cover only finished flows or jobs while others did not
+    finish."""
+    return design is not None and any(
+        metric.censored(result.summary) for result in design.samples.values()
+    )
 
 
 def _intervals(

@@ -26,7 +26,10 @@ class Pace:
     """Speed and remaining time of a run."""
 
     def __init__(self, scenario: Scenario) -> None:
-        self._until_ns, self._flows = scenario.until_ns, scenario.flows
+        self._until_ns = scenario.until_ns
+        #: Number of flows of the run. Those of applications are estimated, as by `afflux check`.
+        self.flows = scenario.flows
+        self._end_ns = None if scenario.until_ns else scenario.expected_end_ns
         self._began = time.monotonic()
         self._last = (self._began, 0)
         #: Recent speed in packet-hops per second.
@@ -44,10 +47,13 @@ class Pace:
         self._last = (now, hops)
         self.guests = self._of_guests(progress, now - self._began)
         by_time = progress.now_ns / self._until_ns if self._until_ns else 0.0
-        by_flows = progress.flows_finished / self._flows if self._flows else 0.0
-        self.done = min(max(by_time, by_flows), 1.0)
+        by_flows = progress.flows_finished / self.flows if self.flows else 0.0
+        by_end = progress.now_ns / self._end_ns if self._end_ns else 1.0
+        # Jobs start their flows in bursts, so time says more. A job can also take longer than
+        # expected.
+        self.done = by_end if by_end < 1.0 else min(max(by_time, by_flows), 1.0)
         now_text = text.time(progress.now_ns)
-        flows = f"{text.count(progress.flows_finished)} of {text.count(self._flows)} flows"
+        flows = f"{text.count(progress.flows_finished)} of {text.count(self.flows)} flows"
         self.where = (
             f"{now_text} of {text.time(self._until_ns)}"
             if self._until_ns

@@ -12,9 +12,12 @@ from ..results import coflows
 from ..results.result import Result
 from ..words import text
 from .drawing import plural, table
+from .unfinished import not_listed
 
 #: Title of the table of jobs if all jobs are of this kind.
 _SLOWEST = {"query": "Slowest queries", "coflow": "Slowest coflows", "job": "Slowest jobs"}
+#: Singular and plural of each kind.
+_NAMES = {"query": ("query", "queries"), "coflow": ("coflow", "coflows"), "job": ("job", "jobs")}
 
 
 def summary(result: Result, *, hosts: int, switches: int) -> Iterator[RenderableType]:
@@ -43,7 +46,7 @@ def summary(result: Result, *, hosts: int, switches: int) -> Iterator[Renderable
             style="dim",
         )
     if s.get("jobs"):
-        yield from _jobs(coflows.jobs(result))
+        yield from _jobs(coflows.jobs(result), s["simulated_ns"])
     for note in s["notes"]:
         yield Text(f"note: {note}", style="dim")
     yield _cost(s)
@@ -133,7 +136,7 @@ def _distributions(title: str, groups: dict[str, Any], suffix: str, show: Any) -
     return made
 
 
-def _jobs(all_jobs: list[coflows.Job]) -> Iterator[RenderableType]:
+def _jobs(all_jobs: list[coflows.Job], end_ns: int) -> Iterator[RenderableType]:
     made = table("Job completion time", "", "finished", "width", "mean", "p50", "p95", "p99", "max")
     classes = coflows.by_kind(all_jobs)[1:]
     for row in coflows.by_block(all_jobs) + (classes if len(classes) > 1 else []):
@@ -176,6 +179,16 @@ def _jobs(all_jobs: list[coflows.Job]) -> Iterator[RenderableType]:
                 text.time(job.completion_ns),
             )
         yield made
+        left = [job for job in all_jobs if job.completion_ns is None]
+        names = {_NAMES[job.phase] for job in left}
+        starts = [
+            job.start_ns for job in left if job.start_ns is not None and job.start_ns < end_ns
+        ]
+        yield from not_listed(
+            len(starts),
+            end_ns - min(starts, default=end_ns),
+            names.pop() if len(names) == 1 else _NAMES["job"],
+        )
 
 
 def _widths(flows: tuple[int, int]) -> str:

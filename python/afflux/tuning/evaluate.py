@@ -8,15 +8,19 @@ from typing import Any
 
 from .. import _core, batch, settings
 from ..batch import Point, Source, Watch
-from ..comparison.paired import of_pairs
+from ..comparison import censored
+from ..comparison.censored import Value
+from ..comparison.paired import Difference, difference, of_pairs
+from ..comparison.unfinished import Left
 from ..executors import Executor
-from ..metrics import Metric
+from ..metrics import UNFINISHED, Metric
 from ..results import failed_checks
 from ..results.designs import Design
 from ..results.result import Result
 from ..results.statistics import ENOUGH_SEEDS
 from ..words import Words
 from .result import OWN, Candidate
+from .work import Undone, Work, stalls
 
 #: A setting is dropped if it is worse than a known one by more than this share, with every one of
 #: the first seeds and in all objectives.
@@ -40,6 +44,7 @@ class Evaluator:
         self._results: dict[str, dict[int, Result]] = {}
         self._errors: dict[str, str] = {}
         self._warnings: dict[str, None] = {}
+        self._values: dict[tuple[Path, str], Value | None] = {}
         #: Notes of all batches, without duplicates.
         self.notes: list[str] = []
 
@@ -110,20 +115,103 @@ class Evaluator:
                 name, changes, None, error=self._errors.get(name, "it was not simulated")
             )
         values: dict[str, dict[int, float]] = {}
+        included: set[str] = set()
         for metric in self.objectives:
-            found = {seed: metric.of(results[seed].summary) for seed in seeds}
+            found = {seed: self._value(metric, results[seed]) for seed in seeds}
             values[metric.name] = {
-                seed: value for seed, value in found.items() if value is not None
+                seed: value.number for seed, value in found.items() if value is not None
             }
+            if any(value and value.unfinished for value in found.values()):
+                included.add(metric.name)
             if len(values[metric.name]) < len(seeds):
                 raise LookupError(
                     f"{metric.title} is missing in some runs: their summary.json has no number at {'.'.join(metric.path)}"
                 )
-        return Candidate(name, changes, values, stopped=stopped)
+        return Candidate(
+            name,
+            changes,
+            values,
+            stopped=stopped,
+            left=Left.of(self.design(changes, seeds)),
+            work={seed: Work.of(results[seed].summary) for seed in seeds},
+            included=frozenset(included),
+        )
 
-    def design(self, changes: Mapping[str, Any]) -> Design:
+    def design(self, changes: Mapping[str, Any], seeds: Sequence[int] | None = None) -> Design:
         name = name_of(changes)
-        return Design(name, dict(sorted(self._results.get(name, {}).items())))
+        every = sorted(self._results.get(name, {}).items())
+        return Design(name, {seed: one for seed, one in every if seeds is None or seed in seeds})
+
+    def _value(self, metric: Metric, result: Result) -> Value | None:
+        """Returns the value of an objective. Flows and jobs that did not finish are included: a
+        setting must not win because only its fast flows finished."""
+        if result.dir is None or not metric.censored(result.summary):
+            return censored.value(metric, result)
+        key = result.dir, metric.name
+        if key not in self._values:
+            # Tables are read again, so that those of hundreds of runs are not kept in memory.
+            self._values[key] = censored.value(metric, Result.open(result.dir))
+        return self._values[key]
+
+    def differences(
+        self, before: Mapping[str, Any], after: Mapping[str, Any], seeds: Sequence[int]
+    ) -> tuple[Difference, ...]:
+        """Returns the differences of a setting from another one in the objectives, over seeds with
+        which both were simulated."""
+
+        def number(metric: Metric, result: Result) -> float | None:
+            found = self._value(metric, result)
+            return None if found is None else found.number
+
+        base, design = self.design(before), self.design(after)
+        every = (difference(metric, base, design, seeds, number) for metric in self.objectives)
+        return tuple(d for d in every if d is not None)
+
+    def undone(
+        self, before: Mapping[str, Any], after: Mapping[str, Any], seeds: Sequence[int]
+    ) -> Undone | None:
+        """Returns the flows that a setting and another one did not finish; None if all flows
+        finished."""
+        base, design = self.design(before, seeds), self.design(after, seeds)
+        found = difference(UNFINISHED, base, design, seeds)
+        if found is None or not (found.baseline_mean or found.design_mean):
+            return None
+        own, chosen = (
+            {
+                metric.name: [self._value(metric, one) for one in of.results.values()]
+                for metric in self.objectives
+            }
+            for of in (base, design)
+        )
+        return Undone(
+            Left.of(design),
+            Left.of(base),
+            found,
+            frozenset(
+                name
+                for name in own
+                if any(value and value.unfinished for value in (*own[name], *chosen[name]))
+            ),
+            frozenset(
+                name
+                for name, every in chosen.items()
+                if any(value and not value.exact for value in every)
+            ),
+            self.stalls(after, before, seeds),
+        )
+
+    def stalls(
+        self, one: Mapping[str, Any], other: Mapping[str, Any], seeds: Sequence[int]
+    ) -> bool:
+        """True if a setting begins clearly less of its work than another one."""
+        own, best = (
+            {
+                seed: Work.of(result.summary)
+                for seed, result in self.design(changes, seeds).results.items()
+            }
+            for changes in (one, other)
+        )
+        return stalls(own, best)
 
     def failed_checks(self) -> list[Words]:
         """Sentences about results that failed their own checks."""
@@ -147,8 +235,8 @@ def first_seeds(count: int) -> int:
 
 def hopeless(one: Candidate, other: Candidate, objectives: Sequence[Metric]) -> bool:
     """True if `one` is worse than `other` by more than `HOPELESS`, with every seed and in every
-    objective."""
-    if not one.values or not other.values:
+    objective. A setting that stalls makes no other one hopeless."""
+    if not one.values or not other.values or stalls(other.work, one.work):
         return False
     for metric in objectives:
         for seed, value in one.values[metric.name].items():
@@ -195,14 +283,15 @@ def alike(
     candidates: Sequence[Candidate], objectives: Sequence[Metric], seeds: Sequence[int]
 ) -> list[int | None]:
     """Returns, for each candidate, the number of others that cannot be distinguished from it: no
-    objective differs clearly by a t test over the paired seeds. None with too few seeds."""
+    objective differs clearly by a t test over the paired seeds, and neither of the two stalls. None
+    with too few seeds."""
     if len(seeds) < ENOUGH_SEEDS:
         return [None] * len(candidates)
     counts = [0] * len(candidates)
     for one, other in combinations(range(len(candidates)), 2):
-        if not any(
-            _differ(candidates[one], candidates[other], metric, seeds) for metric in objectives
-        ):
+        pair = candidates[one], candidates[other]
+        stalled = any(stalls(a.work, b.work) for a, b in (pair, pair[::-1]))
+        if not stalled and not any(_differ(*pair, metric, seeds) for metric in objectives):
             counts[one] += 1
             counts[other] += 1
     return list(counts)

@@ -1,6 +1,7 @@
 """Objectives of a search: numbers of the summary to minimize or maximize."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..metrics import METRICS, Metric, named
 from ..spelling import unknown
@@ -23,20 +24,19 @@ def names() -> list[str]:
 
 
 def objective(words: str) -> Metric:
-    """Parses an objective: the name of a metric, of a metric of a class (`class.web.fct_p99`), or a
-    path into summary.json such as `fct.by_size.le_100KB.p99_ns`. `:min` or `:max` may follow.
+    """Parses an objective: the name of a metric as `afflux compare --metric` reads it (`fct_mean`,
+    `class.web.fct_p99`), a short name, or a path into summary.json such as `fct.by_size.le_100KB.p99_ns`. `:min` or `:max` may follow.
     Raises `ValueError`."""
     name, _, direction = words.partition(":")
     if direction not in ("", "min", "max"):
         raise ValueError(
             f"--objective {words}: write the metric alone, or with :min or :max after it"
         )
-    known = {metric.name: metric for metric in METRICS}
-    found = known.get(ALIASES.get(name, name))
-    if found is None and name.partition(".")[0] in ("class", "job", "query", "coflow"):
-        try:
-            found = named(name)
-        except LookupError as error:
+    found = None
+    try:
+        found = named(ALIASES.get(name, name))
+    except LookupError as error:
+        if name.partition(".")[0] in ("class", "job", "query", "coflow"):
             raise ValueError(f"--objective: {error}") from None
     if found is None and "." in name:
         path = tuple(name.split("."))
@@ -59,11 +59,7 @@ def objective(words: str) -> Metric:
             f"--objective: {unknown('metric', name, names())}, and paths into summary.json as slowdown.by_class.query.p99"
         )
     lower = direction == "min" if direction else found.lower_is_better is not False
-    return (
-        found
-        if lower == found.lower_is_better
-        else Metric(found.name, found.title, found.path, found.show, lower)
-    )
+    return found if lower == found.lower_is_better else replace(found, lower_is_better=lower)
 
 
 def objectives(every: Sequence[str]) -> tuple[Metric, ...]:

@@ -1,17 +1,22 @@
 """Results of a search."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .. import settings
 from ..comparison.paired import BETTER, WORSE, Difference
 from ..comparison.phrases import in_words, what_of
+from ..comparison.unfinished import Left, told
 from ..metrics import Metric
+from ..words import say
+from .work import Undone, Work
 
 #: Name of the baseline: the scenario without changes.
 OWN = "as-it-is"
+#: The baseline in sentences.
+_OWN = "the scenario as it is"
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,13 @@ class Candidate:
     alike: int | None = None
     #: Reason why it has no values; None if it has values.
     error: str | None = None
+    #: Flows that did not finish; None if it was not simulated.
+    left: Left | None = None
+    #: How much of its work it began, by seed.
+    work: Mapping[int, Work] = field(default_factory=dict)
+    #: Names of the objectives in whose values unfinished flows or jobs count, with the time until
+    #: the end of the run.
+    included: frozenset[str] = frozenset()
 
     def mean(self, metric: Metric) -> float | None:
         """Returns the mean of an objective over the seeds; None if it was not simulated."""
@@ -52,7 +64,13 @@ class Candidate:
             "seeds": seeds,
             "stopped": self.stopped,
         }
-        return head | {"alike": self.alike, "error": self.error}
+        flows = {
+            "flows": self.left and self.left.flows,
+            "unfinished": self.left and self.left.unfinished,
+            "never_started": self.left and self.left.never_started,
+            "unfinished_included": sorted(self.included),
+        }
+        return head | {"alike": self.alike, "error": self.error} | flows
 
 
 @dataclass(frozen=True)
@@ -73,11 +91,18 @@ class Drift:
     #: Every value that was tried, in ascending order, with its difference from the chosen setting;
     #: None if it was refused or failed.
     tried: tuple[tuple[Any, Difference | None], ...]
+    #: Values with which clearly fewer flows start, or jobs of applications finish, than with the
+    #: chosen setting. They are harmful, whatever the objective.
+    stalled: tuple[Any, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the sensitivity as `--json` prints it."""
         tried = [
-            {"value": value, "difference": difference and difference.to_dict()}
+            {
+                "value": value,
+                "difference": difference and difference.to_dict(),
+                "stalled": value in self.stalled,
+            }
             for value, difference in self.tried
         ]
         return {
@@ -123,6 +148,12 @@ class Tuning:
     path: Path
     #: Warnings of the settings that were tried, without duplicates.
     warnings: tuple[str, ...] = ()
+    #: Settings that were left out of the choice, because they begin clearly less of their work than
+    #: another one.
+    left_out: tuple[Candidate, ...] = ()
+    #: Flows that did not finish in the confirmation; None if all flows finished, or if the baseline
+    #: is chosen.
+    undone: Undone | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the result as `--json` prints it."""
@@ -137,6 +168,8 @@ class Tuning:
             "finalists": [candidate.to_dict() for candidate in self.finalists],
             "chosen": self.chosen.to_dict(),
             "confirmed": [difference.to_dict() for difference in self.confirmed],
+            "unfinished": self.undone and self.undone.difference.to_dict(),
+            "left_out": [candidate.name for candidate in self.left_out],
             "sensitivity": [drift.to_dict() for drift in self.sensitivity],
             "notes": list(self.notes),
             "doubts": list(self.doubts),
@@ -146,14 +179,34 @@ class Tuning:
     def sentence(self) -> str:
         """Returns the answer as text."""
         if not self.chosen.changes:
-            return f"Nothing that was tried is better than the scenario as it is, of {len(self.candidates)} settings."
+            kept = f"Nothing that was tried is better than the scenario as it is, of {len(self.candidates)} settings."
+            left = self.chosen.left
+            return f"{kept} {told([(_OWN, left)])}".strip() if left else kept
         what = ", ".join(
             f"{key} = {settings.shown(value)}" for key, value in self.chosen.changes.items()
         )
-        found = "; ".join(f"{what_of(d.metric)} {in_words(d)}" for d in self.confirmed)
-        verdicts = {d.verdict for d in self.confirmed}
-        if BETTER in verdicts:
-            return f"Take {what}. Against the scenario as it is, with seeds that the search has not seen: {found}."
-        if WORSE in verdicts:
-            return f"Keep the scenario as it is. The best of the search, {what}, does not hold with other seeds: {found}."
-        return f"Cannot tell whether {what}, the best of the search, is better than the scenario as it is. With other seeds: {found}."
+        found = "; ".join(f"{self._what(d)} {in_words(d)}" for d in self.confirmed)
+        better = [d for d in self.confirmed if d.verdict == BETTER]
+        unsure = f"Cannot tell whether {what}, the best of the search, is better than the scenario as it is"
+        undone = self.undone
+        if better and undone and all(map(undone.doubts, better)):
+            answer = f"{unsure}: it leaves more flows unfinished. With other seeds: {found}."
+        elif better:
+            answer = f"Take {what}. Against the scenario as it is, with seeds that the search has not seen: {found}."
+        elif any(d.verdict == WORSE for d in self.confirmed):
+            answer = f"Keep the scenario as it is. The best of the search, {what}, does not hold with other seeds: {found}."
+        else:
+            answer = f"{unsure}. With other seeds: {found}."
+        if undone is None:
+            return answer
+        return f"{answer} {told([('the setting', undone.chosen), (_OWN, undone.own)])}"
+
+    def _what(self, d: Difference) -> str:
+        """Returns the name of an objective. If unfinished flows or jobs count in its values, the
+        name says so."""
+        name = what_of(d.metric)
+        if self.undone is None or d.metric.name not in self.undone.included:
+            return name
+        things = "jobs" if d.metric.path[0] == "jobs" else "flows"
+        things = "queries" if d.metric.path[1:3] == ("by_kind", "query") else things
+        return say(f"including.{things}", what=name)

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import _core, batch, extras, settings
 from ..batch import Silent, Source, Watch
-from ..comparison.paired import TOO_FEW, WORSE, Difference, difference
+from ..comparison.paired import TOO_FEW, WORSE, Difference
 from ..executors import Executor, opened
 from ..files import durable
 from ..metrics import Metric
@@ -19,6 +19,7 @@ from .objective import objectives
 from .result import Candidate, Drift, Tuning
 from .rounds import Rounds
 from .space import DRIFTS, Choices, Parameter, Range, parameter
+from .work import begun, share, stalls
 
 BEST = "best.toml"
 #: Number of settings proposed at a time. It does not depend on the number of cores, because the
@@ -27,6 +28,8 @@ BATCH = 4
 #: With one objective: number of best settings that are simulated with further seeds before one is
 #: chosen.
 FINALISTS = 3
+#: Most settings that a note names.
+NAMED = 3
 #: Relative difference below which no answer depends on it.
 NEGLIGIBLE = 0.01
 
@@ -93,19 +96,22 @@ def tune(
         tried = _search(optuna, evaluator, space, own, budget, every_seed, seed)
         own, *tried = _with_ties([own, *tried], metrics, every_seed)
         whole = [*filter(_is_whole, (own, *tried))]
-        best = _front(whole, metrics, every_seed)
+        sound, stalled = _sound(whole, [one for one in tried if one.stopped])
+        best = _front(sound, metrics, every_seed)
         finalists, seen = (
-            _final(evaluator, whole, every_seed) if len(metrics) == 1 else ((), every_seed)
+            _final(evaluator, own, sound, every_seed) if len(metrics) == 1 else ((), every_seed)
         )
         chosen = finalists[0] if finalists else _choose(best, metrics, every_seed, slack)
-        confirmed = _confirm(evaluator, chosen, len(every_seed), seen) if chosen.changes else ()
+        fresh = _fresh(seen, len(every_seed))
+        confirmed = _confirm(evaluator, chosen, fresh) if chosen.changes else ()
+        undone = evaluator.undone({}, chosen.changes, fresh) if chosen.changes else None
         drifts = (
             tuple(_drifts(evaluator, space, chosen, every_seed))
             if sensitivity and chosen.changes
             else ()
         )
     notes = [*evaluator.notes, *(f"{c.name}: {c.error}" for c in tried if c.error)]
-    notes += _limits(space, chosen, drifts, len(every_seed))
+    notes += [*_left_out(stalled, chosen), *_limits(space, chosen, tried, drifts, len(every_seed))]
     best_scenario = batch.load(
         scenario, {**fixed, **chosen.changes, "name": f"{loaded.name}-tuned"}
     )
@@ -124,6 +130,8 @@ def tune(
         tuple(evaluator.failed_checks()),
         place / BEST,
         evaluator.warnings,
+        tuple(stalled),
+        undone,
     )
 
 
@@ -144,6 +152,25 @@ def _is_whole(candidate: Candidate) -> bool:
     return bool(candidate.values) and not candidate.stopped
 
 
+def _sound(
+    whole: Sequence[Candidate], dropped: Sequence[Candidate] = ()
+) -> tuple[list[Candidate], list[Candidate]]:
+    """Returns the settings that do not stall compared with the one that begins most of its work, and
+    those that stall, the dropped ones included. Few flows of a stalled setting may be fast, but most
+    of its work is missing."""
+    most = max(whole, key=lambda one: share(one.work))
+    stalled = [one for one in (*whole, *dropped) if stalls(one.work, most.work)]
+    return [one for one in whole if one not in stalled], stalled
+
+
+def _left_out(stalled: Sequence[Candidate], chosen: Candidate) -> Iterator[str]:
+    """Names the settings that stall, with the flows or jobs that they lack."""
+    if stalled:
+        named = [f"{one.name} ({begun(one.work)})" for one in stalled[:NAMED]]
+        named += [f"{len(stalled) - NAMED} more"] if len(stalled) > NAMED else []
+        yield f"left out of the choice, because they stall: {', '.join(named)}; with {chosen.name} {begun(chosen.work)}"
+
+
 def _with_ties(
     tried: Sequence[Candidate], metrics: Sequence[Metric], seeds: Sequence[int]
 ) -> list[Candidate]:
@@ -154,7 +181,11 @@ def _with_ties(
 
 
 def _limits(
-    space: Sequence[Parameter], chosen: Candidate, drifts: Sequence[Drift], seeds: int
+    space: Sequence[Parameter],
+    chosen: Candidate,
+    tried: Sequence[Candidate],
+    drifts: Sequence[Drift],
+    seeds: int,
 ) -> Iterator[str]:
     """Words the limits of the answer: few seeds, a value at the end of its range, and many
     judgements at once."""
@@ -163,14 +194,13 @@ def _limits(
         few += " too few" if seeds < ENOUGH_SEEDS else " few"
         yield f"{few} to tell a difference from chance; search with at least {ADVISED_SEEDS}"
     for one in space:
-        if (
-            isinstance(one, Range)
-            and one.key in chosen.changes
-            and (further := one.beyond(chosen.changes[one.key]))
-        ):
+        if not isinstance(one, Range) or one.key not in chosen.changes:
+            continue
+        value = chosen.changes[one.key]
+        if end := one.end(value, [c.changes[one.key] for c in tried if c.values]):
             yield (
-                f"{one.key} = {settings.shown(chosen.changes[one.key])} is at an end of the range that was searched: "
-                f"what is better may lie outside, so search on with --vary {one.key}={further}"
+                f"{one.key} = {settings.shown(value)} is {end} of the range that was searched: "
+                f"what is better may lie outside, so search on with --vary {one.key}={one.beyond(value)}"
             )
     judged = sum(
         found is not None and found.p is not None for drift in drifts for _, found in drift.tried
@@ -265,13 +295,18 @@ def _tell(
     metrics: Sequence[Metric],
 ) -> None:
     """Reports a result to Optuna as the relative difference from the baseline with the same seeds.
-    This removes the variation that both have in common."""
+    This removes the variation that both have in common. A setting that stalls is reported as at
+    least twice as bad as the baseline, the worse the less of its work it begins."""
     if candidate.values is None:
         study.tell(trial, state=optuna.trial.TrialState.FAIL)
         return
     seeds = list(candidate.values[metrics[0].name])
     (mine,), (its_own,) = lowered([candidate], metrics, seeds), lowered([own], metrics, seeds)
-    study.tell(trial, [(a - b) / (abs(b) or 1.0) for a, b in zip(mine, its_own, strict=True)])
+    told = [(a - b) / (abs(b) or 1.0) for a, b in zip(mine, its_own, strict=True)]
+    if stalls(candidate.work, own.work):
+        less = share(own.work) - share(candidate.work)
+        told = [max(one, 1.0) + less for one in told]
+    study.tell(trial, told)
 
 
 def _front(
@@ -298,16 +333,16 @@ def _choose(
 
 
 def _final(
-    evaluator: Evaluator, whole: Sequence[Candidate], seeds: Sequence[int]
+    evaluator: Evaluator, own: Candidate, sound: Sequence[Candidate], seeds: Sequence[int]
 ) -> tuple[list[Candidate], list[int]]:
     """Simulates the best few and the baseline with as many further seeds. Returns them with the
-    best over all seeds first, and all seeds used."""
+    best over all seeds first, and all seeds used. Settings that stall come last."""
     metrics = evaluator.objectives
     means = {
         candidate.name: mean
-        for candidate, (mean,) in zip(whole, lowered(whole, metrics, seeds), strict=True)
+        for candidate, (mean,) in zip(sound, lowered(sound, metrics, seeds), strict=True)
     }
-    own, *others = whole
+    others = [candidate for candidate in sound if candidate.changes]
     few = [own, *sorted(others, key=lambda candidate: means[candidate.name])[:FINALISTS]]
     seen = [*seeds, *_fresh(seeds, len(seeds))]
     evaluator.simulate([candidate.changes for candidate in few], seen[len(seeds) :])
@@ -317,7 +352,11 @@ def _final(
         if candidate.values
     ]
     ties = alike(every, metrics, seen)
-    order = sorted(range(len(every)), key=lambda place: lowered([every[place]], metrics, seen)[0])
+    _, stalled = _sound(every)
+    order = sorted(
+        range(len(every)),
+        key=lambda place: (every[place] in stalled, lowered([every[place]], metrics, seen)[0]),
+    )
     return [replace(every[place], alike=ties[place]) for place in order], seen
 
 
@@ -326,21 +365,12 @@ def _fresh(seen: Sequence[int], count: int) -> range:
 
 
 def _confirm(
-    evaluator: Evaluator, chosen: Candidate, count: int, seen: Sequence[int]
+    evaluator: Evaluator, chosen: Candidate, fresh: Sequence[int]
 ) -> tuple[Difference, ...]:
     """Compares the chosen setting with the baseline over new seeds. A setting that was chosen for
     its numbers was partly lucky, and new seeds show the remaining difference."""
-    fresh = _fresh(seen, count)
     evaluator.simulate([{}, chosen.changes], fresh)
-    return _differences(evaluator, {}, chosen.changes, fresh)
-
-
-def _differences(
-    evaluator: Evaluator, before: Mapping[str, Any], after: Mapping[str, Any], seeds: Sequence[int]
-) -> tuple[Difference, ...]:
-    base, design = evaluator.design(before), evaluator.design(after)
-    found = (difference(metric, base, design, seeds) for metric in evaluator.objectives)
-    return tuple(d for d in found if d is not None)
+    return evaluator.differences({}, chosen.changes, fresh)
 
 
 def _drifts(
@@ -358,18 +388,25 @@ def _drifts(
     evaluator.simulate([changes for values in around.values() for _, changes in values], seeds)
     for one in ranges:
         middle = one.number(chosen.changes[one.key]) or 0.0
+        stalled = tuple(
+            changes[one.key]
+            for _, changes in around[one.key]
+            if evaluator.stalls(changes, chosen.changes, seeds)
+        )
         for place, metric in enumerate(evaluator.objectives):
             tried: list[_Tried] = [(middle, chosen.changes[one.key], None)]
             for number, changes in around[one.key]:
                 found = (
                     None
                     if evaluator.failed(changes)
-                    else _differences(evaluator, chosen.changes, changes, seeds)[place]
+                    else evaluator.differences(chosen.changes, changes, seeds)[place]
                 )
                 tried.append((number, changes[one.key], found))
             tried.sort(key=lambda item: item[0])
             at = [item[0] for item in tried].index(middle)
-            (low, below), (high, above) = _unharmed(tried[at::-1]), _unharmed(tried[at:])
+            (low, below), (high, above) = (
+                _unharmed(outwards, stalled) for outwards in (tried[at::-1], tried[at:])
+            )
             harm = tuple((value, found) for _, value, found in (*below, *above))
             yield Drift(
                 one.key,
@@ -378,6 +415,7 @@ def _drifts(
                 high,
                 harm,
                 tuple((value, found) for number, value, found in tried if number != middle),
+                stalled,
             )
 
 
@@ -385,12 +423,12 @@ def _drifts(
 _Tried = tuple[float, Any, Difference | None]
 
 
-def _unharmed(outwards: Sequence[_Tried]) -> tuple[Any, list[_Tried]]:
+def _unharmed(outwards: Sequence[_Tried], stalled: Sequence[Any]) -> tuple[Any, list[_Tried]]:
     """Returns the last harmless value and the first harmful one. The list begins with the chosen
     value itself."""
     last = outwards[0][1]
     for one in outwards[1:]:
-        if one[2] is None or harmful(one[2]):
+        if one[2] is None or one[1] in stalled or harmful(one[2]):
             return last, [one]
         last = one[1]
     return last, []

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -128,6 +129,23 @@ class Range:
             if not low:
                 return None
         return f"{settings.shown(self.written(self._rounded(low)))}..{settings.shown(self.written(self._rounded(high)))}"
+
+    def end(self, setting: Any, tried: Iterable[Any]) -> str | None:
+        """Says how a setting lies at an end of the range: at it, or next to it without a tried value
+        in between. None if it is further inside."""
+        number, further = self.number(setting), self.beyond(setting)
+        if number is None or further is None:
+            return None
+        upper = number - self.low > self.high - number
+        end = self.high if upper else self.low
+        name = "upper end" if upper else "lower end"
+        if math.isclose(number, end):
+            return f"at the {name}"
+        others = [found for one in tried if (found := self.number(one)) is not None]
+        if any(found > number if upper else found < number for found in others):
+            return None
+        shown = settings.shown(self.written(end))
+        return f"the {'largest' if upper else 'smallest'} value that was tried, next to the {name} ({shown})"
 
     @property
     def _decimal(self) -> list[tuple[str, int]]:

@@ -31,7 +31,6 @@ class Simulation:
             f"{plural(scenario.hosts, 'host')}, {plural(scenario.switches, 'switch', 'switches')}"
         )
         self._switches = scenario.switches > 0
-        self._flows = scenario.flows
         self._pace = Pace(scenario)
         self._looked = -math.inf
         self._progress: _core.Progress | None = None
@@ -70,7 +69,7 @@ class Simulation:
                 text.count(progress.packet_hops),
                 f"{text.digits(pace.rate / 1e6, 3)} million per second",
             ),
-            ("flows ended", text.count(progress.flows_finished), f"of {text.count(self._flows)}"),
+            ("flows ended", text.count(progress.flows_finished), f"of {text.count(self._pace.flows)}"),
         ]
         if view is None:
             return state | {"facts": facts}

@@ -1,5 +1,6 @@
 //! Memory limit of a scenario: checked before flows are drawn, and again when the plan is complete.
 
+use crate::scenario::Followed;
 use afflux_config::tree::{Key, Wrong};
 use afflux_engine::memory;
 use afflux_net::memory::{Kept, Memory, PROCESS, fabric};
@@ -96,18 +97,22 @@ impl MemoryBudget {
         }
     }
 
-    /// Returns the memory limit for the run of a complete plan. Refuses plans that need more.
-    pub fn of(&self, plan: &Plan) -> Result<Option<MaxMemory>, Wrong> {
-        let Some(limit) = self.limit else { return Ok(None) };
+    /// Returns the memory limit for the run of a complete plan, and the run's flows and end if they
+    /// had to be estimated for it. Refuses plans that need more.
+    pub fn of(&self, plan: &Plan) -> Result<(Option<MaxMemory>, Option<Followed>), Wrong> {
+        let Some(limit) = self.limit else { return Ok((None, None)) };
         let most = most(plan)
             .map(|most| Memory::of(plan, &most))
             .filter(|most| limit.by.is_some() && most.bytes < limit.bytes / FAR_BELOW);
-        let memory = match most {
-            Some(most) => most,
+        let (memory, followed) = match most {
+            Some(most) => (most, None),
             // The run itself refuses a plan that cannot be estimated.
             None => match expected(plan) {
-                Ok(expected) => Memory::of(plan, &expected),
-                Err(_) => return Ok(None),
+                Ok(expected) => {
+                    let followed = Followed { flows: expected.flows, end_s: expected.end };
+                    (Memory::of(plan, &expected), expected.complete.then_some(followed))
+                }
+                Err(_) => return Ok((None, None)),
             },
         };
         if memory.bytes > limit.bytes {
@@ -124,11 +129,12 @@ impl MemoryBudget {
                 format!("{message}: shorten the run, record less, or raise run.max_memory"),
             ));
         }
-        Ok(Some(MaxMemory {
+        let most = MaxMemory {
             bytes: limit.bytes,
             by: limit.by,
             records: Memory::records(limit.bytes, memory.fixed),
-        }))
+        };
+        Ok((Some(most), followed))
     }
 }
 

@@ -24,7 +24,7 @@ pub use python::OwnCongestion;
 
 use crate::document::Document;
 use crate::inputs::Inputs;
-use crate::scenario::{FabricCost, KernelHost, Packets, Reader};
+use crate::scenario::{FabricCost, Followed, KernelHost, Packets, Reader};
 use crate::topology::{self, Facts};
 use crate::wire::Frames;
 use afflux_config::tree::{Key, Tree, Wrong};
@@ -54,6 +54,7 @@ pub struct Checked {
     pub warnings: Vec<Wrong>,
     /// Whether some traffic is sent with `[host.transport]`.
     pub default_transport: bool,
+    pub followed: Option<Followed>,
 }
 
 /// The fabric with the settings of its switches and hosts, and the settings of the run.
@@ -157,7 +158,8 @@ pub fn check(
     hosts::real(&mut document.host.keys, &mut plan, &said, &used, packets.mtu)?;
     let kernels = kernel::hosts(document, &mut plan, inputs, &mut traffic.classes)?;
     fits(&plan, document, &traffic.transports)?;
-    plan.run.max_memory = budget.of(&plan)?;
+    let (max_memory, followed) = budget.of(&plan)?;
+    plan.run.max_memory = max_memory;
     let input = WarningInput {
         tree,
         written: &written,
@@ -180,6 +182,7 @@ pub fn check(
         switch_keys,
         own_congestion,
         kernels,
+        followed,
         warnings: traffic.warnings,
         default_transport: traffic.uses.variants.iter().any(|way| way.0 == 0),
     })

@@ -74,7 +74,11 @@ fn what_is_refused() {
         ),
         (
             "trimming = { data = \"0B\" }",
-            "key switch.trimming.data: \"0B\": no full frame fits in: write at least \"1518B\"",
+            "key switch.trimming.data: \"0B\": a queue of size 0 drops every frame: write a size above 0",
+        ),
+        (
+            "trimming = { headers = \"63B\" }",
+            "key switch.trimming.header: \"64B\" is above headers = \"63B\", so no header fits in",
         ),
         (
             "trimming = { header = \"2kB\" }",

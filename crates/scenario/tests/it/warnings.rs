@@ -211,6 +211,8 @@ warns! {
         "fabric.toml:11: key switch.buffer: \"1kB\": no full frame fits in, so all of them are dropped: write at least \"1518B\"";
     a_share_below_a_frame: STAR, [("buffer = \"1MB\"", "buffer = \"3kB\"\nalpha = 0.1"), ("ecn = { k = \"65kB\" }\n", ""), ("\"dctcp\"", "\"cubic\"")],
         "fabric.toml:11: key switch.alpha: 0.1 of the buffer of 3kB and the reserve are 300 B, and a full frame has 1518 B, so all of them are dropped: write more alpha or buffer";
+    a_trimming_queue_below_a_frame: STAR, [("buffer = \"1MB\"\necn = { k = \"65kB\" }\n", "trimming = { data = \"1kB\" }\n"), ("congestion = \"dctcp\"", "kind = \"ndp\"")],
+        "fabric.toml:10: key switch.trimming: its queue of 1kB holds no full frame: write at least \"1518B\"";
     a_nic_queue_below_a_frame: STAR, [("[host.transport]", "[host]\nqueue = \"1kB\"\n\n[host.transport]")],
         "fabric.toml:14: key host.queue: \"1kB\": no full frame fits in, so all of them are dropped: write at least \"1518B\"";
     a_link_without_room_for_a_syn: STAR, [("[switch]", "[[topology.override]]\nlink = \"host1-switch0\"\nmtu = \"45B\"\n\n[switch]")],

@@ -54,6 +54,44 @@ pub fn read(
     read_from(crate::text::open(file)?, file, options, template)
 }
 
+/// Counts over the rows of a file.
+#[derive(Default)]
+struct Seen {
+    rows: u64,
+    /// Flows from a host to itself that were left out.
+    dropped: u64,
+    /// Number of columns of all rows; 0 before the first one.
+    columns: usize,
+    /// True if a row has another priority group than [`GROUP`].
+    differ: bool,
+    /// Rows whose group gave way to the priority of the block.
+    overruled: u64,
+}
+
+impl Seen {
+    fn notes(&self, file: &Path, options: &HpccOptions) -> Vec<String> {
+        let Seen { rows, dropped, overruled, .. } = self;
+        let mut notes = Vec::new();
+        if !self.differ && !options.own_priority {
+            notes.push(format!(
+                "`pg` of {rows} flows is not used: all are in group {GROUP}, as generators write it by default; write `priority = {GROUP}` for it"
+            ));
+        }
+        if self.columns == PORTS {
+            notes.push(format!("`dport` of {rows} flows is left out: flows have no ports"));
+        }
+        // One priority group for all flows is the generators' default and says nothing about
+        // priorities.
+        if self.differ && *overruled > 0 {
+            notes.push(format!("`pg` of {overruled} flows is not used: the block's own `dscp` or `priority` takes precedence"));
+        }
+        if *dropped > 0 {
+            notes.push(format!("{dropped} flows from a host to itself were left out"));
+        }
+        notes.into_iter().map(|note| format!("{}: {note}", file.display())).collect()
+    }
+}
+
 /// Reads a flow file from the text of `file`.
 pub fn read_from(
     reader: impl BufRead,
@@ -71,25 +109,24 @@ pub fn read_from(
         )
     })?;
     let mut given = Generated::default();
-    let (mut rows, mut dropped, mut columns, mut differ, mut overruled) =
-        (0u64, 0u64, 0, false, 0u64);
+    let mut seen = Seen::default();
     while let Some(line) = lines.next_filled()? {
-        let row = parse(line, options, &mut columns);
+        let row = parse(line, options, &mut seen.columns);
         let place = || lines.place();
         let Row { src, dst, group, bytes, start } =
             row.map_err(|(found, expected)| TrafficError::input(place(), found, expected))?;
-        rows += 1;
-        if rows > announced {
+        seen.rows += 1;
+        if seen.rows > announced {
             return Err(TrafficError::input(
                 place(),
-                format!("flow {rows}"),
+                format!("flow {}", seen.rows),
                 format!("{announced} flows, as line 1 says"),
             ));
         }
-        if rows > options.most {
+        if seen.rows > options.most {
             return Err(TrafficError::input(
                 place(),
-                format!("flow {rows}"),
+                format!("flow {}", seen.rows),
                 format!("at most {} flows: memory has no room for more", options.most),
             ));
         }
@@ -97,13 +134,13 @@ pub fn read_from(
         if !options.own_priority {
             flow.priority = group;
         }
-        differ |= group != GROUP;
-        overruled +=
+        seen.differ |= group != GROUP;
+        seen.overruled +=
             u64::from(options.own_priority && u64::from(template.priority) != u64::from(group));
         match options.local {
             _ if src != dst => given.flows.push(flow),
             LocalFlows::Instant => given.local.push(flow),
-            LocalFlows::Drop => dropped += 1,
+            LocalFlows::Drop => seen.dropped += 1,
             LocalFlows::Refuse => {
                 return Err(TrafficError::input(
                     place(),
@@ -113,48 +150,28 @@ pub fn read_from(
             }
         }
     }
-    if rows < announced {
+    if seen.rows < announced {
         return Err(TrafficError::input(
             Place::whole(file),
-            format!("{rows} flows"),
+            format!("{} flows", seen.rows),
             format!("{announced}, as line 1 says"),
         ));
     }
-    if rows == 0 {
+    if seen.rows == 0 {
         return Err(TrafficError::input(
             Place::whole(file),
             "a file without flows",
             "at least one flow",
         ));
     }
-    if !differ && !options.own_priority {
+    if !seen.differ && !options.own_priority {
         given
             .flows
             .iter_mut()
             .chain(&mut given.local)
             .for_each(|flow| flow.priority = template.priority);
-        given.notes.push(format!(
-            "{}: `pg` of {rows} flows is not used: all are in group {GROUP}, as generators write it by default; write `priority = {GROUP}` for it",
-            file.display()
-        ));
     }
-    if columns == PORTS {
-        given.notes.push(format!(
-            "{}: `dport` of {rows} flows is left out: flows have no ports",
-            file.display()
-        ));
-    }
-    // One priority group for all flows is the generators' default and says nothing about
-    // priorities.
-    if differ && overruled > 0 {
-        given.notes.push(format!("{}: `pg` of {overruled} flows is not used: the block's own `dscp` or `priority` takes precedence", file.display()));
-    }
-    if dropped > 0 {
-        given.notes.push(format!(
-            "{}: {dropped} flows from a host to itself were left out",
-            file.display()
-        ));
-    }
+    given.notes.extend(seen.notes(file, options));
     Ok(given.finish())
 }
 

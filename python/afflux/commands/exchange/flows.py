@@ -33,7 +33,12 @@ def loaded_flows(source: Path) -> tuple[FlowList, Account, int]:
             _core.load(source / "scenario.toml") if (source / "scenario.toml").is_file() else None
         )
         hosts = resolved.hosts if resolved else flows.hosts()
-        local = [row for row in range(len(flows)) if flows.src[row] == flows.dst[row]]
+        # A flow that waits for other flows has no start if the run ends first.
+        started = [row for row, start in enumerate(flows.start_ns) if start is not None]
+        account.drop(
+            "whose start is unknown because the run ended before it", len(flows) - len(started)
+        )
+        flows = flows.chosen(started)
     else:
         scenario = _core.load(source)
         table, later = scenario.flow_list()
@@ -44,7 +49,7 @@ def loaded_flows(source: Path) -> tuple[FlowList, Account, int]:
             account.notes.append(
                 "flows of applications are known only after a run: export its result"
             )
-        local = [row for row in range(len(flows)) if flows.src[row] == flows.dst[row]]
+    local = [row for row in range(len(flows)) if flows.src[row] == flows.dst[row]]
     if local:
         account.drop("from a host to itself", len(local))
         flows = flows.chosen(sorted(set(range(len(flows))) - set(local)))

@@ -20,20 +20,18 @@ keys! {
     pub struct Keys as "Trimming" => TrimConfig(frame: u16) {
         /// Most bytes of data, including the frame in transmission.
         data: Size as u64 = (Size(Bytes(8 * u64::from(frame)))) "8 full frames, as in the paper", check |Size(Bytes(bytes)), at| match bytes {
-            bytes if bytes < u64::from(frame) => Err(Wrong::at(at, format!("\"{}\": no full frame fits in: write at least \"{frame}B\"", Bytes(bytes)))),
+            0 => Err(Wrong::at(at, "\"0B\": a queue of size 0 drops every frame: write a size above 0")),
             bytes => Ok(bytes),
-        };
-        /// Size of a header. Smaller headers are padded to the smallest frame of `host.wire`.
-        header: Size as u16 = "64B" from "htsim; 206 B on some switches with SONiC", check |size, at| match size {
-            Size(Bytes(bytes @ 1..=1_000)) => Ok(bytes as u16),
-            Size(bytes) => Err(Wrong::at(at, format!("\"{bytes}\": write a size from 1B to 1000B"))),
         };
         /// Most bytes of headers and answers. Frames that do not fit are dropped.
         headers: Size as u64 = (Size(Bytes(data.saturating_mul(2)))) "twice `data`, as in htsim; the paper has as much as for data",
-            check |Size(Bytes(bytes)), at| match bytes {
-                bytes if bytes < u64::from(header) => Err(Wrong::at(at, format!("\"{}\": no header fits in: write at least \"{header}B\"", Bytes(bytes)))),
-                bytes => Ok(bytes),
-            };
+            check |Size(Bytes(bytes)), _| Ok(bytes);
+        /// Size of a header. Smaller headers are padded to the smallest frame of `host.wire`.
+        header: Size as u16 = "64B" from "htsim; 206 B on some switches with SONiC", check |size, at| match size {
+            Size(Bytes(bytes @ 1..=1_000)) if bytes > headers => Err(Wrong::at(at, format!("\"{}\" is above headers = \"{}\", so no header fits in", Bytes(bytes), Bytes(headers)))),
+            Size(Bytes(bytes @ 1..=1_000)) => Ok(bytes as u16),
+            Size(bytes) => Err(Wrong::at(at, format!("\"{bytes}\": write a size from 1B to 1000B"))),
+        };
     }
 }
 

@@ -60,6 +60,17 @@ fn of_switch(input: &WarningInput, switch: &SwitchConfig, frame: u64) -> Option<
         }
         Buffer::Unlimited | Buffer::Mmu(_) => {}
     }
+    let about = switch.aqm.as_ref().map(|aqm| aqm.about());
+    if let Some((Limit::Bytes(bytes), about)) = about.and_then(|about| Some((about.limit?, about)))
+        && bytes < frame
+    {
+        let table = about.requires_tag.map_or("aqm", |(_, key, _)| key);
+        let text = format!(
+            "its queue of {} holds no full frame: write at least \"{frame}B\"",
+            Bytes(bytes)
+        );
+        return Some((input.switch_key(table), text));
+    }
     switch.own.iter().enumerate().find_map(|(index, queue)| {
         let text = small(queue.limit?, Compare::Above)?;
         Some((input.switch_key("queue").index(index).name("buffer"), text))

@@ -1,0 +1,146 @@
+"""Computes statistics of completion times in which unfinished flows and jobs count.
+
+A flow that did not finish counts with the time from its start to the end of the run. Its true
+completion time is longer, so a statistic that depends on it is a lower bound. Statistics of the
+finished flows alone would be the better, the more slow flows the end of the run cut off.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..metrics import Metric
+from ..results.result import Result
+from ..results.statistics import mean, quantile
+
+
+@dataclass(frozen=True)
+class Value:
+    """A measured number. It is not exact if flows were cut off by the end of the run: a time is
+    then a lower bound."""
+
+    number: float
+    exact: bool = True
+    #: Number of unfinished flows or jobs among those that were measured.
+    unfinished: int = 0
+
+
+#: Statistics of distributions: name, and quantile (None for the mean).
+STATISTICS = {"mean": None, "p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+#: Phases of the table of jobs that stand for whole jobs.
+JOBS = ("coflow", "query", "job")
+#: Bounds in bytes of the size classes of summary.json: above the first, up to and including the
+#: second.
+_SIZES = {"le_100KB": (-1, 100_000), "100KB_10MB": (100_000, 10_000_000), "gt_10MB": (10_000_000,)}
+
+
+def statistic(done: Sequence[float], cut: Sequence[float], name: str) -> Value | None:
+    """Returns the statistic of finished and cut-off times. A quantile is exact if no cut-off time
+    can reach it."""
+    if not done and not cut:
+        return None
+    q = STATISTICS[name]
+    if q is None:
+        return Value(mean([*done, *cut]), not cut, len(cut))
+    ordered = sorted(done)
+    if math.ceil(q * (len(done) + len(cut) - 1)) < len(done):
+        whole = [*ordered, *([ordered[-1]] * len(cut))]
+        return Value(quantile(whole, q), unfinished=len(cut))
+    return Value(quantile(sorted([*done, *cut]), q), exact=False, unfinished=len(cut))
+
+
+def of_flows(
+    result: Result, kind: str, name: str, counts: Callable[[Mapping[str, Any]], bool]
+) -> Value | None:
+    """Returns a statistic of `fct` or `slowdown` over the flows that count, of those that started
+    after the warm-up. Flows that were given up (status `terminated`) are left out."""
+    done, cut = [], []
+    for flow in started(result, "fct_ns", "slowdown", "ideal_ns", "bytes"):
+        # A flow of a kernel has no slowdown.
+        if not counts(flow) or (kind == "slowdown" and flow["ideal_ns"] is None):
+            continue
+        elapsed = result.summary["simulated_ns"] - flow["start_ns"]
+        if flow["fct_ns"] is not None:
+            done.append(float(flow["fct_ns"] if kind == "fct" else flow["slowdown"]))
+        elif flow["status"] != "terminated":
+            cut.append(float(elapsed if kind == "fct" else elapsed / max(flow["ideal_ns"], 1)))
+    return statistic(done, cut, name)
+
+
+def started(result: Result, *columns: str) -> Iterable[dict[str, Any]]:
+    """Yields the flows that started after the warm-up."""
+    names = ("class", "start_ns", "status", *columns)
+    warm = result.summary.get("warmup_ns") or 0
+    for row in zip(*(result.flows.column(name) for name in names), strict=True):
+        flow = dict(zip(names, row, strict=True))
+        if flow["start_ns"] is not None and flow["start_ns"] >= warm:
+            yield flow
+
+
+def of_jobs(result: Result, name: str, counts: Callable[[str, str], bool]) -> Value | None:
+    """Returns a statistic of the completion times of the jobs that count by their name and phase, of
+    those that started after the warm-up. A query lasts from its first request to the last byte of
+    its last answer."""
+    warm, end = result.summary.get("warmup_ns") or 0, result.summary["simulated_ns"]
+    done, cut = [], []
+    for job, phase, start, finish in jobs(result):
+        # A job whose arrival lies beyond the end of the run has not started.
+        if start is not None and warm <= start <= end and counts(job, phase):
+            if finish is None:
+                cut.append(float(end - start))
+            else:
+                done.append(float(finish - start))
+    return statistic(done, cut, name)
+
+
+def jobs(result: Result) -> Iterable[tuple[str, str, int | None, int | None]]:
+    """Yields name, phase (one of `JOBS`), start and finish of each job. Start and finish are None if
+    they have not happened."""
+    table = result.jobs
+    rows = zip(
+        *(table.column(name) for name in ("job", "phase", "start_ns", "finish_ns")), strict=True
+    )
+    return (row for row in rows if row[1] in JOBS)
+
+
+def belongs(job: str, block: str) -> bool:
+    """True if the job belongs to the block. Jobs are named after their block; if there are several,
+    a dot and a name follow."""
+    return re.fullmatch(re.escape(block) + r"(\..+)?", job) is not None
+
+
+def value(metric: Metric, result: Result) -> Value | None:
+    """Returns the value of a metric of summary.json. If it is a statistic of finished flows or jobs
+    while others did not finish, these are included. None if the result has no such value."""
+    number = metric.of(result.summary)
+    if not metric.censored(result.summary):
+        return None if number is None else Value(number)
+    kind, *group, last = metric.path
+    name = last.removesuffix("_ns")
+    table = "jobs" if kind == "jobs" else "flows"
+    if name not in STATISTICS or table not in result.recorded:
+        return None if number is None else Value(number, exact=name not in STATISTICS)
+    if kind == "jobs":
+        return of_jobs(result, name, _jobs_of(group))
+    return of_flows(result, kind, name, _flows_of(group))
+
+
+def _flows_of(group: Sequence[str]) -> Callable[[Mapping[str, Any]], bool]:
+    match group:
+        case ["by_class", of_class]:
+            return lambda flow: flow["class"] == of_class
+        case ["by_size", size]:
+            low, high = (*_SIZES[size], math.inf)[:2]
+            return lambda flow: low < flow["bytes"] <= high
+    return lambda flow: True
+
+
+def _jobs_of(group: Sequence[str]) -> Callable[[str, str], bool]:
+    match group:
+        case ["by_kind", kind]:
+            return lambda job, phase: phase == kind
+        case ["by_block", block]:
+            return lambda job, phase: belongs(job, block)
+    return lambda job, phase: True
