@@ -69,7 +69,11 @@ class Simulation:
                 text.count(progress.packet_hops),
                 f"{text.digits(pace.rate / 1e6, 3)} million per second",
             ),
-            ("flows ended", text.count(progress.flows_finished), f"of {text.count(self._pace.flows)}"),
+            (
+                "flows ended",
+                text.count(progress.flows_finished),
+                f"of {text.count(self._pace.flows)}",
+            ),
         ]
         if view is None:
             return state | {"facts": facts}
