@@ -141,6 +141,7 @@ fn scenario() -> Scenario {
         switch_settings: Vec::new(),
         own_congestion: None,
         kernels: Vec::new(),
+        followed: None,
         packets: Packets { mtu: 1500, link_header: 18, priority_of_dscp: [0; 64] },
     }
 }
