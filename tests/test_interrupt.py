@@ -41,11 +41,13 @@ needs_proc = pytest.mark.skipif(
 )
 
 
-def start(arguments: Sequence[object], cwd: Path, **environment: str) -> subprocess.Popen[str]:
-    # A background test runner may ignore SIGINT, which child processes inherit.
-    def heed() -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+def heed() -> None:
+    """Ends a child process at SIGINT. A background test runner may ignore the signal, which child
+    processes inherit."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
+
+def start(arguments: Sequence[object], cwd: Path, **environment: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", *map(str, arguments)]
     return subprocess.Popen(
         command,
@@ -208,7 +210,11 @@ def program(text: str, tmp_path: Path) -> subprocess.Popen[str]:
     file = tmp_path / "program.py"
     file.write_text(PROGRAM.format(text.replace("\n", "\n    ")))
     return subprocess.Popen(
-        [sys.executable, file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, file],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed,
     )
 
 

@@ -165,7 +165,7 @@ def test_an_unfinished_job_counts_with_its_time_so_far(runs):
 
 
 def test_jobs_that_would_arrive_after_the_end_are_not_measured():
-    """Their start in the table is later than the end, so they have no time so far."""
+    """Tests jobs whose start in the table is later than the end: they have no time so far."""
     scenario = afflux.Scenario.parse(CLOSED.replace("closed_loop = true", 'period = "5ms"'))
     scenario.set("run.until", "12ms")
     scenario.set("switch.buffer", "9MB")

@@ -100,10 +100,10 @@ class Left:
 def not_finished(designs: Sequence[Design], *, unclear: bool = False) -> Words:
     """Says how many of their flows did not finish, and how many of these never started. Empty if all
     flows of all designs finished. `unclear`: the difference between the designs is not clear."""
-    return told([(design.name, Left.of(design)) for design in designs], unclear=unclear)
+    return unfinished([(design.name, Left.of(design)) for design in designs], unclear=unclear)
 
 
-def told(counts: Sequence[tuple[str, Left]], *, unclear: bool = False) -> Words:
+def unfinished(counts: Sequence[tuple[str, Left]], *, unclear: bool = False) -> Words:
     """Returns the sentence of `not_finished` for the names of the designs and their flows."""
     if not any(one.unfinished for _, one in counts):
         return Words("", "")

@@ -8,7 +8,7 @@ from typing import Any
 from .. import settings
 from ..comparison.paired import BETTER, WORSE, Difference
 from ..comparison.phrases import in_words, what_of
-from ..comparison.unfinished import Left, told
+from ..comparison.unfinished import Left, unfinished
 from ..metrics import Metric
 from ..words import say
 from .work import Undone, Work
@@ -181,7 +181,7 @@ class Tuning:
         if not self.chosen.changes:
             kept = f"Nothing that was tried is better than the scenario as it is, of {len(self.candidates)} settings."
             left = self.chosen.left
-            return f"{kept} {told([(_OWN, left)])}".strip() if left else kept
+            return f"{kept} {unfinished([(_OWN, left)])}".strip() if left else kept
         what = ", ".join(
             f"{key} = {settings.shown(value)}" for key, value in self.chosen.changes.items()
         )
@@ -189,7 +189,7 @@ class Tuning:
         better = [d for d in self.confirmed if d.verdict == BETTER]
         unsure = f"Cannot tell whether {what}, the best of the search, is better than the scenario as it is"
         undone = self.undone
-        if better and undone and all(map(undone.doubts, better)):
+        if better and undone and all(map(undone.may_explain, better)):
             answer = f"{unsure}: it leaves more flows unfinished. With other seeds: {found}."
         elif better:
             answer = f"Take {what}. Against the scenario as it is, with seeds that the search has not seen: {found}."
@@ -199,7 +199,7 @@ class Tuning:
             answer = f"{unsure}. With other seeds: {found}."
         if undone is None:
             return answer
-        return f"{answer} {told([('the setting', undone.chosen), (_OWN, undone.own)])}"
+        return f"{answer} {unfinished([('the setting', undone.chosen), (_OWN, undone.own)])}"
 
     def _what(self, d: Difference) -> str:
         """Returns the name of an objective. If unfinished flows or jobs count in its values, the

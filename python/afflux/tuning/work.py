@@ -91,12 +91,12 @@ class Undone:
     difference: Difference
     #: Names of the objectives in whose values unfinished flows or jobs count.
     included: frozenset[str]
-    #: Of these, the ones for which only lower bounds are known with the chosen setting.
+    #: Names of the objectives of which only lower bounds are known with the chosen setting.
     bounds: frozenset[str]
     #: True if the chosen setting begins clearly less of its work than the baseline.
     stalls: bool
 
-    def doubts(self, found: Difference) -> bool:
+    def may_explain(self, found: Difference) -> bool:
         """True if a better value may only come from flows that the chosen setting did not finish."""
         more = self.difference.verdict == WORSE
         return self.stalls or (more and found.metric.name in self.bounds)
