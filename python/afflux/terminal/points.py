@@ -10,6 +10,7 @@ from ..batch.grid import MEANS, Combination, Mean, Sweep
 from ..comparison.unfinished import Left
 from ..metrics import SHORT, UNFINISHED, Metric
 from ..results.designs import Design
+from ..results.result import Result
 from ..results.statistics import ADVISED_SEEDS, ENOUGH_SEEDS
 from ..studies.study import HEAD, Verdict, cells, number
 from .drawing import answer, plural, table
@@ -29,7 +30,7 @@ def sweep(found: Sweep, asked: Sequence[Metric] = ()) -> Iterator[RenderableType
     shown = list(asked) or [metric for metric in SHORT if any(row.get(metric.name) for row in rows)]
     keys = settings.short(found.keys)
     failures = any(one.failed for one in every)
-    designs = [_design(found, one) for one in every]
+    designs = _designs(found, every)
     marks = [[_censored(metric, design) for metric in shown] for design in designs]
     left = [Left.of(design) if design else None for design in designs]
     # Times of finished flows alone praise the settings that cut off slow ones.
@@ -74,15 +75,14 @@ def sweep(found: Sweep, asked: Sequence[Metric] = ()) -> Iterator[RenderableType
     yield Text(f"means over seeds; every point is in {found.path}{means}", style="dim")
 
 
-def _design(found: Sweep, one: Combination) -> Design | None:
-    """Returns the results of a combination; None if all its points failed."""
-    name = settings.point_name(one.values)
-    results = {
-        seed: result
-        for (point, seed), result in found.outcome.results.items()
-        if point == name or not name
-    }
-    return Design(name, results) if results else None
+def _designs(found: Sweep, every: Sequence[Combination]) -> list[Design | None]:
+    """Returns the results of each combination; None if all its points failed."""
+    by_name: dict[str, dict[int, Result]] = {}
+    for (point, seed), result in found.outcome.results.items():
+        # Where nothing varies, all points are one combination without a name.
+        by_name.setdefault(point if found.keys else "", {})[seed] = result
+    names = [settings.point_name(one.values) for one in every]
+    return [Design(name, by_name[name]) if name in by_name else None for name in names]
 
 
 def _censored(metric: Metric, design: Design | None) -> bool:
