@@ -47,11 +47,11 @@ pub struct Scenario {
     pub own_congestion: Option<OwnCongestion>,
     /// Hosts that are real Linux kernels, ordered by host.
     pub kernels: Vec<KernelHost>,
-    /// Estimate of the run, if its flows had to be followed for it, as those of applications.
+    /// Estimate of the run with applications; `None` without, and if they are too much to follow.
     pub followed: Option<Followed>,
 }
 
-/// Estimate of a run whose flows are known only as far as it goes.
+/// Estimate of a run of applications, which start flows as their work proceeds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Followed {
     pub flows: u64,

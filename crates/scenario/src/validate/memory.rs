@@ -97,8 +97,8 @@ impl MemoryBudget {
         }
     }
 
-    /// Returns the memory limit for the run of a complete plan, and the run's flows and end if they
-    /// had to be estimated for it. Refuses plans that need more.
+    /// Returns the memory limit for the run of a complete plan, and with applications the estimate
+    /// of the run, which the limit needs. Refuses plans that need more memory.
     pub fn of(&self, plan: &Plan) -> Result<(Option<MaxMemory>, Option<Followed>), Wrong> {
         let Some(limit) = self.limit else { return Ok((None, None)) };
         let most = most(plan)
@@ -110,7 +110,8 @@ impl MemoryBudget {
             None => match expected(plan) {
                 Ok(expected) => {
                     let followed = Followed { flows: expected.flows, end_s: expected.end };
-                    (Memory::of(plan, &expected), expected.complete.then_some(followed))
+                    let known = expected.complete && plan.applications.is_some();
+                    (Memory::of(plan, &expected), known.then_some(followed))
                 }
                 Err(_) => return Ok((None, None)),
             },

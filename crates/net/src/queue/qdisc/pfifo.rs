@@ -14,7 +14,8 @@ keys! {
     /// Parameters of pfifo.
     pub struct Keys as "Pfifo" => PfifoConfig {
         /// Most frames that are held. Further frames are dropped. Linux counts a buffer of
-        /// segmentation offload, up to 64 KB, as one packet: a limit of as many bytes is greater here.
+        /// segmentation offload, up to 64 KB, as one packet, so the same memory is a larger number
+        /// here.
         limit: u32 = 1000 from "the kernel's default `txqueuelen`", in 1 to 1_000_000_000 as "a whole number from 1 to 1000000000";
     }
 }
