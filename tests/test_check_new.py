@@ -136,6 +136,56 @@ def test_a_part_tells_of_the_whole(until, tmp_path):
         part.run()
 
 
+BURST = """
+format = 1
+[topology]
+kind = "star"
+hosts = 201
+rate = "10Gbps"
+delay = "1us"
+[switch]
+buffer = "40MB"
+[host.transport]
+initial_window = {window}
+[[traffic]]
+kind = "incast"
+to = 0
+senders = {senders}
+bytes = "{size}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("window", "senders", "size"), [(10, 200, "5kB"), (10, 200, "14kB"), (1_000, 4, "500kB")]
+)
+def test_windows_that_leave_at_once_share_their_links(window, senders, size):
+    """Flows of less than one initial window end when their common link has carried all of them."""
+    found = parse(BURST.format(window=window, senders=senders, size=size), "burst.toml")
+    ran = json.loads(found.run().summary)
+    assert ran["timeouts"] == 0
+    expected = check(found)
+    assert expected.packet_hops == pytest.approx(ran["packet_hops"], rel=0.1)
+    assert expected.end_ns == pytest.approx(ran["simulated_ns"], rel=0.15)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    ['loss = "10%"', 'down = [{ from = "100us", to = "500ms" }]'],
+)
+def test_faults_of_links_are_a_doubt(fault, invoke, tmp_path):
+    text = BURST.format(window=10, senders=4, size="2MB")
+    fault = f'[[topology.fault]]\nlink = "host1-switch0"\n{fault}\n'
+    (tmp_path / "faulty.toml").write_text(text.replace("[[traffic]]", f"{fault}[[traffic]]", 1))
+    done = invoke("check", "faulty.toml")
+    assert "links lose frames or are down for a time" in " ".join(done.stdout.split())
+    assert "or later" in done.stdout
+    assert "or more" in done.stdout
+    found = check(load(tmp_path / "faulty.toml"))
+    ran = afflux.load(tmp_path / "faulty.toml").run().summary
+    assert ran["simulated_ns"] > 10 * found.end_ns
+    assert found.least_hops < ran["packet_hops"] < found.most_hops
+
+
 def test_set_up_and_results_take_time():
     found = check(parse(MANY, "many.toml"))
     assert found.set_up_seconds == pytest.approx(1.8, rel=0.05)

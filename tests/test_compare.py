@@ -9,11 +9,12 @@ import pytest
 from made import design
 
 import afflux
-from afflux.comparison import circumstances
-from afflux.comparison.paired import Difference
+from afflux.comparison import changes, circumstances
+from afflux.comparison.paired import Difference, of_pairs
 from afflux.metrics import COST, JOB_TIME, METRICS
 from afflux.results import split
 from afflux.results.designs import Designs, gather
+from afflux.terminal import comparison
 
 
 def designs(**values: list[float]) -> Designs:
@@ -45,6 +46,25 @@ def test_pairing_finds_what_the_spread_of_seeds_hides():
     assert (found.ratio, found.ratio_low, found.ratio_high) == tuple(
         map(pytest.approx, (1 + found.share, 1 + found.share_low, 1 + found.share_high))
     )
+
+
+def test_a_change_has_the_unit_of_its_interval():
+    """Counts have an interval of the difference. A change in percent beside it would mislead."""
+    drops = next(metric for metric in METRICS if metric.name == "drops")
+    found = of_pairs(drops, "other", [(5.0, 0.0), (15.0, 0.0), (10.0, 0.0)])
+    assert changes.by(found).endswith(" %")
+    assert (changes.in_unit_of_interval(found), changes.interval(found)) == (
+        f"{changes.MINUS}10",
+        f"{changes.MINUS}22.4 to +2.42",
+    )
+    times = of_pairs(JOB_TIME, "other", [(5e6, 4e6), (15e6, 13e6), (10e6, 8e6)])
+    assert changes.in_unit_of_interval(times).endswith(" %")
+    assert changes.interval(times).endswith(" %")
+    # Without an interval the share says more.
+    one = of_pairs(drops, "other", [(5.0, 4.0)])
+    assert changes.in_unit_of_interval(one) == changes.by(one) == f"{changes.MINUS}20.0 %"
+    shown = [*comparison.differences("", "a", "b", [found])]
+    assert f"{changes.MINUS}10" in [*shown[0].columns[3].cells]
 
 
 def test_an_interval_that_spans_zero_tells_nothing():
@@ -306,3 +326,33 @@ def test_the_cause_in_the_answer_is_the_part_in_the_table(scenario):
     assert (round(wait.baseline_mean), round(wait.design_mean)) == pytest.approx(
         tuple(mean.parts_ns["recovery"] for mean in (table.all.baseline, table.all.design)), abs=2
     )
+
+
+STAR = {"kind": "star", "hosts": 4, "rate": "10Gbps"}
+
+
+def cut(name: str, until: str, **topology: str) -> list[afflux.Result]:
+    """Returns results of three seeds, of which `until` decides which flows finish."""
+    blocks = {"kind": "random", "sizes": "websearch", "load": 0.4, "duration": "4ms"}
+    scenario = afflux.Scenario(
+        name=name,
+        topology=STAR | topology,
+        traffic=[blocks | {"load_basis": "host_payload"}],
+        run={"until": until},
+    )
+    return [scenario.run(seed=seed) for seed in (1, 2, 3)]
+
+
+def test_other_finished_flows_do_not_make_another_fabric():
+    short, long = cut("short", "3ms"), cut("long", "off")
+    found = afflux.compare([*short, *long], "short")
+    notes = " ".join(map(str, found.notes))
+    assert "a fabric that is slower by itself" not in notes
+    assert "with long and short are of different flows" in notes
+    assert {"slowdown_mean", "slowdown_p50"} <= {d.metric.name for d in found.differences}
+    # Half the rate is another fabric, whichever flows finish.
+    slow = cut("slow", "3ms", rate="5Gbps")
+    found = afflux.compare([*long, *slow], "long")
+    (note,) = (str(note) for note in found.notes if "Slowdown is not compared" in note)
+    assert "alone, the same flows take" in note
+    assert not any(d.metric.name.startswith("slowdown") for d in found.differences)

@@ -240,7 +240,7 @@ def test_each_template_has_a_decision_whose_designs_are_valid(name, command):
         (
             'measure = "fct_p50"',
             'measure = "p50"',
-            "designs.toml: key goal[0].measure: there is no measure called 'p50'",
+            "key goal[0].measure: there is no measure called 'p50'",
         ),
         (
             'at_most = "90us"',
@@ -290,7 +290,7 @@ def test_each_template_has_a_decision_whose_designs_are_valid(name, command):
         (
             'name = "tiny"',
             'name = "today"',
-            "design: the name 'today' stands 2 times: names must differ",
+            "key design[2].name: the name 'today' stands 2 times: names must differ",
         ),
         (
             "price = 900",
@@ -299,6 +299,9 @@ def test_each_template_has_a_decision_whose_designs_are_valid(name, command):
         ),
         ("price = 900", 'price = "900"', "key design[2].price: found '900': write a number"),
         ("price = 900", "price = -1", "key design[2].price: found -1: write 0 or more"),
+        ("price = 900", "price = nan", "key design[2].price: found nan: write 0 or more"),
+        ("price = 900", "price = inf", "key design[2].price: found inf: write 0 or more"),
+        ("price = 900", "power = -inf", "key design[2].power: found -inf: write 0 or more"),
         ('"switch.buffer" = "20kB"', '"switch.bufer" = "20kB"', "switch.bufer: unknown key"),
         ('scenario = "fabric.toml"', 'scenario = "nothing.toml"', "nothing.toml"),
         ('scenario = "fabric.toml"', "", "there is no scenario: write scenario"),
@@ -320,7 +323,12 @@ def test_a_wrong_file_is_refused_with_key_and_cure(folder, command, old, new, wa
     (folder / "designs.toml").write_text(text.replace(old, new, 1))
     done = command("decide", "designs.toml", "--quick")
     assert done.returncode == 2, done.stderr
-    assert wanted in " ".join(done.stderr.split()), done.stderr
+    said = " ".join(done.stderr.split())
+    assert wanted in said, said
+    if wanted.startswith(("key ", "goal")):
+        number = (folder / "designs.toml").read_text()[: text.index(old)].count("\n") + 1
+        (line,) = re.findall(r"^error: designs\.toml:(\d+): ", said)
+        assert number <= int(line) <= number + new.count("\n") or wanted.startswith("goal"), said
     assert not (folder / "out").exists()
 
 
@@ -350,7 +358,8 @@ def test_errors_name_the_decision_file_and_its_design(folder, command):
     text = (folder / "designs.toml").read_text()
     (folder / "designs.toml").write_text(text.replace('"20kB"', '"20Kb"'))
     said = " ".join(command("decide", "designs.toml").stderr.split())
-    assert said.startswith("error: designs.toml: design tiny: "), said
+    line = text[: text.index('"20kB"')].count("\n") + 1
+    assert said.startswith(f"error: designs.toml:{line}: design tiny: "), said
     assert "key switch.buffer" in said
     (folder / "designs.toml").write_bytes(text.encode() + b"\n# \xff\n")
     done = command("decide", "designs.toml")
@@ -407,3 +416,68 @@ def test_a_goal_is_judged_by_the_seeds_in_which_its_tenant_has_flows(folder, com
     (folder / "fabric.toml").write_text(FABRIC + RARE.replace("20.0", "0.001"))
     said = " ".join(command("decide", "designs.toml", "--seeds", "1-2", "--fresh").stderr.split())
     assert "tenant rare has no slowdown_mean: none of its flows started after the warm-up" in said
+
+
+RING = """
+[[traffic]]
+kind = "ring_all_reduce"
+class = "train"
+bytes = "100kB"
+iterations = 2
+
+[[traffic]]
+kind = "pairs"
+class = "copy"
+pairs = [[1, 2]]
+sizes = "100kB"
+"""
+
+
+@pytest.mark.parametrize(
+    ("tenant", "measure", "says"),
+    [
+        (
+            "train",
+            "job_time_mean",
+            "tenant train has coflows, no jobs of applications: write coflow_mean",
+        ),
+        ("web", "job_time_p99", "tenant web has queries, no jobs of applications: write query_p99"),
+        ("web", "coflow_p50", "tenant web has queries, no coflows: write query_p50"),
+        ("copy", "query_mean", "tenant copy has only flows, no queries: write fct_mean"),
+        (
+            None,
+            "job_time_mean",
+            "the traffic has queries and coflows, no jobs of applications: write query_mean or coflow_mean",
+        ),
+    ],
+)
+def test_a_tenant_without_such_jobs_is_refused_before_the_runs(
+    folder, command, tenant, measure, says
+):
+    (folder / "fabric.toml").write_text(FABRIC + RING)
+    text = (folder / "designs.toml").read_text()
+    head = text[: text.index("[[goal]]")]
+    owner = f'tenant = "{tenant}"\n' if tenant else ""
+    (folder / "designs.toml").write_text(
+        f'{head}[[goal]]\n{owner}measure = "{measure}"\nat_most = "1s"\n'
+    )
+    done = command("decide", "designs.toml", "--quick")
+    assert done.returncode == 2
+    assert f"measure: found '{measure}', but {says}" in " ".join(done.stderr.split())
+    assert not (folder / "out").exists()
+
+
+def test_goals_on_coflows(folder, command):
+    (folder / "fabric.toml").write_text(FABRIC + RING)
+    text = (folder / "designs.toml").read_text()
+    head = text[: text.index("[[goal]]")]
+    goals = "".join(
+        f'[[goal]]\ntenant = "train"\nmeasure = "{measure}"\nat_most = "1s"\n'
+        for measure in ("coflow_mean", "query_mean")
+    )
+    (folder / "designs.toml").write_text(head + goals)
+    done = command("decide", "designs.toml", "--quick", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert "train: coflow time mean" in " ".join(done.stdout.split())
+    (coflow, query) = json.loads((folder / "out/decision.json").read_text())["designs"][0]["goals"]
+    assert coflow["value"] == query["value"] > 0

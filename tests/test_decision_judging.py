@@ -83,9 +83,11 @@ def draw(
 
 
 def beyond(goal: dict) -> bool:
-    """True if the typical value is on the wrong side of its limit."""
+    """True if the typical value or the mean, which is the value shown, is on the wrong side of its
+    limit."""
     more_is_better = goal["measure"] in ("goodput", "jain")
-    return goal["ratio"] != 1 and (goal["ratio"] > 1) != more_is_better
+    ratios = goal["ratio"], goal["value"] / goal["limit"]
+    return any(ratio != 1 and (ratio > 1) != more_is_better for ratio in ratios)
 
 
 def contradictions(found: dict) -> list[str]:
@@ -144,6 +146,20 @@ def contradictions(found: dict) -> list[str]:
                 f"{goal['tenant']} {goal['measure']} is {goal['state']} at {goal['ratio']:.3f} of its limit"
             )
     return wrong
+
+
+def test_a_shown_value_beyond_the_goal_is_not_called_within(tmp_path):
+    """The typical value of two seeds is within the goal, but their mean, which the answer shows, is
+    not."""
+    goal = Goal(None, "fct_p99", limit=1e6)
+    values = {"a": {goal.name: {1: Value(0.3e6), 2: Value(2.04e6)}}}
+    values["b"] = {goal.name: {1: Value(0.8e6), 2: Value(0.9e6)}}
+    found = Judged.of(values, values, ["a", "b"], [goal], {"a": 1.0, "b": 2.0})
+    (one,) = found.standings["a"]
+    assert one.against.ratio < 1 < one.value / one.limit
+    assert one.beyond == pytest.approx(math.log(1.17))
+    assert found.choice.design == "b"
+    assert found.outside("a") == [one]
 
 
 def drawn_goals(rng: random.Random) -> list[Goal]:

@@ -16,7 +16,7 @@ from conftest import DRAWS
 from containerlab_base import OPTIONS, topology_of
 
 from afflux import _core
-from afflux.exchange import containerlab, lab, lab_fields
+from afflux.exchange import containerlab, hpcc, lab, lab_fields
 from afflux.exchange.account import Wrong
 from afflux.exchange.into import Into
 
@@ -450,3 +450,57 @@ def test_what_the_format_cannot_say_is_noted():
     text = f'format = 1\ntraffic = [{{ kind = "permutation", sizes = "1kB" }}]\n[topology]\n{SCENARIO["star"]}{faults}\n'
     _, account = containerlab.topology_of(_core.parse(text, "x.toml"), "linux", "frr", "alpine")
     assert sum("left out" in note for note in account.lines()) == 2
+
+
+@pytest.mark.parametrize("link", ["leaf0>spine0", "spine0>leaf0"])
+def test_losses_of_one_direction_are_left_out(tmp_path, link):
+    """A label holds for both directions, so it would lose frames of the other one, too."""
+    text = f'format = 1\ntraffic = [{{ kind = "permutation", sizes = "1kB" }}]\n[topology]\n{SCENARIO["leaf-spine"]}\n'
+    text += f'[[topology.fault]]\nlink = "{link}"\nloss = 0.001\n[[topology.fault]]\nlink = "leaf1-spine0"\nloss = 0.01\n'
+    made = _core.parse(text, "x.toml")
+    lab, account = containerlab.topology_of(made, "linux", "frr", "alpine")
+    losses = [one["labels"].get("loss") for one in yaml.safe_load(lab)["topology"]["links"]]
+    assert [loss for loss in losses if loss] == ["0.01"]
+    written, of_hpcc = hpcc.topology_of(made)
+    assert [line.split()[4] for line in written.splitlines()[2:]].count("0.000000") == len(
+        losses
+    ) - 1
+    for some in (account, of_hpcc):
+        assert any("losses" in note and f"({link})" in note for note in some.lines())
+    # The same loss in both directions is that of the link.
+    back = ">".join(reversed(link.split(">")))
+    both = _core.parse(f'{text}[[topology.fault]]\nlink = "{back}"\nloss = 0.001\n', "x.toml")
+    lab, account = containerlab.topology_of(both, "linux", "frr", "alpine")
+    assert lab.count("loss: '0.001'") == 1
+    assert not any("two directions" in note for note in account.lines())
+
+
+@pytest.mark.parametrize("mtu", [9000, 1500, 1000])
+def test_mtus_of_hosts_come_back(tmp_path, mtu):
+    text = f'format = 1\ntraffic = [{{ kind = "permutation", sizes = "1kB" }}]\n[host]\nmtu = "{mtu}B"\n[topology]\n{SCENARIO["leaf-spine"]}\n'
+    text += '[[topology.override]]\nlink = "host1-*"\nmtu = "900B"\n'
+    lab, _ = containerlab.topology_of(_core.parse(text, "x.toml"), "linux", "frr", "alpine")
+    path = tmp_path / "x.clab.yml"
+    path.write_text(lab)
+    back, _ = containerlab.topology(path, containerlab.Options(), None)
+    again = tomllib.loads(back)
+    assert again.get("host", {}).get("mtu", "1500B") == f"{mtu}B"
+    assert _core.parse(back, "again.toml").hosts
+    of_links = {one["mtu"]: one["link"] for one in again["topology"]["override"] if "mtu" in one}
+    assert any("host1" in link for link in of_links["900B"])
+    assert f"{mtu}B" in of_links
+
+
+def test_hpcc_topologies_have_no_mtus():
+    text = f'format = 1\ntraffic = [{{ kind = "permutation", sizes = "1kB" }}]\n[topology]\n{SCENARIO["star"]}\n'
+    text += '[[topology.override]]\nlink = "host1-*"\nmtu = "900B"\n'
+    _, account = hpcc.topology_of(_core.parse(text, "x.toml"))
+    assert any(note.startswith("mtu of links") and "host1-*" in note for note in account.lines())
+
+
+def test_scenarios_with_a_byte_order_mark_are_taken(tmp_path):
+    path = tmp_path / "there.toml"
+    path.write_text(
+        f'format = 1\n[host]\ndelay = "1us"\n[topology]\n{SCENARIO["star"]}', encoding="utf-8-sig"
+    )
+    assert Into(path).data["host"] == {"delay": "1us"}

@@ -361,6 +361,60 @@ def test_silence_in_a_job_history_is_found(read_jhist, monkeypatch):
     assert any(case[1] == ("submitTime",) for case in silent_in_jhist(without_times))
 
 
+@pytest.mark.parametrize(
+    ("kind", "change", "found"),
+    [
+        ("MAP_ATTEMPT_STARTED", {"locality": "FOO"}, "locality of MAP_ATTEMPT_STARTED 'FOO'"),
+        ("MAP_ATTEMPT_STARTED", {"locality": 5}, "locality of MAP_ATTEMPT_STARTED 5"),
+        ("MAP_ATTEMPT_STARTED", {"locality": {"int": 5}}, "locality of MAP_ATTEMPT_STARTED"),
+        ("TASK_STARTED", {"splitLocations": 5}, "splitLocations of TASK_STARTED 5"),
+        ("TASK_STARTED", {"splitLocations": ["a"]}, "splitLocations of TASK_STARTED a list"),
+        ("TASK_STARTED", {"splitLocations": {"int": 5}}, "splitLocations of TASK_STARTED"),
+    ],
+)
+def test_wrong_values_of_a_job_history_are_refused(read_jhist, kind, change, found):
+    events = full_history()
+    next(record for name, _, record in events if name == kind).update(change)
+    with pytest.raises(Wrong, match=re.escape(found)) as error:
+        read_jhist(events)
+    assert error.value.line is not None
+
+
+@pytest.mark.parametrize("locality", [None, {"string": "NODE_LOCAL"}, "RACK_LOCAL", "OFF_SWITCH"])
+def test_values_of_locality(read_jhist, locality):
+    events = full_history()
+    next(record for name, _, record in events if name == "MAP_ATTEMPT_STARTED").update(
+        {"locality": locality}
+    )
+    assert read_jhist(events).written
+
+
+def test_events_that_stand_there_twice_are_refused(read_jhist):
+    events = full_history()
+    with pytest.raises(Wrong, match="JOB_SUBMITTED of 'job_7_0001', the second in the file"):
+        read_jhist(events + events)
+    ended = next(event for event in events if event[0] == "MAP_ATTEMPT_FINISHED")
+    with pytest.raises(Wrong, match="MAP_ATTEMPT_FINISHED of 'map0_0' a second time"):
+        read_jhist([*events, ended])
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(read_jhist, tmp_path):
+    plain = read_jhist(history())
+    path = tmp_path / "job.jhist"
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert Outcome(jhist.read([path]), None).written == plain.written
+
+
+def test_keys_that_stand_twice_in_an_event_are_noted(read_jhist, tmp_path):
+    read_jhist(history())
+    path = tmp_path / "job.jhist"
+    text = path.read_text().replace('"submitTime": 1', '"submitTime": 5, "submitTime": 1')
+    path.write_text(text)
+    said = Outcome(jhist.read([path]), None).said
+    assert "'submitTime' stands twice in one object" in said
+    assert "job.jhist:3" in said
+
+
 def test_counters_of_a_job_history(read_jhist):
     events = copy.deepcopy(history())
     events[3][2]["counters"]["groups"][0]["counts"].append({"name": "MY_OWN", "value": 5})

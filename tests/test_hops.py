@@ -153,3 +153,40 @@ def test_recording_changes_nothing(tmp_path: Path, scenario) -> None:
         watched.summary[key] for key in ("result_hash", "ports_hash", "counters_hash")
     ]
     assert {"gaps", "waits", "round_trips"} <= set(watched.recorded)
+
+
+def test_waits_behind_no_frame_are_not_waits_for_others(tmp_path: Path, command) -> None:
+    """A flow alone in the network waits for its own frames, and for the delays of the hosts."""
+    alone = """\
+format = 1
+name = "alone"
+
+[topology]
+kind = "star"
+hosts = 3
+rate = "10Gbps"
+
+[[traffic]]
+kind = "pairs"
+pairs = [[0, 1]]
+sizes = "3MB"
+
+[record]
+waits = "all"
+"""
+    result = run(tmp_path, alone)
+    held = sum(row["wait_ns"] for row in rows(result, "waits") if row["behind"] is None)
+    ports = json.loads(command("explain", "out", "--where", "--json").stdout)
+    assert sum(one["held_wait_ns"] for one in ports) == held > 0
+    assert all(one["wait_ns"] == one["share"] == 0 for one in ports)
+    told = " ".join(command("explain", "out").stdout.split())
+    assert "waited for others" not in told
+    assert "behind no frame. Of this time, 100.0 % was spent in the NICs of hosts." in told
+    assert "Causes: delays of hosts (host.timing), pacing" in told
+    assert "no frame (held back)" in told
+    assert "nobody" not in told
+    # Without these delays there is nothing to name.
+    (tmp_path / "exact").mkdir()
+    run(tmp_path / "exact", alone.replace("[record]", '[host]\ntiming = "exact"\n\n[record]'))
+    told = command("explain", "exact/out").stdout
+    assert "behind no frame" not in told

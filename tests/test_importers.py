@@ -322,6 +322,78 @@ def test_spark(command, files):
 
 # -------------------------------------------------------------------------------------------------------------------------- export
 
+#: Queries by DSCP 26 (priority 4 here), of which only the first round is known before the run, a
+#: flow of priority 1 and one without any, of one class.
+PRIORITIES = """\
+format = 1
+name = "prio"
+[topology]
+kind = "star"
+hosts = 4
+rate = "10Gbps"
+[switch]
+scheduling = "strict_priority"
+[host]
+scheduling = "strict_priority"
+dscp_to_priority = { 26 = 4 }
+[[traffic]]
+kind = "incast"
+class = "query"
+to = 0
+bytes = "30kB"
+rounds = 2
+closed_loop = true
+dscp = 26
+[[traffic]]
+kind = "pairs"
+class = "bulk"
+pairs = [[1, 2]]
+sizes = "100kB"
+priority = 1
+[[traffic]]
+kind = "pairs"
+class = "bulk"
+pairs = [[1, 3]]
+sizes = "100kB"
+"""
+
+
+def test_priorities_of_results(command, tmp_path):
+    (tmp_path / "prio.toml").write_text(PRIORITIES)
+    assert command("run", "prio.toml", "-o", "result").returncode == 0
+    for name in ("was.csv", "was.parquet"):
+        done = command("export", "flows", "result", "-o", name)
+        assert done.returncode == 0, done.stderr
+        assert "unknown" not in done.stderr
+    with (tmp_path / "was.csv").open() as file:
+        found = [(row["class"], row["dst"], row["priority"]) for row in csv.DictReader(file)]
+    assert found == [
+        *[("query", "0", "4")] * 3,
+        ("bulk", "2", "1"),
+        ("bulk", "3", "0"),
+        *[("query", "0", "4")] * 3,
+    ]
+    assert pyarrow.parquet.read_table(tmp_path / "was.parquet")["priority"].to_pylist() == [
+        int(priority) for *_, priority in found
+    ]
+    done = command("export", "hpcc-flows", "result")
+    groups = [line.split()[2] for line in done.stdout.splitlines()[1:]]
+    assert groups == [priority for *_, priority in found]
+
+
+def test_a_priority_that_is_unknown_is_said(command, tmp_path):
+    """Rounds that start after others have a class with two priorities."""
+    text = PRIORITIES.replace('class = "bulk"', 'class = "query"')
+    (tmp_path / "prio.toml").write_text(text)
+    assert command("run", "prio.toml", "-o", "result").returncode == 0
+    done = command("export", "flows", "result", "-o", "was.csv")
+    assert "the priority of 3 flows is unknown, because blocks of one class" in " ".join(
+        done.stderr.split()
+    )
+    with (tmp_path / "was.csv").open() as file:
+        priorities = [row["priority"] for row in csv.DictReader(file)]
+    assert priorities == ["4", "4", "4", "1", "0", "", "", ""]
+
 
 def test_flows_of_scenarios_and_results(command, scenario, tmp_path):
     path = scenario()

@@ -493,3 +493,23 @@ def test_nothing_is_unrolled(command, tmp_path, links, names, kind, says):
     assert sorted(sorted((called[a], called[b])) for a, b, *_ in scenario.edges) == sorted(
         sorted(link.split("-")) for link in links
     )
+
+
+@pytest.mark.parametrize("name", ["α1", "日本", "a+b", "a=b", "a:b", "a(1)", "a%b", "x..y", "é'ß"])
+def test_captures_of_any_node_make_results_that_can_be_read(name, command, tmp_path):
+    (tmp_path / "s.toml").write_text(
+        "format = 1\nname = 's'\n"
+        f"[topology]\nkind = 'star'\nrate = '10Gbps'\nhosts = [{json.dumps(name)}, 'other']\n"
+        "[[traffic]]\nkind = 'pairs'\npairs = [[0, 1]]\nsizes = '3kB'\n"
+        f"[record]\ncapture = {json.dumps(name + '-switch0')}\n"
+    )
+    for more in ([], ["--force"]):
+        assert command("run", "s.toml", "-o", "result", *more).returncode == 0
+    result = afflux.Result.open(tmp_path / "result")
+    assert f"{name}-switch0-both.pcapng" in result.digests
+    for words in (["verify"], ["explain"], ["export", "flows"]):
+        done = command(*words, "result")
+        assert done.returncode == 0, done.stderr
+    done = command("sweep", "s.toml", "--vary", "switch.buffer=1MB,2MB", "-o", "sweep")
+    assert done.returncode == 0, done.stderr
+    assert command("verify", "sweep").returncode == 0

@@ -143,6 +143,12 @@ def test_designs_differ_without_colour():
     assert all(a != b for a, b in pairwise(hatches))
 
 
+def test_one_result_needs_no_list(results):
+    for one in (results[0], results[0].dir, str(results[0].dir)):
+        assert texts(plot.completion_times(one)) == texts(plot.completion_times([results[0]]))
+        assert plot.queues(one).axes
+
+
 def test_ports(results):
     names = sorted(
         {
@@ -156,6 +162,11 @@ def test_ports(results):
     assert [axes.get_ylabel() for axes in figure.axes] == [
         f"Queue (kB), {name}" for name in names[:2]
     ]
+    # Names as explain prints them, too.
+    brief = ["switch0 → host0", "switch0 → host1"]
+    figure = plot.queues(results, brief, whole_run=True)
+    labels = [axes.get_ylabel() for axes in figure.axes]
+    assert labels == ["Queue (kB), switch0 port 0 → host0", "Queue (kB), switch0 port 1 → host1"]
     with pytest.raises(ValueError, match=r"no recorded port 'x': there are switch0 port"):
         plot.queues(results, "x")
 

@@ -154,6 +154,13 @@ def test_what_goes_wrong_is_raised(star, tmp_path):
                 "Text", (Broken,), {"on_ack": lambda self, ack: setattr(self, "cwnd", "wide")}
             )
         )
+    for wrong, says in (
+        ("cubic", r'congestion is .cubic., .*set host.transport.congestion = "cubic"'),
+        (Broken(), "congestion is an object of Broken, .*: write Broken, the class"),
+        (5, "congestion is of type int, expected a class such as a subclass of"),
+    ):
+        with pytest.raises(TypeError, match=says):
+            star.run(congestion=wrong)
     with pytest.raises(ValueError, match=r"write file and class in \[host.python\]"):
         star.run(congestion=Broken, out=tmp_path / "x")
     star["host.transport"] = {"kind": "rdma", "mode": "gbn_no_pfc"}

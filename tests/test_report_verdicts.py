@@ -10,17 +10,15 @@ import afflux
 from afflux.comparison import headline
 from afflux.comparison.compare import Comparison
 from afflux.comparison.paired import UNCLEAR, Difference
-from afflux.metrics import COST, JOB_TIME, METRICS, Metric, named
+from afflux.metrics import COST, JOB_TIME, METRICS, Metric
 from afflux.report import (
     axis,
     dots,
     heading,
     markup,
     measures,
-    percentiles,
     reasons,
 )
-from afflux.results.designs import Designs
 from afflux.words import Words, say
 
 BY_NAME = {metric.name: metric for metric in METRICS}
@@ -385,105 +383,6 @@ def test_a_long_sentence_is_folded_with_those_that_belong_to_it(monkeypatch):
 def test_a_group_that_begins_within_the_limit_is_shown_whole(lengths, shown):
     groups = [[Words("x", "x")] * length for length in lengths]
     assert heading._fitting(groups) == (groups[:shown], groups[shown:])
-
-
-# Percentiles of few flows.
-
-
-def counted_design(name: str, flows: int, jobs: int, seeds: int = 1) -> afflux.Design:
-    """Returns a design with percentiles of this many flows and jobs per run."""
-    results = {}
-    for seed in range(1, seeds + 1):
-        made = summary(name, seed, job=2.0 + seed / 10)
-        for kind in ("fct", "slowdown"):
-            made[kind]["all"] |= {"count": flows, "p999_ns": 30e6, "p999": 30.0}
-        made["jobs"] |= {"finished": jobs, "p99_ns": 3e6}
-        results[seed] = Made(made)
-    return afflux.Design(name, results)  # type: ignore[arg-type]
-
-
-P99, P999 = BY_NAME["fct_p99_ns"], BY_NAME["fct_p999_ns"]
-JOB_P99 = BY_NAME["job_time_p99_ns"]
-
-
-@pytest.mark.parametrize(
-    ("metric", "count", "needed"),
-    [
-        (P99, 99, 100),
-        (P99, 100, None),
-        (P999, 999, 1_000),
-        (P999, 1_000, None),
-        (BY_NAME["slowdown_p999"], 172, 1_000),
-        (JOB_P99, 99, 100),
-        (JOB_P99, 100, None),
-        (BY_NAME["fct_p50_ns"], 1, None),
-        (BY_NAME["fct_mean_ns"], 1, None),
-        (JOB_TIME, 1, None),
-        (BY_NAME["goodput_bps"], 1, None),
-    ],
-)
-def test_a_percentile_needs_enough_flows_or_jobs(metric, count, needed):
-    assert percentiles.lacking(metric, counted_design("a", count, count)) == needed
-
-
-def test_percentiles_of_few_flows_are_not_shown():
-    one = counted_design("small", 172, 5)
-    figure = dots.own_figure(one, markup.Terms())
-    rows = [text(line) for line in re.findall(r"<tr style.*?</tr>", figure, re.S)]
-    assert rows == [
-        "Job time2.10 ms",
-        "Mean completion time5.00 ms",
-        "Median completion time4.00 ms",
-        "p99 completion time20.0 ms",
-        "p99.9 completion timeneeds 1,000 flows per run–",
-    ]
-    assert "1 回の実行に 1,000 本のフローが必要" in figure
-    # The axis ends at the largest value that is shown.
-    assert "30" not in re.sub(r".*<tfoot>", "", text(figure))
-    shown = measures.section(
-        Designs([one]),
-        None,
-        markup.Terms(),
-        metrics=[P99, P999, JOB_P99],
-        asked=[],
-        currency="",
-        lead="",
-    )
-    cells = [text(line) for line in re.findall(r'<tr><th scope="row">.*?</tr>', shown, re.S)]
-    assert cells == [
-        "FCT p99one flow in a hundred is slower20.0 ms",
-        "FCT p99.9–needs 1,000 flows per run",
-        "Job time p99–needs 100 jobs per run",
-    ]
-    assert "1 回の実行に 100 個のジョブが必要" in shown
-
-
-def test_a_percentile_of_the_answer_is_shown_with_a_caveat():
-    """`compare` judges the p99, so the page shows the numbers that its sentences are about. The
-    p99.9 of the same flows has neither value nor verdict."""
-    found = compare(counted_design("a", 24, 5, 3), counted_design("b", 24, 5, 3))
-    cells = [
-        text(line)
-        for line in re.findall(
-            r'<tr><th scope="row">.*?</tr>', table(found, metrics=[P99, P999, JOB_P99]), re.S
-        )
-    ]
-    assert cells == [
-        "FCT p99of fewer than 100 flows per run20.0 msbaseline20.0 mssame",
-        "FCT p99.9–needs 1,000 flows per run–needs 1,000 flows per run",
-        "Job time p99–needs 100 jobs per run–needs 100 jobs per run",
-    ]
-    assert "1 回の実行のフローは 100 本未満" in table(found, metrics=[P99])
-    asked = table(found, metrics=[JOB_P99], asked=[JOB_P99])
-    assert "Job time p99of fewer than 100 jobs per run3.00 msbaseline" in text(asked)
-    assert "1 回の実行のジョブは 100 個未満" in asked
-
-
-def test_metrics_of_classes_follow_the_same_rule():
-    made = summary("a", 1)
-    made["fct"]["by_class"] = {"web": {"count": 99, "p99_ns": 1e6}}
-    one = afflux.Design("a", {1: Made(made)})  # type: ignore[dict-item]
-    assert percentiles.withheld(named("class.web.fct_p99"), one) == "needs 100 flows per run"
 
 
 # Terms.

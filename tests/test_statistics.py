@@ -8,7 +8,8 @@ import pytest
 from conftest import as_many
 
 from afflux.comparison.paired import of_pairs
-from afflux.metrics import Metric
+from afflux.decision.measures import Tenant, of_tenant
+from afflux.metrics import Metric, named
 from afflux.results import statistics
 from afflux.words import text
 
@@ -64,7 +65,8 @@ def of_mean(draws: random.Random, normal: bool, seeds: int) -> bool:
             for _ in range(seeds)
         ]
     )
-    return found is not None and found[0] <= truth <= found[1]
+    # An interval that is too wide to be shown claims nothing.
+    return found is None or found[0] <= truth <= found[1]
 
 
 def of_ratio(draws: random.Random, normal: bool, seeds: int) -> bool:
@@ -135,6 +137,35 @@ def test_intervals_of_means():
         pytest.approx(3.484, abs=1e-3),
     )
     assert statistics.interval([1.0, 1e30]) is None
+
+
+def test_intervals_that_say_nothing():
+    """One seed of five has a time-out: bounds from 0.4 to 370 ms."""
+    assert statistics.interval([0.77, 0.8, 0.9, 1.1, 37.6]) is None
+    low, high = statistics.interval([5.0, 6.0, 9.0, 11.0, 7.0])
+    assert 5 < low < high < 12
+    # The rule holds for plain t, too: 12.7 times the deviation of two values.
+    assert statistics.interval([0.0, 1.0]) is None
+    assert statistics.interval([0.0, 0.0, 1.0]) is not None
+    assert statistics.interval([-1.0, 1.0], signed=True) is not None
+
+
+def test_slowdowns_are_cut_at_1():
+    values = [1.1, 1.4, 2.2]
+    assert statistics.interval(values)[0] < 1
+    assert statistics.interval(values, least=1.0) == (1, statistics.interval(values)[1])
+    # A value below the bound shows that the bound does not hold.
+    assert statistics.interval([0.9, *values], least=1.0) == statistics.interval([0.9, *values])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["slowdown_p99", "class.web.slowdown_mean", "slowdown.by_class.web.p99", "p99_slowdown"],
+)
+def test_every_slowdown_is_at_least_1(name):
+    assert named(name).least == 1
+    assert of_tenant(Tenant("web", ("web",)), "slowdown_p95").least == 1
+    assert named("fct_p99").least == named("slowdown.all.count").least == 0
 
 
 def test_how_many_seeds_would_decide():

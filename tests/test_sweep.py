@@ -330,3 +330,25 @@ def test_a_resolved_scenario_is_the_scenario():
         assert (again.hash, again.resolved) == (loaded.hash, loaded.resolved), path
         checked += 1
     assert checked > 15
+
+
+def test_an_interval_that_says_nothing_is_not_shown(invoke, tmp_path):
+    """Some seeds have a time-out of 200 ms, others none."""
+    (tmp_path / "two.toml").write_text(
+        "format = 1\nname = 'two'\n[topology]\nkind = 'star'\nhosts = 5\nrate = '10Gbps'\n"
+        "[[traffic]]\nkind = 'incast'\nto = 0\nbytes = '3MB'\nrounds = 4\nclosed_loop = true\n"
+    )
+    path = str(tmp_path / "two.toml")
+    done = invoke("sweep", path, "--vary", "switch.buffer=100kB,1MB", "--seeds", "1-3", "-o", "out")
+    assert done.exit_code == 0, done.stderr
+    told = " ".join(done.stdout.split("95 % intervals of these means")[1].split())
+    assert re.search(r"100kB – \d", told)
+    assert "reach above ten times the mean and say nothing" in told
+    with (tmp_path / "out/sweep-means.csv").open() as file:
+        narrow, wide = csv.DictReader(file)
+    assert narrow["job_time_mean_ns"]
+    assert narrow["job_time_mean_ns_low"] == narrow["job_time_mean_ns_high"] == ""
+    assert float(wide["job_time_mean_ns_high"]) < 2 * float(wide["job_time_mean_ns"])
+    assert invoke("report", "out", "-o", "page.html").exit_code == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "would reach above ten times the mean and say nothing" in page

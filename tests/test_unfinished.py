@@ -1,6 +1,8 @@
 """Flows and jobs that the end of a run cuts off, or keeps from starting: they count in comparisons,
 in searches and in the tables of sweeps."""
 
+import copy
+import csv
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +16,7 @@ from afflux.commands.tune import _beyond
 from afflux.comparison import censored
 from afflux.comparison.censored import Value
 from afflux.comparison.paired import of_pairs
-from afflux.comparison.unfinished import Left
+from afflux.comparison.unfinished import Left, with_never_started
 from afflux.decision.measures import Tenant
 from afflux.decision.measures import value as of_tenant
 from afflux.metrics import JOBS_UNFINISHED, METRICS, UNFINISHED, Metric, named, of_class
@@ -97,6 +99,7 @@ def test_a_flow_that_never_started_did_not_finish(runs):
 
 
 def test_a_comparison_counts_flows_and_jobs_that_never_started(runs):
+    before = copy.deepcopy([result.summary for of in runs.values() for result in of.values()])
     found = afflux.compare([result for of in runs.values() for result in of.values()], "5ms")
     values = {d.metric.name: (d.baseline_mean, d.design_mean, d.verdict) for d in found.differences}
     for name, table, counts in (
@@ -117,7 +120,27 @@ def test_a_comparison_counts_flows_and_jobs_that_never_started(runs):
         assert means[1] > 1.5 * means[0]
     assert found.sentence().startswith("200ms leaves more flows unfinished: ")
     # The results themselves stay as they are.
-    assert all("not_started" not in one.summary["jobs"] for one in runs["5ms"].values())
+    assert before == [result.summary for of in runs.values() for result in of.values()]
+
+
+def test_tables_say_what_never_started_if_the_summary_does_not(runs):
+    """Results of earlier versions have no numbers of jobs, and of flows by class, that never
+    started."""
+    result = runs["200ms"][1]
+    older = copy.deepcopy(result.summary)
+    for group in (older["jobs"], *older["fct"]["by_class"].values()):
+        group.pop("not_started", None)
+    found = with_never_started(afflux.Result(older, None, result.recorded, result.table)).summary
+    idle = sum(job["start_ns"] is None for job in rows(result, "jobs"))
+    assert idle > 0
+    assert found["jobs"]["not_started"] == idle
+    assert JOBS_UNFINISHED.of(found) == idle + found["jobs"]["unfinished"]
+    assert {name: group["not_started"] for name, group in found["fct"]["by_class"].items()} == {
+        name: sum(
+            flow["start_ns"] is None and flow["class"] == name for flow in rows(result, "flows")
+        )
+        for name in ("query", "web")
+    }
 
 
 def test_an_unfinished_flow_counts_with_its_time_so_far(runs):
@@ -234,6 +257,47 @@ def test_sweeps_mark_times_of_finished_flows(invoke, closed, runs):
     assert "FCT mean" in shown
     assert "*" not in shown
     assert "not finished" not in shown
+
+
+def test_the_card_of_a_sweep_marks_times_of_finished_flows(closed, tmp_path):
+    """A notebook shows the same values and marks as the terminal."""
+    vary = {"host.transport.min_rto": ["5ms", "200ms"]}
+    found = afflux.sweep(closed, vary, seeds=[1], out=tmp_path / "cut", executor=Here())
+    shown = found._repr_html_()
+    for row in found.rows:
+        for show, key in ((text.time, "fct_mean_ns"), (text.digits, "slowdown_p99")):
+            assert f">{show(row[key])}*</td>" in shown
+        # Rates and counters need no marks.
+        assert f">{text.rate(row['goodput_bps'])}</td>" in shown
+        assert f">{row['unfinished']:.0f} of 162</td>" in shown
+    for words in (
+        '<th scope="row" style="text-align: left">*</th>'
+        '<td style="text-align: left">some flows or jobs did not finish, so the true values are higher</td>',
+        '<th scope="col">flows not finished</th>',
+        "flows not finished: those that never started count, too",
+    ):
+        assert words in shown, words
+    assert re.search(
+        r"(?m)^  \*  +some flows or jobs did not finish, so the true values", repr(found)
+    )
+    whole = afflux.sweep(
+        closed, {"run.until": ["1s"]}, seeds=[1], out=tmp_path / "whole", executor=Here()
+    )
+    assert "FCT mean" in repr(whole)
+    assert "*" not in repr(whole)
+    assert "not finish" not in whole._repr_html_()
+
+
+def test_the_files_of_a_sweep_count_queries_that_never_started(closed, tmp_path):
+    vary = {"host.transport.min_rto": ["5ms", "200ms"]}
+    found = afflux.sweep(closed, vary, seeds=[1], out=tmp_path / "cut", executor=Here())
+    lines = csv.DictReader(found.path.read_text().splitlines())
+    for row, line in zip(found.rows, lines, strict=True):
+        point = f"host.transport.min_rto={row['host.transport.min_rto']}-1"
+        jobs = rows(afflux.Result.open(tmp_path / "cut" / "points" / point), "jobs")
+        assert sum(job["start_ns"] is None for job in jobs) > 0
+        assert row["jobs_unfinished"] == sum(job["finish_ns"] is None for job in jobs)
+        assert float(line["jobs_unfinished"]) == row["jobs_unfinished"]
 
 
 def test_runs_with_several_seeds_mark_times_of_finished_flows(invoke, closed):

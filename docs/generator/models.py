@@ -23,10 +23,6 @@ KINDS: dict[str, tuple[str, str]] = {
         "Deviations of another simulator that can be copied, to compare with it",
         "run.compat",
     ),
-    "congestion": (
-        "Coupled congestion control of several subflows",
-        "host.transport.mptcp.coupling",
-    ),
     "congestion control": (
         "Congestion control of TCP and of RDMA's queue pairs",
         "host.transport.tcp.congestion",
@@ -68,7 +64,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "buffer/sonic": ("switch.mmu",),
     "buffer/conweave": ("switch.mmu",),
     "buffer/hpcc": ("switch.mmu",),
-    "congestion/coupled": ("host.transport.mptcp",),
+    "congestion control/coupled": ("host.transport.mptcp",),
     "congestion control/bbr (ns-3)": ("host.transport.bbr",),
     "congestion control/python": ("host.transport.tcp",),
     "fault/loss": ("topology.fault",),
@@ -110,7 +106,7 @@ CHOICE: dict[str, str] = {
     "application/hadoop: tez": '[[traffic]]\nkind = "hadoop"\nframework = "tez"\nsize = "10GB"',
     "application/hadoop trace": '[[traffic]]\nkind = "hadoop_trace"\nfile = "jobs.tsv"',
     "buffer/voq_pfc": '[switch]\nsharing = "voq"\nvoq = { xoff = "1MB" }\npfc = { priorities = [3] }',
-    "congestion/coupled": '[host.transport]\nmptcp = { coupling = "lia" }',
+    "congestion control/coupled": '[host.transport]\nmptcp = { coupling = "lia" }',
     "congestion control/bbr (ns-3)": '[host.transport]\ncongestion = "bbr"\nbbr = { flavour = "ns3" }',
     "deadlines/exponential": '[[traffic]]\ndeadline = { mean = "20ms" }',
     "fault/loss": '[[topology.fault]]\nlink = "leaf0-spine1"\nloss = "0.1%"',

@@ -281,8 +281,8 @@ class Expected:
         """True if flows are still in progress at the end of the run."""
     @property
     def doubt(self) -> tuple[str, list[str]] | None:
-        """Reason why the estimate of packet-hops is rough (`losses`, `overtaking`, `queues`,
-        `copies` or `rates`), and the nodes concerned."""
+        """Reason why the estimate of packet-hops is rough (`faults`, `losses`, `overtaking`,
+        `queues`, `copies` or `rates`), and the nodes concerned."""
     @property
     def complete(self) -> bool:
         """False if applications do too much to be followed to their end. The estimate then lacks

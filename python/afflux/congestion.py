@@ -84,6 +84,28 @@ class CongestionControl:
         return None
 
 
+def check_callable(make: object) -> None:
+    """Raises `TypeError` if an argument `congestion` cannot make congestion controls."""
+    if callable(make):
+        return
+    if isinstance(make, CongestionControl):
+        name = type(make).__name__
+        what = (
+            f"is an object of {name}, and every connection needs its own: write {name}, the class"
+        )
+    elif isinstance(make, str):
+        what = (
+            f"is {make!r}, expected a class such as a subclass of afflux.CongestionControl: to use "
+            f'afflux\'s own, set host.transport.congestion = "{make}" in the scenario'
+        )
+    else:
+        what = (
+            f"is of type {type(make).__name__}, expected a class such as a subclass of "
+            "afflux.CongestionControl, or a function that makes its objects"
+        )
+    raise TypeError(f"congestion {what}")
+
+
 def is_paced(make: object) -> bool:
     """True if the class sets its own pacing rate. A factory that is not a class says so in its
     attribute `paced`."""

@@ -33,6 +33,8 @@ class Metric:
     #: Keys of a second number of summary.json that is added to the first; empty for none. A summary
     #: that lacks it counts as 0.
     plus: tuple[str, ...] = ()
+    #: Smallest possible value, which cuts intervals: 1 for slowdowns.
+    least: float = 0.0
 
     @property
     def main(self) -> bool:
@@ -60,7 +62,8 @@ class Metric:
     def of(self, summary: dict[str, Any]) -> float | None:
         """Returns the value from a summary; None if the summary lacks it."""
         found = _at(summary, self.path)
-        if found is None:
+        # A path that a user writes may end at a table or a text.
+        if found is None or isinstance(found, dict | list | str):
             return None
         return float(found) + float((_at(summary, self.plus) if self.plus else None) or 0)
 
@@ -74,7 +77,7 @@ class Metric:
 def _at(summary: dict[str, Any], path: Iterable[str]) -> Any:
     found: Any = summary
     for key in path:
-        found = found.get(key) if found is not None else None
+        found = found.get(key) if isinstance(found, dict) else None
     return found
 
 
@@ -83,17 +86,26 @@ def _count(value: float) -> str:
 
 
 def _distribution(
-    name: str, title: str, path: tuple[str, ...], suffix: str, show: Callable[[float], str]
+    name: str,
+    title: str,
+    path: tuple[str, ...],
+    suffix: str,
+    show: Callable[[float], str],
+    least: float = 0.0,
 ) -> list[Metric]:
     statistics = {"mean": "mean", "p50": "p50", "p99": "p99", "p999": "p99.9"}
     return [
-        Metric(f"{name}_{key}{suffix}", f"{title} {words}", (*path, key + suffix), show)
+        Metric(
+            f"{name}_{key}{suffix}", f"{title} {words}", (*path, key + suffix), show, least=least
+        )
         for key, words in statistics.items()
     ]
 
 
 JOB_TIME = Metric("job_time_mean_ns", "job time", ("jobs", "mean_ns"), text.time)
-SLOWDOWN_P99 = Metric("slowdown_p99", "slowdown p99", ("slowdown", "all", "p99"), text.ratio)
+SLOWDOWN_P99 = Metric(
+    "slowdown_p99", "slowdown p99", ("slowdown", "all", "p99"), text.ratio, least=1.0
+)
 #: Jobs and flows that never started did not finish either. If they were not counted, a design that
 #: stalls early would leave the fewest.
 JOBS_UNFINISHED = Metric(
@@ -121,7 +133,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("job_time_p99_ns", "job time p99", ("jobs", "p99_ns"), text.time),
     JOBS_UNFINISHED,
     *_distribution("fct", "FCT", ("fct", "all"), "_ns", text.time),
-    *_distribution("slowdown", "slowdown", ("slowdown", "all"), "", text.ratio),
+    *_distribution("slowdown", "slowdown", ("slowdown", "all"), "", text.ratio, least=1.0),
     Metric("goodput_bps", "goodput while busy", ("goodput_bps",), text.rate, lower_is_better=False),
     Metric(
         "goodput_flow_mean_bps",
@@ -180,6 +192,7 @@ def of_class(name: str, measure: str) -> Metric:
         group=name,
         whole=whole,
         plus=(*(part.format(name) for part in path[:-1]), "not_started") if whole.plus else (),
+        least=whole.least,
     )
 
 
@@ -259,39 +272,76 @@ def of_blocks(summaries: Iterable[dict[str, Any]]) -> list[Metric]:
     )
 
 
+#: Short names of metrics.
+ALIASES = {
+    "job_time": "job_time_mean_ns",
+    "fct": "fct_mean_ns",
+    "fct_p99": "fct_p99_ns",
+    "p99_slowdown": "slowdown_p99",
+    "throughput": "goodput_bps",
+    "goodput": "goodput_bps",
+}
+#: Keys of summary.json below which a path may find a metric.
+_GROUPS = {"flows", "fct", "slowdown", "queueing", "deadlines", "jobs", "drops_by_reason"}
+_GROUPS |= {"balance", "goodput", "cost", "conservation"}
+#: Units at the end of names, which may be missing.
+_UNITS = ("", "_ns", "_bps")
+_PERCENTILES = ("p50", "p95", "p99", "p999")
+
+
+def names() -> list[str]:
+    """Returns the short names, then the names of the metrics. Those of classes, of kinds of jobs and
+    of paths into summary.json come in addition."""
+    return [*ALIASES, *_BY_NAME]
+
+
 def named(words: str) -> Metric:
-    """Finds a metric by its name in JSON output. The unit at the end may be missing: `fct_p99`,
-    `class.web.fct_p99`, `class.web.jain`, `query.p99`, `job.sort.mean`. Raises `LookupError`."""
+    """Finds a metric by its name in JSON output or its short name. The unit at the end may be
+    missing: `fct_p99`, `p99_slowdown`, `class.web.fct_p99`, `class.web.jain`, `query.p99`,
+    `job.sort.mean`. Paths into summary.json are names, too: `fct.by_size.le_100KB.p99_ns`.
+    Raises `LookupError`."""
     kind, _, rest = words.partition(".")
-    units = ("", "_ns", "_bps")
     if kind == "class":
         group, _, measure = rest.rpartition(".")
-        if group and (
-            full := next(
-                (f"{measure}{unit}" for unit in units if f"{measure}{unit}" in _OF_CLASS), None
-            )
-        ):
+        full = _full(ALIASES.get(measure, measure), _OF_CLASS)
+        if group and full:
             return of_class(group, full)
         raise LookupError(
             f"metric {words}: write class.NAME.MEASURE with one of {', '.join(_OF_CLASS)}"
         )
     if kind in _JOBS and rest:
         block, _, statistic = rest.rpartition(".")
-        if (
-            full := next(
-                (f"{statistic}{unit}" for unit in units if f"{statistic}{unit}" in _TIMES), None
-            )
-        ) is not None:
+        if full := _full(statistic, _TIMES):
             return of_jobs(kind, block or None, full)
         raise LookupError(
             f"metric {words}: write {kind}.STATISTIC or {kind}.BLOCK.STATISTIC with one of {', '.join(_TIMES)}"
         )
-    full = next((f"{words}{unit}" for unit in units if f"{words}{unit}" in _BY_NAME), None)
+    if kind in _GROUPS and rest:
+        return _of_path(words)
+    full = _full(ALIASES.get(words, words), _BY_NAME)
     if full is None:
         raise LookupError(
-            unknown("metric", words, [*_BY_NAME, "class.NAME.fct_p99_ns", "query.p99_ns"])
+            f"{unknown('metric', words, names())}; further ones are class.NAME.fct_p99, query.p99, "
+            "job.BLOCK.mean, and paths into summary.json such as slowdown.by_class.NAME.p99"
         )
     return _BY_NAME[full]
+
+
+def _full(name: str, known: Collection[str]) -> str | None:
+    """Returns the known name that is this one or this one with a unit; None if there is none."""
+    return next((f"{name}{unit}" for unit in _UNITS if f"{name}{unit}" in known), None)
+
+
+def _of_path(words: str) -> Metric:
+    """Returns the metric at a path into summary.json."""
+    path = tuple(words.split("."))
+    rate = words.endswith(("_bps", ".bps"))
+    show = text.time if words.endswith("_ns") else text.rate if rate else text.ratio
+    title = " ".join(part for part in path if part not in ("all", "by_class", "by_size"))
+    for unit in ("_ns", "_bps", " bps"):
+        title = title.removesuffix(unit)
+    least = 1.0 if path[0] == "slowdown" and path[-1] in ("mean", *_PERCENTILES) else 0.0
+    return Metric(words, title, path, show, lower_is_better=path[0] != "goodput", least=least)
 
 
 _MAIN: tuple[str, ...] = (

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from . import _core, settings, spelling
-from .congestion import CongestionControl, is_paced
+from .congestion import CongestionControl, check_callable, is_paced
 from .display import Card, Displayed
 from .files import toml
 from .results import failed_checks, own
@@ -75,7 +75,7 @@ class Scenario(Displayed, MutableMapping[str, Any]):
         """Reads and validates a scenario file. Raises `ScenarioError`, which is also a
         `FileNotFoundError` if the file does not exist."""
         _core.load(existing(path))
-        return cls.parse(Path(path).read_text(encoding="utf-8"), path)
+        return cls.parse(Path(path).read_text(encoding="utf-8-sig"), path)
 
     @classmethod
     def parse(cls, text: str, path: str | os.PathLike[str] = "scenario.toml") -> Self:
@@ -162,6 +162,8 @@ class Scenario(Displayed, MutableMapping[str, Any]):
         """
         if out is not None and force and (found := own.foreign(out)):
             raise ValueError(found)
+        if congestion is not None:
+            check_callable(congestion)
         checked = self.check(seed=seed, threads=threads if congestion is None else 1)
         if congestion is None:
             return failed_checks.warned(

@@ -84,9 +84,9 @@ struct HostRates(Vec<[u64; 2]>);
 impl HostRates {
     fn of(topology: &Topology) -> Self {
         let mut rates = vec![[0; 2]; topology.hosts as usize];
-        let mut add = |host: NodeId, way: usize, rate: u64| {
+        let mut add = |host: NodeId, direction: usize, rate: u64| {
             if let Some(of_host) = rates.get_mut(host as usize) {
-                of_host[way] += rate;
+                of_host[direction] += rate;
             }
         };
         for link in &topology.links {

@@ -220,12 +220,7 @@ fn records(plan: &Plan, expected: &Expected) -> Vec<Records> {
         ));
     }
     if let Some(window) = record.imbalance {
-        let tier = |node: spec::NodeId| topology.nodes[node as usize].tier;
-        let up = topology
-            .links
-            .iter()
-            .filter(|link| tier(link.a).min(tier(link.b)) > 0 && tier(link.a) != tier(link.b))
-            .count() as u64;
+        let up = topology.uplinks().count() as u64;
         found.push(made("record.imbalance", samples(window.0).saturating_mul(up), Kept::UPLINK));
     }
     if let Some(interval) = record.reordering {

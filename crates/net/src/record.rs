@@ -530,4 +530,6 @@ pub struct Engine {
     pub wall_s: f64,
     /// Window length of the engine (its lookahead) in ps.
     pub window_ps: u64,
+    /// Number of windows that the window engine has visited. It skips windows without events.
+    pub windows: u64,
 }

@@ -331,6 +331,7 @@ impl Scenario {
         let name = |node: u32| plan.topology.nodes[node as usize].name.clone();
         let doubt = found.unknowns.map(|doubt| match doubt {
             Unknowns::Losses { from, to } => ("losses", vec![name(from), name(to)]),
+            Unknowns::Faults => ("faults", Vec::new()),
             Unknowns::Overtaking => ("overtaking", Vec::new()),
             Unknowns::Queues => ("queues", Vec::new()),
             Unknowns::Copies => ("copies", Vec::new()),

@@ -34,20 +34,6 @@ pub enum ResultsError {
 }
 
 impl ResultsError {
-    /// True if the user has to change the request (exit 2). False for a failure of the run (exit
-    /// 1).
-    pub fn is_usage(&self) -> bool {
-        matches!(
-            self,
-            Self::Exists(_)
-                | Self::NotAResult(_)
-                | Self::Unlisted { .. }
-                | Self::Changed(_)
-                | Self::Name(_)
-                | Self::InFile(_)
-        )
-    }
-
     /// Returns a function for `map_err` that adds the file name.
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_path_buf();

@@ -273,6 +273,7 @@ mod tests {
             thread_cpu_s: vec![1.0; 7],
             wall_s: 3.0,
             window_ps: 5,
+            windows: 8,
         };
         assert_eq!(hashes(&other, &later), before);
 

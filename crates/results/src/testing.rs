@@ -192,7 +192,13 @@ pub fn run() -> (Scenario, Output) {
         ports: vec![port],
         counters,
         end: Time::from_ns(100_000),
-        engine: Engine { events: 55, thread_cpu_s: vec![0.25, 0.5], wall_s: 0.5, window_ps: 1 },
+        engine: Engine {
+            events: 55,
+            thread_cpu_s: vec![0.25, 0.5],
+            wall_s: 0.5,
+            window_ps: 1,
+            windows: 50,
+        },
         ..Output::default()
     };
     (scenario(), output)

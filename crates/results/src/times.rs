@@ -23,7 +23,8 @@ pub struct FlowTimes {
     pub start_ns: Option<i64>,
     pub finish_ns: Option<i64>,
     pub fct_ns: Option<i64>,
-    /// `None` for flows of hosts outside the network.
+    /// `None` for flows of hosts outside the network, and for flows that had not started at the end
+    /// of the run.
     pub ideal_ns: Option<i64>,
     /// `fct_ns / ideal_ns`. Always finite.
     pub slowdown: Option<f64>,
@@ -37,7 +38,8 @@ impl FlowTimes {
         };
         let start_ns = record.start.or(planned).map(|time| int(time.round_ns()));
         let fct_ns = completion(record).map(|span| int(span.round_ns()));
-        let ideal_ns = (!flow.is_outside()).then(|| int(record.ideal.round_ns()));
+        let known = !flow.is_outside() && record.start.is_some();
+        let ideal_ns = known.then(|| int(record.ideal.round_ns()));
         let finish_ns = start_ns.zip(fct_ns).map(|(start, fct)| start + fct);
         Self {
             start_ns,
@@ -275,7 +277,10 @@ mod tests {
             (times.start_ns, times.finish_ns, times.fct_ns, times.slowdown),
             (None, None, None, None)
         );
+        assert_eq!(times.ideal_ns, None, "computed at the start of a flow");
         assert_eq!(SplitNs::of(&record), None);
+        let running = FlowRecord { start: Some(Time(5)), ideal: Span(1_400), ..record };
+        assert_eq!(FlowTimes::of(&flow, &running).ideal_ns, Some(1));
         let instant = FlowRecord { ideal: Span(0), ..finished_flow(Time(5).0, 0) };
         assert_eq!(FlowTimes::of(&flow, &instant).slowdown, Some(1.0));
         let undefined = FlowRecord { ideal: Span(0), ..finished_flow(5, 5_000) };

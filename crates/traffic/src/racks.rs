@@ -44,6 +44,12 @@ impl Racks {
         assert!(host < self.hosts(), "host {host} of {}", self.hosts());
         self.bounds.partition_point(|first| *first <= host) as u32 - 1
     }
+    /// Returns the number of these hosts in each rack.
+    pub fn counts(&self, hosts: &[u32]) -> Vec<usize> {
+        let mut counts = vec![0; self.len() as usize];
+        hosts.iter().for_each(|host| counts[self.rack(*host) as usize] += 1);
+        counts
+    }
 }
 
 #[cfg(test)]
@@ -56,6 +62,7 @@ mod tests {
         assert_eq!((racks.len(), racks.hosts()), (3, 10));
         assert_eq!((racks.rack(3), racks.rack(4), racks.rack(9)), (0, 1, 2));
         assert_eq!(racks.of(2), 8..10);
+        assert_eq!(racks.counts(&[0, 9, 3, 8]), [2, 0, 2]);
         assert_eq!(Racks::new(&[7, 0, 14]).rack(7), 1);
     }
 }

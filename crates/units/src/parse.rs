@@ -9,9 +9,9 @@ pub enum ParseError {
     Malformed { found: String, what: &'static str, expected: &'static str },
     #[error("`{found}` has the wrong unit for a {what}: write {expected}")]
     WrongUnit { found: String, what: &'static str, expected: &'static str },
-    #[error("`{found}` is negative: a {what} is not")]
+    #[error("`{found}` is negative: write a {what} of 0 or more")]
     Negative { found: String, what: &'static str },
-    #[error("`{found}` is too large for a {what}")]
+    #[error("`{found}` is too large for a {what}: write less")]
     TooLarge { found: String, what: &'static str },
 }
 

@@ -19,6 +19,10 @@ impl Probability {
     pub fn get(self) -> f64 {
         self.0
     }
+    /// Returns the probability that at least one of two independent events happens.
+    pub fn or(self, other: Probability) -> Self {
+        Probability((self.0 + other.0 - self.0 * other.0).min(1.0))
+    }
     /// Returns the probability as a threshold for a uniform 64-bit draw: the event happens if `draw
     /// < threshold`. `None`: the event always happens.
     pub fn threshold(self) -> Option<u64> {

@@ -29,9 +29,6 @@ pub struct Time(pub u64);
 
 impl Span {
     pub const ZERO: Span = Span(0);
-    pub const fn from_ps(ps: u64) -> Self {
-        Span(ps)
-    }
     pub const fn from_ns(ns: u64) -> Self {
         Span(ns * 1_000)
     }

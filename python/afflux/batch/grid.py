@@ -4,18 +4,20 @@ import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from .. import _core, settings
+from ..comparison.unfinished import with_never_started
 from ..display import Card, Displayed, Grid
 from ..executors import Executor, opened
 from ..files import csvtext, durable
-from ..metrics import METRICS, SHORT, Metric, of_blocks, of_classes
+from ..metrics import METRICS, SHORT, Metric, named, of_blocks, of_classes
 from ..results.designs import Designs
 from ..results.statistics import interval, mean
 from ..results.written import Table
-from . import Outcome, Point, Source, Watch, home, load, run
+from . import Outcome, Point, Source, Watch, home, load, run, shown
 
 #: File names: the table of a sweep in two formats, and the table of its means.
 TABLE, PARQUET, MEANS = "sweep.csv", "sweep.parquet", "sweep-means.csv"
@@ -27,11 +29,13 @@ class Mean:
 
     #: Mean over the seeds with a result.
     mean: float
-    #: Lower end of the interval; None if there is only one result, or every seed gave the same
-    #: value.
+    #: Lower end of the interval; None if there is only one result, if every seed gave the same
+    #: value, and if the interval is too wide to say anything.
     low: float | None
     #: Upper end of the interval; None under the same conditions as `low`.
     high: float | None
+    #: True if there is no interval because it would be too wide to say anything.
+    wide: bool = False
 
 
 @dataclass(frozen=True)
@@ -163,18 +167,23 @@ class Sweep(Displayed):
             for metric in SHORT
             if any(one.means[metric.name].mean for one in every if metric.name in one.means)
         ]
-        cells = [[settings.shown(value) for value in one.values.values()] for one in every]
-        for line, one in zip(cells, every, strict=True):
-            line += [
-                metric.show(one.means[metric.name].mean) if metric.name in one.means else "–"
-                for metric in metrics
-            ]
+        of = shown.values(self, metrics)
+        facts += [
+            (shown.MARK, note.removeprefix(f"{shown.MARK} "))
+            if note.startswith(shown.MARK)
+            else ("note", note)
+            for note in of.notes
+        ]
+        cells = [
+            [*(settings.shown(value) for value in one.values.values()), *row]
+            for one, row in zip(every, of.rows, strict=True)
+        ]
         title = (
             f"Sweep over {', '.join(self.keys)}: means of {len(every):,} combinations"
             if self.keys
             else "Sweep of one design: means"
         )
-        head = [*settings.short(self.keys), *(metric.title for metric in metrics)]
+        head = [*settings.short(self.keys), *of.heads]
         return Card(title, facts, Grid(head, cells, left=len(self.keys)))
 
 
@@ -190,11 +199,22 @@ def _combination(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Comb
         if known and len(known) == len(values):
             # Equal values get no interval. One of width zero would look like certainty, although
             # the values of only these seeds agree.
-            low, high = (interval(known) if len({*known}) > 1 else None) or (None, None)
-            means[name] = Mean(mean(known), low, high)
+            several = len({*known}) > 1
+            found = interval(known, least=_least(name)) if several else None
+            low, high = found or (None, None)
+            means[name] = Mean(mean(known), low, high, several and found is None)
     return Combination(
         {key: rows[0][key] for key in keys}, len(done), len(rows) - len(done), len(samples), means
     )
+
+
+@cache
+def _least(name: str) -> float:
+    """Returns the smallest possible value of a column."""
+    try:
+        return named(name).least
+    except LookupError:
+        return 0.0
 
 
 def _column(values: list[Any]) -> list[Any]:
@@ -302,7 +322,8 @@ def _rows(
     keys: Sequence[str], points: Sequence[Point], outcome: Outcome, asked: Sequence[Metric]
 ) -> Iterator[dict[str, Any]]:
     errors = {failure.point: failure.error for failure in outcome.failures}
-    summaries = [result.summary for result in outcome.results.values()]
+    found = {key: with_never_started(result).summary for key, result in outcome.results.items()}
+    summaries = list(found.values())
     every = {
         metric.name: metric
         for metric in (*METRICS, *of_blocks(summaries), *of_classes(summaries), *asked)
@@ -312,13 +333,12 @@ def _rows(
     ]
     for point in points:
         assert point.seed is not None
-        result = outcome.results.get((point.name, point.seed))
-        summary = result.summary if result else {}
+        summary = found.get((point.name, point.seed), {})
         row = {key: point.set[key] for key in keys} | {
             "seed": point.seed,
-            "status": "finished" if result else "failed",
+            "status": "finished" if summary else "failed",
         }
-        row |= {metric.name: metric.of(summary) if result else None for metric in metrics}
+        row |= {metric.name: metric.of(summary) if summary else None for metric in metrics}
         yield (
             row
             | {key: summary.get(key) for key in ("packet_hops", "result_hash")}

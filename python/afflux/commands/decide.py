@@ -118,6 +118,7 @@ def _announce(
 ) -> None:
     """Says how many scenarios and seeds will be simulated, and about how long they take on one core."""
     from ..decision.decide import QUICK, SEEDS
+    from ..decision.file import place_of
     from ..decision.points import points
     from ..estimates import checking
     from ..words import text
@@ -127,7 +128,8 @@ def _announce(
         try:
             once.append(checking.check(point.load()))
         except _core.ScenarioError as error:
-            raise ValueError(f"{question.path}: design {point.name}: {error}") from None
+            place = place_of(question, point.name, error.key)
+            raise ValueError(f"{place}: design {point.name}: {error}") from None
     count = budget if until_decided else len(seeds or question.seeds or (QUICK if quick else SEEDS))
     seconds = sum(max(one.seconds, 0.1) for one in once)
     runs = f"{len(once)} scenarios with {'up to ' if until_decided else ''}{count} seeds"

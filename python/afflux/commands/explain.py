@@ -116,7 +116,7 @@ def explain(
             parts = shown.waits(waits)
         elif where:
             found = ports = places(result.table("waits"), result.is_host, only)
-            parts = shown.places(ports)
+            parts = shown.places(ports, _paused(result))
         elif chosen is not None:
             found = chosen
             parts = (
@@ -201,7 +201,7 @@ def _show_kernels(result: Result, real: "Sequence[KernelFlow]", alone: bool, as_
         print_json(found[0] | {"hops": [hop.to_dict() for hop in hops]} if alone else found)
         return
     parts = wire.one(real[0]) if alone else wire.several(real, most=len(real))
-    after = shown.places(hops) if recorded else wire.no_waits()
+    after = shown.places(hops, _paused(result)) if recorded else wire.no_waits()
     show(chain(parts, after, wire.unknown("senders" in result.recorded)), paged=True)
 
 
@@ -263,6 +263,11 @@ def _by_group(
     return chain(shown.live(report, queues.longest if queues else []), parts)
 
 
+def _paused(result: Result) -> bool:
+    """True if ports sent PAUSE frames in the run."""
+    return bool(result.summary["pause_frames"])
+
+
 def _recorded(result: Result, only: Sequence[int] | None) -> Iterable[RenderableType]:
     """Renders the recorded waits and senders of the flows `only`, or of all."""
     from ..results.senders import known
@@ -272,7 +277,7 @@ def _recorded(result: Result, only: Sequence[int] | None) -> Iterable[Renderable
     parts: list[Iterable[RenderableType]] = []
     if "waits" in result.recorded:
         waits = result.table("waits")
-        parts.append(shown.places(places(waits, result.is_host, only)))
+        parts.append(shown.places(places(waits, result.is_host, only), _paused(result)))
         parts.append(shown.waits(behind(waits, result.flows, only)))
     if "senders" in result.recorded:
         parts.append(shown.senders(known(result.table("senders"), result.flows, only)))

@@ -60,10 +60,10 @@ def _designs(context: typer.Context, incomplete: str) -> list[str]:
     return designs([*map(str, context.params.get("dirs") or ()), *context.args], incomplete)
 
 
-def _measures(incomplete: str) -> list[str]:
-    from ..metrics import METRICS
+def measures(incomplete: str) -> list[str]:
+    from ..metrics import names
 
-    return [metric.name for metric in METRICS if metric.name.startswith(incomplete)]
+    return [name for name in names() if name.startswith(incomplete)]
 
 
 def _forbid(wanted: bool) -> None:
@@ -144,9 +144,9 @@ Metrics = Annotated[
     SELECTION.option(
         "--metric",
         "NAME",
-        "Answer in this measure only, as in fct_p99, class.web.fct_p99, class.storage.goodput or query.p99; may be repeated.",
+        "Answer in this measure only, as in job_time, fct_p99, p99_slowdown, throughput, class.web.fct_p99 or query.p99; may be repeated.",
         show_default="the main measures",
-        autocompletion=_measures,
+        autocompletion=measures,
     ),
 ]
 By = Annotated[

@@ -104,7 +104,7 @@ def sweep(
                 f"--vary {key} is given twice: name all its values in one option, as in --vary {key}=A,B"
             )
         known(baseline, _names(vary or []))
-        asked = [named(name) for name in metric or []]
+        asked = list(dict.fromkeys(map(named, metric or [])))
         with execution.begun(f"sweep {scenario.name}") as options:
             found = grid.sweep(
                 scenario,

@@ -20,6 +20,7 @@ from .options import (
     ScenarioFile,
     Set,
     Strict,
+    measures,
     results_dir,
 )
 
@@ -33,19 +34,13 @@ EXAMPLES = (
 )
 
 
-def _metrics(incomplete: str) -> list[str]:
-    from ..tuning.objective import names
-
-    return [name for name in names() if name.startswith(incomplete)]
-
-
 Objective = Annotated[
     list[str] | None,
     SEARCH.option(
         "--objective",
         "METRIC",
         "Metric to optimize: job_time, fct_p99, p99_slowdown, throughput, cost or another one. May be repeated; the result is then a front.",
-        autocompletion=_metrics,
+        autocompletion=measures,
     ),
 ]
 

@@ -8,7 +8,7 @@ finished flows alone would be the better, the more slow flows the end of the run
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..metrics import Metric
@@ -25,6 +25,8 @@ class Value:
     exact: bool = True
     #: Number of unfinished flows or jobs among those that were measured.
     unfinished: int = 0
+    #: Number of flows or jobs that were measured, unfinished ones included; None if it is not known.
+    count: int | None = field(default=None, compare=False)
 
 
 #: Statistics of distributions: name, and quantile (None for the mean).
@@ -41,14 +43,14 @@ def statistic(done: Sequence[float], cut: Sequence[float], name: str) -> Value |
     can reach it."""
     if not done and not cut:
         return None
-    q = STATISTICS[name]
+    q, count = STATISTICS[name], len(done) + len(cut)
     if q is None:
-        return Value(mean([*done, *cut]), not cut, len(cut))
+        return Value(mean([*done, *cut]), not cut, len(cut), count)
     ordered = sorted(done)
-    if math.ceil(q * (len(done) + len(cut) - 1)) < len(done):
+    if math.ceil(q * (count - 1)) < len(done):
         whole = [*ordered, *([ordered[-1]] * len(cut))]
-        return Value(quantile(whole, q), unfinished=len(cut))
-    return Value(quantile(sorted([*done, *cut]), q), exact=False, unfinished=len(cut))
+        return Value(quantile(whole, q), True, len(cut), count)
+    return Value(quantile(sorted([*done, *cut]), q), False, len(cut), count)
 
 
 def of_flows(

@@ -161,6 +161,12 @@ def by(d: Difference) -> str:
     return signed(d.share) if d.share is not None else _amount(d, d.difference, 1)
 
 
+def in_unit_of_interval(d: Difference) -> str:
+    """Formats a difference for tables that show its interval beside it: in the unit of the interval,
+    which is an amount if it is that of the difference."""
+    return by(d) if d.bounds is None or d.ratio is not None else _amount(d, d.difference, 1)
+
+
 def interval(d: Difference) -> str:
     """Formats the 95 % interval for tables."""
     if d.bounds is None:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..metrics import COST, Metric, named
+from ..results import percentiles
 from ..results.designs import Design, Designs, gather
 from ..results.result import Result
 from ..results.statistics import ADVISED_SEEDS, CONFIDENCE, ENOUGH_SEEDS, holm, mean
-from ..words import Marked, Words, say, text
+from ..words import Marked, Words, join, said, say, text
 from . import headline, shown
-from .paired import Difference, Pairs, difference, more_seeds, next_level
+from .paired import Difference, Pairs, compared, more_seeds, next_level
 from .unfinished import counted
 
 #: Mean completion time that the flows would have alone in the fabric, and the largest relative
@@ -43,9 +44,15 @@ class Comparison:
     #: metrics asked for.
     family: int = 0
 
-    def judges(self, metric: Metric) -> bool:
-        """True if the metric can be part of the answer."""
+    def covers(self, metric: Metric) -> bool:
+        """True if the answer is about the metric, unless runs have too few flows or jobs for it."""
         return metric in self.asked if self.asked else metric.main
+
+    def judges(self, metric: Metric) -> bool:
+        """True if the metric can be part of the answer. A percentile of too few flows or jobs
+        cannot."""
+        of_metric = [d for d in self.differences if d.metric == metric]
+        return self.covers(metric) and not (of_metric and all(d.needed for d in of_metric))
 
     def of(self, design: str) -> list[Difference]:
         """Returns the differences of one design."""
@@ -84,12 +91,16 @@ def compare(
     """Compares each design with the baseline, which is the name of a design (default: the first).
 
     Results of one scenario name are one design with several seeds. `metrics` limits the answer to
-    some metrics, by names such as `class.web.fct_p99`. All main metrics are judged together with
-    them, so a difference is as certain as in a comparison of everything. Raises `ValueError` if
-    there is nothing to compare or the results are of several versions of afflux, and `LookupError`
-    if there is no such metric.
+    some metrics, by names such as `job_time` or `class.web.fct_p99`. All main metrics are judged
+    together with them, so a difference is as certain as in a comparison of everything. A percentile
+    of which a run has too few flows or jobs is not judged. Raises `ValueError` if there is nothing
+    to compare or the results are of several versions of afflux, and `LookupError` if there is no
+    such metric.
     """
-    asked = tuple(metric if isinstance(metric, Metric) else named(metric) for metric in metrics)
+    # Short names of one metric are the same one.
+    asked = tuple(
+        dict.fromkeys(metric if isinstance(metric, Metric) else named(metric) for metric in metrics)
+    )
     designs = counted(gather(results))
     base = designs[baseline] if baseline is not None else next(iter(designs.values()))
     others = [design for design in designs.values() if design.name != base.name]
@@ -108,25 +119,17 @@ def compare(
         notes += _remarks(pairs, base, design)
         known = designs.metrics()
         known += [metric for metric in asked if metric not in known]
-        alone = [
-            mean(list(one.by_seed(_ALONE).values()))
-            for one in (base, design)
-            if one.by_seed(_ALONE)
-        ]
-        if len(alone) == 2 and abs(alone[1] / alone[0] - 1) > _SAME_ALONE:
-            # For equal completion times the slower fabric would show the lower slowdown.
-            known = [metric for metric in known if metric.path[0] != "slowdown"]
-            times = [text.time(time) for time in alone]
-            notes.append(
-                say(
-                    "compare.note.alone.differs",
-                    design=design.name,
-                    baseline=base.name,
-                    new=times[1],
-                    old=times[0],
-                )
-            )
-        found += [d for metric in known if (d := difference(metric, base, design, pairs.seeds))]
+        other_flows, times = _alone(pairs, base, design)
+        if times:
+            words = {"design": design.name, "baseline": base.name}
+            words |= {"old": text.time(times[0]), "new": text.time(times[1])}
+            if other_flows:
+                notes.append(say("compare.note.flows.differ", **words))
+            else:
+                # For equal completion times the slower fabric would show the lower slowdown.
+                known = [metric for metric in known if metric.path[0] != "slowdown"]
+                notes.append(say("compare.note.alone.differs", **words))
+        found += [d for metric in known if (d := compared(metric, base, design, pairs.seeds))]
     censored = [
         design.name
         for design in designs.values()
@@ -148,6 +151,7 @@ def compare(
         raise LookupError(
             f"no design and {base.name!r} both have {missing[0]}: the results have {', '.join(metric.name for metric in designs.metrics())}"
         )
+    notes += _unjudged([d for d in found if not asked or d.metric in asked])
     found, family = _together(found, asked)
     if (judged := sum(d.p is not None and d.samples >= ENOUGH_SEEDS for d in found)) > 1:
         notes.append(
@@ -163,6 +167,46 @@ def compare(
         asked,
         family,
     )
+
+
+def _alone(pairs: "Pairs", base: Design, design: Design) -> tuple[bool, tuple[float, float] | None]:
+    """Returns what flows would take alone on average with the baseline and with the design, if that
+    differs, and whether only other flows finished: flows of equal size between the same hosts then
+    take equally long alone in both fabrics."""
+    found = [list(one.by_seed(_ALONE).values()) for one in (base, design)]
+    if not all(found):
+        return False, None
+    of_finished = mean(found[0]), mean(found[1])
+    if not _differ(of_finished):
+        return False, None
+    ours, theirs = ([pair[side] for pair in pairs.samples] for side in (0, 1))
+    old, new = _ideals(ours), _ideals(theirs)
+    if not (common := [flow for flow in old if flow in new]):
+        # Without flows in common, equal numbers of finished flows are taken for the same flows.
+        return _finished(ours) != _finished(theirs), of_finished
+    times = mean([old[flow] for flow in common]), mean([new[flow] for flow in common])
+    return (False, times) if _differ(times) else (True, of_finished)
+
+
+def _differ(times: tuple[float, float]) -> bool:
+    return abs(times[1] - times[0]) > _SAME_ALONE * times[0]
+
+
+def _ideals(results: Iterable[Result]) -> dict[tuple[Any, ...], int]:
+    """Returns the time in ns that flows would take alone, by class, ends and size."""
+    found: dict[tuple[Any, ...], int] = {}
+    for result in results:
+        if "flows" in result.recorded:
+            names = ("start_ns", "ideal_ns", "class", "src", "dst", "bytes")
+            columns = (result.flows.column(name) for name in names)
+            for start, ideal, *flow in zip(*columns, strict=True):
+                if start is not None and ideal:
+                    found[tuple(flow)] = ideal
+    return found
+
+
+def _finished(results: Iterable[Result]) -> list[int]:
+    return [result.summary["flows"]["finished"] for result in results]
 
 
 def _remarks(pairs: "Pairs", base: Design, design: Design) -> list[Words]:
@@ -201,11 +245,30 @@ def _remarks(pairs: "Pairs", base: Design, design: Design) -> list[Words]:
     return remarks
 
 
+def _unjudged(found: Sequence[Difference]) -> list[Words]:
+    """Returns notes on the percentiles that are not judged, because runs have too few flows or
+    jobs."""
+    groups: dict[tuple[str, int, tuple[str, ...]], list[str]] = {}
+    for metric in dict.fromkeys(d.metric for d in found if d.needed):
+        some = [d for d in found if d.metric == metric and d.needed]
+        key = percentiles.things(metric), some[0].needed or 0, tuple(d.design for d in some)
+        groups.setdefault(key, []).append(said(f"metric.{metric.name}", metric.title))
+    return [
+        say(
+            f"compare.note.unjudged.{things}",
+            metrics=join(metrics, (", ", "、")),
+            designs=join(designs, (", ", "、")),
+            count=text.count(needed),
+        )
+        for (things, needed, designs), metrics in groups.items()
+    ]
+
+
 def _together(found: Sequence[Difference], asked: Sequence[Metric]) -> tuple[list[Difference], int]:
     """Marks the differences in the main metrics and in those asked for that hold when judged
     together (Holm), and says how many further seeds would decide the others. Returns all
     differences, and how many were judged together."""
-    main = [d for d in found if d.metric.main or d.metric in asked]
+    main = [d for d in found if (d.metric.main or d.metric in asked) and not d.needed]
     family = [d for d in main if d.p is not None and d.samples >= ENOUGH_SEEDS]
     chances = [d.p or 0.0 for d in family]
     held = {id(d) for d, holds in zip(family, holm(chances), strict=True) if holds}

@@ -23,7 +23,7 @@ from .findings import (
     matters,
     weight,
 )
-from .paired import BETTER, SAME, TOO_FEW, WORSE, Difference, difference, together
+from .paired import BETTER, SAME, TOO_FEW, WORSE, Difference, compared, together
 from .phrases import between, change_of, design_item, listed, seeds_needed, short, size, what_of
 from .unfinished import Left, never_started
 
@@ -138,14 +138,15 @@ class Established(Findings):
     def _other_designs(self, lead: Difference) -> list[Words]:
         """Words the other designs: in the metric of the answer, or by their strongest difference if
         they have no established one in that metric."""
-        others = [d for d in self.main if d.metric == lead.metric and d.design != lead.design]
+        every = [*self.main, *self.unjudged]
+        others = [d for d in every if d.metric == lead.metric and d.design != lead.design]
         own = {
             name: foremost(some)
             for name in self.found.designs
             if (some := [d for d in self.established if d.design == name])
         }
         elsewhere = [own[d.design] for d in others if not d.established and d.design in own]
-        left = [d for d in others if not d.established and d.design not in own]
+        left = [d for d in others if not (d.established or d.needed or d.design in own)]
         groups = {
             "same-side": [d for d in others if d.established and d.fell == lead.fell],
             "other-side": [d for d in others if d.established and d.fell != lead.fell],
@@ -185,7 +186,7 @@ class Established(Findings):
         found = {
             name: d
             for name in others
-            if (d := difference(lead.metric, designs[name], best, best.seeds))
+            if (d := compared(lead.metric, designs[name], best, best.seeds))
         }
         return dict(zip(found, together(list(found.values())), strict=True))
 
@@ -205,7 +206,7 @@ class Established(Findings):
         """Names the nearest design that the best one does not clearly beat. A design that is even
         better but loses in another metric comes first."""
         beaten = self._beaten(rivals)
-        left = [name for name, d in rivals.items() if name not in beaten and d.verdict != TOO_FEW]
+        left = [name for name, d in rivals.items() if name not in beaten and not _few(d)]
         for name in left:
             paid = [d for d in self.established if d.design == name and d.verdict == WORSE]
             own = next(
@@ -258,7 +259,7 @@ class Established(Findings):
             for name, d in rivals.items()
             if name not in beaten
             and not d.clear
-            and d.verdict != TOO_FEW
+            and not _few(d)
             and prices.get(name, math.inf) < own
         ]
         if not cheaper:
@@ -298,6 +299,11 @@ class Established(Findings):
         return _of_finished(d) and any(
             Left.of(self.found.of_name[name]).unfinished for name in (self.baseline, d.design)
         )
+
+
+def _few(d: Difference) -> bool:
+    """True if a difference is not judged, because seeds, flows or jobs are too few."""
+    return d.verdict == TOO_FEW or d.needed is not None
 
 
 def _of_finished(d: Difference) -> bool:

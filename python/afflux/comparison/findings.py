@@ -44,9 +44,12 @@ class Findings:
     def __init__(self, found: Comparison) -> None:
         self.found, self.baseline = found, found.baseline
         self.several = len(found.designs) > 1
-        self.main = sorted(
-            (d for d in found.differences if found.judges(d.metric)), key=lambda d: d.metric.rank
+        main = sorted(
+            (d for d in found.differences if found.covers(d.metric)), key=lambda d: d.metric.rank
         )
+        self.main = [d for d in main if not d.needed]
+        #: Percentiles of too few flows or jobs, of which the answer says nothing else.
+        self.unjudged = [d for d in main if d.needed]
         self.established = [d for d in self.main if d.established]
         self.alone = sorted(
             (d for d in self.main if d.clear and not d.established), key=lambda d: d.p or 0.0

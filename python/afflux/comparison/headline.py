@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..words import Marked, say
+from ..results import percentiles
+from ..words import Marked, Words, say, text
 from .established import Established
 from .findings import ANSWER, Findings, Part
 from .paired import Difference
+from .phrases import what_of
 from .undecided import Undecided
 
 if TYPE_CHECKING:
@@ -23,9 +25,23 @@ def parts(found: Comparison) -> list[Part]:
     """Returns the sentences of the answer with their roles, in the order of the answer."""
     findings = Findings(found)
     if not findings.main:
-        return [(say("compare.nothing"), ANSWER)]
+        return [(words, ANSWER) for words in _unjudged(findings)]
     answer = Established(found) if findings.established else Undecided(found)
     return [part for part in answer.parts() if part[0]]
+
+
+def _unjudged(findings: Findings) -> list[Words]:
+    """Says why nothing is judged."""
+    found = {
+        d.metric: say(
+            f"compare.unjudged.{percentiles.things(d.metric)}",
+            what=what_of(d.metric),
+            count=text.count(d.needed),
+        )
+        for d in findings.unjudged
+        if d.needed
+    }
+    return [*found.values()] or [say("compare.nothing")]
 
 
 def lead(found: Comparison) -> Difference | None:

@@ -6,12 +6,15 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..metrics import COST, Metric
+from ..results import percentiles
 from ..results.designs import Design
 from ..results.result import Result
 from ..results.statistics import CONFIDENCE, ENOUGH_SEEDS, Estimate, holm, mean, student
 
 BETTER, WORSE, LOWER, HIGHER, SAME = "better", "worse", "lower", "higher", "same"
 UNCLEAR, TOO_FEW = "cannot tell", "too few seeds"
+#: Verdicts on a percentile of too few flows or jobs, which is not judged.
+FEW_VALUES = {"flows": "too few flows", "jobs": "too few jobs"}
 #: Verdicts that name a direction.
 CLEAR = (BETTER, WORSE, LOWER, HIGHER)
 
@@ -78,7 +81,8 @@ class Difference:
     seeds_to_decide: int | None
     #: True if all seeds gave the same result, with the design and with the baseline.
     deterministic: bool
-    #: `better`, `worse`, `lower`, `higher`, `same`, `cannot tell` or `too few seeds`.
+    #: `better`, `worse`, `lower`, `higher`, `same`, `cannot tell`, `too few seeds`, `too few flows`
+    #: or `too few jobs`.
     verdict: str
     #: Smallest ratio of design to baseline among the samples; None if there is no `ratio`.
     ratio_least: float | None = None
@@ -89,6 +93,9 @@ class Difference:
     #: For main metrics: True if the difference holds when all main metrics of all designs are
     #: judged together (Holm). None for other metrics.
     established: bool | None = None
+    #: For a percentile that is not judged because a run has too few flows or jobs: the number that
+    #: each run needs. Otherwise None.
+    needed: int | None = None
 
     @property
     def clear(self) -> bool:
@@ -179,6 +186,30 @@ def difference(
         seeds=len(pairs.seeds),
         deterministic=pairs.deterministic,
         numbers=numbers,
+    )
+
+
+def compared(
+    metric: Metric, base: Design, design: Design, seeds: Sequence[int]
+) -> Difference | None:
+    """Returns the difference in a metric of summary.json, as `difference` does. A percentile of too
+    few flows or jobs has no interval, and its verdict says why."""
+    d = difference(metric, base, design, seeds)
+    if d is None or (needed := percentiles.lacking(metric, base, design)) is None:
+        return d
+    return replace(
+        d,
+        verdict=SAME if d.verdict == SAME else FEW_VALUES[percentiles.things(metric)],
+        needed=needed,
+        p=None,
+        seeds_to_decide=None,
+        straggler=None,
+        low=None,
+        high=None,
+        ratio_low=None,
+        ratio_high=None,
+        share_low=None,
+        share_high=None,
     )
 
 

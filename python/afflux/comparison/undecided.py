@@ -101,7 +101,10 @@ class Undecided(Findings):
         if self.alone and not self.several and blocks[1] is opened:
             blocks[1] = [self.cannot_tell(self.open)]
         key = "compare.undecided.several" if self.several else "compare.undecided"
-        asked = join([what_of(metric) for metric in self.found.asked], (", ", "、"))
+        judged = {d.metric for d in self.main}
+        asked = join(
+            [what_of(metric) for metric in self.found.asked if metric in judged], (", ", "、")
+        )
         key += ".asked" if asked else ""
         said = [
             circumstances.unfinished(self.found, names),

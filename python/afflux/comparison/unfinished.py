@@ -24,18 +24,24 @@ def counted(designs: Designs) -> Designs:
     """Returns the designs with the numbers of jobs, and of flows of each class, that never started
     in their summaries. summary.json has only the number of all flows that never started."""
     made = [
-        Design(design.name, {seed: _counted(one) for seed, one in design.results.items()})
+        Design(design.name, {seed: with_never_started(one) for seed, one in design.results.items()})
         for design in designs.values()
     ]
     return Designs(made, designs.notes)
 
 
-def _counted(result: Result) -> Result:
+def with_never_started(result: Result) -> Result:
+    """Returns the result with the numbers of `counted` in its summary."""
     summary = result.summary
     jobs = summary.get("jobs")
     of_jobs = jobs and "not_started" not in jobs and "jobs" in result.recorded
     classes = summary["fct"].get("by_class") or {}
-    of_flows = never_started(summary) and len(classes) > 1 and "flows" in result.recorded
+    of_flows = (
+        never_started(summary)
+        and len(classes) > 1
+        and any("not_started" not in group for group in classes.values())
+        and "flows" in result.recorded
+    )
     if summary.get("ended_by") == "done" or not (of_jobs or of_flows):
         return result
     # Tables are read again, so that those of hundreds of runs are not kept in memory.

@@ -1,6 +1,7 @@
 """Reads a decision file: designs, tenants and goals for a scenario. The scenario is in the same
 file, or in a file that it names."""
 
+import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,8 @@ from .. import settings, spelling
 from ..metrics import Metric
 from ..scenario import Scenario
 from ..words import text
+from . import kinds
+from .located import File, Place
 from .measures import MEASURES, Tenant, of_tenant
 
 #: Tables and keys of a decision that a scenario file may hold in addition to its own.
@@ -118,43 +121,46 @@ def read(path: Path, scenario: Path | None = None, otherwise: Path | None = None
     """Reads a decision file. `scenario` replaces the scenario that the file names. `otherwise` is
     used if the file neither names nor holds one.
 
-    Raises `ValueError` with the file, the key, the value found and the allowed values.
+    Raises `ValueError` with the file, the line, the key, the value found and the allowed values.
     """
     raw = path.read_bytes()
     try:
-        data = tomllib.loads(raw.decode("utf-8"))
+        file = File(path, raw.decode("utf-8-sig"))
+        data = tomllib.loads(file.text)
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise ValueError(
             f"{path}:{line}: the file is not text in UTF-8: save it as UTF-8"
         ) from None
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise file.not_toml(error) from None
     own = {key: data.pop(key) for key in KEYS if key in data}
-    named = _take(path, "", own, "scenario", str, None)
+    named = _take(file, (), own, "scenario", str, None)
     if scenario is None and named is None and not data and (scenario := otherwise) is None:
         raise ValueError(
             f'{path}: there is no scenario: write scenario = "FILE.toml", or the scenario itself beside the designs'
         )
     if (scenario or named) and data:
         wrong = next(iter(data))
-        raise ValueError(f"{path}: key {wrong}: {spelling.unknown('key', wrong, list(KEYS))}")
+        raise file.wrong((wrong,), f": {spelling.unknown('key', wrong, list(KEYS))}")
     source = path if data else scenario or path.parent / str(named)
     made = Scenario(data, path) if data else Scenario.load(source)
     designs = tuple(
-        _design(path, place, table) for place, table in enumerate(_tables(path, own, "design"))
+        _design(file, ("design", place), table)
+        for place, table in enumerate(_tables(file, own, "design"))
     )
     names = [design.name for design in designs]
-    tenants = _tenants(path, made, own)
+    tenants = _tenants(file, made, own)
     goals = tuple(
-        _goal(path, place, table, names, tenants)
-        for place, table in enumerate(_tables(path, own, "goal"))
+        _goal(file, ("goal", place), table, names, tenants)
+        for place, table in enumerate(_tables(file, own, "goal"))
     )
+    _have_jobs(file, made, goals, own)
     conditions = tuple(
-        _condition(path, place, table, names)
-        for place, table in enumerate(_tables(path, own, "condition"))
+        _condition(file, ("condition", place), table, names)
+        for place, table in enumerate(_tables(file, own, "condition"))
     )
-    variants = _variants(path, _tables(path, own, "variant"))
+    variants = _variants(file, _tables(file, own, "variant"))
     further = (
         ("condition", [one.name for one in conditions]),
         ("variant", [one.name for one in variants]),
@@ -164,43 +170,79 @@ def read(path: Path, scenario: Path | None = None, otherwise: Path | None = None
         ("design", names),
         *further,
     ):
-        for name in some:
-            if some.count(name) > 1:
-                raise ValueError(
-                    f"{path}: {kind}: the name {name!r} stands {some.count(name)} times: names must differ"
+        for place, name in enumerate(some):
+            if name in some[:place]:
+                raise file.wrong(
+                    (kind, place, "name"),
+                    f": the name {name!r} stands {some.count(name)} times: names must differ",
                 )
     if len(designs) < 2:
-        raise ValueError(
-            f"{path}: {len(designs)} design{'s' * (len(designs) != 1)}: write at least two [[design]] blocks; the first is today's"
+        found = f": found {len(designs)} design{'s' * (len(designs) != 1)}"
+        raise file.wrong(
+            ("design",), f"{found}: write at least two [[design]] blocks; the first is today's"
         )
-    seeds = _take(path, "", own, "seeds", str, None)
-    currency = _take(path, "", own, "currency", str, None) or (
+    seeds = _take(file, (), own, "seeds", str, None)
+    currency = _take(file, (), own, "currency", str, None) or (
         made.get("cost.currency", "USD") if made.get("cost") else None
     )
-    chosen = None if seeds is None else tuple(settings.seeds(seeds, f"{path}: key seeds:"))
+    chosen = None if seeds is None else _seeds(file, seeds)
     return Question(
         path, made, source, designs, tenants, goals, conditions, variants, chosen, currency
     )
 
 
-def _tables(path: Path, data: Mapping[str, Any], kind: str) -> Sequence[Mapping[str, Any]]:
+def place_of(question: Question, point: str, key: str | None) -> str:
+    """Returns the decision file, with the line of the setting by which a point changes this key of
+    the scenario; with the line of the point's design if no setting does.
+
+    Points are named after their design, and after their condition, variant or tenant, as in
+    `deep, 2:1`.
+    """
+    names = point.split(", ")
+    blocks: Sequence[tuple[str, Sequence[Candidate | Condition | Variant]]] = (
+        ("design", question.designs),
+        ("condition", question.conditions),
+        ("variant", question.variants),
+    )
+    own = [
+        ((kind, number), one.set)
+        for kind, every in blocks
+        for number, one in enumerate(every)
+        if one.name in names
+    ]
+    places: list[Place] = [
+        (*block, "set", name)
+        for block, table in own
+        for name in table
+        if key and (f"{key}.".startswith(f"{name}.") or name.startswith(f"{key}."))
+    ]
+    place = max(places, key=lambda place: len(str(place[-1])), default=own[0][0] if own else ())
+    return File.of(question.path).at(place)
+
+
+def _seeds(file: File, seeds: str) -> tuple[int, ...]:
+    try:
+        return tuple(settings.seeds(seeds, ":"))
+    except ValueError as error:
+        raise file.wrong(("seeds",), str(error)) from None
+
+
+def _tables(file: File, data: Mapping[str, Any], kind: str) -> Sequence[Mapping[str, Any]]:
     found = data.get(kind, [])
     if not isinstance(found, list) or not all(isinstance(table, dict) for table in found):
-        raise ValueError(f"{path}: key {kind}: write blocks [[{kind}]]")
+        raise file.wrong((kind,), f": write blocks [[{kind}]]")
     return found
 
 
-def _only(path: Path, where: str, table: Mapping[str, Any], allowed: Sequence[str]) -> None:
+def _only(file: File, place: Place, table: Mapping[str, Any], allowed: Sequence[str]) -> None:
     for key in table:
         if key not in allowed:
-            raise ValueError(
-                f"{path}: key {where}{key}: {spelling.unknown('key', key, list(allowed))}"
-            )
+            raise file.wrong((*place, key), f": {spelling.unknown('key', key, list(allowed))}")
 
 
 def _take(
-    path: Path,
-    where: str,
+    file: File,
+    place: Place,
     table: Mapping[str, Any],
     key: str,
     kind: type | tuple[type, ...],
@@ -208,7 +250,7 @@ def _take(
 ) -> Any:
     value = table.get(key, default)
     if value is _MISSING:
-        raise ValueError(f"{path}: key {where}{key} is missing")
+        raise file.wrong((*place, key), " is missing")
     if value is not default and (
         not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)
     ):
@@ -218,36 +260,35 @@ def _take(
             list: "a list",
             bool: "true or false",
         }.get(kind if isinstance(kind, type) else object, "a number")
-        raise ValueError(f"{path}: key {where}{key}: found {value!r}: write {wanted}")
+        raise file.wrong((*place, key), f": found {value!r}: write {wanted}")
     return value
 
 
-def _name(path: Path, where: str, table: Mapping[str, Any], others: str = "") -> str:
-    name: str = _take(path, where, table, "name", str)
+def _name(file: File, place: Place, table: Mapping[str, Any], others: str = "") -> str:
+    name: str = _take(file, place, table, "name", str)
     if not re.fullmatch(rf"[\w-][\w .{others}-]*", name):
         allowed = (
             "letters, digits, blanks, dots, hyphens and colons"
             if others
             else "letters, digits, blanks, dots and hyphens"
         )
-        raise ValueError(f"{path}: key {where}name: found {name!r}: write {allowed}")
+        raise file.wrong((*place, "name"), f": found {name!r}: write {allowed}")
     return name
 
 
-def _design(path: Path, place: int, table: Mapping[str, Any]) -> Candidate:
-    where = f"design[{place}]."
-    _only(path, where, table, ("name", "set", "price", "power"))
+def _design(file: File, place: Place, table: Mapping[str, Any]) -> Candidate:
+    _only(file, place, table, ("name", "set", "price", "power"))
     numbers = {}
     for key in ("price", "power"):
-        numbers[key] = _take(path, where, table, key, (int, float), None)
-        if numbers[key] is not None and numbers[key] < 0:
-            raise ValueError(f"{path}: key {where}{key}: found {numbers[key]}: write 0 or more")
+        numbers[key] = _take(file, place, table, key, (int, float), None)
+        if numbers[key] is not None and not 0 <= numbers[key] < math.inf:
+            raise file.wrong((*place, key), f": found {numbers[key]}: write 0 or more")
     return Candidate(
-        _name(path, where, table), _take(path, where, table, "set", dict, {}), **numbers
+        _name(file, place, table), _take(file, place, table, "set", dict, {}), **numbers
     )
 
 
-def _tenants(path: Path, scenario: Scenario, own: Mapping[str, Any]) -> tuple[Tenant, ...]:
+def _tenants(file: File, scenario: Scenario, own: Mapping[str, Any]) -> tuple[Tenant, ...]:
     """Returns the tenants that the file names. If it names none, each traffic class is a tenant."""
     blocks = [block for block in scenario.get("traffic", []) if isinstance(block, dict)]
     classes = list(
@@ -261,23 +302,24 @@ def _tenants(path: Path, scenario: Scenario, own: Mapping[str, Any]) -> tuple[Te
         ]
         return replace(kept, blocks=tuple(mine))
 
-    tables = _tables(path, own, "tenant")
+    tables = _tables(file, own, "tenant")
     if not tables:
         return tuple(of(name, [name]) for name in classes)
     found = []
-    for place, table in enumerate(tables):
-        where = f"tenant[{place}]."
-        _only(path, where, table, ("name", "classes", "load"))
-        name = _name(path, where, table)
-        some = _take(path, where, table, "classes", list, [name])
+    for number, table in enumerate(tables):
+        place = "tenant", number
+        _only(file, place, table, ("name", "classes", "load"))
+        name = _name(file, place, table)
+        some = _take(file, place, table, "classes", list, [name])
         for wanted in some:
             if not any(belongs(block, Tenant(name, (str(wanted),))) for block in blocks):
-                raise ValueError(
-                    f"{path}: key {where}{'classes' if 'classes' in table else 'name'}: {spelling.unknown('class of traffic', str(wanted), classes)}"
+                raise file.wrong(
+                    (*place, "classes" if "classes" in table else "name"),
+                    f": {spelling.unknown('class of traffic', str(wanted), classes)}",
                 )
-        load = _take(path, where, table, "load", str, None)
+        load = _take(file, place, table, "load", str, None)
         if load is not None and scenario.get(load) is None:
-            raise ValueError(f"{path}: key {where}load: the scenario has no {load}")
+            raise file.wrong((*place, "load"), f": the scenario has no {load}")
         found.append(of(name, [str(wanted) for wanted in some], load))
     return tuple(found)
 
@@ -289,72 +331,94 @@ def belongs(block: Mapping[str, Any], tenant: Tenant) -> bool:
 
 
 def _goal(
-    path: Path,
-    place: int,
+    file: File,
+    place: Place,
     table: Mapping[str, Any],
     designs: Sequence[str],
     tenants: Sequence[Tenant],
 ) -> Goal:
-    where = f"goal[{place}]."
     _only(
-        path,
-        where,
+        file,
+        place,
         table,
         ("tenant", "measure", "at_most", "at_least", "within", "design", "alone"),
     )
-    measure = _take(path, where, table, "measure", str)
+
+    def wrong(key: str, found: str) -> ValueError:
+        return file.wrong((*place, key), f": {found}")
+
+    measure = _take(file, place, table, "measure", str)
     if measure not in MEASURES:
-        raise ValueError(
-            f"{path}: key {where}measure: {spelling.unknown('measure', measure, list(MEASURES))}"
-        )
-    name = _take(path, where, table, "tenant", str, None)
+        raise wrong("measure", spelling.unknown("measure", measure, list(MEASURES)))
+    name = _take(file, place, table, "tenant", str, None)
     tenant = next((one for one in tenants if one.name == name), None)
     if name is not None and tenant is None:
-        raise ValueError(
-            f"{path}: key {where}tenant: {spelling.unknown('tenant', name, [one.name for one in tenants])}"
-        )
+        raise wrong("tenant", spelling.unknown("tenant", name, [one.name for one in tenants]))
     metric = MEASURES[measure]
     bounds = [key for key in ("at_most", "at_least", "within") if key in table]
     if len(bounds) != 1:
-        raise ValueError(
-            f"{path}: {where[:-1]}: found {' and '.join(bounds) or 'no bound'}: write one of at_most, at_least and within"
+        raise file.wrong(
+            place,
+            f": found {' and '.join(bounds) or 'no bound'}: write one of at_most, at_least and within",
         )
     if bounds[0] != "within":
         for key in ("design", "alone"):
             if key in table:
-                raise ValueError(
-                    f"{path}: key {where}{key}: it belongs to within; {bounds[0]} is a bound of its own"
-                )
+                raise wrong(key, f"it belongs to within; {bounds[0]} is a bound of its own")
         right = "at_most" if metric.lower_is_better else "at_least"
         if bounds[0] != right:
-            raise ValueError(
-                f"{path}: key {where}{bounds[0]}: {measure} is better the {'lower' if metric.lower_is_better else 'higher'} it is: write {right}"
-            )
-        return Goal(tenant, measure, limit=_quantity(path, f"{where}{right}", table[right], metric))
-    within = _take(path, where, table, "within", (int, float))
+            better = "lower" if metric.lower_is_better else "higher"
+            raise wrong(bounds[0], f"{measure} is better the {better} it is: write {right}")
+        limit = _quantity(file, (*place, right), table[right], metric)
+        return Goal(tenant, measure, limit=limit)
+    within = _take(file, place, table, "within", (int, float))
     if not 0 <= within < (100 if metric.lower_is_better else 1):
         most = "below 100" if metric.lower_is_better else "below 1, as more is better"
-        raise ValueError(
-            f"{path}: key {where}within: found {within}: write a share of 0 or more and {most} (0.1 is 10 %)"
+        raise wrong(
+            "within", f"found {within}: write a share of 0 or more and {most} (0.1 is 10 %)"
         )
     alone = table.get("alone", False)
-    against = _take(path, where, table, "design", str, None)
+    against = _take(file, place, table, "design", str, None)
     if not isinstance(alone, bool):
-        raise ValueError(f"{path}: key {where}alone: found {alone!r}: write true or false")
+        raise wrong("alone", f"found {alone!r}: write true or false")
     if against is None and not alone:
-        raise ValueError(
-            f'{path}: {where[:-1]}: within needs design = "NAME", alone = true, or both'
-        )
+        raise file.wrong(place, ': within needs design = "NAME", alone = true, or both')
     if against is not None and against not in designs:
-        raise ValueError(
-            f"{path}: key {where}design: {spelling.unknown('design', against, list(designs))}"
-        )
+        raise wrong("design", spelling.unknown("design", against, list(designs)))
     if alone and tenant is None:
-        raise ValueError(f"{path}: key {where}alone: all traffic is alone already: name a tenant")
+        raise wrong("alone", "all traffic is alone already: name a tenant")
     return Goal(tenant, measure, within=float(within), against=against, alone=alone)
 
 
-def _quantity(path: Path, where: str, value: Any, metric: Metric) -> float:
+def _have_jobs(
+    file: File, scenario: Scenario, goals: Sequence[Goal], own: Mapping[str, Any]
+) -> None:
+    """Refuses a goal on queries, coflows or jobs if the tenant's traffic has none. A design that
+    changes the traffic may add some, so that nothing is refused then."""
+    changes = [
+        key
+        for kind in ("design", "condition", "variant")
+        for table in _tables(file, own, kind)
+        for key in table.get("set", {})
+    ]
+    if any(key.split(".")[0] == "traffic" and not _is_of_flows(key) for key in changes):
+        return
+    blocks = [block for block in scenario.get("traffic", []) if isinstance(block, dict)]
+    for number, goal in enumerate(goals):
+        tenant = goal.tenant
+        some = [block for block in blocks if tenant is None or belongs(block, tenant)]
+        who = f"tenant {tenant.name}" if tenant else "the traffic"
+        if found := kinds.without(goal.measure, some, who):
+            raise file.wrong(("goal", number, "measure"), f": {found}")
+
+
+def _is_of_flows(key: str) -> bool:
+    """True if a key of a traffic block changes no kind of traffic."""
+    _, *rest = key.split(".")
+    return len(rest) > 1 and rest[1] not in ("kind", "format")
+
+
+def _quantity(file: File, place: Place, value: Any, metric: Metric) -> float:
     """Parses a bound with its unit. Returns it in the unit of the metric."""
     units = (
         {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
@@ -362,49 +426,51 @@ def _quantity(path: Path, where: str, value: Any, metric: Metric) -> float:
         else {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12}
     )
     if metric.show is text.ratio:
-        if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf:
             return float(value)
-        raise ValueError(f"{path}: key {where}: found {value!r}: write a number above 0")
+        raise file.wrong(place, f": found {value!r}: write a number above 0")
     match = (
         re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?(?:e-?[0-9]+)?)\s*([A-Za-z]+)\s*", value)
         if isinstance(value, str)
         else None
     )
     if match is None or match[2] not in units or float(match[1]) <= 0:
-        raise ValueError(
-            f'{path}: key {where}: found {value!r}: write a number above 0 with one of {", ".join(units)} in quotes, as in "2{list(units)[2]}"'
+        raise file.wrong(
+            place,
+            f': found {value!r}: write a number above 0 with one of {", ".join(units)} in quotes, as in "2{list(units)[2]}"',
         )
     return float(match[1]) * units[match[2]]
 
 
 def _condition(
-    path: Path, place: int, table: Mapping[str, Any], designs: Sequence[str]
+    file: File, place: Place, table: Mapping[str, Any], designs: Sequence[str]
 ) -> Condition:
-    where = f"condition[{place}]."
-    _only(path, where, table, ("name", "designs", "set"))
-    some = _take(path, where, table, "designs", list)
+    _only(file, place, table, ("name", "designs", "set"))
+    some = _take(file, place, table, "designs", list)
     for name in some:
         if name not in designs:
-            raise ValueError(
-                f"{path}: key {where}designs: {spelling.unknown('design', str(name), list(designs))}"
+            raise file.wrong(
+                (*place, "designs"), f": {spelling.unknown('design', str(name), list(designs))}"
             )
-    return Condition(_name(path, where, table), tuple(some), _take(path, where, table, "set", dict))
+    return Condition(_name(file, place, table), tuple(some), _take(file, place, table, "set", dict))
 
 
-def _variants(path: Path, tables: Sequence[Mapping[str, Any]]) -> tuple[Variant, ...]:
+def _variants(file: File, tables: Sequence[Mapping[str, Any]]) -> tuple[Variant, ...]:
     found = []
-    for place, table in enumerate(tables):
-        where = f"variant[{place}]."
-        _only(path, where, table, ("name", "set"))
+    for number, table in enumerate(tables):
+        place = "variant", number
+        _only(file, place, table, ("name", "set"))
         # Ratios such as 2:1 are names, too.
-        name = _name(path, where, table, others=":")
-        if place == 0 and "set" in table:
-            raise ValueError(
-                f"{path}: key {where}set: the first variant is the scenario as it is: leave the key out"
+        name = _name(file, place, table, others=":")
+        if number == 0 and "set" in table:
+            raise file.wrong(
+                (*place, "set"),
+                ": the first variant is the scenario as it is: leave the key out",
             )
-        found.append(Variant(name, _take(path, where, table, "set", dict) if place else {}))
+        found.append(Variant(name, _take(file, place, table, "set", dict) if number else {}))
     if len(found) == 1:
-        raise ValueError(
-            f"{path}: key variant: found 1: write the scenario as it is, and at least one other variant"
+        raise file.wrong(
+            ("variant",),
+            ": found 1: write the scenario as it is, and at least one other variant",
         )
     return tuple(found)

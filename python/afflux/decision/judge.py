@@ -10,7 +10,7 @@ test until a seed has it. If the end of the run cut flows off, only a lower boun
 Such a time can miss its goal but not meet it.
 
 The choice is the cheapest design that meets every goal. If there is none, it is the cheapest whose
-typical values are all within their limits, and it is not certain. If there is none either, there is
+values are all within their limits, typically and in the mean, and it is not certain. If there is none either, there is
 no choice, and the nearest design is the one whose worst value is beyond its limit by the smallest
 factor. If prices are equal, the design that comes first in the file is chosen, so today's design
 takes precedence over any change.
@@ -60,18 +60,17 @@ class Standing:
 
     @property
     def beyond(self) -> float:
-        """Typical distance from the limit: logarithm of the ratio of value and limit, positive if
-        the goal is violated."""
+        """Distance from the limit: logarithm of the ratio of value and limit, positive if the goal
+        is violated. The worse counts of the typical ratio and the ratio of the means: the means are
+        what a reader sees beside the bound."""
         d = self.against
-        ratio = (
-            d.ratio
-            if d.ratio is not None
-            else d.design_mean / d.baseline_mean
-            if d.baseline_mean
-            else math.inf
+        ratios = [ratio for ratio in (d.ratio,) if ratio is not None]
+        if d.baseline_mean:
+            ratios.append(d.design_mean / d.baseline_mean)
+        distances = [math.log(ratio) if ratio > 0 else -math.inf for ratio in ratios or [math.inf]]
+        return max(
+            distances if self.goal.metric.lower_is_better else (-distance for distance in distances)
         )
-        distance = math.log(ratio) if ratio > 0 else -math.inf
-        return distance if self.goal.metric.lower_is_better else -distance
 
 
 #: Standings of each design, in the order of the goals.
@@ -222,11 +221,17 @@ class Judged:
         )
 
     def outside(self, design: str) -> list[Standing]:
-        """Returns a design's standings whose typical value is beyond the limit, clearly or not. The
-        farthest comes first."""
+        """Returns a design's standings whose value is beyond the limit, typically or in the mean,
+        clearly or not. The farthest comes first."""
         return sorted(
             (one for one in self.standings[design] if one.beyond > 0), key=lambda one: -one.beyond
         )
+
+    @property
+    def unresolved(self) -> list[str]:
+        """Returns the designs that miss no goal clearly. If there is no choice, some value of each
+        of them is beyond its limit, and more seeds may show that its goals are met."""
+        return [design for design in self.standings if not self.states(design, MISSED)]
 
     def worst(self, design: str) -> Standing:
         return max(self.standings[design], key=lambda one: one.beyond)

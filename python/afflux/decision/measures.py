@@ -28,7 +28,11 @@ class Tenant:
         return any(flow_class == name or flow_class.startswith(f"{name}.") for name in self.classes)
 
 
+#: Kinds of jobs by kind of measure. Coflows count as queries, too: earlier files have no name for
+#: them.
+PHASES = {"query": ("coflow", "query"), "coflow": ("coflow",), "job_time": ("job",)}
 _QUERY = Metric("query_ns", "query time", (), text.time)
+_COFLOW = Metric("coflow_ns", "coflow time", (), text.time)
 _JOB = Metric("job_ns", "job time", (), text.time)
 #: The metric `goodput_flow_mean_bps` of a comparison is another one: the mean of the flows' rates.
 _FLOW_GOODPUT = Metric(
@@ -43,8 +47,11 @@ def _named() -> dict[str, Metric]:
     for name in STATISTICS:
         for kind, suffix, show in (("fct", "_ns", text.time), ("slowdown", "", text.ratio)):
             full = f"{kind}_{name}{suffix}"
-            found[f"{kind}_{name}"] = by_name.get(full) or Metric(full, f"{kind} {name}", (), show)
-        for kind, metric in (("query", _QUERY), ("job_time", _JOB)):
+            least = 1.0 if kind == "slowdown" else 0.0
+            found[f"{kind}_{name}"] = by_name.get(full) or Metric(
+                full, f"{kind} {name}", (), show, least=least
+            )
+        for kind, metric in (("query", _QUERY), ("coflow", _COFLOW), ("job_time", _JOB)):
             found[f"{kind}_{name}"] = replace(
                 metric, name=f"{kind}_{name}_ns", title=f"{metric.title} {name}"
             )
@@ -90,7 +97,7 @@ def including(measure: str, what: Words | str) -> Words:
 
 def _things(measure: str) -> str:
     kind = measure.rpartition("_")[0]
-    return {"query": "queries", "job_time": "jobs"}.get(kind, "flows")
+    return {"query": "queries", "coflow": "coflows", "job_time": "jobs"}.get(kind, "flows")
 
 
 class NoValue(ValueError):
@@ -104,7 +111,7 @@ def value(result: Result, tenant: Tenant | None, measure: str) -> Value:
     found: Value | None
     if kind in ("fct", "slowdown"):
         found = _of_flows(result, tenant, kind, statistic)
-    elif kind in ("query", "job_time"):
+    elif kind in PHASES:
         found = _of_jobs(result, tenant, kind, statistic)
     else:
         number = {"goodput": _goodput, "flow_goodput": _flow_goodput, "jain": _jain}[measure](
@@ -123,7 +130,7 @@ def _of_flows(result: Result, tenant: Tenant | None, kind: str, statistic: str) 
     group = _group(result, tenant, kind)
     if group and group["count"] and not group["unfinished"] and group["censored"] is False:
         key = f"{statistic}_ns" if kind == "fct" else statistic
-        return Value(float(group[key]))
+        return Value(float(group[key]), count=group["count"])
     return censored.of_flows(
         result, kind, statistic, lambda flow: tenant is None or tenant.has(flow["class"])
     )
@@ -149,8 +156,8 @@ def _flows(result: Result, tenant: Tenant | None, *columns: str) -> Iterable[dic
 
 
 def _of_jobs(result: Result, tenant: Tenant | None, kind: str, statistic: str) -> Value | None:
-    """Returns a statistic of the completion times of application jobs, or of queries."""
-    phases = ("coflow", "query") if kind == "query" else ("job",)
+    """Returns a statistic of the completion times of application jobs, of queries or of coflows."""
+    phases = PHASES[kind]
     return censored.of_jobs(
         result,
         statistic,

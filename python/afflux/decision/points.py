@@ -8,6 +8,7 @@ from typing import Any
 
 from ..batch import Point
 from ..comparison.censored import Value
+from ..results import percentiles
 from ..results.designs import Design, Designs
 from ..results.result import Result
 from ..scenario import Scenario
@@ -114,16 +115,16 @@ def with_unfinished(question: Question, *found: Values) -> Question:
 
 def with_values(question: Question, designs: Designs, found: Values) -> Designs:
     """Returns the designs with the values of their goals in the summaries, where the metrics of the
-    goals find them."""
+    goals find them. The notes name the percentiles for which flows or jobs are few."""
 
     def result(design: str, seed: int, one: Result) -> Result:
         made = copy.copy(one)
-        tenants: dict[str, dict[str, float]] = {}
+        tenants: dict[str, dict[str, Any]] = {}
         for goal in question.goals:
-            if seed in found[design][goal.name]:
-                tenants.setdefault(goal.tenant.name if goal.tenant else "all", {})[goal.measure] = (
-                    found[design][goal.name][seed].number
-                )
+            if measured := found[design][goal.name].get(seed):
+                own = tenants.setdefault(goal.tenant.name if goal.tenant else "all", {"counts": {}})
+                own[goal.measure] = measured.number
+                own["counts"][goal.measure] = measured.count
         made.summary = one.summary | {"tenants": tenants}
         return made
 
@@ -131,7 +132,9 @@ def with_values(question: Question, designs: Designs, found: Values) -> Designs:
         Design(name, {seed: result(name, seed, one) for seed, one in designs[name].results.items()})
         for name in question.order
     ]
-    return Designs(some, (*designs.notes, *without(question, designs, found)))
+    metrics = dict.fromkeys(goal.metric for goal in question.goals)
+    few = [words for metric in metrics if (words := percentiles.remark(metric, *some))]
+    return Designs(some, (*designs.notes, *without(question, designs, found), *few))
 
 
 def without(question: Question, designs: Designs, found: Values) -> Iterator[Words]:

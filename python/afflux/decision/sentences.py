@@ -138,10 +138,9 @@ def verdict(judged: Judged, design: str) -> Words:
 def _choice(of: DecisionFacts) -> Words:
     choice, judged = of.choice, of.judged
     if choice.design is None:
-        open_ones = [design for design in of.order if not judged.states(design, MISSED)]
         return (
-            say("decision.none.open", designs=", ".join(open_ones))
-            if open_ones
+            say("decision.none.open", designs=", ".join(judged.unresolved))
+            if judged.unresolved
             else say("decision.none")
         )
     if not choice.certain:

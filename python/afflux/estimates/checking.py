@@ -135,6 +135,8 @@ def _why_rough(found: _core.Expected) -> str | None:
             return None
         case "losses", [node, peer]:
             return f"frames are likely to be lost at {node}, on their way to {peer}: it cannot take what is sent there at once"
+        case "faults", _:
+            return "links lose frames or are down for a time, which the estimate does not follow"
         case "overtaking", _:
             return "frames of a flow overtake each other, and its transport takes those for lost that were overtaken"
         case "queues", _:

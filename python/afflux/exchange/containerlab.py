@@ -325,7 +325,16 @@ def topology_of(
 
     fabric = Fabric.of(scenario)
     account = Account("links", len(fabric.links))
-    _set_mtus(fabric, tomllib.loads(scenario.resolved)["topology"], account)
+    written = tomllib.loads(scenario.resolved)
+    _set_mtus(fabric, written["topology"], account)
+    sent = _bytes(written.get("host", {}).get("mtu", "1500B"))
+    if "mtu" in written.get("host", {}) and sent != fabric.host_mtu():
+        _limit_hosts(fabric, sent)
+    elif (likely := fabric.host_mtu()) not in (None, sent):
+        account.notes.append(
+            f"hosts send packets of {sent} B (host.mtu), but a link of a host carries {likely} B: an import of the lab takes that as host.mtu"
+        )
+    fabric.drop_directed_losses(scenario, account)
     switches = set(fabric.switches)
     nodes: dict[str, Any] = {
         switch: {"kind": switch_kind, "labels": {"role": "switch"}} for switch in fabric.switches
@@ -361,18 +370,8 @@ def topology_of(
     account.notes.append(
         "rates, delays and losses are labels: containerlab does not set them (containerlab tools netem does, link by link)"
     )
-    for lost, what in (
-        (
-            any(down for _, down, _ in scenario.link_faults()),
-            "outages of links (topology.fault.down)",
-        ),
-        (
-            any(differs for *_, differs in scenario.link_faults()),
-            "rates and losses of one direction alone; the direction in which a link is written has the others'",
-        ),
-    ):
-        if lost:
-            account.notes.append(f"the format has no {what}: left out")
+    if any(down for _, down, _ in scenario.link_faults()):
+        account.notes.append("the format has no outages of links (topology.fault.down): left out")
     odd = [node for node in nodes if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", node)]
     if odd:
         account.notes.append(
@@ -406,6 +405,15 @@ def _set_mtus(fabric: Fabric, written: Mapping[str, Any], account: Account) -> N
                     )
                 for link in meant:
                     link.mtu = _bytes(change["mtu"])
+
+
+def _limit_hosts(fabric: Fabric, most: int) -> None:
+    """Sets the MTU of hosts on their links, since a lab has no other place for it. Links with
+    smaller MTUs keep theirs."""
+    hosts = set(fabric.hosts)
+    for link in fabric.links:
+        if link.ends & hosts:
+            link.mtu = min(most, link.mtu or most)
 
 
 def _bytes(text: str) -> int:

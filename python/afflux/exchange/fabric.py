@@ -2,6 +2,7 @@
 `[topology]`."""
 
 import fnmatch
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -98,7 +99,7 @@ class Fabric:
     ) -> str:
         """Returns a scenario with this fabric and the flow list, or placeholder traffic. With
         `into`, returns that scenario with this fabric."""
-        topology, mtu = self.topology(ordered), self._host_mtu()
+        topology, mtu = self.topology(ordered), self.host_mtu()
         traffic = (
             [{"kind": "flows", "file": flows}] if flows is not None else self._stand_in(account)
         )
@@ -118,11 +119,14 @@ class Fabric:
         host = {"host": {"mtu": f"{mtu}B"}} if mtu is not None else {}
         return f"format = 1\ndescription = {toml.value(f'Fabric of {source}')}\n\n{topology}\n{toml.dumps({**host, 'traffic': traffic}).lstrip()}"
 
-    def _host_mtu(self) -> int | None:
-        """Returns the largest MTU of host links if it exceeds the default of `host.mtu`: hosts send
-        what their links carry. Otherwise None."""
-        stated = [link.mtu for link in self._of_hosts(True) if link.mtu is not None]
-        return max(stated) if stated and max(stated) > _HOST_MTU else None
+    def host_mtu(self) -> int | None:
+        """Returns the largest MTU of host links if it exceeds the default of `host.mtu`, or if all
+        have smaller ones: hosts send what their links carry. Otherwise None."""
+        links = self._of_hosts(True)
+        stated = [link.mtu for link in links if link.mtu is not None]
+        if not stated or max(stated) == _HOST_MTU:
+            return None
+        return max(stated) if max(stated) > _HOST_MTU or len(stated) == len(links) else None
 
     def planes(self) -> list[list[str]]:
         """Returns the hosts of each group of connected switches. A host with several links may be
@@ -355,6 +359,42 @@ class Fabric:
             return right and (not number or called[id(link)].partition("#")[2] in (number, ""))
 
         return [link for link in self.links if fits(link)]
+
+    def directed(self, text: str) -> list[Link]:
+        """Returns the links of a name with a direction, such as `"leaf0>spine*"`. A name of both
+        directions gives none."""
+        ends, arrow, other = text.partition(">")
+        return self.meant(f"{ends.strip()}-{other.strip()}") if arrow else []
+
+    def drop_directed_losses(self, scenario: _core.Scenario, account: Account) -> None:
+        """Takes losses that differ between the directions from the links of the scenario, for
+        formats in which a loss holds for both. Notes these, and rates of one direction."""
+        topology = tomllib.loads(scenario.resolved)["topology"]
+        differ = {
+            id(link)
+            for link, (*_, differs) in zip(self.links, scenario.link_faults(), strict=True)
+            if differs
+        }
+        for change in topology.get("fault", []):
+            if "loss" not in change:
+                continue
+            for text in [change["link"]] if isinstance(change["link"], str) else change["link"]:
+                if links := [link for link in self.directed(text) if id(link) in differ]:
+                    account.noted(
+                        "losses of links that differ between the two directions: the format's hold for both, left out, so the link has none there",
+                        text,
+                    )
+                for link in links:
+                    link.loss = 0.0
+        for change in topology.get("override", []):
+            if "rate" not in change:
+                continue
+            for text in [change["link"]] if isinstance(change["link"], str) else change["link"]:
+                if any(id(link) in differ for link in self.directed(text)):
+                    account.noted(
+                        "rates of one direction alone: that from the link's first end to its second is written for both, the other left out",
+                        text,
+                    )
 
     def _mtus(self, called: Mapping[int, str]) -> list[str]:
         """Returns an override for the links of each MTU."""

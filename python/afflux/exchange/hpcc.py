@@ -7,6 +7,7 @@ of conweave-project/conweave-ns3.
 import itertools
 import os
 import re
+import tomllib
 from pathlib import Path
 
 from .. import _core
@@ -171,8 +172,10 @@ def _host(field: str, path: Path, at: int) -> int:
 def topology_of(scenario: _core.Scenario) -> tuple[str, Account]:
     """Converts a scenario's fabric to a topology file."""
     fabric = Fabric.of(scenario)
+    written = tomllib.loads(scenario.resolved)["topology"]
     number = {name: at for at, name in enumerate([*fabric.hosts, *fabric.switches])}
     account = Account("links", len(fabric.links))
+    fabric.drop_directed_losses(scenario, account)
     first = len(fabric.hosts)
     out = [
         f"{len(number)} {len(fabric.switches)} {len(fabric.links)}",
@@ -184,10 +187,13 @@ def topology_of(scenario: _core.Scenario) -> tuple[str, Account]:
         out.append(f"{a} {b} {_rate(link.rate)} {_delay(link.delay)} {link.loss:.6f}")
     if down := sum(outages > 0 for _, outages, _ in scenario.link_faults()):
         account.notes.append(f"outages of {plural(down, 'link')} are not expressed")
-    if differ := sum(one_way for *_, one_way in scenario.link_faults()):
-        account.notes.append(
-            f"{plural(differ, 'link')} with two rates or losses: the file has those from the first end to the second"
-        )
+    for link in [*written.get("link", []), *written.get("override", [])]:
+        if "mtu" in link:
+            named = link.get("link", f"{link.get('a')}-{link.get('b')}")
+            account.noted(
+                "mtu of links: the format has none, left out; hosts of the simulator send what its PACKET_PAYLOAD_SIZE says",
+                named if isinstance(named, str) else ", ".join(named),
+            )
     account.notes.append(
         "switches' numbers: "
         + ", ".join(f"{number[name]} {name}" for name in fabric.switches[:4])

@@ -33,7 +33,7 @@ class Into:
     def __init__(self, path: Path, out: Path | None = None) -> None:
         self.path, self._out = path, out
         try:
-            text = text_of(content(path, _LONGEST), path, "a scenario")
+            text = text_of(content(path, _LONGEST), path, "a scenario", "utf-8-sig")
             tomllib.loads(text)
             self._document = tomlkit.parse(text)
         except tomllib.TOMLDecodeError:

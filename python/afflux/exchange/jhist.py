@@ -5,6 +5,7 @@ Source: Apache Hadoop, `org.apache.hadoop.mapreduce.jobhistory` (EventWriter, Ev
 writes the binary form unless `mapreduce.jobhistory.jhist.format` says otherwise.
 """
 
+import codecs
 import functools
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,6 +48,8 @@ class _History:
     #: Attempts that read from the disk of their own machine.
     local: set[str] = field(default_factory=set)
     splits: dict[str, list[str]] = field(default_factory=dict)
+    #: Attempts that have ended.
+    finished: set[str] = field(default_factory=set)
 
 
 def read(paths: Sequence[Path]) -> Log:
@@ -96,7 +99,8 @@ def _events(path: Path, log: Log) -> Iterator[tuple[int | None, str, Mapping[str
             first, second = file.readline(64), file.readline(1 << 20)
         except DAMAGED as error:
             raise damaged(path, 1, error) from None
-        form = first.strip()
+        # Editors may put a byte order mark before the text.
+        form = first.removeprefix(codecs.BOM_UTF8).strip()
         if form not in (b"Avro-Json", b"Avro-Binary"):
             raise Wrong(
                 path,
@@ -171,6 +175,13 @@ def _take(
         record.seen(event, account, path, at)
     match kind:
         case "JOB_SUBMITTED":
+            if history.name is not None:
+                raise Wrong(
+                    path,
+                    at,
+                    f"JOB_SUBMITTED of {shown(_plain(event.get('jobid')))}, the second in the file",
+                    "the history of one job, with each event once",
+                )
             history.name, history.submit_ms = text("jobid"), time("submitTime")
         case "JOB_FINISHED" | "JOB_FAILED" | "JOB_KILLED" | "JOB_ERROR":
             history.end = kind
@@ -178,7 +189,14 @@ def _take(
                 history.totals = _counters(event["totalCounters"], path, at, noting)
         case "TASK_STARTED":
             places = _plain(event.get("splitLocations"))
-            if isinstance(places, str):
+            if places is not None and not isinstance(places, str):
+                raise Wrong(
+                    path,
+                    at,
+                    f"splitLocations of {kind} {shown(places)}",
+                    "names of machines, with commas between them",
+                )
+            if places is not None:
                 history.splits[text("taskid")] = [
                     name(place.rpartition("/")[2], "a place of splitLocations", path, at)
                     for place in places.split(",")
@@ -186,7 +204,15 @@ def _take(
                 ]
         case "MAP_ATTEMPT_STARTED" | "REDUCE_ATTEMPT_STARTED":
             history.started[text("attemptId")] = time("startTime")
-            if _plain(event.get("locality")) == "NODE_LOCAL":
+            locality = _plain(event.get("locality"))
+            if locality is not None and locality not in known.LOCALITIES:
+                raise Wrong(
+                    path,
+                    at,
+                    f"locality of {kind} {shown(locality)}",
+                    f"one of {', '.join(known.LOCALITIES)}",
+                )
+            if locality == "NODE_LOCAL":
                 history.local.add(text("attemptId"))
         case "MAP_ATTEMPT_FINISHED" | "REDUCE_ATTEMPT_FINISHED":
             is_map = kind.startswith("MAP")
@@ -199,6 +225,11 @@ def _take(
                 if event.get("counters") is not None
                 else {}
             )
+            if id_ in history.finished:
+                raise Wrong(
+                    path, at, f"{kind} of {shown(id_)} a second time", "the end of an attempt once"
+                )
+            history.finished.add(id_)
             attempts = history.maps if is_map else history.reduces
             if text("taskid") in attempts:
                 account.noted(
@@ -221,8 +252,8 @@ def _take(
 
 def _plain(value: Any) -> Any:
     """Returns a nullable value without the name of its type, as Avro's JSON writes it: `{"string":
-    "w1"}`."""
-    return value.get("string") if isinstance(value, dict) else value
+    "w1"}`. Values of other types stay as they are, and are refused."""
+    return value["string"] if isinstance(value, dict) and [*value] == ["string"] else value
 
 
 def _place(path: Path, at: int | None) -> str:

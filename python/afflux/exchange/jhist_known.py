@@ -20,6 +20,8 @@ CLEANUP_ATTEMPT_STARTED CLEANUP_ATTEMPT_FINISHED CLEANUP_ATTEMPT_FAILED CLEANUP_
 """
 #: Events without information about traffic.
 LEFT_OUT = frozenset(_LEFT_OUT.split())
+#: Values of `locality` (org.apache.hadoop.mapreduce.v2.api.records.Locality).
+LOCALITIES = ("NODE_LOCAL", "RACK_LOCAL", "OFF_SWITCH")
 _MAPS = "finishedMaps, finishedReduces, failedMaps, failedReduces, killedMaps, killedReduces"
 #: Fields of all attempts.
 _OF_ATTEMPT = {

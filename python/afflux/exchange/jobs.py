@@ -3,6 +3,7 @@ shuffles to flows."""
 
 import functools
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
@@ -155,6 +156,26 @@ def shared_out(total: int, weights: list[int]) -> list[int]:
     return parts
 
 
+def _last_of(
+    account: Account, path: str | os.PathLike[str], at: int
+) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
+    """Returns a function that makes an object of its keys and values, and notes keys that stand
+    there twice."""
+
+    def made(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            keys = Counter(key for key, _ in pairs)
+            for key in (key for key, times in keys.items() if times > 1):
+                account.noted(
+                    f"{shown(key)} stands twice in one object: its last value counts, the others are left out",
+                    f"{os.path.basename(path)}:{at}",
+                )
+        return found
+
+    return made
+
+
 def json_lines(
     path: str | os.PathLike[str],
     account: Account,
@@ -174,7 +195,7 @@ def json_lines(
         if skip(line):
             continue
         try:
-            value = json_value(line, path, at, "an object in JSON")
+            value = json_value(line, path, at, "an object in JSON", _last_of(account, path, at))
         except Wrong as error:
             broken = error
             continue

@@ -2,6 +2,7 @@
 commands where sysctl has no key."""
 
 import functools
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,6 +33,9 @@ class Settings:
     of the scenario that have no setting."""
 
     sysctl: dict[str, str] = field(default_factory=dict)
+    #: Metrics of the default route. One command sets them all: `ip route change` replaces every
+    #: metric of the route.
+    route: list[str] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
 
@@ -41,15 +45,26 @@ class Settings:
         off = "" if sets else "# "
         lines = [f"# {title}{'' if sets else ' (comments: a host has one value of each setting)'}"]
         lines += [f"{off}{key} = {value}" for key, value in self.sysctl.items()]
-        if self.commands:
+        commands = [*self.commands, *self._route()]
+        if commands:
             lines += [
                 "",
                 "# No sysctl has these (DEV and GATEWAY are the host's):",
-                *(f"# {command}" for command in self.commands),
+                *(f"# {command}" for command in commands),
             ]
         if self.missing:
             lines += ["", "# Linux cannot be set to:", *(f"#   {line}" for line in self.missing)]
         return "\n".join(lines) + "\n"
+
+    def _route(self) -> list[str]:
+        if not self.route:
+            return []
+        old = any(metric.startswith("rto_min") for metric in self.route)
+        note = "  # rto_min is for kernels before Linux 6.11" if old else ""
+        return [
+            "# ip route change replaces all metrics of a route: keep these in one command, with those that the route has",
+            f"ip route change default via GATEWAY dev DEV {' '.join(self.route)}{note}",
+        ]
 
 
 #: Title and settings of some hosts, or of the traffic of a transport.
@@ -88,22 +103,34 @@ def settings(
     host: Mapping[str, Any] | None = None,
 ) -> Settings:
     """Returns the settings for a resolved `[host.transport]`. `uses_ecn` is `[host] ecn`. `host` is
-    the table with the queueing discipline."""
+    the table with the queueing discipline and the NIC."""
     out = Settings()
+    host = host or {}
     if transport.get("kind", "tcp") != "tcp":
         out.missing.append(f"kind = {transport['kind']!r}: not TCP; the application sets it")
+        _mtu(mtu, host, out)
+        _nic(host, out)
+        _rest_of_host(host, out)
         return out
-    for step in (_congestion, _ecn, _loss, _window, _timers, _sending, _rest):
+    for step in (_congestion, _ecn, _loss, _window, _timers, _sending, _mptcp):
         step(transport, out)
+    _mss(transport, mtu, host, out)
+    _rest(transport, out)
     if not uses_ecn:
         out.sysctl["net.ipv4.tcp_ecn"] = "0"
         if out.sysctl.get("net.ipv4.tcp_congestion_control") == "dctcp":
             out.missing.append(
                 "host.ecn = false: DCTCP of Linux asks for ECN and agrees to it whatever tcp_ecn is: give these hosts another one"
             )
-    _qdisc(host or {}, bool(transport.get("pacing")), out)
-    if mtu is not None:
-        out.commands.append(f"ip link set dev DEV mtu {size(mtu)}")
+    if "python" in host:
+        out.sysctl.pop("net.ipv4.tcp_congestion_control", None)
+        out.missing.append(
+            "host.python: a congestion control in Python: Linux has no such module, and its own is not set"
+        )
+    _mtu(mtu, host, out)
+    words = _qdisc(host, bool(transport.get("pacing")), out)
+    _nic(host, out, words)
+    _rest_of_host(host, out)
     return out
 
 
@@ -197,16 +224,18 @@ def _window(transport: Mapping[str, Any], out: Settings) -> None:
         out.sysctl["net.ipv4.tcp_moderate_rcvbuf"] = "0"
     else:
         out.missing.append(
-            "receive_window = 'unlimited': choose tcp_rmem and tcp_wmem above twice the rate times the round trip"
+            "receive_window = 'unlimited': choose tcp_rmem above twice the rate times the round trip"
         )
     if fixed := transport.get("send_buffer"):
         out.sysctl["net.ipv4.tcp_wmem"] = f"4096 {size(fixed)} {size(fixed)}"
     elif (largest := transport.get("send_buffer_max", "unlimited")) != "unlimited":
         out.sysctl["net.ipv4.tcp_wmem"] = f"4096 16384 {size(largest)}"
-    if transport.get("initial_window", 10) != 10:
-        out.commands.append(
-            f"ip route change default via GATEWAY dev DEV initcwnd {transport['initial_window']}"
+    else:
+        out.missing.append(
+            "send_buffer_max = 'unlimited': choose tcp_wmem above twice the rate times the round trip"
         )
+    if transport.get("initial_window", 10) != 10:
+        out.route.append(f"initcwnd {transport['initial_window']}")
     if transport.get("max_window", "unlimited") != "unlimited":
         out.missing.append(
             f"max_window = {transport['max_window']}: only an application's SO_SNDBUF, or tcp_wmem, bounds the window"
@@ -220,23 +249,32 @@ def _window(transport: Mapping[str, Any], out: Settings) -> None:
 def _timers(transport: Mapping[str, Any], out: Settings) -> None:
     floor = _seconds(transport.get("min_rto", "200ms"))
     if floor != 0.2:
-        if floor < 1e-3 - 1e-12:
+        whole = math.ceil(floor * 1e3 - 1e-9)
+        if abs(floor * 1e3 - whole) > 1e-9:
             out.missing.append(
-                f"min_rto = {transport['min_rto']!r}: Linux counts whole milliseconds, and whole ticks of its clock"
+                f"min_rto = {_time(transport['min_rto'])!r}: Linux counts whole ticks of its clock (1 or 4 ms)"
             )
         out.sysctl["net.ipv4.tcp_rto_min_us"] = str(max(round(floor * 1e6), 1))
-        out.commands.append(
-            f"ip route change default via GATEWAY dev DEV rto_min {max(round(floor * 1e3), 1)}ms  # before Linux 6.11"
-        )
+        out.route.append(f"rto_min {max(whole, 1)}ms")
+    most = _seconds(transport.get("max_rto", "120s"))
+    if most != 120:
+        if 1 <= most <= 120:
+            # From Linux 6.15 on.
+            out.sysctl["net.ipv4.tcp_rto_max_ms"] = str(round(most * 1e3))
+        else:
+            out.missing.append(
+                f"max_rto = {_time(transport['max_rto'])!r}: Linux takes 1 s to 120 s (tcp_rto_max_ms, from Linux 6.15 on)"
+            )
     delayed = transport.get("delayed_ack", "off")
     if delayed == "off":
+        out.route.append("quickack 1")
+    elif (
+        delayed.get("segments", 2) != 2
+        or delayed.get("quick", 16) != 16
+        or _seconds(delayed.get("timeout", "40ms")) != 0.04
+    ):
         out.missing.append(
-            "delayed_ack = 'off': Linux delays; a route's `quickack 1` acknowledges every segment"
-        )
-        out.commands.append("ip route change default via GATEWAY dev DEV quickack 1")
-    elif delayed.get("segments", 2) != 2 or _seconds(delayed.get("timeout", "40ms")) != 0.04:
-        out.missing.append(
-            f"delayed_ack = {_toml(delayed)}: Linux has 2 segments and 40 ms at least"
+            f"delayed_ack = {_toml(delayed)}: Linux has 2 segments, 40 ms at least, and 16 quick acknowledgements"
         )
     if transport.get("sack_compression") is False:
         out.sysctl["net.ipv4.tcp_comp_sack_nr"] = "0"
@@ -254,11 +292,47 @@ def _sending(transport: Mapping[str, Any], out: Settings) -> None:
         out.commands.append(f"ip link set dev DEV gso_max_segs {burst}")
 
 
+def _mptcp(transport: Mapping[str, Any], out: Settings) -> None:
+    """Sets what mainline's MPTCP has: a switch, and a limit on subflows. Programs ask for it with
+    IPPROTO_MPTCP."""
+    table = transport.get("mptcp")
+    if not isinstance(table, Mapping):
+        if table not in (None, "off"):
+            out.missing.append(f"mptcp = {_toml(table)}: Linux has no setting for it")
+        return
+    out.sysctl["net.mptcp.enabled"] = "1"
+    for key, value in table.items():
+        if key == "subflows" and isinstance(value, int) and 1 <= value <= 9:
+            # The first subflow is not counted.
+            out.commands.append(f"ip mptcp limits set subflows {value - 1}")
+        elif key == "manager":
+            out.missing.append(
+                f"mptcp.manager = {_toml(value)}: mainline's subflows follow from its endpoints: ip mptcp endpoint add ADDRESS dev DEV subflow"
+            )
+        else:
+            out.missing.append(
+                f"mptcp.{key} = {_toml(value)}: mainline Linux has no setting for it"
+            )
+
+
+def _mss(
+    transport: Mapping[str, Any], mtu: str | None, host: Mapping[str, Any], out: Settings
+) -> None:
+    """Sets the segment size if it is not the one that follows from the MTU. A route's `advmss`
+    bounds what peers send, so all hosts need it."""
+    if "mss" not in transport:
+        return
+    wire = host.get("wire", "ethernet")
+    follows = _default_mss(mtu, _toml(wire), _toml(transport.get("mptcp", "off")))
+    if size(transport["mss"]) != follows:
+        out.route.append(f"advmss {size(transport['mss'])}")
+
+
 #: Keys that the steps above read. For tables, the keys within them are checked.
 _READ = {
     "kind", "stack", "congestion", "ecn", "recovery", "tail_probe", "undo", "prr", *_FIXED,
     "receive_buffer", "receive_buffer_max", "receive_window", "send_buffer", "send_buffer_max", "initial_window", "max_window", "ssthresh_cache",
-    "idle_restart", "min_rto", "delayed_ack", "sack_compression", "pacing", "small_queues", "burst",
+    "idle_restart", "min_rto", "max_rto", "delayed_ack", "sack_compression", "pacing", "small_queues", "burst", "mptcp", "mss",
 }  # fmt: skip
 _READ_WITHIN = {
     "dctcp": {"gain", "initial_alpha"},
@@ -290,22 +364,37 @@ def _rest(transport: Mapping[str, Any], out: Settings) -> None:
                     for name, part in within.items()
                 ]
         else:
-            out.missing.append(f"{key} = {_toml(value)}: Linux has no setting for it")
+            out.missing.append(f"{key} = {_toml(_time(value))}: Linux has no setting for it")
 
 
 @functools.cache
 def _of_linux(congestion: str) -> Mapping[str, Any]:
     """Returns the transport of `stack = "linux"` with all defaults."""
+    from ..files import toml
+
+    return _host_with(f'transport = {{ stack = "linux", congestion = {toml.value(congestion)} }}')[
+        "transport"
+    ]  # type: ignore[no-any-return]
+
+
+@functools.cache
+def _default_mss(mtu: str | None, wire: str, mptcp: str) -> int:
+    """Returns the `mss` in bytes that follows from the MTU, the frames and MPTCP. `wire` and
+    `mptcp` are TOML values."""
+    keys = [f"wire = {wire}", *([f"mtu = {_toml(mtu)}"] if mtu is not None else [])]
+    keys += [] if mptcp == _toml("off") else [f"transport = {{ mptcp = {mptcp} }}"]
+    return size(_host_with(", ".join(keys))["transport"]["mss"])
+
+
+def _host_with(keys: str) -> Mapping[str, Any]:
+    """Returns `[host]` of a scenario with these keys and all defaults."""
     from .. import _core
     from ..files import toml
 
-    transport = (
-        f'host = {{ transport = {{ stack = "linux", congestion = {toml.value(congestion)} }} }}\n'
-    )
-    scenario = f'format = 1\n{transport}topology = {{ kind = "star", hosts = 2 }}\ntraffic = [{{ kind = "permutation", sizes = "1kB" }}]\n'
+    scenario = f'format = 1\nhost = {{ {keys} }}\ntopology = {{ kind = "star", hosts = 2 }}\ntraffic = [{{ kind = "permutation", sizes = "1kB" }}]\n'
     found: Mapping[str, Any] = toml.with_defaults(
         _core.parse(scenario, "defaults of Linux").resolved
-    )["host"]["transport"]
+    )["host"]
     return found
 
 
@@ -325,16 +414,32 @@ _QDISCS: dict[str, dict[str, Any]] = {
 }
 
 
-def _qdisc(host: Mapping[str, Any], paces: bool, out: Settings) -> None:
-    qdisc = host.get("qdisc", {})
+def _mtu(mtu: str | None, host: Mapping[str, Any], out: Settings) -> None:
+    if mtu is None:
+        return
+    if host.get("wire", "ethernet") == "ethernet":
+        out.commands.append(f"ip link set dev DEV mtu {size(mtu)}")
+    else:
+        out.missing.append(
+            f"host.mtu = {mtu!r} with host.wire = {_toml(host['wire'])}: the interface carries other headers; set an mtu that holds them"
+        )
+
+
+def _qdisc(host: Mapping[str, Any], paces: bool, out: Settings) -> str | None:
+    """Sets the queueing discipline. Returns its name with parameters if some are not its
+    defaults."""
+    qdisc = host.get("qdisc", "off")
     kind = qdisc if isinstance(qdisc, str) else qdisc.get("kind", "off")
     if kind not in _QDISCS:
-        return
+        out.missing.append(
+            f"host.qdisc = {kind!r}: Linux's NICs always have a discipline; default_qdisc is {'fq' if paces else 'not set'}"
+        )
+        return None
     if paces and kind != "fq":
         out.missing.append(
             f"qdisc = {kind!r} with pacing: of Linux's disciplines fq alone paces what is not BBR, so default_qdisc is fq"
         )
-        return
+        return None
     out.sysctl["net.core.default_qdisc"] = kind
     words = []
     for key, default in _QDISCS[kind].items():
@@ -345,19 +450,76 @@ def _qdisc(host: Mapping[str, Any], paces: bool, out: Settings) -> None:
             words.append(key if value else f"no{key}")
         else:
             words.append(f"{key} {size(value) if 'quantum' in key else value}")
-    if words:
-        out.commands.append(f"tc qdisc replace dev DEV root {kind} {' '.join(words)}")
-    if host.get("hardware_queues", 1) > 1:
-        out.commands.append(f"ethtool -L DEV combined {host['hardware_queues']}")
+    return f"{kind} {' '.join(words)}" if words else None
+
+
+def _nic(host: Mapping[str, Any], out: Settings, qdisc: str | None = None) -> None:
+    """Sets the queues of the NIC, and the discipline of each. The number of queues comes first,
+    because it gives the NIC new disciplines."""
+    queues = host.get("hardware_queues", 1)
+    if queues > 1:
+        out.commands.append(f"ethtool -L DEV combined {queues}")
+    if qdisc is not None and queues > 1:
+        out.commands += [
+            "tc qdisc replace dev DEV root handle 1: mq",
+            f"for queue in $(seq {queues}); do tc qdisc replace dev DEV parent 1:$(printf %x $queue) {qdisc}; done",
+        ]
+    elif qdisc is not None:
+        out.commands.append(f"tc qdisc replace dev DEV root {qdisc}")
     if "bql" in host:
+        # The limit of the scenario is fixed. Linux's varies from limit_min to limit_max.
+        limit = size(host["bql"])
         out.commands.append(
-            f"echo {size(host['bql'])} > /sys/class/net/DEV/queues/tx-0/byte_queue_limits/limit_max"
+            f"for queue in /sys/class/net/DEV/queues/tx-*/byte_queue_limits; do echo {limit} > $queue/limit_max; echo {limit} > $queue/limit_min; done"
         )
+
+
+#: Keys of `[host]` that are no settings of a host or are exported elsewhere. `timing` is a model of
+#: the machine.
+_NOT_OF_HOST = {
+    "transport", "transports", "override", "match", "timing", "mtu", "ecn", "qdisc", "bql", "hardware_queues", "python",
+}  # fmt: skip
+#: Values of the other keys that need no setting.
+_USUAL_HOST = {
+    "nic_ecn": "off",
+    "pacer": "off",
+    "processor": "off",
+    "queue": "unlimited",
+    "scheduling": "fifo",
+    "honours_pause": True,
+    "wire": "ethernet",
+}
+_WHY = {
+    "honours_pause": "PFC is set with dcb or the vendor's tool, PAUSE with ethtool -A",
+    "dscp_to_priority": "priorities of the NIC are set with dcb or the vendor's tool",
+    "kernel": "these hosts are Linux, with settings of their own",
+    "delay": "Linux has no setting for it; netem in tc qdisc would replace the discipline",
+}
+
+
+def _rest_of_host(host: Mapping[str, Any], out: Settings) -> None:
+    """Names all other keys of `[host]`, unless their value is what Linux does."""
+    for key, value in host.items():
+        if key in _NOT_OF_HOST or value == _USUAL_HOST.get(key):
+            continue
+        if key == "delay" and _seconds(value) == 0:
+            continue
+        shown = "" if key == "kernel" else f" = {_toml(value)}"
+        out.missing.append(f"host.{key}{shown}: {_WHY.get(key, 'Linux has no setting for it')}")
 
 
 def _seconds(text: str) -> float:
     number, unit = _parts(text)
     return number * _SECONDS[unit]
+
+
+def _time(value: Any) -> Any:
+    """Shortens a computed time in ps: `"200042585600ps"` → `"200.043ms"`."""
+    if not (isinstance(value, str) and re.fullmatch(r"[0-9]{4,}ps", value)):
+        return value
+    seconds = _seconds(value)
+    unit = next(unit for unit in ("s", "ms", "us", "ns") if seconds >= _SECONDS[unit])
+    return f"{seconds / _SECONDS[unit]:.6g}{unit}"
 
 
 def size(text: str) -> int:
@@ -402,10 +564,29 @@ def _groups(resolved: Mapping[str, Any]) -> Iterator[Group]:
         transport = change.get("transport", host.get("transport", {}))
         if isinstance(transport, str):
             transport = transports[transport]
-        if {"transport", "ecn", "qdisc", "bql", "hardware_queues"} & change.keys():
+        if change.keys() - {"match", "timing"}:
             yield (
                 f"hosts {hosts}",
                 settings(
                     transport, change.get("ecn", host.get("ecn", True)), mtu, {**host, **change}
                 ),
             )
+    yield from _of_links(resolved.get("topology", {}))
+
+
+def _of_links(topology: Mapping[str, Any]) -> Iterator[Group]:
+    """Yields the MTUs of links that have their own."""
+    named: dict[str, list[str]] = {}
+    for link in topology.get("link", []):
+        if isinstance(link, Mapping) and "mtu" in link:
+            named.setdefault(link["mtu"], []).append(f"{link['a']}-{link['b']}")
+    for change in topology.get("override", []):
+        if "mtu" in change:
+            links = change["link"] if isinstance(change["link"], list) else [change["link"]]
+            named.setdefault(change["mtu"], []).extend(links)
+    for mtu, links in named.items():
+        some = ", ".join(links[:5]) + (f" and {len(links) - 5} more" if len(links) > 5 else "")
+        yield (
+            f"hosts at the ends of the links {some}",
+            Settings(commands=[f"ip link set dev DEV mtu {size(mtu)}"]),
+        )

@@ -229,7 +229,9 @@ def _measures(
     lead = [say("measures.lead.seeds") if several else say("measures.lead.seed")]
     if found:
         few = all(
-            d.verdict == TOO_FEW for d in found.differences if d.p is None and d.difference
+            d.verdict == TOO_FEW
+            for d in found.differences
+            if d.p is None and d.difference and not d.needed
         ) and not any(d.p is not None for d in found.differences)
         lead.append(
             say("measures.lead.few" if few else "measures.lead.verdicts", baseline=found.baseline)

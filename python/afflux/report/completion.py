@@ -10,9 +10,9 @@ from typing import Any
 
 from ..comparison.phrases import listed
 from ..results.designs import Design
+from ..results.percentiles import PERCENTILES
 from ..results.statistics import mean, quantile
 from ..words import Words, both, join, say, text
-from .percentiles import PERCENTILES
 
 #: Number of flow size classes with equally many flows. There are fewer if there are few sizes.
 CLASSES = 12

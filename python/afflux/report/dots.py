@@ -9,9 +9,10 @@ from ..comparison.compare import Comparison
 from ..comparison.paired import BETTER, UNCLEAR, WORSE, Difference
 from ..comparison.phrases import what_of
 from ..metrics import COST, JOB_TIME, METRICS, Metric
+from ..results import percentiles
 from ..results.designs import Design, Designs, Value
 from ..words import Words, capital, japanese, join, say
-from . import alike, differs, measures, percentiles
+from . import alike, differs, measures
 from .axis import Axis, axis, in_words, joined, short, span
 from .markup import Terms, both, chip, colour, html_table, plain, small_note, swatch, unseen
 
@@ -190,7 +191,7 @@ def _plotted(
 ) -> str:
     """Draws the cells of a value: its track with interval, mean and seeds, and the number."""
     marks = [mark("base", drawn, base.value.mean)] if base else []
-    interval = ""
+    interval = small_note("–") if value.wide else ""
     if value.low is not None and value.high is not None and value.low != value.high:
         marks.append(ci(drawn, value.low, value.high))
         shown = plain(span(metric, value.low, value.high, value.mean))

@@ -62,7 +62,11 @@ def main_measure(designs: Designs, found: Comparison | None) -> Metric | None:
         if not metric.counter and all(design.value(metric) for design in designs.values())
     ]
     if found:
-        unclear = [d.metric for d in found.differences if d.metric in known and d.verdict != SAME]
+        unclear = [
+            d.metric
+            for d in found.differences
+            if d.metric in known and d.verdict != SAME and not d.needed
+        ]
         return next((metric for metric in known if metric in unclear), known[0] if known else None)
     return known[0] if known else None
 

@@ -310,6 +310,8 @@ def of_one(design: Design, metric: Metric | None) -> PageAnswer:
 
 def _width(value: Value, seeds: int) -> Words:
     """Says how wide the interval of a mean is."""
+    if value.wide:
+        return say("first.one.wide", what=what_of(value.metric), seeds=seeds)
     if value.low is None or value.high is None or not value.mean or value.low == value.high:
         return say("first.one.same", seeds=seeds)
     below, above = (changes.percent(end / value.mean - 1) for end in (value.low, value.high))

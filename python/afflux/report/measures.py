@@ -17,9 +17,10 @@ from ..comparison.paired import (
     difference,
 )
 from ..metrics import COST, Metric
+from ..results import percentiles
 from ..results.designs import Design, Designs, Value
 from ..words import Words, capital, known, said, say
-from . import completion, differs, percentiles
+from . import completion, differs
 from .axis import joined, short, span
 from .markup import Terms, both, chip, html_section, html_table, plain, unseen
 
@@ -40,7 +41,7 @@ def verdict(d: Difference | None, found: Comparison, terms: Terms | None = None)
     alone = is_alone(d)
     if d.verdict == SAME:
         return chip("open", say("verdict.same"))
-    if d.verdict == TOO_FEW:
+    if d.verdict == TOO_FEW or d.needed:
         words = say(f"verdict.{d.verdict}")
         both_words = say("verdict.chip", verdict=words, change=change)
         return chip("none", both_words if _is_of_cells(d, found) else words)
@@ -93,7 +94,7 @@ def value(metric: Metric, of: Value | None, currency: str = "") -> str:
     if of is None:
         return "–"
     shown = joined(metric.show(of.mean), currency) if metric is COST else short(metric, of.mean)
-    interval = ""
+    interval = "<small>–</small>" if of.wide else ""
     if of.low is not None and of.high is not None and of.low != of.high:
         interval = f"<small>{plain(span(metric, of.low, of.high, of.mean, name=False))}</small>"
     return f"<b>{plain(shown)}</b>{interval}"
@@ -131,6 +132,9 @@ def section(
     head = [unseen("measures.measure"), *differs.heads(list(designs), differs.colours(designs))]
     table = html_table("grid measures", head, rows)
     body = differs.scroll(table, say("measures.title"), len(designs), cards=True)
+    every = (design.value(metric) for design in designs.values() for metric in metrics)
+    if any(one is not None and one.wide for one in every):
+        body += f'<p class="note">{both(say("measures.wide"))}</p>'
     return html_section("measures", say("measures.title"), body, lead)
 
 

@@ -3,7 +3,7 @@
     from afflux import plot
     plot.completion_times(results).save("fct.pdf")
 
-`results` are results, result directories, or `afflux.Designs`. Results of one scenario name are one
+`results` are results, result directories (one, or a list), or `afflux.Designs`. Results of one scenario name are one
 design with several seeds: lines and points are means over the seeds, and bands and bars are their
 95 % intervals, from three seeds on. `width` is `"column"` (3.4 inches), `"page"` (7 inches), or a
 number of inches. Text has 7 and 8 points. Lines differ in colour and dash, points in shape, bars in
@@ -14,23 +14,22 @@ A figure raises `NothingToDraw`, a `ValueError`, if the results lack the data th
 `MissingExtra` without matplotlib.
 """
 
-import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .. import settings
 from ..comparison.compare import compare
+from ..results import percentiles
 from ..results import split as parts_of
-from ..results.designs import Design, Designs, gather
+from ..results.designs import Design, Results, gather
 from ..results.explain import LABELS
-from ..results.result import Result
 from ..results.statistics import ENOUGH_SEEDS
-from . import completion, drawing, percentiles, series
+from . import completion, drawing, series
 
 if TYPE_CHECKING:
     from .printed import Figure
 
-Results = Designs | Iterable[Result | str | os.PathLike[str]]
 Points = tuple[Sequence[float], Sequence[float | Sequence[float]]]
 
 _MEASURES = {"fct": "Flow completion time", "slowdown": "Slowdown"}
@@ -328,8 +327,8 @@ def queues(
     """Draws the queue length over time, for the lowest seed: the longest queue within each
     interval. `[record] ports` must have recorded it.
 
-    `ports` are names such as `"switch0 port 0 → host0"`, with a panel each. The default is the
-    switch port with the longest queue (with `hosts`: the port of any node). The time axis ends
+    `ports` are names such as `"switch0 port 0 → host0"` or, as `explain` prints them,
+    `"switch0 → host0"`, with a panel each. The default is the switch port with the longest queue (with `hosts`: the port of any node). The time axis ends
     where the fabric gets quiet for longer than everything before; with `whole_run` it ends at the
     end of the run.
     """
@@ -354,9 +353,9 @@ def queues(
         ]
     else:
         names = [ports] if isinstance(ports, str) else list(ports)
-        if missing := [name for name in names if name not in known]:
+        if missing := [name for name in names if not _ports(name, known)]:
             raise ValueError(f"no recorded port {missing[0]!r}: there are {', '.join(known)}")
-        shown = [known[name] for name in names]
+        shown = [known[port] for port in dict.fromkeys(p for n in names for p in _ports(n, known))]
     figure, first = drawing.begin(width, height or 0.9 + 1.3 * len(shown), panels=len(shown))
     more = (
         f"; the run ends at {found['end_ns'] / 1e6:.4g} ms"
@@ -383,6 +382,13 @@ def queues(
     figure.axes[-1].set_xlabel(f"Time (ms{more})")
     drawing.above(first)
     return figure
+
+
+def _ports(name: str, known: Iterable[str]) -> list[str]:
+    """Returns the recorded ports that a name means: `leaf1 port 0 → host3`, or `leaf1 → host3` and
+    `host3 → leaf1 (NIC)` as `afflux explain` prints them. Parallel links are several ports."""
+    wanted = name.removesuffix(" (NIC)")
+    return [port for port in known if wanted in (port, re.sub(r" port \d+ →", " →", port))]
 
 
 @drawing.in_style

@@ -28,15 +28,22 @@ class Value:
     metric: Metric
     #: Mean over the samples.
     mean: float
-    #: Lower end of the 95 % interval; None with one sample.
+    #: Lower end of the 95 % interval; None with one sample, and if it is too wide to say anything.
     low: float | None
-    #: Upper end of the 95 % interval; None with one sample.
+    #: Upper end of the 95 % interval; None under the same conditions as `low`.
     high: float | None
     #: Number of distinct results.
     seeds: int
 
+    @property
+    def wide(self) -> bool:
+        """True if there is no interval because it would be too wide to say anything."""
+        return self.seeds > 1 and self.low is None
+
     def __str__(self) -> str:
         show = self.metric.show
+        if self.wide:
+            return f"{show(self.mean)} (–)"
         return (
             show(self.mean)
             if self.low is None or self.high is None or self.low == self.high
@@ -86,7 +93,7 @@ class Design:
         values = list(_known(metric, self.samples).values())
         if not values:
             return None
-        low, high = interval(values) or (None, None)
+        low, high = interval(values, least=metric.least) or (None, None)
         return Value(metric, mean(values), low, high, len(values))
 
     def __repr__(self) -> str:
@@ -171,8 +178,13 @@ class Designs(Mapping[str, Design]):
         )
 
 
-def gather(results: "Designs | Iterable[Result | str | os.PathLike[str]]") -> Designs:
-    """Groups results, or result directories, by the names of their scenarios.
+#: Results, or their directories.
+Results = Designs | Result | str | os.PathLike[str] | Iterable[Result | str | os.PathLike[str]]
+
+
+def gather(results: Results) -> Designs:
+    """Groups results, or result directories, by the names of their scenarios. One result or one
+    path needs no list.
 
     Raises `FileNotFoundError` if a directory holds no result. Raises `ValueError` if two results of
     one name have the same seed or differ in more than the seed, if results are of several versions
@@ -180,6 +192,8 @@ def gather(results: "Designs | Iterable[Result | str | os.PathLike[str]]") -> De
     """
     if isinstance(results, Designs):
         return results
+    if isinstance(results, Result | str | os.PathLike):
+        results = [results]
     names: dict[str, dict[int, Result]] = {}
     every = [item if isinstance(item, Result) else Result.open(item) for item in results]
     notes = _versions(every)

@@ -8,8 +8,8 @@ from typing import Any
 from ..words import text
 from .written import Table
 
-#: Causes that are not a class: frames of the same flow, and no frame at all (the port was paused,
-#: or held the frame back).
+#: Causes that are not a class: frames of the same flow, and no frame at all. The port was paused or
+#: held the frame back then, or the host delayed it (`host.timing`).
 OWN, NOBODY = "its own flow", "nobody"
 
 
@@ -40,13 +40,16 @@ class Place:
     peer: str
     #: True if the port is a host's NIC.
     at_host: bool
-    #: Wait in ns behind frames of other flows, or while the port was paused or held the frame back.
+    #: Wait in ns behind frames of other flows.
     wait_ns: int
     #: Share of `wait_ns` in that of all ports.
     share: float
     #: Wait in ns behind earlier frames of the same flow. It occurs even if the sender is alone; the
     #: split counts it as serialization.
     own_wait_ns: int
+    #: Wait in ns while the port sent nothing: delays of the host (`host.timing`), PAUSE, pacing,
+    #: credits. It occurs even if the sender is alone.
+    held_wait_ns: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -58,30 +61,55 @@ def places(
     """Returns the ports at which frames (of the flows in `only`, if given) waited, the worst first.
     Waits of acknowledgements count too."""
     chosen = None if only is None else set(only)
-    sums: dict[tuple[str, int, str], list[int]] = defaultdict(lambda: [0, 0])
-    columns = (waits.column(name) for name in ("flow", "own", "node", "port", "peer", "wait_ns"))
-    for flow, own, node, port, peer, wait in zip(*columns, strict=True):
+    sums: dict[tuple[str, int, str], list[int]] = defaultdict(lambda: [0, 0, 0])
+    columns = (
+        waits.column(name) for name in ("flow", "behind", "own", "node", "port", "peer", "wait_ns")
+    )
+    for flow, whom, own, node, port, peer, wait in zip(*columns, strict=True):
         if chosen is None or flow in chosen:
-            sums[node, port, peer][bool(own)] += wait
-    total = sum(others for others, _ in sums.values())
-    worst = sorted(sums.items(), key=lambda item: (-item[1][0], -item[1][1], item[0]))
+            sums[node, port, peer][2 if own else 1 if whom is None else 0] += wait
+    total = sum(others for others, _, _ in sums.values())
+    worst = sorted(sums.items(), key=lambda item: ([-wait for wait in item[1]], item[0]))
     return [
-        Place(node, peer, is_host(node), others, others / total if total else 0.0, own)
-        for (node, _, peer), (others, own) in worst
-        if others or own
+        Place(node, peer, is_host(node), others, others / total if total else 0.0, own, held)
+        for (node, _, peer), (others, held, own) in worst
+        if others or held or own
     ]
 
 
 def where(found: Iterable[Place]) -> str | None:
     """Says in a sentence at which nodes frames waited for others, the worst first. None if they did
     not wait."""
+    listed = _listed((place, place.share) for place in found)
+    return listed and f"Of the time that frames waited for others, {listed}."
+
+
+def held(found: Iterable[Place], paused: bool) -> str | None:
+    """Says in a sentence how long frames waited behind no frame, where, and why. None if they did
+    not. `paused`: ports sent PAUSE frames in this run."""
+    found = list(found)
+    if not (total := sum(place.held_wait_ns for place in found)):
+        return None
+    listed = _listed((place, place.held_wait_ns / total) for place in found)
+    why = (
+        ["delays of hosts (host.timing)"]
+        if any(p.at_host and p.held_wait_ns for p in found)
+        else []
+    )
+    why += ["PAUSE"] if paused else []
+    causes = ", ".join([*why, "pacing or other rules that hold frames back"])
+    return f"Frames waited {text.time(total)} behind no frame. Of this time, {listed}. Causes: {causes}."
+
+
+def _listed(shares: Iterable[tuple[Place, float]]) -> str | None:
+    """Lists the nodes with their shares, the largest first. None if all shares are 0."""
     nodes: dict[str, float] = defaultdict(float)
     hosts = 0.0
-    for place in found:
+    for place, share in shares:
         if place.at_host:
-            hosts += place.share
+            hosts += share
         else:
-            nodes[place.node] += place.share
+            nodes[place.node] += share
     if not hosts and not any(nodes.values()):
         return None
     parts = [(share, f"at {node}") for node, share in nodes.items() if share] + (
@@ -95,8 +123,7 @@ def where(found: Iterable[Place]) -> str | None:
     ]
     if rest:
         words.append(f"{text.share(sum(share for share, _ in rest))} elsewhere")
-    listed = " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
-    return f"Of the time that frames waited for others, {listed}."
+    return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
 
 
 #: Most nodes that the sentence names.

@@ -78,7 +78,9 @@ _DIGEST = _Kind(
     lambda value: type(value) is str and re.fullmatch(r"[0-9a-f]{64}", value) is not None,
 )
 _SIZES = re.compile(r"all|(le|gt)_\d+[KMGT]?B|\d+[KMGT]?B_\d+[KMGT]?B")
-_FILES = re.compile(r"[\w.-]*\w", re.ASCII)
+#: Names of files in a result directory, none of which leads out of it. Captures are named after
+#: nodes, and names of nodes have letters of any language and most signs.
+_FILES = re.compile(r"(?!\.{1,2}$)[^/\\\x00-\x1f\x7f\ud800-\udfff]{1,255}")
 
 
 def _groups(statistics: Mapping[str, Any]) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def differences(
     for d in found:
         if d.metric.title in zero:
             continue
-        difference = "0" if d.verdict == SAME else changes.by(d)
+        difference = "0" if d.verdict == SAME else changes.in_unit_of_interval(d)
         row = (
             d.metric.title,
             d.metric.show(d.baseline_mean),

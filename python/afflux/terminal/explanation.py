@@ -11,7 +11,7 @@ from .. import settings
 from ..results import realtime, split
 from ..results.explain import ALL, LABELS, Flow, Queue, Queues
 from ..results.senders import Known
-from ..results.waits import Behind, Place, where
+from ..results.waits import NOBODY, Behind, Place, held, where
 from ..words import text
 from .drawing import COLOURS, bar, diverging, legend, plural, stacked, table, zeros
 from .unfinished import not_listed
@@ -304,27 +304,36 @@ def live(report: dict[str, Any], every: Sequence[Queue]) -> Iterator[RenderableT
     yield made
 
 
-def places(found: Sequence[Place], count: int = 5) -> Iterator[RenderableType]:
-    """Renders the ports at which frames waited, the worst first."""
+def places(found: Sequence[Place], paused: bool, count: int = 5) -> Iterator[RenderableType]:
+    """Renders the ports at which frames waited, the worst first. `paused`: there were PAUSE
+    frames."""
     if not found:
         return
     # A port where flows waited only for their own frames is not congested. Such ports are listed
     # only if there are no others.
-    worst = [one for one in found if one.wait_ns] or found
+    worst = [one for one in found if one.wait_ns or one.held_wait_ns] or found
+    some_held = any(one.held_wait_ns for one in found)
     made = table(
         "Where frames waited, by port (sums over frames)",
         "port",
         "for others",
         "share",
         "for their own flow",
+        *(["behind no frame"] if some_held else []),
     )
     for one in worst[:count]:
         name = f"{one.node} → {one.peer}" + (" (NIC)" if one.at_host else "")
         made.add_row(
-            name, text.time(one.wait_ns), text.share(one.share), text.time(one.own_wait_ns)
+            name,
+            text.time(one.wait_ns),
+            text.share(one.share),
+            text.time(one.own_wait_ns),
+            *([text.time(one.held_wait_ns)] if some_held else []),
         )
     yield made
     if (sentence := where(found)) is not None:
+        yield Text(sentence)
+    if (sentence := held(found, paused)) is not None:
         yield Text(sentence)
     if len(worst) > count:
         yield Text(
@@ -372,7 +381,7 @@ def waits(found: Sequence[Behind]) -> Iterator[RenderableType]:
     for one in found:
         made.add_row(
             one.flow_class,
-            one.behind,
+            "no frame (held back)" if one.behind == NOBODY else one.behind,
             f"{one.node} → {one.peer}",
             *map(text.share, (one.share_there, one.share)),
             text.time(one.wait_ns),

@@ -7,11 +7,9 @@ from rich.text import Text
 
 from .. import settings
 from ..batch.grid import MEANS, Combination, Mean, Sweep
-from ..comparison.unfinished import Left
-from ..metrics import SHORT, UNFINISHED, Metric
-from ..results.designs import Design
-from ..results.result import Result
-from ..results.statistics import ADVISED_SEEDS, ENOUGH_SEEDS
+from ..batch.shown import values
+from ..metrics import SHORT, Metric
+from ..results.statistics import ADVISED_SEEDS, ENOUGH_SEEDS, WIDE
 from ..studies.study import HEAD, Verdict, cells, number
 from .drawing import answer, plural, table
 
@@ -30,15 +28,10 @@ def sweep(found: Sweep, asked: Sequence[Metric] = ()) -> Iterator[RenderableType
     shown = list(asked) or [metric for metric in SHORT if any(row.get(metric.name) for row in rows)]
     keys = settings.short(found.keys)
     failures = any(one.failed for one in every)
-    designs = _designs(found, every)
-    marks = [[_censored(metric, design) for metric in shown] for design in designs]
-    left = [Left.of(design) if design else None for design in designs]
-    # Times of finished flows alone praise the settings that cut off slow ones.
-    counted = (not asked or any(map(any, marks))) and any(one and one.unfinished for one in left)
+    of = values(found, shown, asked=bool(asked))
     titles = [
         *keys,
-        *(metric.title for metric in shown),
-        *([UNFINISHED.title] if counted else []),
+        *of.heads,
         *([""] if failures else []),
     ]
     made = table(
@@ -47,25 +40,14 @@ def sweep(found: Sweep, asked: Sequence[Metric] = ()) -> Iterator[RenderableType
         left=len(keys),
         labels=[-1] if failures else [],
     )
-    for one, marked, undone in zip(every, marks, left, strict=True):
-        values = [one.means.get(metric.name) for metric in shown]
-        cells = [
-            "–" if value is None else f"{metric.show(value.mean)}{'*' if mark else ''}"
-            for metric, value, mark in zip(shown, values, marked, strict=True)
-        ]
-        if counted:
-            cells.append("–" if undone is None else str(undone))
+    for one, cells_of in zip(every, of.rows, strict=True):
         failed = f"{one.failed} failed" if one.failed else ""
         made.add_row(
-            *[*_names(one), *cells, failed][: len(titles)], style="" if one.finished else "red"
+            *[*_names(one), *cells_of, failed][: len(titles)], style="" if one.finished else "red"
         )
     yield made
-    if any(map(any, marks)):
-        yield Text(
-            "* some flows or jobs did not finish, so the true values are higher", style="dim"
-        )
-    if counted and any(one and one.never_started for one in left):
-        yield Text(f"{UNFINISHED.title}: those that never started count, too", style="dim")
+    for note in of.notes:
+        yield Text(note, style="dim")
     if len(seeds) > 1:
         yield from _intervals(every, keys, [metric for metric in shown if not metric.counter])
     yield Text()
@@ -73,24 +55,6 @@ def sweep(found: Sweep, asked: Sequence[Metric] = ()) -> Iterator[RenderableType
         yield Text(f"note: {note}", style="dim")
     means = f"; means and intervals are in {found.path.with_name(MEANS)}" if len(seeds) > 1 else ""
     yield Text(f"means over seeds; every point is in {found.path}{means}", style="dim")
-
-
-def _designs(found: Sweep, every: Sequence[Combination]) -> list[Design | None]:
-    """Returns the results of each combination; None if all its points failed."""
-    by_name: dict[str, dict[int, Result]] = {}
-    for (point, seed), result in found.outcome.results.items():
-        # Where nothing varies, all points are one combination without a name.
-        by_name.setdefault(point if found.keys else "", {})[seed] = result
-    names = [settings.point_name(one.values) for one in every]
-    return [Design(name, by_name[name]) if name in by_name else None for name in names]
-
-
-def _censored(metric: Metric, design: Design | None) -> bool:
-    """True if the values of some seed cover only finished flows or jobs while others did not
-    finish."""
-    return design is not None and any(
-        metric.censored(result.summary) for result in design.samples.values()
-    )
 
 
 def _intervals(
@@ -111,6 +75,12 @@ def _intervals(
             ),
         )
     yield made
+    if any(
+        (value := one.means.get(metric.name)) is not None and value.wide
+        for one in every
+        for metric in shown
+    ):
+        yield Text(f"–: {WIDE}", style="dim")
     if any(one.deterministic for one in every):
         yield Text(
             "exact: every seed gave the same result, because nothing in the run depends on the seed; more seeds add nothing",

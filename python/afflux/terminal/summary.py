@@ -89,11 +89,24 @@ def _counts(s: dict[str, Any]) -> RenderableType:
     for name, line in _classes(s):
         grid.add_row(name, line)
     if s.get("deadlines"):
-        d = s["deadlines"]
-        line = f"{text.count(d['met'])} of {text.count(d['flows'])} met ({text.share(d['met_share'] or 0)})"
-        line += f", {text.count(d['terminated'])} given up" if d["terminated"] else ""
-        grid.add_row("deadlines", line)
+        grid.add_row("deadlines", _deadlines(s["deadlines"]))
     return Padding(grid, (1, 0, 0, 0))
+
+
+def _deadlines(d: dict[str, Any]) -> str:
+    """Returns how many of the flows whose outcome is known met their deadline, and how many flows
+    ran at the end of the run with a deadline that had not passed."""
+    decided = d["met"] + d["missed"]
+    pending = d["flows"] - decided
+    parts = []
+    if decided or not pending:
+        share = f" ({text.share(d['met'] / decided)})" if decided else ""
+        parts.append(f"{text.count(d['met'])} of {text.count(decided)} met{share}")
+    if d["terminated"]:
+        parts.append(f"{text.count(d['terminated'])} given up")
+    if pending:
+        parts.append(f"{text.count(pending)} not yet due at the end")
+    return ", ".join(parts)
 
 
 def _classes(s: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from ..comparison.paired import Difference, difference, of_pairs
 from ..comparison.unfinished import Left
 from ..executors import Executor
 from ..metrics import UNFINISHED, Metric
-from ..results import failed_checks
+from ..results import failed_checks, percentiles
 from ..results.designs import Design
 from ..results.result import Result
 from ..results.statistics import ENOUGH_SEEDS
@@ -212,6 +212,15 @@ class Evaluator:
             for changes in (one, other)
         )
         return stalls(own, best)
+
+    def of_few(self, *every: Mapping[str, Any]) -> list[Words]:
+        """Returns remarks on objectives that are percentiles, if a run of these settings has too few
+        flows or jobs for them."""
+        designs = [self.design(changes) for changes in every]
+        remarks = (
+            percentiles.remark(metric, *designs, unfinished=True) for metric in self.objectives
+        )
+        return [words for words in remarks if words]
 
     def failed_checks(self) -> list[Words]:
         """Sentences about results that failed their own checks."""

@@ -111,6 +111,7 @@ def tune(
             else ()
         )
     notes = [*evaluator.notes, *(f"{c.name}: {c.error}" for c in tried if c.error)]
+    notes += evaluator.of_few(own.changes, chosen.changes)
     notes += [*_left_out(stalled, chosen), *_limits(space, chosen, tried, drifts, len(every_seed))]
     best_scenario = batch.load(
         scenario, {**fixed, **chosen.changes, "name": f"{loaded.name}-tuned"}

@@ -2,7 +2,7 @@
 
 use crate::tree::{Key, Wrong};
 use crate::{Duration, Speed};
-use afflux_units::{Rate, Span};
+use afflux_units::{Rate, Span, Time};
 use std::fmt::Display;
 
 /// Returns the error for a key that has no effect together with another key.
@@ -58,6 +58,37 @@ pub fn up_to_a_second(Duration(time): Duration, key: Key) -> Result<Span, Wrong>
 /// Checks that a time is at most a second.
 pub fn at_most_a_second(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
     require(time, time <= Span::from_s(1), key, "a time up to 1s")
+}
+
+/// Checks that a time is at least `least` and at most `most`.
+pub fn time_within(
+    Duration(time): Duration,
+    least: Span,
+    most: Span,
+    key: Key,
+) -> Result<Span, Wrong> {
+    let write = format!("a time from \"{least}\" to \"{most}\"");
+    require(time, time >= least && time <= most, key, &write)
+}
+
+/// Checks the period of a timer: at least 100 ns and at most a second. Models count the expiries
+/// that have passed one by one, which takes too long if there are millions in a simulated
+/// millisecond.
+pub fn timer_period(time: Duration, key: Key) -> Result<Span, Wrong> {
+    time_within(time, SHORTEST_PERIOD, Span::from_s(1), key)
+}
+
+/// Shortest period of a timer. See [`timer_period`].
+pub const SHORTEST_PERIOD: Span = Span::from_ns(100);
+
+/// Checks that a time is at most a day.
+pub fn at_most_a_day(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
+    require(time, time <= Span::from_s(86_400), key, "a time up to a day")
+}
+
+/// Checks that a time is at most 160 h, the latest time of a run.
+pub fn at_most_160_h(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
+    require(time, time.0 <= Time::LATEST.0, key, "a time up to 160h")
 }
 
 /// Checks that a time is above 0 and at most a day.

@@ -11,8 +11,8 @@ mod tests;
 mod written;
 
 pub use check::{
-    above_zero, at_most_a_second, checked, meaningless, together, up_to_a_day, up_to_a_second,
-    within,
+    SHORTEST_PERIOD, above_zero, at_most_160_h, at_most_a_day, at_most_a_second, checked,
+    meaningless, time_within, timer_period, together, up_to_a_day, up_to_a_second, within,
 };
 pub use described::{Described, describe};
 pub use quantity::{Nested, Quantity, nested};

@@ -90,7 +90,7 @@ fn shown(found: Unexpected<'_>) -> String {
         Unexpected::Bool(value) => value.to_string(),
         Unexpected::Unsigned(number) => number.to_string(),
         Unexpected::Signed(number) => number.to_string(),
-        Unexpected::Float(number) => number.to_string(),
+        Unexpected::Float(number) => format!("{number:?}"),
         Unexpected::Str(text) => format!("\"{text}\""),
         Unexpected::Seq => "an array".into(),
         Unexpected::Map => "a table".into(),

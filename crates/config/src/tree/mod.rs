@@ -51,7 +51,8 @@ impl Value {
         match self {
             Value::Text(text) => format!("\"{text}\""),
             Value::Integer(number) => number.to_string(),
-            Value::Float(number) => number.to_string(),
+            // With the decimal point, which distinguishes 1.0 from a whole number.
+            Value::Float(number) => format!("{number:?}"),
             Value::Boolean(value) => value.to_string(),
             Value::Datetime(text) => format!("the date {text}"),
             Value::Array(_) => "an array".into(),

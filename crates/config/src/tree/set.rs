@@ -36,7 +36,16 @@ impl Tree {
                     let Value::Table(entries) = &mut here.value else {
                         return Err(format!("{} is {shown}: it has no key \"{name}\"", around()));
                     };
-                    let place = entries.iter().position(|e| e.name == *name).unwrap_or_else(|| {
+                    let known = entries.iter().position(|e| e.name == *name);
+                    if known.is_none()
+                        && let Some(Segment::Index(index)) = path.segments().get(depth + 1)
+                    {
+                        let list = Key::of(&path.segments()[..=depth]);
+                        return Err(format!(
+                            "{list} is not in the file, so it has no element {index}: write the whole list, as in --set '{list}=[{{ … }}]'"
+                        ));
+                    }
+                    let place = known.unwrap_or_else(|| {
                         let tree = Tree { value: Value::Table(Vec::new()), origin: origin.clone() };
                         entries.push(Entry { name: name.clone(), origin: origin.clone(), tree });
                         entries.len() - 1
@@ -183,6 +192,10 @@ mod tests {
         assert_eq!(
             tree.set("traffic.3.load", "1").unwrap_err(),
             "traffic has 1 element, counted from 0: there is no element 3"
+        );
+        assert_eq!(
+            tree.set("switch.queue.0.weight", "3").unwrap_err(),
+            "switch.queue is not in the file, so it has no element 0: write the whole list, as in --set 'switch.queue=[{ … }]'"
         );
         let mut named =
             Tree::read("[[traffic]]\nname = \"sort\"\n[[traffic]]\nclass = \"web\"\n[[traffic]]\nclass = \"web\"\n[[traffic]]\nclass = \"sort\"\n").unwrap();

@@ -30,11 +30,6 @@ pub trait Program: fmt::Debug + Send + Sync {
     /// Returns the approximate number of flows that the application will start, for estimates of
     /// memory.
     fn expected_flows(&self) -> u64;
-    /// Returns the approximate payload of all these flows in bytes, for estimates of time; `None`
-    /// if unknown.
-    fn expected_bytes(&self) -> Option<u64> {
-        None
-    }
 }
 
 /// The applications of a plan.

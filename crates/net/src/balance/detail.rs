@@ -10,7 +10,7 @@ use afflux_units::Bytes;
 
 keys! {
     /// DeTail's adaptive load balancing.
-    pub struct Keys as "Detail" => DetailConfig(_around: &PathContext<'_>) {
+    pub struct Keys as "Detail" => DetailConfig(_context: &PathContext<'_>) {
         /// Two thresholds for the waiting bytes of the frame's priority and above. A port at or
         /// above the first is less favoured, a port at or above the second is avoided.
         thresholds: [Size; 2] as [u64; 2] = ([Size(Bytes(16_000)), Size(Bytes(64_000))]) "`[\"16kB\", \"64kB\"]`" from "the paper, recalled", check ascending;

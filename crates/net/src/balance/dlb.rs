@@ -13,7 +13,7 @@ use afflux_units::Bytes;
 keys! {
     /// Port quality: with `dlb` of the switch's own ports, with `glb` also of the ports behind next
     /// hops.
-    pub struct Keys as "Dlb" => DlbConfig(_around: &PathContext<'_>) {
+    pub struct Keys as "Dlb" => DlbConfig(_context: &PathContext<'_>) {
         /// Idle time after which a flow may change its port, or `"off"` for a choice per frame.
         idle: Or<Off, Duration> = "256us" from "SONiC's `flowlet_idle_time`";
         /// Time between two updates of the past load, which is a moving average. With `glb`, next
@@ -89,7 +89,7 @@ impl Dlb {
             return Choice::Port(*only);
         }
         let Dlb { config, estimators, flowlets, bands } = self;
-        let way = match flowlets {
+        let port = match flowlets {
             None => best(site, config, estimators, bands, hops, behind, None),
             Some(flowlets) => flowlets.path(
                 site,
@@ -109,7 +109,7 @@ impl Dlb {
                 },
             ) as u16,
         };
-        Choice::Port(way)
+        Choice::Port(port)
     }
 
     /// Returns the quality band of a port.
@@ -123,7 +123,7 @@ fn band(site: &mut impl Site, config: &DlbConfig, estimators: &mut Estimators, p
     let past = estimators.load(site, port).min(1.0);
     let future = (site.queued(port) as f64 / config.future_load_range as f64).min(1.0);
     let (a, b) = (config.past_load_weight as f64, config.future_load_weight as f64);
-    ((a * past + b * future) / (a + b) * config.bands as f64) as u32
+    (((a * past + b * future) / (a + b) * config.bands as f64) as u32).min(config.bands - 1)
 }
 
 /// Draws one of the next hops in the best band. A flowlet keeps its port if that is in the best

@@ -7,7 +7,7 @@ use afflux_config::{keys, words};
 
 keys! {
     /// No parameters.
-    pub struct Keys as "Ecmp" => EcmpConfig(_around: &PathContext<'_>) {}
+    pub struct Keys as "Ecmp" => EcmpConfig(_context: &PathContext<'_>) {}
 }
 
 words! {

@@ -23,7 +23,7 @@ pub struct Flowlets {
 #[derive(Clone, Copy)]
 struct Flowlet {
     last: u64,
-    way: u32,
+    path: u32,
 }
 
 impl Flowlets {
@@ -44,22 +44,22 @@ impl Flowlets {
         let key = if self.ns3 { site.ns3_key(frame.flow) } else { frame.flow as u64 };
         let known = self.flows.get_mut(&key).filter(|flowlet| now - flowlet.last <= self.keep);
         let Some(flowlet) = known else {
-            let way = choose(site, None);
+            let path = choose(site, None);
             self.forget_idle(now);
-            self.flows.insert(key, Flowlet { last: now, way });
-            return way;
+            self.flows.insert(key, Flowlet { last: now, path });
+            return path;
         };
-        let (before, idle) = (flowlet.way, now - std::mem::replace(&mut flowlet.last, now));
+        let (before, idle) = (flowlet.path, now - std::mem::replace(&mut flowlet.last, now));
         let begins = idle > self.gap;
         if !begins && is_open(site, before) {
             return before;
         }
-        let way = choose(site, Some(before));
-        flowlet.way = way;
+        let path = choose(site, Some(before));
+        flowlet.path = path;
         let counters = site.counters();
         counters.flowlets += begins as u64;
-        counters.reroutes += (way != before) as u64;
-        way
+        counters.reroutes += (path != before) as u64;
+        path
     }
 
     fn forget_idle(&mut self, now: u64) {

@@ -132,6 +132,12 @@ macro_rules! registry {
                     $(Balance::$name(config) => <$module::$name as Policy>::holds_charged(config),)+
                 }
             }
+            /// See [`Policy::header`].
+            pub fn header(&self) -> u16 {
+                match self {
+                    $(Balance::$name(config) => <$module::$name as Policy>::header(config),)+
+                }
+            }
             /// See [`Policy::unused`].
             pub fn unused(&self) -> Option<(&'static str, &'static str)> {
                 match self {

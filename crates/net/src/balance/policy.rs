@@ -81,6 +81,10 @@ pub trait Policy: Sized {
     fn holds_charged(_config: &Self::Config) -> bool {
         false
     }
+    /// Returns the bytes that ToRs add to the data frames between them.
+    fn header(_config: &Self::Config) -> u16 {
+        0
+    }
     /// Returns a key that other parameters make meaningless, and a text with the reason and a cure.
     fn unused(_config: &Self::Config) -> Option<(&'static str, &'static str)> {
         None

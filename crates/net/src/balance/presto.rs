@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 keys! {
     /// Presto: flowcells on all paths in turn.
-    pub struct Keys as "Presto" => PrestoConfig(_around: &PathContext<'_>) {
+    pub struct Keys as "Presto" => PrestoConfig(_context: &PathContext<'_>) {
         /// Bytes of a flowcell, as the sum of its frames.
         flowcell: Size as u64 = "64KiB" from "the paper's flowcell", check |Size(Bytes(bytes)), at| match bytes {
             0 => Err(Wrong::at(at, "\"0B\": write a size above 0, as in \"64KiB\"")),

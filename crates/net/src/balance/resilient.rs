@@ -7,7 +7,7 @@ use afflux_config::keys;
 
 keys! {
     /// No parameters.
-    pub struct Keys as "Resilient" => ResilientConfig(_around: &PathContext<'_>) {}
+    pub struct Keys as "Resilient" => ResilientConfig(_context: &PathContext<'_>) {}
 }
 
 pub struct Resilient;

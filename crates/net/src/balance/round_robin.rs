@@ -8,7 +8,7 @@ use afflux_config::keys;
 
 keys! {
     /// No parameters.
-    pub struct Keys as "RoundRobin" => RoundRobinConfig(_around: &PathContext<'_>) {}
+    pub struct Keys as "RoundRobin" => RoundRobinConfig(_context: &PathContext<'_>) {}
 }
 
 pub struct RoundRobin(Oblivious);

@@ -9,7 +9,7 @@ use afflux_config::keys;
 
 keys! {
     /// No parameters.
-    pub struct Keys as "Spray" => SprayConfig(_around: &PathContext<'_>) {}
+    pub struct Keys as "Spray" => SprayConfig(_context: &PathContext<'_>) {}
 }
 
 impl Policy for Spray {

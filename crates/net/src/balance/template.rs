@@ -9,7 +9,7 @@ use afflux_config::keys;
 
 keys! {
     /// Template: the next hop with the shortest queue.
-    pub struct Keys as "Template" => TemplateConfig(_around: &PathContext<'_>) {
+    pub struct Keys as "Template" => TemplateConfig(_context: &PathContext<'_>) {
         /// Queue length in bytes up to which all next hops count as equal.
         tolerance: u64 = 0;
     }

@@ -287,7 +287,7 @@ impl Parameters for Coupling {
 }
 
 pub const MODEL: Model = Model {
-    kind: "congestion",
+    kind: "congestion control",
     name: "coupled",
     source: "LIA: RFC 6356; OLIA: Khalili et al. 2012; BALIA: Peng et al. 2016, draft-walid-mptcp-congestion-control; weighted Vegas: Cao, Xu and Fu \
              2012, constants of the Linux implementation of MPTCP",

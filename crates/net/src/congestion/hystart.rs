@@ -268,8 +268,8 @@ impl<C: Controller> Controller for PlusPlus<C> {
             return self.control.on_ack(window, ack);
         }
         // The congestion control sees all acknowledgements, but the window is grown here.
-        self.control.on_ack(window, &Ack { may_grow: false, ..*ack });
-        if ack.may_grow {
+        self.control.on_ack(window, &Ack { may_grow: false, open: false, ..*ack });
+        if ack.may_grow || ack.open {
             let mut step = ack.acked.min(LARGEST_STEP);
             if matches!(self.phase, Phase::Conservative { .. }) {
                 self.credit += step;
@@ -328,6 +328,19 @@ impl<C: Controller> Controller for PlusPlus<C> {
     fn on_loss(&mut self, window: &Window, now: u64) -> u32 {
         self.stop();
         self.control.on_loss(window, now)
+    }
+
+    fn on_timeout(&mut self, window: &Window, now: u64) -> u32 {
+        self.stop();
+        self.control.on_timeout(window, now)
+    }
+
+    fn on_flight(&mut self, flight: u32) {
+        self.control.on_flight(flight);
+    }
+
+    fn on_window_set(&mut self) {
+        self.control.on_window_set();
     }
 
     fn on_flow(&mut self, to: u32, deadline: Option<u64>) {
@@ -405,6 +418,16 @@ mod tests {
         *least = (*least).min(ack.rtt);
         hystart.on_ack(window, ack, ack.rtt, *least);
         window.reno_increase(ack.acked);
+    }
+
+    /// A congestion control that grows in slow start whatever limits the sender (ns-3's) does not
+    /// grow in addition to HyStart++.
+    #[test]
+    fn an_acknowledgement_grows_the_window_once() {
+        let mut window = Window { cwnd: 10, credit: 0, ssthresh: u32::MAX, limit: u32::MAX };
+        let ack = Ack { acked: 2, delivered: 2, una: 2, next: 12, open: true, ..Ack::default() };
+        PlusPlus::new(NewReno).on_ack(&mut window, &ack);
+        assert_eq!(window.cwnd, 12);
     }
 
     const RULES: Rules = Rules::Linux { mss: 1448, paced: false };

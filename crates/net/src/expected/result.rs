@@ -81,6 +81,8 @@ impl Default for Expected {
 /// Uncertainty that a count of frames cannot resolve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unknowns {
+    /// Links lose frames or are down for a time, which the estimate does not follow.
+    Faults,
     /// Frames are likely to be lost, first at this port. Its input exceeds its capacity, because
     /// many flows send at once or do not yield.
     Losses { from: NodeId, to: NodeId },
@@ -102,6 +104,8 @@ impl Unknowns {
     /// `cut` does not come as far.
     pub fn range(self, cut: bool) -> (f64, f64) {
         match (self, cut) {
+            (Unknowns::Faults, false) => (0.9, 2.0),
+            (Unknowns::Faults, true) => (0.01, 1.1),
             (Unknowns::Losses { .. }, false) => (0.95, 1.3),
             (Unknowns::Losses { .. }, true) => (0.4, 1.1),
             (Unknowns::Overtaking, false) => (0.95, 4.0),

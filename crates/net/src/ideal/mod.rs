@@ -140,6 +140,7 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
             thread_cpu_s: vec![crate::clock::thread_cpu_s() - cpu],
             wall_s: wall.elapsed().as_secs_f64(),
             window_ps: 0,
+            windows: 0,
         },
         ..Output::default()
     })

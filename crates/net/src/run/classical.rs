@@ -251,6 +251,7 @@ pub fn work(shard: &mut Shard, progress: &Progress, mut door: Option<Door>) -> s
     let mut later = Later::new(shard.world.ties);
     let mut done = super::window::Done {
         events: 0,
+        windows: 0,
         cpu_s: 0.0,
         in_flight: (0, 0),
         reached_until: false,

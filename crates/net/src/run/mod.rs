@@ -106,6 +106,7 @@ pub fn run_with(
         thread_cpu_s: done.iter().map(|d| d.cpu_s).collect(),
         wall_s: wall.elapsed().as_secs_f64(),
         window_ps: window::windows(&world).length(),
+        windows: done[0].windows,
     };
     let stopped = plan.run.until_done && world.until() < plan.run.until.unwrap_or(Time::LATEST).0;
     let carried = carried(&world, &shards);

@@ -74,6 +74,7 @@ pub fn drive<R>(plan: &Plan, work: impl FnOnce(&mut Driven) -> R) -> Result<(Out
     let cpu_s = crate::clock::thread_cpu_s() - cpu;
     let done = Done {
         events,
+        windows: 0,
         cpu_s,
         in_flight: later.in_flight(),
         reached_until: true,
@@ -88,6 +89,7 @@ pub fn drive<R>(plan: &Plan, work: impl FnOnce(&mut Driven) -> R) -> Result<(Out
         thread_cpu_s: vec![cpu_s],
         wall_s: wall.elapsed().as_secs_f64(),
         window_ps: 0,
+        windows: 0,
     };
     Ok((output, result))
 }

@@ -201,8 +201,11 @@ impl Later {
 }
 
 /// Result of a worker in addition to its shard.
+#[derive(Default)]
 pub struct Done {
     pub events: u64,
+    /// Number of visited windows, the same for all workers.
+    pub windows: u64,
     pub cpu_s: f64,
     pub in_flight: (u64, u64),
     pub reached_until: bool,
@@ -233,14 +236,7 @@ pub fn work(
     let windows = windows(world);
     let mut later = Later::new(shard.index, workers, windows, world.until());
     let mut sorter = Sorter::new(shard, windows);
-    let mut done = Done {
-        events: 0,
-        cpu_s: 0.0,
-        in_flight: (0, 0),
-        reached_until: false,
-        limited: None,
-        cancelled: false,
-    };
+    let mut done = Done::default();
     let mut limit = Limit::new(world, me == 0);
     let mut stall = Stall::new(world, windows);
     let mut viewer = Viewer::default();
@@ -298,6 +294,7 @@ pub fn work(
         later.log.advance(window);
         (later.window_start, later.window_end) = (start, start + windows.length());
         end = later.window_end;
+        done.windows += 1;
         run_window(shard, &mut later, &mut sorter, door.as_mut(), &mut done);
         if round % 256 == 255 {
             reported.report(shard, start, progress);

@@ -76,7 +76,7 @@ impl<'a> Shard<'a> {
     ) -> Option<u16> {
         let Node { first_port, balanced, .. } = &self.nodes[node as usize];
         let balanced = balanced.as_deref().expect("a switch that does not simply hash");
-        let minds = balanced.selects_path(frame);
+        let selects = balanced.selects_path(frame);
         // True at the ToR of the destination's rack, even if the host itself cannot be reached.
         let at_destination = balanced.rack == Some(self.world.routes(now).rack_of(frame.dst));
         if frame.kind() == Frame::TO_SWITCH && at_destination {
@@ -94,7 +94,7 @@ impl<'a> Shard<'a> {
             (false, true) => Some(Role::Destination),
             (false, false) => Some(Role::Transit),
         };
-        let choice = match role.filter(|_| minds) {
+        let choice = match role.filter(|_| selects) {
             None => Choice::Ecmp,
             Some(role) => {
                 let input = frame.port;

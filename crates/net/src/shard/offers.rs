@@ -110,7 +110,7 @@ impl<'a> Shard<'a> {
     }
 
     /// Offers a frame beyond the bounds: advances all ports to `now`, sets the bounds anew for the
-    /// memory then in use, and tries once more. If that does not decide, the node enters exact mode
+    /// memory then in use, and tries once more. If that does not decide, the node enters exact mode.
     /// If the ring is full, the host's queueing discipline takes the frame.
     #[cold]
     #[inline(never)]

@@ -78,6 +78,12 @@ impl Link {
         self.loss_back.filter(|_| reverse).unwrap_or(self.loss)
     }
 
+    /// True if the link loses frames, or is down at some time before `until` in ps.
+    pub fn is_faulty(&self, until: u64) -> bool {
+        let loses = [false, true].iter().any(|back| self.loss_of(*back) > Probability::ZERO);
+        loses || self.down.iter().any(|down| down.from.0 < until)
+    }
+
     /// Returns the rates of both directions, or a single rate if they are equal.
     pub fn rates(&self) -> impl Iterator<Item = Rate> {
         std::iter::once(self.rate).chain(self.rate_back.filter(|back| *back != self.rate))
@@ -127,5 +133,13 @@ impl Topology {
     /// True if `node` forwards frames for other nodes.
     pub fn forwards(&self, node: NodeId) -> bool {
         self.relays || self.nodes[node as usize].kind == NodeKind::Switch
+    }
+
+    /// Returns the links over which one switch is connected to a switch of a higher tier.
+    pub fn uplinks(&self) -> impl Iterator<Item = &Link> {
+        let tier = |node: NodeId| self.nodes[node as usize].tier;
+        self.links
+            .iter()
+            .filter(move |link| tier(link.a).min(tier(link.b)) > 0 && tier(link.a) != tier(link.b))
     }
 }

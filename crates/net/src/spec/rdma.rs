@@ -54,7 +54,8 @@ pub struct Irn {
     /// arrives.
     pub timeouts: bool,
     /// Deviations of ConWeave's ns-3: the sender retransmits everything that it does not know to be
-    /// held, ends recovery at an acknowledgement without NACK, and forgets skipped blocks.
+    /// held, ends recovery at an acknowledgement without NACK, forgets skipped blocks, and leaves
+    /// its timer running when everything sent is acknowledged.
     pub ns3: bool,
 }
 

@@ -1,6 +1,7 @@
 //! Keys of the records that a run writes: `[record]`.
 
 use super::{LinkId, NodeId};
+use afflux_config::keys::at_most_160_h;
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Names, Off, Or, Size, keys};
 use afflux_units::Span;
@@ -68,10 +69,9 @@ keys! {
         /// Interval of the series; there is one row per port, queue and interval. Switches are
         /// polled: SONiC's flex counters read ports every second and queues every ten; shorter
         /// intervals show more than operators see.
-        interval: Duration = "1s", check |Duration(interval), key| if interval == Span::ZERO {
-            Err(Wrong::at(key, "\"0s\": write a time above 0"))
-        } else {
-            Ok(interval)
+        interval: Duration = "1s", check |interval, key| match interval {
+            Duration(Span::ZERO) => Err(Wrong::at(key, "\"0s\": write a time above 0")),
+            interval => at_most_160_h(interval, key),
         };
         /// Nodes whose ports are recorded: `"switches"`, `"hosts"`, `"all"`, or names as in
         /// `["leaf*", "host0"]`.
@@ -93,7 +93,7 @@ fn interval(given: Or<Off, Duration>, key: Key) -> Result<Option<Span>, Wrong> {
         Some(Duration(Span::ZERO)) => {
             Err(Wrong::at(key, "\"0s\": write a time above 0, or \"off\""))
         }
-        given => Ok(given.map(|Duration(interval)| interval)),
+        given => given.map(|interval| at_most_160_h(interval, key)).transpose(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Keys of the run: engine and end conditions.
 
 use crate::Model;
+use afflux_config::keys::at_most_160_h;
 use afflux_config::schemars::json_schema;
 use afflux_config::serde::de::{Error, IntoDeserializer};
 use afflux_config::serde::{Deserialize, Serialize, Serializer};
@@ -157,7 +158,7 @@ keys! {
                 let what = "so no flow would count: write a shorter warm-up";
                 Err(Wrong::at(key, format!("\"{warmup}\" is not before until = \"{}\", {what}", Span(until))))
             }
-            _ => Ok(warmup),
+            _ => at_most_160_h(Duration(warmup), key),
         };
         /// Seed of all random draws.
         seed: u64 = 1, check |seed, key| if seed > i64::MAX as u64 {

@@ -5,7 +5,6 @@ use crate::spec::*;
 use crate::testing::*;
 use crate::{Progress, run};
 use afflux_units::{Rate, Span, Time};
-use std::time::Instant;
 
 /// A rack with 5 m cables next to a path of 300 ms. The windows of the window log are as short as
 /// the cable, and almost all are empty.
@@ -26,19 +25,18 @@ fn short_cables_beside_a_long_path() {
     plan.transports =
         tcp_only(TcpConfig { min_rto: Span::from_s(1), initial_rto: Span::from_s(1), ..tcp() });
     plan.switches[0].buffer = Buffer::Unlimited;
-    let clock = Instant::now();
     let output = run(&plan, &Progress::default()).unwrap();
     assert!(output.flows.iter().all(|f| f.finish.is_some()));
     assert!(output.end > Time::from_ns(3_000_000_000), "{}", output.end);
-    // The run has about 200,000 hops in five seconds of 28 ns windows. Visiting all windows would
-    // take minutes.
-    assert!(clock.elapsed().as_secs_f64() < 5.0, "{:?}", clock.elapsed());
+    // The run has about 200,000 hops in five seconds of 28 ns windows. Visiting all of these
+    // windows would take minutes.
+    let (visited, all) = (output.engine.windows, output.end.0 / output.engine.window_ps);
+    assert!(visited > 0 && visited < all / 100, "{visited} of {all}");
 }
 
 /// A fat tree with k = 36 has 11,664 hosts.
 #[test]
 fn eleven_thousand_hosts() {
-    let clock = Instant::now();
     let topology = fat_tree(36, 1);
     assert_eq!(topology.hosts, 11_664);
     let routes = Routes::build(&topology);
@@ -48,7 +46,7 @@ fn eleven_thousand_hosts() {
         (0..hosts).map(|h| flow(h as i64, h, (h + 5_000) % hosts, 14_600, Time::ZERO)).collect();
     let output = run(&plan(topology, flows), &Progress::default()).unwrap();
     assert!(output.flows.iter().all(|f| f.finish.is_some()));
-    if !cfg!(debug_assertions) {
-        assert!(clock.elapsed().as_secs_f64() < 10.0, "{:?}", clock.elapsed());
-    }
+    // An arrival at a node is one event. Timers and starts of flows are few.
+    let (events, hops) = (output.engine.events, output.counters.packet_hops);
+    assert!(events < 2 * hops, "{events} events for {hops} hops");
 }

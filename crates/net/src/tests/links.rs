@@ -4,6 +4,7 @@ use super::determinism::same_everywhere;
 use crate::record::Output;
 use crate::spec::*;
 use crate::testing::*;
+use crate::{Progress, run};
 use afflux_units::{Probability, Rate, Span, Time};
 
 /// Datagrams of 1,500 B with headers, every 1.2 us if a rate is given.
@@ -64,6 +65,46 @@ fn each_direction_has_its_loss() {
         let received = [0, 1].map(|flow| output.flows[flow].bytes_received / 1_460);
         assert!((30..70).contains(&received[direction]) && received[loses] == 100, "{received:?}");
         assert_eq!(output.counters.drops_loss, 100 - received[direction]);
+    }
+}
+
+/// Time-outs and retransmissions of a run are those of its flows, whatever their transport.
+#[test]
+fn counters_are_sums_over_flows() {
+    for transport in [
+        TransportConfig::Tcp(linux()),
+        TransportConfig::Mptcp(mptcp()),
+        TransportConfig::Rdma(rdma()),
+        TransportConfig::Rdma(irn()),
+        TransportConfig::Pfabric(pfabric()),
+        TransportConfig::Pdq(pdq()),
+        TransportConfig::D3(d3()),
+        TransportConfig::Nack(nack()),
+        TransportConfig::Ndp(ndp()),
+    ] {
+        let flows = (0..40).map(|id| {
+            flow(
+                id,
+                (id % 4) as u32,
+                (id + 1) as u32 % 5,
+                30_000,
+                Time::from_ns(10_000 * id as u64),
+            )
+        });
+        let mut plan = plan(star(5), flows.collect());
+        plan.transports = vec![transport];
+        plan.topology.links.iter_mut().for_each(|link| link.loss = Probability::new(0.1).unwrap());
+        plan.run.until = Some(Time::from_ns(3_000_000_000));
+        let Output { flows, counters, .. } = run(&plan, &Progress::default()).unwrap();
+        let timeouts = flows.iter().map(|flow| flow.timeouts).sum::<u64>();
+        let retransmitted = flows.iter().map(|flow| flow.packets_retransmitted).sum::<u64>();
+        assert!(timeouts > 0 && retransmitted > 0, "{:?}", plan.transports);
+        assert_eq!(
+            (counters.timeouts, counters.retransmits),
+            (timeouts, retransmitted),
+            "{:?}",
+            plan.transports
+        );
     }
 }
 

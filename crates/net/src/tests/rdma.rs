@@ -340,6 +340,23 @@ fn a_lost_tail_waits_for_the_timer() {
     }
 }
 
+/// A queue pair whose frames leave further apart than the time-out has no time-outs, because all
+/// that was sent is acknowledged in between.
+#[test]
+fn slow_frames_have_no_timeouts() {
+    let slow = DcqcnConfig { min_rate: 50_000_000, ..dcqcn() };
+    let flows = (0..30).map(|src| flow(src.into(), src + 1, 0, 200_000, Time::ZERO)).collect();
+    let mut p = plan(star(31), flows);
+    p.transports = transport(controlled(RateControl::Dcqcn(slow), irn()));
+    p.switches[0].buffer = Buffer::Unlimited;
+    p.switches[0].marking = marking();
+    p.record.senders = Some(Span::from_us(50));
+    let output = run(&p, &Progress::default()).unwrap();
+    let slowest = output.senders.iter().map(|record| record.rate).min().unwrap();
+    assert!(slowest < 1_500 * 8 * 1_000_000 / 100, "a frame per 100 us or more: {slowest}");
+    assert_eq!((output.counters.timeouts, output.counters.retransmits), (0, 0));
+}
+
 /// Notifications in separate frames are sent at most once per interval.
 #[test]
 fn notifications_are_spaced() {

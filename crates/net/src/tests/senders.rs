@@ -75,6 +75,41 @@ fn a_queue_pair_has_a_rate_and_no_threshold() {
     }
 }
 
+/// No rate control depends on when its rate is read.
+#[test]
+fn to_look_changes_no_rate() {
+    let by_bytes = DcqcnConfig { byte_counter: Some(32_767), ..dcqcn() };
+    let at_once = DcqcnConfig { decrease_period: None, ..by_bytes.clone() };
+    for control in [
+        RateControl::Dcqcn(dcqcn()),
+        RateControl::Dcqcn(by_bytes),
+        RateControl::Dcqcn(at_once),
+        RateControl::Timely(timely()),
+        RateControl::Swift(swift()),
+        RateControl::Hpcc(hpcc()),
+    ] {
+        let flows = (0..4).map(|src| flow(src.into(), src + 1, 0, 3 << 20, Time::ZERO)).collect();
+        let mut plan = plan(star(5), flows);
+        plan.topology.links.iter_mut().for_each(|link| link.rate = Rate::from_gbps(10));
+        plan.transports = vec![TransportConfig::Rdma(RdmaConfig { control, ..rdma() })];
+        plan.switches[0].buffer = Buffer::Unlimited;
+        plan.switches[0].marking = Some(step(Limit::Bytes(10_000)));
+        let plain = run(&plan, &Progress::default()).unwrap();
+        plan.record.senders = Some(Span::from_us(1));
+        let output = run(&plan, &Progress::default()).unwrap();
+        assert_eq!(
+            format!("{:?}{:?}", plain.flows, plain.counters),
+            format!("{:?}{:?}", output.flows, output.counters),
+            "{:?}",
+            plan.transports
+        );
+        let config = RdmaConfig { control: RateControl::None, ..rdma() };
+        plan.transports = vec![TransportConfig::Rdma(config)];
+        let without = run(&plan, &Progress::default()).unwrap();
+        assert_ne!(format!("{:?}", without.flows), format!("{:?}", plain.flows));
+    }
+}
+
 /// Subflows have their numbers. An open connection without data has no samples.
 #[test]
 fn subflows_and_idle_connections() {

@@ -160,11 +160,11 @@ impl<'a> Seen<'a> {
         let options = record.options.as_deref().unwrap_or(&none);
         let opens = matches!(record.kind, CaptureKind::TcpControl(Control::Syn | Control::SynAck));
         if opens {
-            let beside = if self.facts.timestamps { TIMESTAMPS } else { 0 }
+            let option_bytes = if self.facts.timestamps { TIMESTAMPS } else { 0 }
                 + if options.multipath.is_some() { 24 } else { 0 };
             // Maximum segment size (RFC 9293 §3.2), then SACK permitted (RFC 2018) or padding.
             out.extend([2, 4]);
-            out.extend((config.mss + beside).to_be_bytes());
+            out.extend((config.mss + option_bytes).to_be_bytes());
             out.extend(if config.recovery == Recovery::NewReno { [1, 1] } else { [4, 2] });
         }
         if self.facts.timestamps {

@@ -4,6 +4,7 @@ use super::Named;
 use afflux_net::record::{FlowRecord, Output, Status};
 use afflux_net::spec::Flow;
 use afflux_scenario::Scenario;
+use afflux_units::Time;
 use serde::Serialize;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -22,29 +23,28 @@ pub struct DeadlineStatistics {
     pub missed: u64,
     /// Missed flows that their transport gave up.
     pub terminated: u64,
-    /// `met / flows` and `missed / flows`. Null without flows. Flows that still run before their
-    /// deadline at the end of the run count in neither.
+    /// Shares of the flows whose outcome is known: `met / (met + missed)` and `missed / (met +
+    /// missed)`. Null without such flows. The deadlines of the other flows had not passed when the
+    /// run ended.
     pub met_share: Option<f64>,
     pub missed_share: Option<f64>,
 }
 
 impl DeadlineStatistics {
-    fn add(&mut self, flow: &Flow, record: &FlowRecord, end: u64) {
-        let (Some(deadline), Some(met), Some(start)) =
-            (flow.deadline, crate::tables::deadline_met(flow, record), record.start)
-        else {
+    fn add(&mut self, flow: &Flow, record: &FlowRecord, end: Time) {
+        if flow.deadline.is_none() {
             return;
-        };
-        let terminated = record.status == Status::Terminated;
-        let open = record.status == Status::Running && end <= start.0.saturating_add(deadline.0);
+        }
+        let met = crate::tables::deadline_met(flow, record, end);
         self.flows += 1;
-        self.met += u64::from(met);
-        self.missed += u64::from(!met && !open);
-        self.terminated += u64::from(terminated);
+        self.met += u64::from(met == Some(true));
+        self.missed += u64::from(met == Some(false));
+        self.terminated += u64::from(record.status == Status::Terminated);
     }
 
     fn closed(mut self) -> Self {
-        let share = |part: u64| (self.flows > 0).then(|| part as f64 / self.flows as f64);
+        let decided = self.met + self.missed;
+        let share = |part: u64| (decided > 0).then(|| part as f64 / decided as f64);
         (self.met_share, self.missed_share) = (share(self.met), share(self.missed));
         self
     }
@@ -59,8 +59,8 @@ pub fn of(scenario: &Scenario, output: &Output) -> Option<Deadlines> {
     let mut by_class = vec![DeadlineStatistics::default(); scenario.classes.len()];
     for (flow, record) in output.all_flows(&scenario.plan) {
         if record.start.is_some_and(|start| start.0 >= scenario.warmup.0) {
-            all.add(flow, record, output.end.0);
-            by_class[usize::from(flow.class)].add(flow, record, output.end.0);
+            all.add(flow, record, output.end);
+            by_class[usize::from(flow.class)].add(flow, record, output.end);
         }
     }
     let named =

@@ -55,13 +55,15 @@ pub struct SlowdownStatistics {
     pub ideal_mean_ns: Option<f64>,
 }
 
-/// Flows that started after the warm-up.
+/// Numbers of flows. Those that started in the warm-up are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Sample {
     /// Number of finished flows, from which the statistics are computed.
     pub count: u64,
     /// Number of started flows without completion time. The statistics lack these slow flows.
     pub unfinished: u64,
+    /// Number of flows that had not started when the run ended. No statistic has them.
+    pub not_started: u64,
     /// True if `unfinished > 0`. The true mean and percentiles are then higher by an unknown
     /// amount.
     pub censored: bool,
@@ -76,12 +78,18 @@ pub fn of(
         size_names(&scenario.size_bounds).iter().map(|_| Flows::default()).collect();
     let mut by_class: Vec<Flows> = scenario.classes.iter().map(|_| Flows::default()).collect();
     for (flow, record) in output.all_flows(&scenario.plan) {
-        if flow.can_complete() && record.start.is_some_and(|start| start.0 >= scenario.warmup.0) {
-            let times = FlowTimes::of(flow, record);
-            let size = scenario.size_bounds.partition_point(|&bound| bound < flow.bytes);
-            [&mut all, &mut by_size[size], &mut by_class[flow.class as usize]]
-                .into_iter()
-                .for_each(|group| group.add(times));
+        if !flow.can_complete() {
+            continue;
+        }
+        let size = scenario.size_bounds.partition_point(|&bound| bound < flow.bytes);
+        let groups = [&mut all, &mut by_size[size], &mut by_class[flow.class as usize]];
+        match record.start {
+            None => groups.into_iter().for_each(|group| group.not_started += 1),
+            Some(start) if start.0 >= scenario.warmup.0 => {
+                let times = FlowTimes::of(flow, record);
+                groups.into_iter().for_each(|group| group.add(times));
+            }
+            Some(_) => {}
         }
     }
     let mut fct = (Vec::new(), Vec::new());
@@ -123,6 +131,7 @@ struct Flows {
     fct_ns: Vec<f64>,
     slowdown: Vec<f64>,
     unfinished: u64,
+    not_started: u64,
     /// Number of flows with an ideal completion time, those of them that did not finish, and the
     /// sum of these times.
     with_ideal: u64,
@@ -146,6 +155,7 @@ impl Flows {
         Sample {
             count: self.fct_ns.len() as u64,
             unfinished: self.unfinished,
+            not_started: self.not_started,
             censored: self.unfinished > 0,
         }
     }
@@ -171,6 +181,7 @@ impl SlowdownStatistics {
         let sample = Sample {
             count: flows.with_ideal - flows.without_slowdown,
             unfinished: flows.without_slowdown,
+            not_started: flows.not_started,
             censored: flows.without_slowdown > 0,
         };
         let ideal_mean_ns =

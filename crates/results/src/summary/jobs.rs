@@ -28,6 +28,8 @@ pub struct JobStatistics {
     pub started: u64,
     pub finished: u64,
     pub unfinished: u64,
+    /// Jobs that had not started when the run ended. No statistic has them.
+    pub not_started: u64,
     /// True if `unfinished > 0`: the times lack the slow jobs.
     pub censored: bool,
     pub mean_ns: Option<f64>,
@@ -91,16 +93,20 @@ pub fn of(scenario: &Scenario, output: &Output) -> Option<JobSummary> {
         return None;
     }
     let times = job_times(scenario, output);
-    let started = int(scenario.warmup.round_ns())..=int(output.end.round_ns());
+    let (warmup_ns, end_ns) = (int(scenario.warmup.round_ns()), int(output.end.round_ns()));
     let mut all = Times::default();
     let (mut by_block, mut by_kind) =
         (BTreeMap::<u32, Times>::new(), BTreeMap::<JobKind, Times>::new());
     for (job, times) in scenario.jobs.iter().zip(&times) {
-        let counts = times.start_ns.is_some_and(|start| started.contains(&start));
+        let start_ns = times.start_ns.filter(|start| *start <= end_ns);
         for group in
             [&mut all, by_block.entry(job.block).or_default(), by_kind.entry(job.kind).or_default()]
         {
-            group.extend(counts.then_some(times.completion_ns()));
+            match start_ns {
+                Some(start) if start < warmup_ns => {}
+                Some(_) => group.started_ns.push(times.completion_ns()),
+                None => group.not_started += 1,
+            }
         }
     }
     Some(JobSummary {
@@ -121,12 +127,17 @@ pub fn of(scenario: &Scenario, output: &Output) -> Option<JobSummary> {
     })
 }
 
-/// Completion times of jobs in ns, `None` for unfinished ones.
-type Times = Vec<Option<i64>>;
+/// The jobs of one group.
+#[derive(Default)]
+struct Times {
+    /// Completion times in ns of jobs that started after the warm-up, `None` for unfinished ones.
+    started_ns: Vec<Option<i64>>,
+    not_started: u64,
+}
 
 fn statistics(jobs: Times) -> JobStatistics {
-    let started = jobs.len() as u64;
-    let completions: Vec<f64> = jobs.into_iter().flatten().map(|ns| ns as f64).collect();
+    let started = jobs.started_ns.len() as u64;
+    let completions: Vec<f64> = jobs.started_ns.into_iter().flatten().map(|ns| ns as f64).collect();
     let finished = completions.len() as u64;
     let d = Distribution::of(completions);
     let quantile = |q| d.as_ref().map(|d| d.quantile(q));
@@ -134,6 +145,7 @@ fn statistics(jobs: Times) -> JobStatistics {
         started,
         finished,
         unfinished: started - finished,
+        not_started: jobs.not_started,
         censored: finished < started,
         mean_ns: d.as_ref().map(Distribution::mean),
         p50_ns: quantile(0.5),

@@ -9,6 +9,7 @@ mod groups;
 mod jobs;
 mod paused_port;
 mod queueing;
+mod series;
 mod stalled;
 mod unequal;
 
@@ -331,6 +332,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
             .chain(flowcontrol::warnings(scenario, output))
             .chain(unequal::notes(scenario, output))
             .chain(ending::note(scenario, output))
+            .chain(series::note(scenario, output))
             .collect(),
         warnings: scenario
             .warnings

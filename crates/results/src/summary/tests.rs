@@ -1,7 +1,7 @@
 use super::*;
 use crate::testing::{finished_flow, flow, run};
 use afflux_net::record::Status;
-use afflux_net::spec::Flow;
+use afflux_net::spec::{Flow, Start};
 use afflux_scenario::{Job, JobKind};
 use afflux_units::{Span, Time};
 use serde_json::{Value, json};
@@ -76,7 +76,7 @@ fn keys_of_the_contract() {
         (&json!(1), &json!(40_000.0))
     );
     let query = json!({
-        "started": 1, "finished": 1, "unfinished": 0, "censored": false,
+        "started": 1, "finished": 1, "unfinished": 0, "not_started": 0, "censored": false,
         "mean_ns": 40_000.0, "p50_ns": 40_000.0, "p95_ns": 40_000.0, "p99_ns": 40_000.0, "p999_ns": 40_000.0,
     });
     assert_eq!(
@@ -101,6 +101,9 @@ fn deadlines_given_up_and_still_open() {
         (&deadlines["flows"], &deadlines["met"], &deadlines["missed"], &deadlines["terminated"]),
         (&json!(2), &json!(0), &json!(1), &json!(1))
     );
+    // The shares are those of the one flow whose outcome is known.
+    assert_eq!((&deadlines["met_share"], &deadlines["missed_share"]), (&json!(0.0), &json!(1.0)));
+    assert_eq!(deadlines["by_class"]["batch"]["met_share"], json!(null), "not yet due");
 }
 
 #[test]
@@ -132,8 +135,14 @@ fn unfinished_flows_censor_their_groups() {
     );
     assert_eq!(
         of_unfinished,
-        json!({"count": 0, "unfinished": 1, "censored": true, "mean": null, "p50": null, "p95": null, "p99": null, "p999": null})
+        json!({"count": 0, "unfinished": 1, "not_started": 0, "censored": true, "mean": null, "p50": null, "p95": null, "p99": null, "p999": null})
     );
+    let never = |group: &str| value["fct"]["by_size"][group]["not_started"].as_u64();
+    assert_eq!(
+        (never("le_100KB"), never("100KB_10MB"), never("gt_10MB")),
+        (Some(1), Some(0), Some(0))
+    );
+    assert_eq!(value["fct"]["all"]["not_started"], value["flows"]["not_started"]);
     assert_eq!(value["slowdown"]["by_size"]["gt_10MB"]["censored"], json!(false));
     assert_eq!(value["slowdown"]["by_class"]["batch"]["unfinished"], json!(1));
 }
@@ -180,19 +189,24 @@ fn jobs_by_block_and_kind() {
     let (mut scenario, mut output) = run();
     scenario.warmup = Span::from_us(10);
     scenario.blocks = vec!["web".into(), "read".into(), "sort".into()];
-    // In the block "read", the first query starts in the warm-up and the last one does not end.
+    // In the block "read", the first query starts in the warm-up, the third one does not end, and
+    // the last one does not start.
     let job = |block, kind| Job { block, ..Job::new(kind, "", None) };
     scenario.jobs = vec![
         job(1, JobKind::Query),
         job(1, JobKind::Query),
         job(1, JobKind::Query),
         job(2, JobKind::Coflow),
+        job(1, JobKind::Query),
     ];
     scenario.plan.flows =
-        (0..4).map(|k| Flow { job: k, ..flow(0, 1, 1, u64::from(k) * 10_000_000) }).collect();
-    output.flows = (0..4).map(|k| finished_flow(k * 10_000_000, (k + 1) * 1_000_000)).collect();
+        (0..5).map(|k| Flow { job: k, ..flow(0, 1, 1, u64::from(k) * 10_000_000) }).collect();
+    output.flows = (0..5).map(|k| finished_flow(k * 10_000_000, (k + 1) * 1_000_000)).collect();
     output.flows[2].finish = None;
     output.flows[2].status = Status::Running;
+    scenario.plan.flows[4].start = Start::At(Time::from_ns(200_000));
+    output.flows[4].start = None;
+    output.flows[4].finish = None;
     let value = value(&scenario, &output);
     let jobs = |group: &str, name: &str| {
         let of = &value["jobs"][group][name];
@@ -200,15 +214,16 @@ fn jobs_by_block_and_kind() {
             of["started"].clone(),
             of["finished"].clone(),
             of["unfinished"].clone(),
+            of["not_started"].clone(),
             of["censored"].clone(),
             of["p50_ns"].clone(),
         )
     };
-    let read = (json!(2), json!(1), json!(1), json!(true), json!(2_000.0));
+    let read = (json!(2), json!(1), json!(1), json!(1), json!(true), json!(2_000.0));
     assert_eq!((jobs("by_block", "read"), jobs("by_kind", "query")), (read.clone(), read));
     assert_eq!(
         jobs("by_block", "sort"),
-        (json!(1), json!(1), json!(0), json!(false), json!(4_000.0))
+        (json!(1), json!(1), json!(0), json!(0), json!(false), json!(4_000.0))
     );
     assert_eq!(value["jobs"]["by_block"].as_object().unwrap().len(), 2, "blocks with jobs");
     assert_eq!(

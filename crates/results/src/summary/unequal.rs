@@ -21,6 +21,8 @@ struct Kind {
     ideal: Span,
     /// Rack numbers of source and destination, from [`racks`].
     racks: [usize; 2],
+    /// Numbers of the faults at the links of source and destination, from [`faults`].
+    faults: [usize; 2],
     /// Number of flows of the run that leave the source, and number that enter the destination. The
     /// flow shares these links with them.
     company: [u64; 2],
@@ -82,7 +84,7 @@ impl Together {
 /// in the warm-up are excluded.
 pub fn notes(scenario: &Scenario, output: &Output) -> Vec<String> {
     let plan = &scenario.plan;
-    let racks = racks(&plan.topology);
+    let (racks, faults) = (racks(&plan.topology), faults(&plan.topology, output.end));
     // With at least as many links as nodes, the topology is no tree, and there may be several
     // shortest paths between racks. Within a rack there is one path, unless hosts have several
     // links.
@@ -90,6 +92,11 @@ pub fn notes(scenario: &Scenario, output: &Output) -> Vec<String> {
     let cycles = links.len() >= nodes.len();
     let multihomed =
         links.iter().filter(|link| link.a.min(link.b) < *hosts).count() > *hosts as usize;
+    let faulty = links.iter().any(|link| link.is_faulty(output.end.0));
+    // Links among which equal flows may choose differently.
+    let choice_is_faulty = links
+        .iter()
+        .any(|link| (multihomed || link.a.min(link.b) >= *hosts) && link.is_faulty(output.end.0));
     let mut company = vec![[0u64; 2]; racks.len()];
     let networked = || {
         output
@@ -109,6 +116,7 @@ pub fn notes(scenario: &Scenario, output: &Output) -> Vec<String> {
             stop: flow.stop,
             ideal: record.ideal,
             racks: [flow.src, flow.dst].map(|host| racks[host as usize]),
+            faults: [flow.src, flow.dst].map(|host| faults[host as usize]),
             company: [company[flow.src as usize][0], company[flow.dst as usize][1]],
         }
     };
@@ -141,7 +149,14 @@ pub fn notes(scenario: &Scenario, output: &Output) -> Vec<String> {
     worst
         .iter()
         .map(|(&class, (together, several))| {
-            note(&scenario.classes[usize::from(class)], together, *several)
+            let cause = match (several, choice_is_faulty) {
+                (false, _) => "no difference in their paths explains it",
+                (true, false) => "at most the choice among equal paths (ECMP) differs",
+                (true, true) => {
+                    "at most the choice among equal paths (ECMP) differs, and some links lose frames or were down"
+                }
+            };
+            note(&scenario.classes[usize::from(class)], together, cause, faulty)
         })
         .collect()
 }
@@ -157,16 +172,15 @@ fn bursts(flows: Vec<Flow>) -> Vec<Together> {
     found
 }
 
-fn note(class: &str, Together { least, most, .. }: &Together, several_paths: bool) -> String {
+/// Returns the note. `faulty`: some link loses frames or was down.
+fn note(class: &str, Together { least, most, .. }: &Together, cause: &str, faulty: bool) -> String {
     let [low, high] =
         [least, most].map(|flow| format!("{} (flow {})", rate(flow.goodput), flow.id));
-    let cause = if several_paths {
-        "at most the choice among equal paths (ECMP) differs"
-    } else {
-        "no difference in their paths explains it"
-    };
+    let together =
+        if least.start == most.start { "started together" } else { "were active at the same time" };
+    let faults = if faulty { ", the faults of their hosts' links" } else { "" };
     format!(
-        "warning: class {class}: equal flows that started together got between {low} and {high}; {cause}: their size, racks, link rates and delays, and the \
+        "warning: class {class}: equal flows that {together} got between {low} and {high}; {cause}: their size, racks, link rates and delays{faults}, and the \
          number of flows at their hosts are the same"
     )
 }
@@ -181,12 +195,36 @@ fn racks(topology: &Topology) -> Vec<usize> {
             }
         }
     }
+    numbered(switches)
+}
+
+/// Returns a number per host. Hosts share a number if their links lose frames with the same
+/// probabilities and were down at the same times. Outages that begin after the `end` of the run do
+/// not count.
+fn faults(topology: &Topology, end: Time) -> Vec<usize> {
+    let mut faults = vec![Vec::new(); topology.hosts as usize];
+    for link in &topology.links {
+        for (host, is_b) in [(link.a, false), (link.b, true)] {
+            if host < topology.hosts {
+                let loss = [is_b, !is_b].map(|reverse| link.loss_of(reverse).get().to_bits());
+                let down = link.down.iter().filter(|down| down.from < end);
+                let down: Vec<_> =
+                    down.map(|down| (down.from, down.to, down.detect, down.converge)).collect();
+                faults[host as usize].push((loss, down));
+            }
+        }
+    }
+    numbered(faults)
+}
+
+/// Numbers the values, from 0. Equal values have the same number.
+fn numbered<K: Ord>(values: Vec<K>) -> Vec<usize> {
     let mut known = BTreeMap::new();
-    switches
+    values
         .into_iter()
-        .map(|switches| {
+        .map(|value| {
             let next = known.len();
-            *known.entry(switches).or_insert(next)
+            *known.entry(value).or_insert(next)
         })
         .collect()
 }
@@ -204,6 +242,8 @@ fn rate(bps: f64) -> String {
 mod tests {
     use super::*;
     use crate::testing::{finished_flow, flow, run};
+    use afflux_net::spec::{Down, Link};
+    use afflux_units::Probability;
 
     const US: u64 = 1_000_000;
 
@@ -231,9 +271,14 @@ mod tests {
         let (scenario, output) = with(&[(0, 0, 10), (1, 5, 1_000)]);
         let [note] = &notes(&scenario, &output)[..] else { panic!("one note") };
         assert!(
-            note.starts_with("warning: class default: equal flows that started together got between 8.04 Mbps (flow 8) and 800 Mbps (flow 7); at most"),
+            note.starts_with("warning: class default: equal flows that were active at the same time got between 8.04 Mbps (flow 8) and 800 Mbps (flow 7); at most"),
             "{note}"
         );
+        assert!(note.ends_with(
+            "link rates and delays, and the number of flows at their hosts are the same"
+        ));
+        let (scenario, output) = with(&[(0, 3, 10), (1, 3, 1_000)]);
+        assert!(notes(&scenario, &output)[0].contains("equal flows that started together got"));
         // A ratio of nine is not enough.
         let (scenario, output) = with(&[(0, 0, 10), (1, 5, 95)]);
         assert!(notes(&scenario, &output).is_empty());
@@ -266,6 +311,41 @@ mod tests {
         assert!(
             notes(&scenario, &output)[0].contains("no difference in their paths explains it"),
             "one spine"
+        );
+    }
+
+    /// A fault at the link of one of the hosts explains the difference, and prevents the note. One at
+    /// the links of both hosts does not. The note mentions one between switches: only one of the
+    /// flows may have met it.
+    #[test]
+    fn faults_of_links() {
+        let with_fault = |change: &dyn Fn(&mut Vec<Link>)| {
+            let (mut scenario, output) = with(&[(0, 0, 10), (1, 5, 1_000)]);
+            change(&mut scenario.plan.topology.links);
+            notes(&scenario, &output).pop()
+        };
+        let lossy = |link: &mut Link| link.loss = Probability::new(0.05).unwrap();
+        let down = |link: &mut Link, from: u64| {
+            let zero = Span::ZERO;
+            link.down =
+                vec![Down { from: Time(from * US), to: None, detect: zero, converge: zero }];
+        };
+        assert_eq!(with_fault(&|links| lossy(&mut links[1])), None);
+        assert_eq!(with_fault(&|links| down(&mut links[0], 50)), None);
+        let back = |links: &mut Vec<Link>| links[1].loss_back = Probability::new(0.05);
+        assert_eq!(with_fault(&back), None, "only towards the host");
+        let later = with_fault(&|links| down(&mut links[0], 2_000)).unwrap();
+        assert!(later.contains("(ECMP) differs: their size, racks, link rates and delays, and"));
+        let both = with_fault(&|links| links[..2].iter_mut().for_each(lossy)).unwrap();
+        assert!(both.contains("(ECMP) differs: their size"), "{both}");
+        assert!(
+            both.contains("delays, the faults of their hosts' links, and the number"),
+            "{both}"
+        );
+        let between = with_fault(&|links| lossy(&mut links[4])).unwrap();
+        assert!(
+            between.contains("(ECMP) differs, and some links lose frames or were down: their size"),
+            "{between}"
         );
     }
 

@@ -7,6 +7,7 @@ use crate::times::{FlowTimes, SplitNs, completion, int};
 use afflux_net::record::{FlowRecord, Output, Status};
 use afflux_net::spec::Flow;
 use afflux_scenario::Scenario;
+use afflux_units::Time;
 use arrow_array::RecordBatch;
 use std::ops::Range;
 
@@ -66,7 +67,10 @@ impl<'a> Source for Flows<'a> {
                 "deadline_ns",
                 rows().map(|r| r.flow.deadline.map(|span| int(span.round_ns()))),
             )
-            .bool_or_null("deadline_met", rows().map(|r| deadline_met(r.flow, r.record)))
+            .bool_or_null(
+                "deadline_met",
+                rows().map(|r| deadline_met(r.flow, r.record, self.output.end)),
+            )
             .i64("packets_sent", rows().map(|r| int(r.record.packets_sent)))
             .i64("packets_retransmitted", rows().map(|r| int(r.record.packets_retransmitted)))
             .i64_or_null(
@@ -106,8 +110,14 @@ fn status(status: Status) -> &'static str {
     }
 }
 
-/// Returns whether the flow met its deadline, compared in ps. `None` without a deadline. False for
-/// an unfinished flow.
-pub fn deadline_met(flow: &Flow, record: &FlowRecord) -> Option<bool> {
-    flow.deadline.map(|deadline| completion(record).is_some_and(|fct| fct <= deadline))
+/// Returns whether the flow met its deadline, compared in ps, in a run that ended at `end`. False
+/// for a flow that its sender gave up. `None` without a deadline, and as long as the flow is
+/// unfinished and its deadline has not passed: its deadline counts from its start.
+pub fn deadline_met(flow: &Flow, record: &FlowRecord, end: Time) -> Option<bool> {
+    let deadline = flow.deadline?;
+    if let Some(fct) = completion(record) {
+        return Some(fct <= deadline);
+    }
+    let due = record.start?.0.saturating_add(deadline.0);
+    (record.status == Status::Terminated || end.0 > due).then_some(false)
 }

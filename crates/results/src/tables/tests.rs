@@ -102,13 +102,27 @@ fn flows() {
     assert_eq!(i64s(&batch, "start_ns"), [Some(1_000), Some(2_000), None]);
     assert_eq!(i64s(&batch, "finish_ns"), [Some(41_000), None, None]);
     assert_eq!(i64s(&batch, "fct_ns"), [Some(40_000), None, None]);
-    assert_eq!(i64s(&batch, "ideal_ns")[0], Some(26_667));
+    // The third flow has not started: the network does not know its ideal time.
+    assert_eq!(i64s(&batch, "ideal_ns"), [Some(26_667), Some(26_667), None]);
     assert_eq!(f64s(&batch, "slowdown"), [Some(40_000.0 / 26_667.0), None, None]);
     let met: Vec<_> = batch["deadline_met"].as_boolean().iter().collect();
     assert_eq!(
         (i64s(&batch, "deadline_ns"), met),
         (vec![Some(50_000), Some(50_000), None], vec![Some(true), Some(false), None])
     );
+    let mut sooner = output.clone();
+    let mut early = scenario.clone();
+    let mut met = |end: u64, deadline: u64, status| {
+        (sooner.end, sooner.flows[1].status) = (Time::from_ns(1_000 * end), status);
+        early.plan.flows[1].deadline = Some(Span::from_us(deadline));
+        early.plan.flows[2].deadline = Some(Span::from_us(1));
+        let batch = only(Kind::Flows, &early, &sooner);
+        batch["deadline_met"].as_boolean().iter().skip(1).collect::<Vec<_>>()
+    };
+    // The second flow starts at 2.0 us.
+    assert_eq!(met(100, 99, Status::Running), [None, None], "not yet due; not started");
+    assert_eq!(met(100, 97, Status::Running), [Some(false), None], "still running when it was due");
+    assert_eq!(met(100, 99, Status::Terminated), [Some(false), None], "given up before it was due");
     let sum = ["propagation_ns", "serialization_ns", "queueing_ns", "window_ns"]
         .map(|name| i64s(&batch, name)[0].unwrap())
         .iter()

@@ -3,7 +3,7 @@
 use super::builder::{check_delay, link_delay, wrong_rate};
 use super::names::Names;
 use super::written::{Fault, LinkOverride};
-use afflux_config::keys::fill;
+use afflux_config::keys::{at_most_160_h, fill};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Size};
 use afflux_net::routing::Ports;
@@ -79,11 +79,16 @@ pub fn apply(
         for (link, direction) in links {
             let link = &mut topology.links[link as usize];
             if let Some(loss) = fault.loss {
-                match direction {
-                    None => (link.loss, link.loss_back) = (loss.0, None),
-                    Some(false) => (link.loss, link.loss_back) = (loss.0, Some(link.loss_of(true))),
-                    Some(true) => link.loss_back = Some(loss.0),
-                }
+                // A frame passes if no fault of the link loses it.
+                let [there, back] = [false, true].map(|back| {
+                    let others = link.loss_of(back);
+                    if direction.is_none_or(|direction| direction == back) {
+                        others.or(loss.0)
+                    } else {
+                        others
+                    }
+                });
+                (link.loss, link.loss_back) = (there, (back != there).then_some(back));
             }
             link.down.extend(&down);
             link.down.sort_by_key(|down| down.from);
@@ -145,14 +150,11 @@ fn intervals(fault: &mut Fault, key: &Key) -> Result<Vec<Down>, Wrong> {
     let mut down = Vec::new();
     for (index, written) in fault.down.iter_mut().enumerate() {
         let key = key.clone().name("down").index(index);
-        let from = written.from.0;
-        if let Some(to) = written.to
-            && to.0 <= from
-        {
-            return Err(Wrong::at(
-                key.name("to"),
-                format!("\"{}\" is not after from = \"{from}\"", to.0),
-            ));
+        let from = at_most_160_h(written.from, key.clone().name("from"))?;
+        let at_to = || key.clone().name("to");
+        let to = written.to.map(|to| at_most_160_h(to, at_to())).transpose()?;
+        if let Some(to) = to.filter(|to| *to <= from) {
+            return Err(Wrong::at(at_to(), format!("\"{to}\" is not after from = \"{from}\"")));
         }
         let detect = fill(&mut written.detect, Duration(Span::ZERO)).0;
         if detect != Span::ZERO {
@@ -162,12 +164,7 @@ fn intervals(fault: &mut Fault, key: &Key) -> Result<Vec<Down>, Wrong> {
         if converge != Span::ZERO {
             check_delay(converge, key.name("converge"))?;
         }
-        down.push(Down {
-            from: Time(from.0),
-            to: written.to.map(|to| Time(to.0.0)),
-            detect,
-            converge,
-        });
+        down.push(Down { from: Time(from.0), to: to.map(|to| Time(to.0)), detect, converge });
     }
     Ok(down)
 }

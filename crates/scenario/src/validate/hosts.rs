@@ -49,6 +49,37 @@ pub fn wire(host: &mut Host) -> Result<Frames, Wrong> {
     Ok(Frames { wire, payload: budget as u16, why, mtu: mtu.0 as u16, link_header })
 }
 
+/// Longest frame in bytes, because frames count their bytes in 16 bits.
+const LONGEST_FRAME: u32 = u16::MAX as u32;
+
+/// Number of SACK blocks of an acknowledgement.
+const SACK_BLOCKS: u32 = 3;
+
+/// Room in bytes for the options that MPTCP adds to an acknowledgement.
+const ACK_OPTIONS: u32 = 100;
+
+/// Refuses an MTU whose full frames become too long with the headers of transports and balancers,
+/// which do not count towards the MTU. `mtu`: largest packet in bytes.
+pub fn frames_fit(plan: &Plan, mtu: u16) -> Result<(), Wrong> {
+    let frames = plan.transports.iter().map(|transport| transport.parameters().frames());
+    let payload = frames.map(|frames| u32::from(frames.payload) + u32::from(frames.data)).max();
+    let between_tors = plan.switches.iter().map(|switch| switch.balance.header()).max();
+    let frame = payload.unwrap_or(0)
+        + u32::from(plan.wire.data_header)
+        + u32::from(between_tors.unwrap_or(0));
+    match frame.saturating_sub(LONGEST_FRAME) {
+        0 => Ok(()),
+        excess => {
+            let most = u32::from(mtu) - excess;
+            let found = format!(
+                "\"{}\": with the headers that the transport and the switches add, a full frame has {frame} B, and at most {LONGEST_FRAME} B are possible: write at most \"{most}B\"",
+                Bytes(mtu.into())
+            );
+            Err(Wrong::at(Key::from("host.mtu"), found))
+        }
+    }
+}
+
 /// Refuses links so fast that the shortest frame takes less than 1 ps, because the engine counts in
 /// whole picoseconds.
 pub fn lasts(frames: &Frames, topology: &Topology) -> Result<(), Wrong> {
@@ -103,6 +134,16 @@ fn custom(table: &mut WireTable, key: &Key) -> Result<(spec::Wire, u16, u16), Wr
         min_frame: size(&mut table.min_frame, base.min_frame, "min_frame")?,
         gap: size(&mut table.gap, base.gap, "gap")?,
     };
+    let blocks = SACK_BLOCKS * u32::from(wire.sack_block);
+    let sack = u32::from(wire.ack) + u32::from(wire.sack_base) + blocks;
+    if sack > LONGEST_FRAME - ACK_OPTIONS {
+        let most = LONGEST_FRAME - ACK_OPTIONS;
+        let found = format!(
+            "\"{}B\": an acknowledgement with {SACK_BLOCKS} such blocks has {sack} B with ack and sack_base, and at most {most} B are possible: write less",
+            wire.sack_block
+        );
+        return Err(Wrong::at(at("sack_block"), found));
+    }
     if wire.ack == 0 && wire.min_frame == 0 {
         return Err(Wrong::at(at("ack"), "\"0B\": write at least \"1B\""));
     }

@@ -157,7 +157,7 @@ pub fn check(
     let used = traffic.uses.transports();
     hosts::real(&mut document.host.keys, &mut plan, &said, &used, packets.mtu)?;
     let kernels = kernel::hosts(document, &mut plan, inputs, &mut traffic.classes)?;
-    fits(&plan, document, &traffic.transports)?;
+    fits(&plan, document, &traffic.transports, packets.mtu)?;
     let (max_memory, followed) = budget.of(&plan)?;
     plan.run.max_memory = max_memory;
     let input = WarningInput {
@@ -189,7 +189,8 @@ pub fn check(
 }
 
 /// Checks that transports, switches and the engine work together.
-fn fits(plan: &Plan, document: &Document, transports: &Transports) -> Result<(), Wrong> {
+fn fits(plan: &Plan, document: &Document, transports: &Transports, mtu: u16) -> Result<(), Wrong> {
+    hosts::frames_fit(plan, mtu)?;
     pfc::fits(plan, document)?;
     needs::fits(plan, transports)?;
     path_choice::fits(plan, transports)?;

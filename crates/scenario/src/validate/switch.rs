@@ -29,7 +29,7 @@ pub fn assign(
         change.keys = with_preset(std::mem::take(&mut change.keys));
     }
     let context =
-        PathContext { fabric: topology.clone(), nic_rate: pfc::nic_rate(topology), frame, ns3 };
+        SwitchContext { fabric: topology.clone(), nic_rate: pfc::nic_rate(topology), frame, ns3 };
     let base = build(&mut switch.keys, &context, &key)?;
     // For each node, the indices of the overrides that match it.
     let mut meant: Vec<Vec<usize>> = vec![Vec::new(); topology.nodes.len()];
@@ -177,7 +177,7 @@ fn is_on<T>(given: &Option<Or<Off, T>>) -> bool {
 }
 
 /// Context in which the keys of a switch are resolved.
-struct PathContext {
+struct SwitchContext {
     fabric: Topology,
     nic_rate: Rate,
     /// Size of a full frame in bytes.
@@ -186,7 +186,7 @@ struct PathContext {
     ns3: bool,
 }
 
-fn build(keys: &mut SwitchKeys, context: &PathContext, key: &Key) -> Result<SwitchConfig, Wrong> {
+fn build(keys: &mut SwitchKeys, context: &SwitchContext, key: &Key) -> Result<SwitchConfig, Wrong> {
     let at = |name: &str| key.clone().name(name);
     if is_on(&keys.aqm) && is_on(&keys.ecn) {
         return Err(Wrong::at(

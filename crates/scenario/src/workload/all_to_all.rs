@@ -5,7 +5,7 @@ use super::hosts::{Hosts, Sizes};
 use super::keys::FlowKeys;
 use crate::validate::traffic::common::Shared;
 use crate::validate::traffic::context::TrafficContext;
-use crate::validate::traffic::timing::request_delay;
+use crate::validate::traffic::timing::delay_of_next;
 use crate::validate::traffic::{select, sizes};
 use afflux_config::keys::meaningless;
 use afflux_config::tree::Wrong;
@@ -29,7 +29,8 @@ keys! {
         /// one has ended, as Hadoop's reducers do. Default: all.
         parallel: u32 = none;
         /// With `parallel`: time that a request takes.
-        request_delay: Duration = {parallel.map(|_| Duration(context.facts.longest(0)))} "the longest delay between two hosts";
+        request_delay: Duration = {parallel.map(|_| Duration(context.facts.longest(0)))} "the longest delay between two hosts",
+            check |delay, key| delay_of_next(delay, context, key);
     }
 }
 
@@ -46,9 +47,7 @@ impl Workload for Keys {
             (Some(_), _) if block.stagger.is_some() => {
                 return Err(meaningless(place.at("stagger"), "parallel"));
             }
-            (Some(parallel), Some(delay)) => {
-                Stagger::Parallel { parallel, delay: request_delay(delay, place.key, context)? }
-            }
+            (Some(parallel), Some(delay)) => Stagger::Parallel { parallel, delay },
             (_, Some(_)) => {
                 let what = "has an effect only with parallel";
                 return Err(Wrong::at(place.at("request_delay"), what));

@@ -7,7 +7,7 @@ use crate::validate::traffic::common::Shared;
 use crate::validate::traffic::context::{Offer, TrafficContext};
 use crate::validate::traffic::offered::framing;
 use crate::validate::traffic::{mtu, select};
-use afflux_config::keys::meaningless;
+use afflux_config::keys::{at_most_a_day, meaningless};
 use afflux_config::tree::Wrong;
 use afflux_config::{Duration, Or, Speed, keys, words};
 use afflux_net::Model;
@@ -36,7 +36,7 @@ keys! {
         connections: u32 = 1, in 1 to 1000;
         /// Longest delay of a connection or datagram source: each starts at a uniformly drawn time
         /// up to this after `start`.
-        jitter: Duration = "0s";
+        jitter: Duration = "0s", check at_most_a_day;
     }
 }
 
@@ -128,13 +128,14 @@ impl Workload for Keys {
         let origin = (protocol == Protocol::Tcp).then_some(named);
         shared.template.transport = context.transports.add(config, origin);
         let framing = framing(shared.template.transport, context);
+        let each = rate.0 as f64 * f64::from(connections) * framing;
         context.offers.push(Offer {
             block: place.index,
             key: place.at("rate"),
             from: Span(shared.start.0),
             to: None,
-            sources: hosts.clone(),
-            rate: rate.0 as f64 * f64::from(connections) * framing,
+            sent: hosts.iter().map(|host| (*host, each)).collect(),
+            received: Vec::new(),
             reported: false,
         });
         let mut stream = shared.draws.stream(purpose::DESTINATION, 0);

@@ -6,6 +6,7 @@ use crate::validate::traffic::common::{self, Shared};
 use crate::validate::traffic::context::TrafficContext;
 use crate::validate::traffic::sizes;
 use crate::validate::traffic::timing::{at_least_one, period};
+use afflux_config::keys::at_most_a_day;
 use afflux_config::tree::Wrong;
 use afflux_config::{Duration, keys};
 use afflux_traffic::{Bulk, Generated};
@@ -18,7 +19,7 @@ keys! {
         /// Time between the starts of rounds. Default: required with several rounds.
         period: Duration = none;
         /// Each flow is delayed by a uniform time up to this.
-        jitter: Duration = "0s";
+        jitter: Duration = "0s", check at_most_a_day;
     }
 }
 

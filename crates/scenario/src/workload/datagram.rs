@@ -56,13 +56,13 @@ impl Workload for Keys {
         });
         let from = Span(shared.start.0);
         let on_link = rate.0 as f64 * framing(shared.template.transport, context);
-        context.offers.extend(pairs.iter().map(|(source, _)| Offer {
+        context.offers.extend(pairs.iter().map(|(source, to)| Offer {
             block: place.index,
             key: place.at("rate"),
             from,
             to: lasts.map(|lasts| Span(from.0.saturating_add(lasts.0))),
-            sources: vec![*source],
-            rate: on_link,
+            sent: vec![(*source, on_link)],
+            received: vec![(*to, on_link)],
             reported: false,
         }));
         let generate = |duration| {

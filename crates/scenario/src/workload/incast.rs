@@ -6,8 +6,8 @@ use super::keys::FlowKeys;
 use crate::validate::traffic::common::Shared;
 use crate::validate::traffic::context::TrafficContext;
 use crate::validate::traffic::select;
-use crate::validate::traffic::timing::{at_least_one, period, request_delay};
-use afflux_config::keys::{fill, meaningless};
+use crate::validate::traffic::timing::{at_least_one, delay_of_next, period};
+use afflux_config::keys::{at_most_a_day, fill, meaningless};
 use afflux_config::tree::Wrong;
 use afflux_config::{Duration, Size, keys};
 use afflux_net::Model;
@@ -42,9 +42,10 @@ keys! {
         /// Whether a round starts when all flows of the previous round have arrived.
         closed_loop: bool = false;
         /// With `closed_loop`: time that a request takes from the receiver to the senders.
-        request_delay: Duration = {closed_loop.then(|| Duration(context.facts.longest(0)))} "the longest delay between two hosts";
+        request_delay: Duration = {closed_loop.then(|| Duration(context.facts.longest(0)))} "the longest delay between two hosts",
+            check |delay, key| delay_of_next(delay, context, key);
         /// Each flow is delayed by a uniform time up to this.
-        jitter: Duration = "0s";
+        jitter: Duration = "0s", check at_most_a_day;
     }
 }
 
@@ -117,7 +118,7 @@ impl Workload for Keys {
             Some(_) if !block.closed_loop => {
                 return Err(meaningless(place.at("request_delay"), "closed_loop = false"));
             }
-            Some(delay) => Loop::Closed { delay: request_delay(delay, place.key, context)? },
+            Some(delay) => Loop::Closed { delay },
             None => {
                 let or = " or closed_loop = true";
                 Loop::Open { period: period(block.period, block.rounds, place.key, or)? }

@@ -5,7 +5,7 @@ use crate::validate::traffic::context::TrafficContext;
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::words;
 use afflux_traffic::LoadBasis as Basis;
-use afflux_traffic::{Capacity, Channel, Destinations, Framing};
+use afflux_traffic::{Capacity, Framing, Shares};
 
 /// Keys of the rate, as written.
 pub struct Written {
@@ -86,11 +86,17 @@ pub fn flows_per_second(
                 );
                 context.warnings.push(Wrong::at(at("load"), text));
             }
-            let note = format!(
+            let mut note = format!(
                 "load {load} of \"{}\" is {:.2} % of a source's link in payload",
                 basis.name(),
                 100.0 * offered
             );
+            // With a matrix, sources of some racks send more than others.
+            if let Some(weights) = &pattern.weights {
+                let most = weights.iter().copied().fold(0.0, f64::max);
+                let most = 100.0 * offered * most;
+                note += &format!(" on average, and {most:.2} % of that of the busiest source");
+            }
             Ok((rate, Some(note)))
         }
     }
@@ -132,98 +138,11 @@ fn capacity(
             let unknown = "is defined where all links join neighbouring tiers (star, leaf-spine, fat-tree, VL2) and for dumbbells, not for this fabric: write another basis";
             capacity.bisection = Some(facts.bisection().ok_or(unknown)?);
         }
-        Basis::MaxLink => capacity.busiest = busiest(pattern, context)?,
+        Basis::MaxLink => {
+            let shares = Shares::of(pattern);
+            let share = |source, to| shares.share(source, to);
+            capacity.busiest = facts.busiest(&pattern.sources, shares.receivers(), share);
+        }
     }
     Ok(capacity)
-}
-
-/// Returns the most loaded link, from the share of all traffic that each source sends to each
-/// destination.
-fn busiest(
-    pattern: &afflux_traffic::Random,
-    context: &TrafficContext,
-) -> Result<Option<Channel>, String> {
-    let facts = context.facts;
-    let (sources, destinations) = (&pattern.sources, &pattern.destinations);
-    let hosts = facts.hosts() as usize;
-    let mut candidate = vec![false; hosts];
-    destinations.iter().for_each(|host| candidate[*host as usize] = true);
-    let part = |count: usize| if count == 0 { 0.0 } else { 1.0 / count as f64 };
-    let all = 1.0 / sources.len() as f64;
-    let others = |source: u32| destinations.len() - usize::from(candidate[source as usize]);
-    Ok(match &pattern.choice {
-        Destinations::Uniform => {
-            facts.busiest(sources, destinations, |source, _| all * part(others(source)))
-        }
-        Destinations::OtherRacks(racks) => {
-            let counts = per_rack(racks, destinations);
-            facts.busiest(sources, destinations, |source, to| {
-                let own = racks.rack(source);
-                if racks.rack(to) == own {
-                    0.0
-                } else {
-                    all * part(destinations.len() - counts[own as usize])
-                }
-            })
-        }
-        Destinations::RackLocal { racks, share } => {
-            let counts = per_rack(racks, destinations);
-            facts.busiest(sources, destinations, |source, to| {
-                let own = racks.rack(source);
-                let inside = counts[own as usize] - usize::from(candidate[source as usize]);
-                let outside = destinations.len() - counts[own as usize];
-                let stays = if inside == 0 {
-                    0.0
-                } else if outside == 0 {
-                    1.0
-                } else {
-                    *share
-                };
-                all * if racks.rack(to) == own {
-                    stays * part(inside)
-                } else {
-                    (1.0 - stays) * part(outside)
-                }
-            })
-        }
-        Destinations::Hotspot { hosts: hot, share } => {
-            let mut is_hot = vec![false; hosts];
-            hot.iter().for_each(|host| is_hot[*host as usize] = true);
-            // The hot hosts may be absent from the destinations.
-            let mut ends: Vec<u32> = destinations.iter().chain(hot).copied().collect();
-            ends.sort_unstable();
-            ends.dedup();
-            facts.busiest(sources, &ends, |source, to| {
-                let hot_others = hot.len() - usize::from(is_hot[source as usize]);
-                let to_hot = if hot_others == 0 { 0.0 } else { *share };
-                let hot_part = if is_hot[to as usize] { to_hot * part(hot_others) } else { 0.0 };
-                let any_part = if candidate[to as usize] {
-                    (1.0 - to_hot) * part(others(source))
-                } else {
-                    0.0
-                };
-                all * (hot_part + any_part)
-            })
-        }
-        Destinations::Matrix { matrix, racks } => {
-            let (from, to) = (per_rack(racks, sources), per_rack(racks, destinations));
-            let shares: Vec<Vec<f64>> = (0..racks.len())
-                .map(|a| (0..racks.len()).map(|b| matrix.share(racks, a, b)).collect())
-                .collect();
-            facts.busiest(sources, destinations, |source, end| {
-                let (a, b) = (racks.rack(source) as usize, racks.rack(end) as usize);
-                let receivers = to[b] - usize::from(a == b && candidate[source as usize]);
-                shares[a][b] * part(from[a]) * part(receivers)
-            })
-        }
-        Destinations::Pairs(_) => {
-            return Err("is not defined for pairs: write another basis".into());
-        }
-    })
-}
-
-fn per_rack(racks: &afflux_traffic::Racks, hosts: &[u32]) -> Vec<usize> {
-    let mut counts = vec![0; racks.len() as usize];
-    hosts.iter().for_each(|host| counts[racks.rack(*host) as usize] += 1);
-    counts
 }

@@ -19,6 +19,7 @@ mod pairs;
 mod partition_aggregate;
 mod permutation;
 mod random;
+mod receivers;
 mod ring_all_reduce;
 
 pub use deadline::Deadline;

@@ -6,6 +6,7 @@ use super::keys::FlowKeys;
 use crate::validate::traffic::common::Shared;
 use crate::validate::traffic::context::TrafficContext;
 use crate::validate::traffic::{select, sizes};
+use afflux_config::keys::at_most_a_day;
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Size, keys};
 use afflux_net::Model;
@@ -32,7 +33,7 @@ keys! {
         /// Queries per second of one host.
         queries_per_second: f64 = required, check per_second;
         /// Each answer is delayed by a uniform time up to this, so that answers do not arrive together.
-        jitter: Duration = "0s";
+        jitter: Duration = "0s", check at_most_a_day;
         /// Size of a message.
         message: Sizes = (range(50_000, 1_000_000)) "from 50 kB to 1 MB";
         /// Messages per second of one host.

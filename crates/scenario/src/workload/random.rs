@@ -4,6 +4,7 @@ use super::block::{Place, Workload, pattern};
 use super::hosts::{Hosts, Sizes};
 use super::keys::FlowKeys;
 use super::load::{self, LoadBasis};
+use super::receivers;
 use crate::validate::traffic::common::{self, Shared};
 use crate::validate::traffic::context::{Offer, TrafficContext};
 use crate::validate::traffic::offered::framing;
@@ -141,6 +142,7 @@ impl Workload for Keys {
         let transport = shared.template.transport;
         let (rate, note) = load::flows_per_second(written, &pattern, transport, key, context)?;
         pattern.flows_per_second = rate;
+        warn_of_flows_and_duration(&pattern, key, context);
         context.budget.reserve(pattern.expected_flows(), || {
             place.at(if pattern.stop.flows.is_some() { "flows" } else { "duration" })
         })?;
@@ -201,8 +203,8 @@ fn shortened(pattern: &mut afflux_traffic::Random, most: Option<u64>) -> Option<
     })
 }
 
-/// Records the rate that the block offers to the links of its sources, and warns if it overloads
-/// the uplinks of their racks.
+/// Records the rates that the block offers to the links of its sources and receivers, and warns if it
+/// overloads the uplinks of their racks.
 fn offer(
     load: Option<f64>,
     pattern: &afflux_traffic::Random,
@@ -223,18 +225,34 @@ fn offer(
     let from = Span(pattern.start.0);
     let to = lasts.map(|lasts| Span(from.0.saturating_add(lasts.0)));
     let reported = reported || beyond_the_rack(pattern, rate, &key, context);
-    // With a matrix some sources send more than others, so there is no common rate to record.
-    if pattern.weights.is_none() {
-        context.offers.push(Offer {
-            block: index,
-            key,
-            from,
-            to,
-            sources: pattern.sources.clone(),
-            rate,
-            reported,
-        });
-    }
+    let weight = |place: usize| pattern.weights.as_ref().map_or(1.0, |weights| weights[place]);
+    let sources = pattern.sources.iter().enumerate();
+    let sent: Vec<(u32, f64)> =
+        sources.map(|(place, host)| (*host, rate * weight(place))).collect();
+    let all: f64 = sent.iter().map(|(_, rate)| rate).sum();
+    let received =
+        receivers::shares(pattern).into_iter().map(|(host, share)| (host, all * share)).collect();
+    context.offers.push(Offer { block: index, key, from, to, sent, received, reported });
+}
+
+/// Warns of a block with both `flows` and `duration`, of which only one has an effect.
+fn warn_of_flows_and_duration(
+    pattern: &afflux_traffic::Random,
+    key: &Key,
+    context: &mut TrafficContext,
+) {
+    let Stop { after: Some(lasts), flows: Some(flows) } = pattern.stop else { return };
+    // The weights of sources are 1 on average.
+    let expected = pattern.flows_per_second * pattern.sources.len() as f64 * lasts.as_seconds();
+    let (name, end) = if expected < flows as f64 {
+        ("flows", format!("duration = \"{lasts}\""))
+    } else {
+        ("duration", format!("flows = {flows}"))
+    };
+    let text = format!(
+        "has no effect: the traffic ends with {end}, because about {expected:.0} flows would start in \"{lasts}\"; write only one of flows and duration"
+    );
+    context.warnings.push(Wrong::at(key.clone().name(name), text));
 }
 
 /// Warns if the traffic between racks exceeds the uplinks of an oversubscribed fabric. Returns true
@@ -280,7 +298,7 @@ fn choice(
     keys: &mut Keys,
     random: &Random,
     key: &Key,
-    context: &TrafficContext,
+    context: &mut TrafficContext,
 ) -> Result<Destinations, Wrong> {
     let at = |name: &str| key.clone().name(name);
     let rules = [
@@ -293,7 +311,8 @@ fn choice(
     if let (Some(first), Some(second)) = (given.next(), given.next()) {
         return Err(meaningless(at(second), first));
     }
-    let racks = |name: &str| context.facts.racks().map_err(|message| Wrong::at(at(name), message));
+    let facts = context.facts;
+    let racks = |name: &str| facts.racks().map_err(|message| Wrong::at(at(name), message));
     let share = |share: f64, key: Key| {
         if (0.0..=1.0).contains(&share) {
             Ok(share)
@@ -325,7 +344,17 @@ fn choice(
     }
     if let Some(hotspot) = &random.hotspot {
         let key = at("hotspot");
-        let hosts = select::hosts(&hotspot.hosts, &key.clone().name("hosts"), context.facts)?;
+        let at_hosts = key.clone().name("hosts");
+        let hosts = select::hosts(&hotspot.hosts, &at_hosts, facts)?;
+        if let Some(other) =
+            hosts.iter().find(|host| random.destinations.binary_search(host).is_err())
+        {
+            let text = format!(
+                "{} is not one of destinations, and receives flows all the same: write it there too, or name other hosts here",
+                facts.name(*other)
+            );
+            context.warnings.push(Wrong::at(at_hosts, text));
+        }
         return Ok(Destinations::Hotspot {
             hosts,
             share: share(hotspot.share, key.name("share"))?,

@@ -6,8 +6,8 @@ use super::keys::FlowKeys;
 use crate::validate::traffic::common::Shared;
 use crate::validate::traffic::context::TrafficContext;
 use crate::validate::traffic::select;
-use crate::validate::traffic::timing::at_least_one;
-use afflux_config::keys::meaningless;
+use crate::validate::traffic::timing::{at_least_one, delay_of_next};
+use afflux_config::keys::{at_most_a_day, meaningless};
 use afflux_config::tree::Wrong;
 use afflux_config::{Duration, Size, keys};
 use afflux_net::Model;
@@ -29,22 +29,17 @@ keys! {
         /// Number of iterations.
         iterations: u32 = 1, check at_least_one;
         /// Time for which a host computes between two iterations.
-        compute: Duration = "0s";
+        compute: Duration = "0s", check at_most_a_day;
         /// Time from the arrival of a chunk at a host until the host sends the next one, at least
         /// the shortest link delay.
         step_delay: Duration = (Duration(context.facts.shortest_link())) "the shortest link delay of the fabric",
-            check |Duration(delay), key| match context.facts.shortest_link() {
-                least if delay < least => Err(Wrong::at(key, format!(
-                    "\"{delay}\" is below the shortest link delay of the fabric: write at least \"{least}\""
-                ))),
-                _ => Ok(delay),
-            };
+            check |delay, key| delay_of_next(delay, context, key);
         /// Hosts that are slower than the others, by `straggler_delay`. Default: none: all hosts are
         /// alike.
         stragglers: Hosts as Option<Vec<u32>> = none, check select::of(context);
         /// Time that stragglers add to every `step_delay`, and to the first chunk of the first
         /// iteration. Default: required with `stragglers`.
-        straggler_delay: Duration = none;
+        straggler_delay: Duration = none, check at_most_a_day;
     }
 }
 

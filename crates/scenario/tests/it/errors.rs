@@ -34,7 +34,19 @@ says! {
     no_unit: "\"9MB\"" => "9000000",
         "fabric.toml:12: key switch.buffer: found 9000000: write a size in quotes with its unit, as in \"9MB\", or packets, as in \"100packets\"";
     negative_size: "\"64kB\"" => "\"-64kB\"",
-        "fabric.toml:41: key traffic[1].bytes: \"-64kB\" is negative: a size is not";
+        "fabric.toml:41: key traffic[1].bytes: \"-64kB\" is negative: write a size of 0 or more";
+    a_negative_deadline: "senders = 3" => "senders = 3\ndeadline = \"-1ms\"",
+        "fabric.toml:41: key traffic[1].deadline: \"-1ms\" is negative: write a time of 0 or more, or \"off\"";
+    a_deadline_of_ages: "senders = 3" => "senders = 3\ndeadline = \"99999999h\"",
+        "fabric.toml:41: key traffic[1].deadline: \"99999999h\" is too large for a time: write less, or \"off\"";
+    a_seed_with_a_point: "seed = 7" => "seed = 1.0",
+        "fabric.toml:45: key run.seed: found 1.0: write a whole number from 0";
+    sizes_with_an_unknown_unit: "\"websearch\"" => "\"10PB\"",
+        "fabric.toml:32: key traffic[0].sizes: \"10PB\" has the wrong unit for a size: write a number with B, kB, MB, GB, TB (powers of ten) or KiB, MiB, GiB, TiB (powers of two), as in \"9MB\"";
+    sizes_with_a_fraction_and_an_unknown_unit: "\"websearch\"" => "\"1.5 Mb\"",
+        "fabric.toml:32: key traffic[0].sizes: \"1.5 Mb\" has the wrong unit for a size: write …";
+    sizes_without_a_unit: "\"websearch\"" => "\"1000\"",
+        "fabric.toml:32: key traffic[0].sizes: \"1000\" has the wrong unit for a size: write …";
     wrong_type: "hosts_per_leaf = 4" => "hosts_per_leaf = \"four\"",
         "fabric.toml:7: key topology.hosts_per_leaf: found \"four\": write a whole number from 0 to 4294967295";
     three_hosts_in_a_pair: "kind = \"incast\"" => "kind = \"datagram\"\nrate = \"1Gbps\"\npairs = [[1, 0], [2, 0, 3]]",
@@ -281,7 +293,9 @@ says! {
     pdq_that_keeps_nobody: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"pdq\"\nmax_flows = 1",
         "fabric.toml:25: key host.transport.max_flows: found 1: write a number from 2 to 1000000";
     d3_that_grants_nothing: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"d3\"\nbase_rate = \"0bps\"",
-        "fabric.toml:25: key host.transport.base_rate: \"0bps\": write a rate from 1kbps";
+        "fabric.toml:25: key host.transport.base_rate: \"0bps\": write a rate from 1kbps to 4Tbps";
+    d3_that_grants_more_than_its_header_holds: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"d3\"\nbase_rate = \"5Tbps\"",
+        "fabric.toml:25: key host.transport.base_rate: \"5Tbps\": write a rate from 1kbps to 4Tbps";
     d3_with_a_key_of_pdq: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"d3\"\nearly_start = 2",
         "fabric.toml:25: key host.transport.early_start: unknown key; the keys here are payload, header, min_rto, interval, quench, base_rate, forget, alpha, beta";
     a_rate_of_nothing: "kind = \"tcp\"\ncongestion = \"dctcp\"" => "kind = \"nack\"\nrate = \"0bps\"",
@@ -297,7 +311,7 @@ says! {
     an_early_request: "senders = 3" => "senders = 3\nrounds = 2\nclosed_loop = true\nrequest_delay = \"1ns\"",
         "fabric.toml:43: key traffic[1].request_delay: \"1ns\" is below the shortest link delay of the fabric: write at least \"1us\"";
     a_negative_buffer: "\"9MB\"" => "\"-1kB\"",
-        "fabric.toml:12: key switch.buffer: \"-1kB\" is negative: a size is not";
+        "fabric.toml:12: key switch.buffer: \"-1kB\" is negative: write a size of 0 or more, or packets, as in \"100packets\"";
     a_run_of_a_week: "seed = 7" => "until = \"168h\"",
         "fabric.toml:45: key run.until: write a time above 0, up to 160h, \"jobs\" or \"off\"";
     a_start_after_every_run: "senders = 3" => "senders = 3\nstart = \"161h\"",
@@ -324,6 +338,39 @@ says! {
         "fabric.toml:13: key topology.fault[0].loss: the link loses every frame: write a probability below 1, or down = [{ from = \"0s\" }]";
     a_frame_too_long: "wire = \"ethernet\"" => "mtu = \"65535B\"",
         "fabric.toml:21: key host.mtu: \"65535B\": write at most \"65517B\"";
+    acknowledgements_too_long: "wire = \"ethernet\"" => "wire = { ack = \"16384B\", sack_block = \"16384B\" }",
+        "fabric.toml:21: key host.wire.sack_block: \"16384B\": an acknowledgement with 3 such blocks has 65540 B with ack and sack_base, and at most 65435 B are possible: write less";
+    a_late_request: "senders = 3" => "senders = 3\nrounds = 2\nclosed_loop = true\nrequest_delay = \"18446744s\"",
+        "fabric.toml:43: key traffic[1].request_delay: \"18446744s\": write a time up to a day";
+    a_jitter_of_days: "senders = 3" => "senders = 3\njitter = \"25h\"",
+        "fabric.toml:41: key traffic[1].jitter: \"90000s\": write a time up to a day";
+    an_acknowledgement_after_months: "congestion = \"dctcp\"" => "congestion = \"dctcp\"\ndelayed_ack = { timeout = \"5000h\" }",
+        "fabric.toml:26: key host.transport.delayed_ack.timeout: \"18000000s\": write a time above 0, at most \"1s\"";
+    a_reader_that_sleeps_for_months: "congestion = \"dctcp\"" => "congestion = \"dctcp\"\nreader = { read = \"1us\", sleep = \"5000h\" }",
+        "fabric.toml:26: key host.transport.reader.sleep: \"18000000s\": write a time from \"1us\" to \"86400s\"";
+    pie_that_updates_too_often: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"pie\"\nt_update = \"1ps\"",
+        "fabric.toml:17: key switch.aqm.t_update: \"1ps\": write a time from \"100ns\" to \"1000s\"";
+    pi2_that_updates_too_often: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"pi2\"\nt_update = \"99ns\"",
+        "fabric.toml:17: key switch.aqm.t_update: \"99ns\": write a time from \"100ns\" to \"1000s\"";
+    a_burst_of_hours: "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "[switch.aqm]\nkind = \"pie\"\nburst_allowance = \"1h\"",
+        "fabric.toml:17: key switch.aqm.burst_allowance: \"3600s\": write a time from \"0ps\" to \"1000s\"";
+    a_threshold_beyond_any_queue: "kmax = \"400kB\"" => "kmax = \"10000000TB\"\ngentle = true",
+        "fabric.toml:17: key switch.ecn.kmax: \"10000000TB\": write at most \"1TiB\"";
+    a_step_beyond_any_queue: "kmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2" => "k = \"2TB\"",
+        "fabric.toml:16: key switch.ecn.k: \"2TB\": write at most \"1TiB\"";
+    a_fault_after_the_latest_time: "[switch]" => "[[topology.fault]]\nlink = \"leaf0-spine1\"\ndown = [{ from = \"5000h\" }]\n[switch]",
+        "fabric.toml:13: key topology.fault[0].down[0].from: \"18000000s\": write a time up to 160h";
+    a_storm_after_the_latest_time: "wire = \"ethernet\"" => "storm = { priority = 3, period = \"1us\", from = \"5000h\" }",
+        "fabric.toml:21: key host.storm.from: \"18000000s\": write a time up to 160h";
+    reorder_samples_after_the_latest_time: "[record]" => "[record]\nreorder = \"5000h\"",
+        "fabric.toml:48: key record.reorder: \"18000000s\": write a time up to 160h";
+}
+
+/// A file name that begins with a number is no size.
+#[test]
+fn a_missing_file_of_sizes() {
+    let told = error("\"websearch\"", "\"1.cdf\"");
+    assert!(told.contains("1.cdf") && !told.contains("unit"), "{told}");
 }
 
 #[test]
@@ -332,6 +379,40 @@ fn no_traffic() {
     assert_eq!(
         parse(text).unwrap_err().to_string(),
         "fabric.toml: there is no traffic: write at least one [[traffic]] block"
+    );
+}
+
+/// Tests that headers which do not count towards the MTU keep frames within 16 bits, and that the
+/// MTU of the message fits.
+#[test]
+fn mtus_with_headers_of_transports_and_switches() {
+    let hpcc = (
+        "kind = \"tcp\"\ncongestion = \"dctcp\"",
+        "kind = \"rdma\"\nmode = \"irn\"\ncongestion = \"hpcc\"",
+    );
+    let conweave = ("alpha = 1.0", "balance = \"conweave\"");
+    let parsed = |mtu: u32, changes: &[(&str, &str)]| {
+        let mtu = format!("wire = \"ethernet\"\nmtu = \"{mtu}B\"");
+        let text = VALID.replace("wire = \"ethernet\"", &mtu);
+        let change = |text: String, (from, to): &(&str, &str)| text.replacen(from, to, 1);
+        parse(&changes.iter().fold(text, change)).map(drop).map_err(|error| error.to_string())
+    };
+    // Ethernet adds 18 B to a packet, HPCC's telemetry 42 B, ConWeave's ToRs 4 B.
+    for (changes, most) in
+        [(&[][..], 65_517), (&[hpcc], 65_475), (&[conweave], 65_513), (&[hpcc, conweave], 65_471)]
+    {
+        assert_eq!(parsed(most, changes), Ok(()));
+        let refused = parsed(most + 1, changes).unwrap_err();
+        let cure = format!("write at most \"{most}B\"");
+        assert!(
+            refused.starts_with("fabric.toml:22: key host.mtu: ") && refused.ends_with(&cure),
+            "{refused}"
+        );
+    }
+    assert_eq!(
+        parsed(65_500, &[hpcc]).unwrap_err(),
+        "fabric.toml:22: key host.mtu: \"65500B\": with the headers that the transport and the switches add, a full frame has 65560 B, and at most 65535 B are possible: \
+         write at most \"65475B\""
     );
 }
 

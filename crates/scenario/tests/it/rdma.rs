@@ -175,6 +175,49 @@ fn compat() {
     assert!(config.cnp_out_of_order);
 }
 
+/// Periods of timers are at least 100 ns, and no time is so long that the end of a wait would
+/// overflow.
+#[test]
+fn times_out_of_range() {
+    let periods = "write a time from \"100ns\" to \"1s\"";
+    for (change, key, found, allowed) in [
+        ("dcqcn = { alpha_period = \"1ps\" }", "dcqcn.alpha_period", "1ps", periods),
+        ("dcqcn = { increase_period = \"2s\" }", "dcqcn.increase_period", "2s", periods),
+        ("dcqcn = { decrease_period = \"99ns\" }", "dcqcn.decrease_period", "99ns", periods),
+        ("nack_interval = \"5000h\"", "nack_interval", "18000000s", "write a time up to 1s"),
+        (
+            "cnp = \"ack\"\nentropy = { kind = \"reps\", freeze = \"5000h\" }",
+            "entropy.freeze",
+            "18000000s",
+            "write a time up to 1s",
+        ),
+        (
+            "congestion = \"swift\"\nswift = { hop = \"5000h\" }",
+            "swift.hop",
+            "18000000s",
+            "write a time up to 1s",
+        ),
+        (
+            "congestion = \"swift\"\nswift = { fs_range = \"11s\" }",
+            "swift.fs_range",
+            "11s",
+            "write a time from \"0ps\" to \"10s\"",
+        ),
+    ] {
+        let line = 24 + change.lines().count();
+        let expected =
+            format!("fabric.toml:{line}: key host.transport.{key}: \"{found}\": {allowed}");
+        assert_eq!(error(&with(change)), expected);
+    }
+    for allowed in [
+        "dcqcn = { alpha_period = \"100ns\", increase_period = \"1s\", decrease_period = \"0ns\" }",
+        "nack_interval = \"0ns\"",
+        "congestion = \"swift\"\nswift = { base = \"1s\" }",
+    ] {
+        config(&with(allowed));
+    }
+}
+
 #[test]
 fn entropies() {
     assert_eq!(config(&with("")).entropy, Entropy::Flow);

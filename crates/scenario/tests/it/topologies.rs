@@ -144,6 +144,17 @@ fn overrides_and_faults() {
     );
 }
 
+/// Each fault of a link loses its part of the frames.
+#[test]
+fn several_faults_of_a_link() {
+    let fabric = topology(
+        "kind = \"star\"\nhosts = 3\nrate = \"1Gbps\"\ndelay = \"1us\"\n[[topology.fault]]\nlink = \"host1-switch0\"\nloss = 0.5\n\
+         [[topology.fault]]\nlink = \"host*>switch0\"\nloss = 0.25",
+    );
+    let losses = |link: usize| [false, true].map(|back| fabric.links[link].loss_of(back).get());
+    assert_eq!((losses(0), losses(1)), ([0.25, 0.0], [0.625, 0.5]));
+}
+
 /// Tests that `>` names one direction and `-` both, and that later overrides win.
 #[test]
 fn directions() {
@@ -237,6 +248,27 @@ fn loads() {
         "hotspot = { hosts = [0], share = 1.0 }\ndestinations = [0]\nsources = \"1-7\"",
     );
     assert_eq!(hot, 7.14);
+}
+
+/// Tests that the most loaded link carries the load asked for, on the fabric of `loads`, with a
+/// matrix and some or all sources. Rack 0 sends a quarter of all traffic if all hosts send.
+#[test]
+fn a_load_of_the_most_loaded_link_by_matrix() {
+    let matrix = folder("load_by_matrix").join("weights.json");
+    std::fs::write(&matrix, "[[0, 1], [3, 0]]").unwrap();
+    for (sources, rack) in [("0-3", 0..4), ("4-7", 4..8), ("0-7", 4..8)] {
+        let text = format!(
+            "format = 1\n[topology]\nkind = \"leaf_spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\n[[traffic]]\nkind = \"random\"\nsizes = \"14600B\"\n\
+             load = 0.5\nload_basis = \"max_link\"\narrivals = \"fixed\"\nduration = \"5ms\"\nsources = \"{sources}\"\nmatrix = \"{}\"\n",
+            matrix.display()
+        );
+        let flows = parse(&text).unwrap_or_else(|error| panic!("{error}")).plan.flows;
+        let of_rack = flows.iter().filter(|flow| rack.contains(&flow.src));
+        let bits = of_rack.map(|flow| 8 * flow.bytes).sum::<u64>() as f64;
+        // The two uplinks of the rack, 100 Gbps each, are the most loaded links.
+        let load = bits / (2.0 * 100e9 * 5e-3);
+        assert!((load - 0.5).abs() < 0.005, "{sources}: {load}");
+    }
 }
 
 /// Tests BCube(4, 1): sixteen hosts of two NICs, four switches on each of two levels. Also tests

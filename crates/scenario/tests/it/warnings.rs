@@ -1,7 +1,7 @@
 //! Tests warnings about valid scenarios that do not do what they seem to say. Each appears once,
 //! with file, line and key. Scenarios that do what they say draw none.
 
-use crate::common::{parse, parse_with};
+use crate::common::{folder, parse, parse_with};
 use afflux_scenario::Overrides;
 
 /// A valid scenario without warnings: DCTCP over a star with marks.
@@ -171,6 +171,23 @@ warns! {
         "fabric.toml:25: key traffic[1].rate: offers host1 12.64 Gbps (headers included) for a link of 10 Gbps: its queue grows as long as this lasts; lower the rate";
     a_rate_just_above_the_link: STAR, [("k = \"65kB\"", "k = \"65kB\", incapable = \"pass\""), ("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"\n\n[[traffic]]\nkind = \"datagram\"\npairs = [[1, 2]]\nrate = \"9.5Gbps\"\nduration = \"1ms\"")],
         "fabric.toml:25: key traffic[1].rate: offers host1 10.0075 Gbps (headers included) for a link of 10 Gbps: its queue grows as long as this lasts; lower the rate";
+    receivers_of_too_much: STAR, [("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"random\"\nsizes = \"100kB\"\nload = 0.5\nload_basis = \"host_wire\"\nduration = \"1ms\"\ndestinations = \"0-1\"")],
+        "fabric.toml:19: key traffic[0].load: offers the link to host0 12.50 Gbps (headers included), and it carries 10 Gbps: its queue grows as long as this lasts; \
+         lower the rate, or write more receivers";
+    a_hot_host: STAR, [("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"random\"\nsizes = \"100kB\"\nload = 0.5\nload_basis = \"host_wire\"\nduration = \"1ms\"\nhotspot = { hosts = \"0\", share = 1.0 }")],
+        "fabric.toml:19: key traffic[0].load: offers the link to host0 19.99 Gbps (headers included), and it carries 10 Gbps: its queue grows as long as this lasts; \
+         lower the rate, or write more receivers";
+    datagrams_to_one_host: STAR, [("k = \"65kB\"", "k = \"65kB\", incapable = \"pass\""), ("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"\n\n[[traffic]]\nkind = \"datagram\"\npairs = [[1, 0], [2, 0]]\nrate = \"6Gbps\"\nduration = \"1ms\"")],
+        "fabric.toml:25: key traffic[1].rate: offers the link to host0 12.64 Gbps (headers included), and it carries 10 Gbps: its queue grows as long as this lasts; \
+         lower the rate, or write more receivers";
+    a_hot_host_that_is_no_destination: STAR, [("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"random\"\nsizes = \"100kB\"\nload = 0.2\nload_basis = \"host_wire\"\nduration = \"1ms\"\ndestinations = \"1-4\"\nhotspot = { hosts = \"0-1\", share = 0.1 }")],
+        "fabric.toml:23: key traffic[0].hotspot.hosts: host0 is not one of destinations, and receives flows all the same: write it there too, or name other hosts here";
+    flows_that_do_not_start: STAR, [("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"random\"\nsizes = \"100kB\"\nflows_per_second = 100\nflows = 1000\nduration = \"10ms\"")],
+        "fabric.toml:20: key traffic[0].flows: has no effect: the traffic ends with duration = \"10ms\", because about 5 flows would start in \"10ms\"; \
+         write only one of flows and duration";
+    a_duration_that_is_not_reached: STAR, [("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"random\"\nsizes = \"100kB\"\nflows_per_second = 100\nflows = 3\nduration = \"10ms\"")],
+        "fabric.toml:21: key traffic[0].duration: has no effect: the traffic ends with flows = 3, because about 5 flows would start in \"10ms\"; \
+         write only one of flows and duration";
 
     a_transport_that_nothing_uses: STAR, [("[[traffic]]", "[host.transports.bulk]\ncongestion = \"cubic\"\n\n[[traffic]]")],
         "fabric.toml:16: key host.transports.bulk: has no effect: no traffic uses this transport; remove it, or name it in a [[traffic]] block";
@@ -227,6 +244,16 @@ warns! {
         "fabric.toml:13: key switch.balance.reorder_queues: has no effect with reorder_memory = \"unbounded\": remove one of the two";
     a_hash_without_a_choice: STAR, [("buffer = \"1MB\"", "buffer = \"1MB\"\nhash = \"symmetric\"")],
         "fabric.toml:11: key switch.hash: has no effect: this fabric has one path between any two hosts; remove it, or write another [topology]";
+    uplinks_of_a_star: STAR, [("[[traffic]]", "[record]\nimbalance = \"100us\"\n\n[[traffic]]")],
+        "fabric.toml:17: key record.imbalance: records nothing, because no switch has an uplink: write record.ports for the ports of switches, or remove it";
+    round_trips_of_rdma: LOSSLESS, [("[[traffic]]", "[record]\nround_trips = true\n\n[[traffic]]")],
+        "fabric.toml:24: key record.round_trips: records nothing, because no traffic is TCP or MPTCP: remove it";
+    hand_over_of_no_rdma: STAR, [("[host.transport]", "[host.timing]\nnic_send = \"100ns\"\n\n[host.transport]")],
+        "fabric.toml:14: key host.timing.nic_send: has no effect, because no traffic is RDMA, and `send` delays all other frames: write send, or remove it";
+    subflows_between_single_nics: STAR, [("congestion = \"dctcp\"", "congestion = \"dctcp\"\nmptcp = { manager = \"fullmesh\", coupling = \"off\" }")],
+        "fabric.toml:15: key host.transport.mptcp.manager: opens one subflow per connection, because every host has one NIC: write \"ndiffports\" for several subflows over one NIC, or connect hosts to several switches";
+    headroom_without_pfc: STAR, [("buffer = \"1MB\"", "sharing = \"sonic\"\nbuffer = \"1MB\"\nmmu = { headroom_pool = \"100kB\" }")],
+        "fabric.toml:12: key switch.mmu.headroom_pool: sets memory aside that no frame can use, because no switch has PFC: remove it, or write [switch.pfc]";
     a_length_of_no_capture: STAR, [("[[traffic]]", "[record]\nsnaplen = \"200B\"\n\n[[traffic]]")],
         "fabric.toml:17: key record.snaplen: has no effect, because nothing is captured: write capture, or remove it";
     a_record_of_no_reordering: STAR, [("[[traffic]]", "[record]\nreorder = \"10us\"\n\n[[traffic]]")],
@@ -300,6 +327,34 @@ duration = "1ms"
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(said[0].starts_with("fabric.toml:13: key traffic[0].load: offers the uplinks of each rack 1.55 times what they carry"), "{said:?}");
     assert_eq!(warnings(&text.replace("0.5", "0.3")), [""; 0]);
+}
+
+/// Tests that the note on load says what the busiest source sends with a matrix, and that an overload
+/// of its link draws a warning. Only the hosts of the first rack send.
+#[test]
+fn a_matrix_that_overloads_sources() {
+    let matrix = folder("load_of_sources_by_matrix").join("weights.json");
+    std::fs::write(&matrix, "[[0, 1], [0, 0]]").unwrap();
+    let text = format!(
+        "format = 1\n[topology]\nkind = \"leaf_spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\nhost_rate = \"100Gbps\"\n[[traffic]]\nkind = \"random\"\n\
+         sizes = \"14600B\"\nload = 0.6\nload_basis = \"host_payload\"\nduration = \"100us\"\nmatrix = \"{}\"\n",
+        matrix.display()
+    );
+    let of_load = |text: &str| {
+        let mut said = warnings(text);
+        said.retain(|warning| warning.contains("traffic[0].load"));
+        said
+    };
+    assert_eq!(
+        of_load(&text),
+        [
+            "fabric.toml:11: key traffic[0].load: offers host0 126.41 Gbps (headers included) for a link of 100 Gbps: its queue grows as long as this lasts; lower the rate"
+        ]
+    );
+    let notes = parse(&text).unwrap_or_else(|error| panic!("{error}")).notes;
+    let said = "load 0.6 of \"host_payload\" is 60.00 % of a source's link in payload on average, and 120.00 % of that of the busiest source";
+    assert!(notes.iter().any(|note| note.ends_with(said)), "{notes:?}");
+    assert_eq!(of_load(&text.replace("0.6", "0.4")), [""; 0]);
 }
 
 /// Tests a changed buffer that leaves the pool unchanged: from the command line, from an edited

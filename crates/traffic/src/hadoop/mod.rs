@@ -47,16 +47,6 @@ impl Program for Hadoop {
     fn expected_flows(&self) -> u64 {
         self.0.expected_flows()
     }
-
-    /// Returns the bytes of all jobs, as if no data were read, fetched or written locally.
-    fn expected_bytes(&self) -> Option<u64> {
-        let of = |work: &Work| {
-            work.maps.iter().sum::<u64>()
-                + work.shuffle
-                + work.output * u64::from(self.0.output_replication)
-        };
-        Some(self.0.jobs.iter().map(of).sum())
-    }
 }
 
 struct Running {

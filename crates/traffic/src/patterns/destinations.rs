@@ -77,13 +77,14 @@ impl<'a> Chooser<'a> {
 
     /// True if every draw gives `source` a destination.
     fn always(&self, source: u32) -> bool {
-        if let Destinations::Matrix { .. } = self.rule {
-            let mut sum = 0.0;
-            self.probabilities(source, &mut |_, probability| sum += probability);
-            return sum > 1.0 - 1e-9;
+        let mut stream = Stream::new(0, 0, 0);
+        if let Destinations::Matrix { matrix, racks } = self.rule {
+            let receivers = matrix.receivers(racks, racks.rack(source));
+            let mut has = |rack: u32| self.inside(racks.of(rack), source, &mut stream).is_some();
+            return !receivers.is_empty() && receivers.into_iter().all(&mut has);
         }
         // The other rules fall back on any available host, so one draw shows whether there is one.
-        self.choose(source, &mut Stream::new(0, 0, 0)).is_some()
+        self.choose(source, &mut stream).is_some()
     }
 
     /// Returns a destination for a flow of `source`; `None` if there is none.
@@ -117,61 +118,6 @@ impl<'a> Chooser<'a> {
             ),
             Destinations::Pairs(_) => self.pairs.get(&source).copied().filter(|dst| *dst != source),
         }
-    }
-
-    /// Calls `to(host, probability)` for the destinations of `source`. A host may occur twice.
-    pub fn probabilities(&self, source: u32, to: &mut impl FnMut(u32, f64)) {
-        let own = |hosts: &[u32]| span(hosts, source, source + 1);
-        let everybody = self.candidates;
-        match self.rule {
-            Destinations::Uniform => {
-                spread(everybody, own(everybody), 1.0, to);
-            }
-            Destinations::OtherRacks(racks) => {
-                self.spread_outside(racks, source, 1.0, to);
-            }
-            Destinations::RackLocal { racks, share } => {
-                let rack = racks.of(racks.rack(source));
-                let lost = self.spread_inside(rack.clone(), source, *share, to);
-                let lost_outside = self.spread_outside(racks, source, 1.0 - share + lost, to);
-                self.spread_inside(rack, source, lost_outside, to);
-            }
-            Destinations::Hotspot { share, .. } => {
-                let lost = spread(&self.hot, own(&self.hot), *share, to);
-                spread(everybody, own(everybody), 1.0 - share + lost, to);
-            }
-            Destinations::Matrix { matrix, racks } => {
-                for (rack, weight) in matrix.row_shares(racks, racks.rack(source)) {
-                    self.spread_inside(racks.of(rack), source, weight, to);
-                }
-            }
-            Destinations::Pairs(_) => {
-                self.pairs.get(&source).into_iter().for_each(|dst| to(*dst, 1.0))
-            }
-        }
-    }
-
-    fn spread_outside(
-        &self,
-        racks: &Racks,
-        source: u32,
-        mass: f64,
-        to: &mut impl FnMut(u32, f64),
-    ) -> f64 {
-        let own = racks.of(racks.rack(source));
-        spread(self.candidates, span(self.candidates, own.start, own.end), mass, to)
-    }
-
-    fn spread_inside(
-        &self,
-        rack: std::ops::Range<u32>,
-        source: u32,
-        mass: f64,
-        to: &mut impl FnMut(u32, f64),
-    ) -> f64 {
-        let (from, until) = span(self.candidates, rack.start, rack.end);
-        let within = &self.candidates[from..until];
-        spread(within, span(within, source, source + 1), mass, to)
     }
 
     fn rack_local(
@@ -213,17 +159,6 @@ fn without(hosts: &[u32], cut: (usize, usize), stream: &mut Stream) -> Option<u3
     }
     let position = stream.below(left as u64) as usize;
     Some(hosts[if position < cut.0 { position } else { position + cut.1 - cut.0 }])
-}
-
-/// Spreads `mass` evenly over `hosts` without the positions `cut`. Returns the mass that remains if
-/// there is no host.
-fn spread(hosts: &[u32], cut: (usize, usize), mass: f64, to: &mut impl FnMut(u32, f64)) -> f64 {
-    let left = hosts.len() - (cut.1 - cut.0);
-    if left == 0 || mass == 0.0 {
-        return mass;
-    }
-    hosts[..cut.0].iter().chain(&hosts[cut.1..]).for_each(|host| to(*host, mass / left as f64));
-    0.0
 }
 
 #[cfg(test)]

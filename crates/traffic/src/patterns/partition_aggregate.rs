@@ -59,23 +59,23 @@ impl PartitionAggregate {
         let mut parts = vec![self.queries(&hosts, template, draws)?];
         // Only answers have a deadline.
         let template = Template { deadline: None, ..*template };
-        for (purpose, beside) in
+        for (purpose, flows) in
             [(purpose::MESSAGES, &self.messages), (purpose::UPDATES, &self.background)]
         {
-            if beside.per_second > 0.0 {
+            if flows.per_second > 0.0 {
                 let random = Random {
                     sources: hosts.clone(),
                     destinations: hosts.clone(),
                     choice: Destinations::Uniform,
-                    sizes: beside.sizes.clone(),
+                    sizes: flows.sizes.clone(),
                     arrivals: Arrivals::Poisson,
-                    flows_per_second: beside.per_second,
+                    flows_per_second: flows.per_second,
                     weights: None,
                     start: self.start,
                     stop: Stop::after(self.duration),
                 };
                 parts.push(random.generate(
-                    &Template { class: beside.class, ..template },
+                    &Template { class: flows.class, ..template },
                     &draws.within(purpose),
                 )?);
             }
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     fn service() -> PartitionAggregate {
-        let beside = |min, max, per_second, class| BackgroundFlows {
+        let background = |min, max, per_second, class| BackgroundFlows {
             sizes: SizeDistribution::uniform(min, max).unwrap(),
             per_second,
             class,
@@ -146,8 +146,8 @@ mod tests {
             query: SizeDistribution::uniform(2_000, 20_000).unwrap(),
             queries_per_second: 50.0,
             jitter: Span::from_us(100),
-            messages: beside(50_000, 1_000_000, 5.0, 1),
-            background: beside(1_000_000, 50_000_000, 1.0, 2),
+            messages: background(50_000, 1_000_000, 5.0, 1),
+            background: background(1_000_000, 50_000_000, 1.0, 2),
             start: Time::from_ns(1_000),
             duration: Span::from_s(2),
         }

@@ -88,15 +88,9 @@ impl SpatialMatrix {
     /// spread over the rack's hosts. Sources in racks that send nothing get 0.
     pub fn weights(&self, racks: &Racks, sources: &[u32]) -> Result<Vec<f64>, TrafficError> {
         self.check(racks)?;
-        let mut senders = vec![0u32; self.rows.len()];
-        sources.iter().for_each(|host| senders[racks.rack(*host) as usize] += 1);
+        let senders = racks.counts(sources);
         let sums: Vec<f64> = (0..racks.len()).map(|rack| self.row(racks, rack).sum()).collect();
-        let total: f64 = sums
-            .iter()
-            .zip(&senders)
-            .filter(|(_, senders)| **senders > 0)
-            .map(|(sum, _)| sum)
-            .sum();
+        let total = self.total(racks, &senders);
         if total == 0.0 {
             return Err(TrafficError::parameter(
                 "matrix",
@@ -104,14 +98,28 @@ impl SpatialMatrix {
                 "weights for at least one of them",
             ));
         }
-        let weight =
-            |rack: usize| sums[rack] / total * sources.len() as f64 / f64::from(senders[rack]);
+        let weight = |rack: usize| sums[rack] / total * sources.len() as f64 / senders[rack] as f64;
         Ok(sources.iter().map(|host| weight(racks.rack(*host) as usize)).collect())
     }
-    /// Returns the share of all traffic from rack `from` to rack `to`, for the load of links.
-    pub fn share(&self, racks: &Racks, from: u32, to: u32) -> f64 {
-        let total: f64 = (0..racks.len()).map(|rack| self.row(racks, rack).sum::<f64>()).sum();
-        self.row(racks, from).nth(to as usize).unwrap_or(0.0) / total
+    /// Returns the share of all traffic from each rack (row) to each rack, for the load of links.
+    /// `senders`: number of sources in each rack. A rack without sources sends nothing.
+    pub(super) fn shares(&self, racks: &Racks, senders: &[usize]) -> Vec<Vec<f64>> {
+        let total = self.total(racks, senders);
+        let share = |weight: f64, senders: usize| if senders == 0 { 0.0 } else { weight / total };
+        (0..racks.len())
+            .zip(senders)
+            .map(|(rack, senders)| {
+                self.row(racks, rack).map(|weight| share(weight, *senders)).collect()
+            })
+            .collect()
+    }
+    /// Returns the sum of all weights of racks with sources.
+    fn total(&self, racks: &Racks, senders: &[usize]) -> f64 {
+        (0..racks.len())
+            .zip(senders)
+            .filter(|(_, senders)| **senders > 0)
+            .map(|(rack, _)| self.row(racks, rack).sum::<f64>())
+            .sum()
     }
     /// Returns a row of weights. A rack of one host sends nothing to itself.
     fn row<'a>(&'a self, racks: &'a Racks, from: u32) -> impl Iterator<Item = f64> + 'a {
@@ -121,14 +129,10 @@ impl SpatialMatrix {
             .enumerate()
             .map(move |(to, weight)| if alone && to == from as usize { 0.0 } else { *weight })
     }
-    /// Returns the racks that rack `from` sends to, with their shares of its traffic.
-    pub(super) fn row_shares(&self, racks: &Racks, from: u32) -> Vec<(u32, f64)> {
-        let sum: f64 = self.row(racks, from).sum();
-        self.row(racks, from)
-            .enumerate()
-            .filter(|(_, weight)| *weight > 0.0)
-            .map(|(to, weight)| (to as u32, weight / sum))
-            .collect()
+    /// Returns the racks that rack `from` sends to.
+    pub(super) fn receivers(&self, racks: &Racks, from: u32) -> Vec<u32> {
+        let weights = self.row(racks, from).enumerate();
+        weights.filter(|(_, weight)| *weight > 0.0).map(|(to, _)| to as u32).collect()
     }
     /// Draws a destination rack; `None` if the rack sends nothing.
     pub(super) fn choose(&self, racks: &Racks, from: u32, stream: &mut Stream) -> Option<u32> {
@@ -158,7 +162,9 @@ mod tests {
                 .unwrap();
         let racks = Racks::uniform(4, 2);
         assert_eq!(matrix.weights(&racks, &[0, 1, 2, 3]).unwrap(), [1.0; 4]);
-        assert_eq!(matrix.share(&racks, 0, 1), 3.0 / 8.0);
+        assert_eq!(matrix.shares(&racks, &[2, 2])[0], [1.0 / 8.0, 3.0 / 8.0]);
+        // Without sources in rack 1, all traffic comes from rack 0.
+        assert_eq!(matrix.shares(&racks, &[1, 0]), [[0.25, 0.75], [0.0, 0.0]]);
         let mut stream = Stream::new(1, 1, 1);
         let away = (0..4_000).filter(|_| matrix.choose(&racks, 0, &mut stream) == Some(1)).count();
         assert!((2_900..3_100).contains(&away), "{away}");

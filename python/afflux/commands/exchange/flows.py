@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from ... import _core
-from ...exchange import Account, FlowList
+from ...exchange import Account, FlowList, priorities
+from ...exchange.account import plural
 from ...terminal.console import failures
 from .options import FlowsOut, Force, Json, Planned
 from .output import finish, flow_list
@@ -29,10 +30,11 @@ def loaded_flows(source: Path) -> tuple[FlowList, Account, int]:
         result = Result.open(source)
         flows = FlowList.of_table(result.flows)
         names = result.summary.get("host_names", [])
-        resolved = (
-            _core.load(source / "scenario.toml") if (source / "scenario.toml").is_file() else None
-        )
+        beside = source / "scenario.toml"
+        resolved = _core.load(beside) if beside.is_file() else None
         hosts = resolved.hosts if resolved else flows.hosts()
+        if resolved:
+            flows.priorities = priorities.of_result(flows, beside, resolved)
         # A flow that waits for other flows has no start if the run ends first.
         started = [row for row, start in enumerate(flows.start_ns) if start is not None]
         account.drop(
@@ -56,4 +58,8 @@ def loaded_flows(source: Path) -> tuple[FlowList, Account, int]:
     if flows.classes is not None and set(flows.classes) <= {"default", None}:
         flows.classes = None
     account.taken = len(flows)
+    if unknown := (flows.priorities or []).count(None):
+        account.notes.append(
+            f"the priority of {plural(unknown, 'flow')} is unknown, because blocks of one class have several priorities"
+        )
     return flows.called(dict(enumerate(names)) if names else None), account, hosts

@@ -64,7 +64,7 @@ def export_sonic(
     force: Force = False,
 ) -> None:
     """Write the settings of a switch of a scenario as a patch for config_db.json of SONiC. Apply it with sonic-cfggen -j FILE --write-to-db. Settings that
-    SONiC does not have, and the DSCPs that hosts must send with, are listed on stderr."""
+    SONiC does not have, entries to remove before, and the DSCPs that hosts must send with are listed on stderr."""
     from ...exchange import sonic
 
     with failures():

@@ -1,27 +1,26 @@
 """Imports and exports SONiC's config_db.json: reads its buffer and QoS tables into `[switch]`, and
 writes a design back as a patch."""
 
-import copy
 import os
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ... import _core, spelling
+from ... import _core
 from ...files import toml
 from ..account import Account
 from ..into import STAND_IN, Into
 from .described import of_tables
+from .exporting import exported
 from .gathered import gather
-from .patch import of_design
+from .losses import EXPRESSED
 from .reading import Reading
 from .surroundings import rate
 from .switch import to_scenario
 from .tables import COMPUTED, LAYOUTS, ConfigError, Tables, read, together
 
-__all__ = ["ConfigError", "exported", "imported", "of_design", "read"]
+__all__ = ["ConfigError", "exported", "imported", "read"]
 
 #: Number of hosts of the placeholder fabric, and the rate if no port has a speed.
 _HOSTS, _RATE = 8, "25Gbps"
@@ -71,6 +70,7 @@ def imported(
         text = toml.dumps(data)
     elif match is not None:
         document.add_override({"match": match, **settings["switch"]})
+        _other_map(document, settings.get("host", {}), account)
         if "host" in settings:
             document.update("host", settings["host"])
         document.rename(name)
@@ -79,7 +79,7 @@ def imported(
             f"the tables are not kept: export writes those of [switch], not of the switches {match}"
         )
     else:
-        document.set("switch", settings["switch"], keep=("override",))
+        _into(document, settings["switch"], account)
         if "host" in settings:
             document.update("host", settings["host"])
         document.replace("sonic", toml.dumps({"sonic": gather(_kept(tables))}))
@@ -88,8 +88,59 @@ def imported(
     try:
         _core.parse(text, out or into or paths[0])
     except _core.ScenarioError as error:
-        raise ConfigError(_in_their_words(error, paths, into, reading)) from None
+        raise ConfigError(_in_their_words(error, paths, into, reading, match)) from None
     return text, account
+
+
+#: Keys of `[switch]` that depend on those that the tables set, so they cannot stay.
+_DEPENDENT = ("preset", "aqm", "trimming", "quantum", "drop_when")
+
+
+def _into(document: Into, switch: dict[str, Any], account: Account) -> None:
+    """Replaces the keys of `[switch]` that tables express. The others stay, if they do not depend
+    on those."""
+    old: Mapping[str, Any] = document.data.get("switch", {})
+    for table in ("mmu", "pfc"):
+        kept = {
+            key: value
+            for key, value in _table(old.get(table)).items()
+            if key not in EXPRESSED[table]
+        }
+        # Without PFC, its other keys have no effect.
+        if kept and (table == "mmu" or table in switch):
+            switch[table] = {**kept, **switch.get(table, {})}
+    for key in _DEPENDENT:
+        if key in old:
+            account.noted(
+                f"[switch] {key} of the scenario is removed: it depends on keys that the tables set"
+            )
+    document.set(
+        "switch",
+        switch,
+        keep=tuple(key for key in old if key not in EXPRESSED[""] and key not in _DEPENDENT),
+    )
+    for block in old.get("override", []):
+        names = block.get("match", [])
+        named = names if isinstance(names, str) else ", ".join(map(str, names))
+        account.noted(
+            f"[[switch.override]] for {named} stays: its settings take precedence over those of the tables"
+        )
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _other_map(document: Into, host: Mapping[str, Any], account: Account) -> None:
+    """Notes that the map of DSCPs replaces another one: hosts have one map for all switches."""
+    old, new = (
+        _table(of.get("dscp_to_priority")) for of in (_table(document.data.get("host")), host)
+    )
+    if old and new and (differing := [dscp for dscp in new if old.get(dscp) != new[dscp]]):
+        account.noted(
+            f"[host] dscp_to_priority: all switches have one map in afflux: this one replaces that of the scenario, in which {len(differing)} DSCPs "
+            f"have another class (DSCP {differing[0]}: {old.get(differing[0], 'none')}, now {new[differing[0]]})"
+        )
 
 
 def _kept(tables: Tables) -> Tables:
@@ -106,7 +157,7 @@ def _kept(tables: Tables) -> Tables:
         if LAYOUTS[name].kept:
             kept[name] = entries
         elif computed and name in ("PORT", "DEVICE_METADATA"):
-            fields = ("speed", "mtu", "platform", "hwsku")
+            fields = ("speed", "mtu", "platform", "hwsku", "lanes")
             kept[name] = {
                 key: {field: value for field, value in entry.items() if field in fields}
                 for key, entry in entries.items()
@@ -119,6 +170,7 @@ def _in_their_words(
     paths: Sequence[str | os.PathLike[str]],
     into: str | os.PathLike[str] | None,
     reading: Reading,
+    match: str | None,
 ) -> str:
     """Rewords an error of the scenario as an error of the table and field that the key comes from.
     The user knows no scenario except `into`."""
@@ -126,6 +178,8 @@ def _in_their_words(
     _, _, said = str(error).partition(f"key {error.key}: ")
     if error.key is None or not said:
         return f"{files}: its content makes no valid scenario: {error}"
+    if match is not None and error.key.endswith(".match") and match in said:
+        return f"--match {match}: {into}: {said}"
     key = re.sub(r"\[\d+\]|\.override\b", "", error.key)
     sources = [
         name
@@ -139,136 +193,3 @@ def _in_their_words(
         shown = f" = {value}" if value is not None else ""
         return f"{files}: {' → '.join([table, *names])}{shown} becomes {key}, and makes no valid scenario: {said}"
     return f"{files}: its content makes no valid scenario: {f'{into}: ' if into else ''}key {key}: {said}"
-
-
-def exported(
-    path: str | os.PathLike[str], ports: int | None = None, switch: str | None = None
-) -> tuple[Tables, list[str]]:
-    """Returns config_db tables for a switch of a scenario (default: for the switches without an
-    override), and notes on settings that SONiC does not have and on the DSCPs that hosts must send.
-    Raises `ScenarioError`, `ConfigError`."""
-    checked = _core.load(path)
-    written: Mapping[str, Any] = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    resolved = toml.with_defaults(checked.resolved)
-    switches = [name for name, kind, *_ in checked.nodes if kind == "switch"]
-    patterns = [
-        [match] if isinstance(match := block["match"], str) else match
-        for block in written.get("switch", {}).get("override", [])
-    ]
-    differing = [
-        name
-        for name in switches
-        if any(_matches(name, pattern) for some in patterns for pattern in some)
-    ]
-    notes: list[str] = []
-    if switch is not None and switch not in switches:
-        raise ConfigError(f"--switch {switch}: {spelling.unknown('switch', switch, switches)}")
-    if switch in differing:
-        settings = checked.switch_settings(switch)
-        assert settings is not None, "it is one of the switches"
-        scenario = {**resolved, "switch": tomllib.loads(settings)}
-        if scenario.pop("sonic", None) is not None:
-            notes.append(
-                f"the tables in [sonic] were imported for switches without an override: {switch} gets new tables"
-            )
-    elif "sonic" in written:
-        # The imported tables show which fields SONiC computes. Defaults of the simulation do not
-        # replace those.
-        scenario = copy.deepcopy(dict(written))
-    else:
-        scenario = resolved
-    if switch is None and differing:
-        named = ", ".join(differing[:_NAMED]) + (
-            f" and {len(differing) - _NAMED} more" if len(differing) > _NAMED else ""
-        )
-        if len(differing) == len(switches):
-            raise ConfigError(
-                f"every switch has settings of its own in [[switch.override]]: write --switch with one of {named}"
-            )
-        notes.append(
-            f"{named} {'has' if len(differing) == 1 else 'have'} other settings, from [[switch.override]]: write --switch {differing[0]} to export them"
-        )
-    scenario.get("switch", {}).pop("override", None)
-    notes += _safe(
-        checked, scenario, {switch} if switch is not None else {*switches} - {*differing}
-    )
-    tables, missing = of_design(scenario, ports, dict(enumerate(checked.priority_of_dscp)))
-    return tables, [f"not exported: {line}" for line in missing] + notes + _senders(
-        scenario, resolved, checked.priority_of_dscp
-    )
-
-
-def _safe(checked: _core.Scenario, scenario: dict[str, Any], switches: set[str]) -> list[str]:
-    """Sets headroom with which no frame is lost at these switches, if SONiC would compute less.
-    Returns notes about it."""
-    headrooms = [one for one in checked.headrooms if checked.nodes[one[0]][0] in switches]
-    if not headrooms:
-        return []
-    node, peer, has, sonic, least = max(headrooms, key=lambda port: port[4])
-    port = " to ".join(checked.nodes[end][0] for end in (node, peer))
-    written = scenario.get("switch", {}).get("pfc", {}).get("headroom", "sonic")
-    if str(written)[:1].isdigit():
-        return (
-            [
-                f"pfc.headroom = {written!r}: up to {least} B arrive at the port {port} after XOFF, so lossless frames can be lost"
-            ]
-            if has < least
-            else []
-        )
-    if written == "sonic" and all(own >= need for *_, own, need in headrooms):
-        return []
-    scenario["switch"]["pfc"]["headroom"] = f"{least}B"
-    if written == "worst_case":
-        return []
-    gives = (
-        f"SONiC's formula gives {sonic} B" if written == "sonic" else f"{written!r} gives {has} B"
-    )
-    return [
-        f"pfc.headroom: {gives}, but up to {least} B arrive at the port {port} after XOFF: xoff is {least} B"
-    ]
-
-
-#: Most switches that a note names.
-_NAMED = 4
-
-
-def _matches(name: str, pattern: str) -> bool:
-    """True if a name matches a pattern of a scenario: exactly, or with `*` and `?`."""
-    return (
-        re.fullmatch(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "."), name) is not None
-    )
-
-
-def _senders(
-    scenario: Mapping[str, Any], resolved: Mapping[str, Any], priority_of_dscp: Sequence[int]
-) -> list[str]:
-    """Returns notes on the DSCPs that hosts must send, so that the switch puts the traffic into the
-    class of the scenario."""
-    if (
-        not scenario["switch"].get("queue")
-        and scenario["switch"].get("scheduling", "fifo") == "fifo"
-        and scenario["switch"].get("pfc", "off") == "off"
-    ):
-        return []
-    meant: dict[int, dict[str, None]] = {}
-    for block in resolved.get("traffic", []):
-        if "dscp" not in block:
-            meant.setdefault(int(block.get("priority", 0)), {})[block.get("class", "default")] = (
-                None
-            )
-    notes = []
-    for priority, classes in sorted(meant.items()):
-        named = ", ".join(classes)
-        dscps = [dscp for dscp, of_dscp in enumerate(priority_of_dscp) if of_dscp == priority]
-        if dscps:
-            shown = " or ".join(map(str, dscps[:3])) + (
-                " or another one that the map gives this class" if len(dscps) > 3 else ""
-            )
-            notes.append(
-                f"hosts must send traffic of priority {priority} ({named}) with DSCP {shown}"
-            )
-        else:
-            notes.append(
-                f"no DSCP leads to priority {priority} ({named}): write one in [host] dscp_to_priority, as in {8 * priority} = {priority}, and export again"
-            )
-    return notes

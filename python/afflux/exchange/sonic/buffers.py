@@ -3,16 +3,12 @@
 from collections import Counter
 from dataclasses import replace
 
+from .computed import LOSSLESS_POOL, cable, computed_headroom
 from .design import UNLIMITED_TH, Share
-from .headroom import LOSSLESS_MTU, PORT_MTU, SMALL_PACKETS, Chip, Pattern, chip, xoff
 from .ports import CPU, each, spelt, split
 from .reading import Reading
 from .tables import COMPUTED
 
-#: SONiC's name of the pool from which buffermgrd takes computed profiles.
-_LOSSLESS_POOL = "ingress_lossless_pool"
-#: Longest cable in metres.
-_LONGEST_CABLE = 100_000
 #: Uses of profiles: key, number of queue or priority group, and profile.
 Uses = list[tuple[str, int, str]]
 
@@ -53,7 +49,25 @@ def _uses(reading: Reading, table: str) -> Uses:
             reading.roles.setdefault(name, "for ports that are not in use")
         elif name == COMPUTED or name in reading.table("BUFFER_PROFILE"):
             found.append((key, number, name))
+    _without_classes(reading, table, found)
     return found
+
+
+def _without_classes(reading: Reading, table: str, uses: Uses) -> None:
+    """Notes the uses of queues or groups that no traffic class has."""
+    of_class, what = (
+        (reading.maps.group, "priority group")
+        if table == "BUFFER_PG"
+        else (reading.maps.queue, "queue")
+    )
+    used = {of_class.get(tc, tc) for tc in range(8)}
+    taken = {key for key, number, _ in uses if number in used}
+    for key, number, name in uses:
+        if key not in taken:
+            reading.account.noted(
+                f"{table}: no traffic class is in {what} {number}: profile = {name} has no effect there",
+                f"{table}|{key}",
+            )
 
 
 def _is_zero(reading: Reading, name: str) -> bool:
@@ -213,7 +227,7 @@ def _lossless_groups(reading: Reading, uses: Uses, *, off: bool) -> None:
             reading.account.noted(
                 f"BUFFER_PROFILE {name} of lossless priority groups has no xoff: headroom comes from SONiC's formula"
             )
-            _cable(reading)
+            cable(reading)
     if off:
         if static := reading.get(table, name, "static_th"):
             reading.noted(
@@ -229,114 +243,13 @@ def _lossless_groups(reading: Reading, uses: Uses, *, off: bool) -> None:
 def _without_profile(reading: Reading, *, computed: bool) -> None:
     """Uses headroom by SONiC's formula: the dynamic buffer model, or a table of the platform that
     no configuration contains."""
-    _cable(reading)
+    cable(reading)
     if computed:
-        _computed(reading)
+        computed_headroom(reading)
     elif reading.design.lossless:
         reading.account.noted(
             "no lossless buffer profile is in this file: headroom comes from SONiC's formula and the cable's length"
         )
-
-
-def _cable(reading: Reading) -> None:
-    lengths = [
-        (f"{name}|{port}", length)
-        for name, entry in reading.table("CABLE_LENGTH").items()
-        for port, length in entry.items()
-    ]
-    for key, _ in lengths:
-        reading.seen.add(("CABLE_LENGTH", *_last(key)))
-    used = [(key, length) for key, length in lengths if float(length.rstrip("m"))]
-    if not used:
-        return
-    metres = float(reading.majority("CABLE_LENGTH", used, (), "the length").rstrip("m"))
-    if metres > _LONGEST_CABLE:
-        reading.account.noted(
-            f"CABLE_LENGTH: {metres:g} m: longer than a scenario's cables, {_LONGEST_CABLE} m: left out, the delay of the links decides"
-        )
-    else:
-        reading.design.cable_m = metres
-
-
-def _last(key: str) -> tuple[str, str]:
-    name, _, field = key.partition("|")
-    return name, field
-
-
-def _computed(reading: Reading) -> None:
-    """Computes headroom with SONiC's dynamic buffer model."""
-    design = reading.design
-    if design.lossless_th is None:
-        for name in reading.table("DEFAULT_LOSSLESS_BUFFER_PARAMETER"):
-            design.lossless_th = reading.number(
-                "DEFAULT_LOSSLESS_BUFFER_PARAMETER",
-                name,
-                "default_dynamic_th",
-                "switch.mmu.lossless_alpha",
-            )
-    pattern, ports = _pattern(reading), reading.table("PORT")
-    speeds = [(key, entry["speed"]) for key, entry in ports.items() if "speed" in entry]
-    mbps = (
-        int(reading.majority("PORT", speeds, ("speed",), "the speed")) if speeds else reading.mbps
-    )
-    if mbps is None or design.cable_m is None:
-        missing = (
-            "no CABLE_LENGTH is in the files"
-            if design.cable_m is None
-            else "no PORT has a speed, and the links of the fabric have several rates"
-        )
-        reading.account.noted(
-            f"LOSSLESS_TRAFFIC_PATTERN: mtu = {pattern.mtu}, small_packet_percentage = {pattern.small}: {missing}, so the simulation computes headroom by "
-            'SONiC\'s formula (pfc.headroom = "sonic") with the rate and delay of its links, its largest frame and 50 % of small packets'
-        )
-        return
-    mtus = [(key, int(entry["mtu"])) for key, entry in ports.items() if "mtu" in entry]
-    mtu = reading.majority("PORT", mtus, ("mtu",), "the MTU") if mtus else PORT_MTU
-    found = _device(reading)
-    cell = found.cell if found else 1
-    design.headroom = xoff(mbps, design.cable_m, mtu, pattern, cell)
-    reading.sources["switch.pfc.headroom"] = ("LOSSLESS_TRAFFIC_PATTERN", "", "")
-    if found:
-        design.xon = design.lossless_reserved = found.pipeline
-    counted = (
-        f"cells of {cell} B"
-        if found
-        else "bytes, as the files do not name a platform whose cells are known (small_packet_percentage then has no effect)"
-    )
-    rate = (
-        f"{mbps / 1000:g} Gbps{'' if speeds else ' (the rate of the links: no PORT has a speed)'}"
-    )
-    reading.account.noted(
-        f"headroom computed by SONiC's formula: {design.headroom} B at {rate}, {design.cable_m:g} m, port MTU {mtu}, lossless MTU {pattern.mtu}, "
-        f"{pattern.small} % of small packets, in {counted}"
-    )
-
-
-def _pattern(reading: Reading) -> Pattern:
-    pattern = Pattern(LOSSLESS_MTU, SMALL_PACKETS)
-    for name in reading.table("LOSSLESS_TRAFFIC_PATTERN"):
-        mtu, small = (
-            reading.number("LOSSLESS_TRAFFIC_PATTERN", name, field)
-            for field in ("mtu", "small_packet_percentage")
-        )
-        pattern = Pattern(
-            pattern.mtu if mtu is None else mtu, pattern.small if small is None else small
-        )
-    return pattern
-
-
-def _device(reading: Reading) -> Chip | None:
-    for key, entry in reading.table("DEVICE_METADATA").items():
-        for name in ("platform", "hwsku"):
-            if found := chip(entry.get(name, "")):
-                reading.noted(
-                    f"DEVICE_METADATA: {name} = {entry[name]}: its chip has cells of {found.cell} B",
-                    "DEVICE_METADATA",
-                    key,
-                    name,
-                )
-                return found
-    return None
 
 
 def _lossy_groups(reading: Reading, uses: Uses) -> None:
@@ -421,7 +334,7 @@ def _queues(reading: Reading, uses: Uses, lossless: set[int]) -> None:
             "switch.queue",
             "buffer",
         )
-        if share.limit is not None and design.lossy_th is not None:
+        if share.limit is not None:
             # The alpha of all queues does not apply to this queue.
             share = replace(share, th=UNLIMITED_TH)
         if used != name and (own := reading.get(table, used, "pool")) not in (pool, None):
@@ -464,7 +377,7 @@ def _own_queue(reading: Reading, name: str, number: int, share: Share) -> None:
 def _pools(reading: Reading, used: set[str]) -> None:
     pools, design, table = reading.table("BUFFER_POOL"), reading.design, "BUFFER_POOL"
     profiles = reading.table("BUFFER_PROFILE")
-    of_groups = {profiles[name].get("pool") for name in used if name in profiles} | {_LOSSLESS_POOL}
+    of_groups = {profiles[name].get("pool") for name in used if name in profiles} | {LOSSLESS_POOL}
     ingress = [
         name
         for name, pool in pools.items()
@@ -512,6 +425,17 @@ def _pools(reading: Reading, used: set[str]) -> None:
 def _modes(reading: Reading) -> None:
     """Notes pool modes that have no effect. A profile itself says whether its threshold is fixed;
     the mode of its pool is only SAI's fallback."""
+    is_computed = any(
+        entry.get("profile") == COMPUTED for entry in reading.table("BUFFER_PG").values()
+    )
+    if is_computed and LOSSLESS_POOL in reading.table("BUFFER_POOL"):
+        # Computed profiles have an alpha.
+        for name in ("mode", "type"):
+            reading.seen.add(("BUFFER_POOL", LOSSLESS_POOL, name))
+        if reading.table("BUFFER_POOL")[LOSSLESS_POOL].get("mode") == "static":
+            reading.account.noted(
+                f"BUFFER_POOL {LOSSLESS_POOL}: mode = static, but computed profiles have dynamic_th: the profile decides"
+            )
     for name, profile in reading.table("BUFFER_PROFILE").items():
         pool = profile.get("pool", "")
         mode = reading.table("BUFFER_POOL").get(pool, {}).get("mode")

@@ -59,6 +59,7 @@ def _dscp(reading: Reading) -> None:
                 f"{name}|{dscp}",
             )
         reading.design.dscp[dscp] = tc if tc in _NUMBERS and tc is not None else 0
+    reading.names["dscp_map"] = name
     reading.sources["host.dscp_to_priority"] = ("DSCP_TO_TC_MAP", name, "")
 
 

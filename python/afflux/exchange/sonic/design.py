@@ -24,9 +24,9 @@ class Watchdog:
     """The PFC watchdog. `priorities` are the traffic classes that it monitors; `None` for all
     lossless ones."""
 
-    detection_ms: int
-    restoration_ms: int
-    poll_ms: int
+    detection_ms: float
+    restoration_ms: float
+    poll_ms: float
     action: str
     priorities: tuple[int, ...] | None = None
 

@@ -9,7 +9,7 @@ A dump has a top-level key per entry: `BUFFER_PG|Ethernet0|3-4` in CONFIG_DB,
 import json
 import os
 import re
-from typing import Any
+from typing import Any, NoReturn
 
 from ..account import Wrong
 from ..reading import content, json_value, repeated_key, text_of
@@ -27,16 +27,22 @@ class Document:
         self.tables: dict[str, Any] = {}
         #: Name of an entry in the dump, by table and key.
         self.written: dict[tuple[str, str], str] = {}
-        for part in self._parts():
+        #: Entries that the file deletes (`"OP": "DEL"`).
+        self.deleted: list[str] = []
+        for part, deletes in self._parts():
             for name, value in part.items():
-                self._add(name, value)
+                if deletes:
+                    self._delete(name)
+                else:
+                    self._add(name, value)
 
-    def _parts(self) -> list[dict[str, Any]]:
+    def _parts(self) -> list[tuple[dict[str, Any], bool]]:
+        """Returns objects with tables or entries, and whether these are to be deleted."""
         value = json_value(
             self.text, self.path, 1, "config_db.json: an object of tables", self._once
         )
         if isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
-            return [{name: entry for name, entry in part.items() if name != "OP"} for part in value]
+            return [self._operation(part) for part in value]
         if not isinstance(value, dict):
             raise Wrong(
                 self.path,
@@ -44,7 +50,14 @@ class Document:
                 f"a JSON document that is no object ({self.text.lstrip()[:20]!r})",
                 "an object of tables, as in config_db.json",
             )
-        return [value]
+        return [(value, False)]
+
+    def _operation(self, part: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+        operation = part.get("OP", "SET")
+        if operation not in ("SET", "DEL"):
+            line = self.line((next(iter(part)),))
+            raise Wrong(self.path, line, f"OP = {operation!r}", '"SET" or "DEL"')
+        return {name: entry for name, entry in part.items() if name != "OP"}, operation == "DEL"
 
     def _once(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -58,18 +71,51 @@ class Document:
     def _add(self, name: str, value: Any) -> None:
         table, separator, key = _parted(name)
         if not separator:
-            self.tables[name] = value
+            if name not in self.tables:
+                self.tables[name] = dict(value) if isinstance(value, dict) else value
+                return
+            entries = self._entries(name)
+            if not isinstance(value, dict):
+                self._no_object(name, value)
+            for key in value:
+                self._once_only(name, name, key)
+            entries.update(value)
             return
         if isinstance(value, dict) and value.keys() >= {"type", "value"}:
             value = value["value"]
         key = key.replace(separator, "|")
-        entries = self.tables.setdefault(table, {})
-        if key in entries:
+        self.tables.setdefault(table, {})
+        entries = self._entries(table)
+        self._once_only(name, table, key)
+        entries[key] = value
+        self.written[table, key] = name
+
+    def _entries(self, table: str) -> dict[str, Any]:
+        entries = self.tables[table]
+        if not isinstance(entries, dict):
+            self._no_object(table, entries)
+        return entries  # type: ignore[no-any-return]
+
+    def _no_object(self, table: str, value: Any) -> NoReturn:
+        raise Wrong(
+            self.path,
+            self.line((table,)),
+            f"the table {table} as {json.dumps(value)[:20]}, and entries of it elsewhere",
+            "an object of entries",
+        )
+
+    def _once_only(self, name: str, table: str, key: str) -> None:
+        if key in self.tables[table]:
             raise Wrong(
                 self.path, self.line((name,)), f"the entry {table} → {key} twice", "each entry once"
             )
-        entries[key] = value
-        self.written[table, key] = name
+
+    def _delete(self, name: str) -> None:
+        """Removes an entry of a dump, which may have been set before."""
+        table, separator, key = _parted(name)
+        self.deleted.append(name)
+        if separator and isinstance(entries := self.tables.get(table), dict):
+            entries.pop(key.replace(separator, "|"), None)
 
     def line(self, where: tuple[str, ...]) -> int:
         """Returns the line of the innermost of nested names."""

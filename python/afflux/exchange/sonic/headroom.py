@@ -67,6 +67,24 @@ class Pattern:
     small: int
 
 
+def reserve(
+    chip: Chip, lanes: int, port_mtu: int, *, shared: bool, headroom: int
+) -> tuple[int, int]:
+    """Returns XON and the reserve of a group without its headroom, in bytes. The pipeline of a port
+    with 8 lanes holds more. Without a shared headroom pool, SONiC's `size` includes the headroom,
+    and on a port with 8 lanes another frame."""
+    eight = lanes == 8
+    xon = _kib(chip.pipeline * 2 - 1024 if eight else chip.pipeline)
+    if shared:
+        return xon, xon
+    return xon, _kib(headroom + xon + (port_mtu if eight else 0)) - headroom
+
+
+def _kib(size: float) -> int:
+    """Rounds up to KiB."""
+    return math.ceil(size / 1024) * 1024
+
+
 def xoff(mbps: int, cable_m: float, port_mtu: int, pattern: Pattern, cell: int) -> int:
     """Returns the bytes that still arrive after XOFF, rounded up to KiB. `cell` is 1 if the memory
     has no cells."""
@@ -76,4 +94,4 @@ def xoff(mbps: int, cable_m: float, port_mtu: int, pattern: Pattern, cell: int) 
     on_cable = 2 * cable_m * mbps * 1e9 / _SPEED / (8 * 1024)
     response = _QUANTA[mbps] * 64 if mbps in _QUANTA else _RESPONSE
     propagation = port_mtu + on_cable + _MAC_PHY + response
-    return math.ceil((pattern.mtu + propagation * occupancy) / 1024) * 1024
+    return _kib(pattern.mtu + propagation * occupancy)

@@ -3,14 +3,14 @@
 import itertools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ...files import toml
-from .design import DETECTION_MS, UNLIMITED_TH, Design, Queue, Share, Watchdog, Wred
-
-_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
-_TIMES = {"us": 1e-3, "ms": 1.0, "s": 1e3}
+from .design import UNLIMITED_TH, Design, Queue, Share, Watchdog, Wred
+from .losses import Losses
+from .quantity import metres, milliseconds, percent, size
 
 
 def to_scenario(design: Design) -> dict[str, Any]:
@@ -50,9 +50,9 @@ def to_scenario(design: Design) -> dict[str, Any]:
         if design.watchdog:
             w = design.watchdog
             pfc["watchdog"] = {
-                "detection": f"{w.detection_ms}ms",
-                "restoration": f"{w.restoration_ms}ms",
-                "poll": f"{w.poll_ms}ms",
+                "detection": f"{w.detection_ms:g}ms",
+                "restoration": f"{w.restoration_ms:g}ms",
+                "poll": f"{w.poll_ms:g}ms",
                 "action": w.action,
             }
             if w.priorities is not None:
@@ -130,105 +130,100 @@ def _alpha(exponent: float) -> float:
     return 2.0**exponent
 
 
-def of_scenario(scenario: Mapping[str, Any]) -> tuple[Design, list[str]]:
-    """Returns the design from a scenario's `switch` and `host` tables, resolved or not, and the
-    settings that SONiC does not have."""
-    missing: list[str] = []
-    switch, host = scenario.get("switch", {}), scenario.get("host", {})
-    mmu, pfc = switch.get("mmu", {}), switch.get("pfc", {})
-    pfc = {} if pfc == "off" else pfc
+def of_settings(switch: Mapping[str, Any], dscp: Mapping[int, int], losses: Losses) -> Design:
+    """Returns the design that the settings of a switch are, as the core resolves them. Settings
+    that SONiC does not have are added to `losses`."""
+    mmu, pfc = switch.get("mmu", {}), switch.get("pfc", "off")
     design = Design()
     sharing = switch.get("sharing", "dynamic")
     if sharing not in ("sonic", "dynamic"):
-        missing.append(
+        losses.add(
             f'buffer sizes: SONiC has no counterpart of sharing = "{sharing}"; write sharing = "sonic" or "dynamic" to export them'
         )
-    headroom_pool = _size(mmu.get("headroom_pool"))
-    buffer = _size(switch.get("buffer"))
+    headroom_pool, buffer = size(mmu.get("headroom_pool")), size(switch.get("buffer"))
     if sharing == "sonic" and buffer is not None:
         design.ingress_pool, design.headroom_pool = buffer - (headroom_pool or 0), headroom_pool
-        design.lossy_pool = _size(mmu.get("lossy_pool"))
+        # The core's default.
+        design.lossy_pool = size(mmu.get("lossy_pool"))
+        if design.lossy_pool is None:
+            design.lossy_pool = design.ingress_pool // 10 * 8
     elif sharing == "dynamic":
         design.lossy_pool = buffer
     if sharing in ("sonic", "dynamic"):
-        design.lossy_th = _exponent(switch.get("alpha"), "alpha", missing)
-        design.lossy_reserved = _size(switch.get("reserved"))
-    design.lossless_th = _exponent(mmu.get("lossless_alpha"), "mmu.lossless_alpha", missing)
-    design.lossless_reserved = _size(mmu.get("lossless_reserved"))
-    if mmu.get("lossy_ingress_alpha", "off") != "off":
-        design.lossy_ingress_th = _exponent(
-            mmu["lossy_ingress_alpha"], "mmu.lossy_ingress_alpha", missing
-        )
+        design.lossy_th = _exponent(switch.get("alpha"), "alpha", losses)
+        design.lossy_reserved = size(switch.get("reserved"))
+    if sharing == "sonic":
+        _groups_of(mmu, design, losses)
+    if pfc != "off":
+        _pfc_of(pfc, design)
+    _queues_of(switch, design, losses)
+    design.dscp = dict(dscp)
+    return design
+
+
+def _groups_of(mmu: Mapping[str, Any], design: Design, losses: Losses) -> None:
+    design.lossless_th = _exponent(mmu.get("lossless_alpha"), "mmu.lossless_alpha", losses)
+    design.lossless_reserved = size(mmu.get("lossless_reserved"))
+    design.lossy_ingress_th = _exponent(
+        mmu.get("lossy_ingress_alpha"), "mmu.lossy_ingress_alpha", losses
+    )
     for block in mmu.get("group", ()):
         share = Share(
-            _exponent(block.get("alpha"), "mmu.group.alpha", missing),
-            _size(block.get("limit")),
-            _size(block.get("reserved")),
+            _exponent(block.get("alpha"), "mmu.group.alpha", losses),
+            size(block.get("limit")),
+            size(block.get("reserved")),
         )
         design.groups.update(dict.fromkeys(block["priorities"], share))
-    design.xon, design.xon_offset = _size(mmu.get("xon")), _size(mmu.get("xon_offset"))
-    if pfc:
-        design.lossless = tuple(pfc.get("priorities", (3, 4)))
-        headroom = pfc.get("headroom")
-        if isinstance(headroom, str) and headroom[:1].isdigit():
-            design.headroom = _size(headroom)
-        elif headroom not in (None, "sonic"):
-            missing.append(
-                f"pfc.headroom = {headroom!r}: SONiC takes a number or computes by its own formula; write a size"
-            )
-        if "cable" in pfc:
-            design.cable_m = float(pfc["cable"].rstrip("m"))
-        watchdog = pfc.get("watchdog", "off")
-        if watchdog != "off":
-            detection = _ms(watchdog.get("detection", f"{DETECTION_MS}ms"))
-            restoration, poll = (
-                _ms(watchdog.get("restoration", f"{2 * detection}ms")),
-                _ms(watchdog.get("poll", f"{DETECTION_MS}ms")),
-            )
-            own = tuple(watchdog["priorities"]) if "priorities" in watchdog else None
-            design.watchdog = Watchdog(
-                detection,
-                restoration,
-                poll,
-                watchdog.get("action", "drop"),
-                own if own != design.lossless else None,
-            )
-    _queues_of(switch, design, missing)
-    design.dscp = {int(k): int(v) for k, v in host.get("dscp_to_priority", {}).items()}
-    _beyond(switch, missing)
-    return design, missing
+    design.xon, design.xon_offset = size(mmu.get("xon")), size(mmu.get("xon_offset"))
 
 
-def _queues_of(switch: Mapping[str, Any], design: Design, missing: list[str]) -> None:
-    shared = switch.get("ecn", "off")
-    scheduling = switch.get("scheduling", "fifo")
-    blocks = switch.get("queue", [])
-    if scheduling == "ets":
-        missing.append("scheduling = 'ets': its percentages are written as DWRR weights")
-    if not blocks:
-        numbers = (
-            range(switch.get("priorities", 8))
-            if scheduling == "strict_priority"
-            else range(1)
-            if shared != "off"
-            else range(0)
+def _pfc_of(pfc: Mapping[str, Any], design: Design) -> None:
+    design.lossless = tuple(sorted(pfc.get("priorities", (3, 4))))
+    design.headroom = size(pfc.get("headroom"))
+    if "cable" in pfc:
+        design.cable_m = metres(pfc["cable"])
+    watchdog = pfc.get("watchdog", "off")
+    if watchdog != "off":
+        own = tuple(sorted(watchdog.get("priorities", design.lossless)))
+        design.watchdog = Watchdog(
+            milliseconds(watchdog["detection"]),
+            milliseconds(watchdog["restoration"]),
+            milliseconds(watchdog["poll"]),
+            watchdog["action"],
+            own if own != design.lossless else None,
         )
-        blocks = [
+
+
+def _blocks(switch: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Returns the queues of a switch, also those that it has without `queue` blocks."""
+    if switch.get("queue"):
+        return list(switch["queue"])
+    if switch.get("scheduling") == "strict_priority":
+        last = int(switch.get("priorities", 8)) - 1
+        return [
             {
                 "index": number,
-                "strict": scheduling == "strict_priority",
-                "weight": 1,
-                "priorities": [number],
+                "strict": True,
+                "priorities": list(range(number, 8)) if number == last else [number],
             }
-            for number in numbers
+            for number in range(last + 1)
         ]
-        if scheduling == "fifo" and blocks:
-            blocks[0]["priorities"] = list(range(8))
+    if switch.get("ecn", "off") != "off":
+        return [{"index": 0, "weight": 1, "priorities": list(range(8))}]
+    return []
+
+
+def _queues_of(switch: Mapping[str, Any], design: Design, losses: Losses) -> None:
+    shared, scheduling = switch.get("ecn", "off"), switch.get("scheduling", "fifo")
+    if scheduling == "ets":
+        losses.add("scheduling = 'ets': its percentages are written as DWRR weights")
+    blocks = _blocks(switch)
     sonic = _numbers(blocks)
+    named = {priority for block in blocks for priority in block.get("priorities", ())}
     for position, block in enumerate(blocks):
         number = sonic[position]
         if not re.fullmatch(r"queue\d{1,3}", block.get("name", "queue0")):
-            missing.append(
+            losses.add(
                 f"queue {number}: name = {block['name']!r}: queues of SONiC have numbers only"
             )
         strict = (
@@ -236,38 +231,76 @@ def _queues_of(switch: Mapping[str, Any], design: Design, missing: list[str]) ->
             or scheduling == "strict_priority"
             or not ({"weight", "bandwidth"} & block.keys())
         )
-        weight = (
-            None if strict else block.get("weight") or int(str(block.get("bandwidth")).rstrip("%"))
-        )
-        if weight is not None and weight > 100:
-            missing.append(f"queue {number}: weight {weight}: SONiC takes 1 to 100")
+        weight = None if strict else _weight(number, block, losses)
         ecn = block.get("ecn", shared)
-        wred = None
-        if ecn not in ("off", False):
-            wred = _wred(number, ecn, missing)
-        priorities = tuple(block.get("priorities", (number,)))
+        wred = _wred(number, ecn, losses) if ecn not in ("off", False) else None
+        # A priority that no queue names goes to queue 0, as a class that SONiC's map lacks.
+        others = {*range(8)} - named if block.get("index", position) == 0 else set()
+        priorities = tuple(sorted({*block.get("priorities", (number,)), *others}))
         design.queues[number] = Queue(
-            priorities, weight, wred, _share(switch, block, number, missing)
+            priorities, weight, wred, _share(switch, block, number, losses)
         )
+    _scaled(design, losses)
+
+
+#: Largest weight of a scheduler in SONiC.
+_HEAVIEST = 100
+
+
+def _weight(number: int, block: Mapping[str, Any], losses: Losses) -> int:
+    if "weight" in block:
+        return int(block["weight"])
+    share = percent(block["bandwidth"])
+    if share != round(share):
+        losses.add(
+            f"queue {number}: bandwidth = {share:g} %: weights are whole numbers; {max(round(share), 1)} is written"
+        )
+    return max(round(share), 1)
+
+
+def _scaled(design: Design, losses: Losses) -> None:
+    """Scales weights that are larger than those of SONiC."""
+    weights = {
+        number: queue.weight for number, queue in design.queues.items() if queue.weight is not None
+    }
+    heaviest = max(weights.values(), default=0)
+    if heaviest <= _HEAVIEST:
+        return
+    scaled = {
+        number: max(round(weight * _HEAVIEST / heaviest), 1) for number, weight in weights.items()
+    }
+    for number, weight in scaled.items():
+        design.queues[number] = replace(design.queues[number], weight=weight)
+    losses.add(
+        f"weights {_spelt(weights.values())}: SONiC takes 1 to {_HEAVIEST}: they are written in proportion, as {_spelt(scaled.values())}"
+    )
+
+
+def _spelt(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, numbers))
 
 
 def _share(
-    switch: Mapping[str, Any], block: Mapping[str, Any], number: int, missing: list[str]
+    switch: Mapping[str, Any], block: Mapping[str, Any], number: int, losses: Losses
 ) -> Share:
     """Returns the settings of a queue that differ from those of all queues."""
     th, reserved, limit = (
-        _exponent(block.get("alpha"), f"queue {number}: alpha", missing),
-        *(_size(block.get(key)) for key in ("reserved", "buffer")),
+        _exponent(block.get("alpha"), f"queue {number}: alpha", losses),
+        *(size(block.get(key)) for key in ("reserved", "buffer")),
     )
     if block.get("buffer") is not None and limit is None:
-        missing.append(f"queue {number}: buffer = {block['buffer']}: SONiC takes bytes")
-    if limit is not None and th != UNLIMITED_TH and "alpha" in switch:
-        missing.append(
+        losses.add(f"queue {number}: buffer = {block['buffer']}: SONiC takes bytes")
+    of_all = _exponent(switch.get("alpha"), "alpha", losses)
+    th = of_all if th is None else th
+    if limit is not None and th not in (None, UNLIMITED_TH):
+        losses.add(
             f"queue {number}: buffer = {limit} B: a profile has one threshold: static_th is written, and no alpha"
         )
-    own_th = th if block.get("alpha") != switch.get("alpha") else None
+        th = UNLIMITED_TH
     return Share(
-        own_th, limit, reserved if block.get("reserved") != switch.get("reserved") else None
+        th if th != of_all else None,
+        limit,
+        reserved if reserved != size(switch.get("reserved")) else None,
     )
 
 
@@ -281,85 +314,44 @@ def _numbers(blocks: Sequence[Mapping[str, Any]]) -> list[int]:
     return numbers if all(low < high for low, high in itertools.pairwise(in_order)) else indices
 
 
-def _wred(number: int, ecn: Mapping[str, Any], missing: list[str]) -> Wred | None:
-    kmin, kmax = (_size(ecn.get(key, ecn.get("k"))) for key in ("kmin", "kmax"))
+def _wred(number: int, ecn: Mapping[str, Any], losses: Losses) -> Wred | None:
+    kmin, kmax = (size(ecn.get(key, ecn.get("k"))) for key in ("kmin", "kmax"))
     if kmin is None or kmax is None:
-        missing.append(f"queue {number}: thresholds in packets: SONiC takes bytes")
+        losses.add(
+            f"queue {number}: ecn thresholds {ecn.get('kmin')} and {ecn.get('kmax')}: SONiC takes bytes: the queue does not mark",
+            f"queue {number}",
+        )
         return None
-    pmax = ecn.get("pmax", 1)
-    percent = 100 * (float(pmax.rstrip("%")) / 100 if isinstance(pmax, str) else pmax)
-    if abs(percent - round(percent)) > 1e-9:
-        missing.append(
-            f"queue {number}: pmax = {percent:g} %: SONiC takes whole percent; {round(percent)} % is written"
+    pmax = percent(ecn.get("pmax", 1))
+    if abs(pmax - round(pmax)) > 1e-9:
+        losses.add(
+            f"queue {number}: pmax = {pmax:g} %: SONiC takes whole percent; {round(pmax)} % is written"
         )
     if ecn.get("average_weight", "off") != "off":
-        missing.append(f"queue {number}: average_weight: WRED_PROFILE has no field for it")
-    for key, plain in (("gentle", False), ("hard_drop", False), ("spacing", "independent")):
+        losses.add(f"queue {number}: average_weight: WRED_PROFILE has no field for it")
+    for key, plain in (
+        ("gentle", False),
+        ("hard_drop", False),
+        ("spacing", "independent"),
+        ("compare", "above"),
+    ):
         if ecn.get(key, plain) != plain:
-            missing.append(
+            losses.add(
                 f"queue {number}: {key} = {toml.value(ecn[key])}: WRED_PROFILE has no field for it"
             )
     if ecn.get("at", "enqueue") != "enqueue":
-        missing.append(f"queue {number}: at = {ecn['at']!r}: the chip decides where it marks")
-    return Wred(kmin, kmax, round(percent), ecn.get("incapable", "drop") == "drop")
+        losses.add(f"queue {number}: at = {ecn['at']!r}: the chip decides where it marks")
+    return Wred(kmin, kmax, round(pmax), ecn.get("incapable", "drop") == "drop")
 
 
-#: Keys that are properties of the chip, with their defaults.
-_OF_THE_CHIP: Mapping[str, Any] = {"cell": "off", "bypass": []}
-_OF_PFC: Mapping[str, Any] = {
-    "quanta": 65_535,
-    "refresh": "half",
-    "response": "standard",
-    "deadlock_after": "1ms",
-}
-
-
-def _beyond(switch: Mapping[str, Any], missing: list[str]) -> None:
-    for table, keys in (("mmu", _OF_THE_CHIP), ("pfc", _OF_PFC)):
-        values = switch.get(table, {})
-        for key, plain in keys.items() if isinstance(values, Mapping) else ():
-            if values.get(key, plain) != plain:
-                missing.append(
-                    f"{table}.{key} = {toml.value(values[key])}: no table of config_db.json has it"
-                )
-    for key, plain in (("aqm", "off"), ("device_queue", 0), ("forwarding", "store_and_forward")):
-        if switch.get(key, plain) != plain:
-            missing.append(
-                f"{key} = {switch[key] if not isinstance(switch[key], Mapping) else switch[key].get('kind')!r}: no table of config_db.json has it"
-            )
-    balance = switch.get("balance", "ecmp")
-    kind = balance.get("kind") if isinstance(balance, Mapping) else balance
-    if kind != "ecmp":
-        missing.append(f'balance = "{kind}": no table of config_db.json has it')
-    if switch.get("trimming", "off") != "off":
-        missing.append(
-            "trimming: frames are dropped instead; set packet_discard_action in BUFFER_PROFILE if the chip can trim"
-        )
-
-
-def _exponent(alpha: float | None, key: str, missing: list[str]) -> float | None:
-    if alpha is None:
+def _exponent(alpha: object, key: str, losses: Losses) -> float | None:
+    if not isinstance(alpha, int | float):
         return None
     exponent = math.log2(alpha)
     if exponent != round(exponent) or not -8 <= exponent <= 8:
         nearest = min(max(round(exponent), -8), 8)
-        missing.append(
+        losses.add(
             f"{key} = {alpha:g}: SONiC has powers of two from 2^-8 to 2^8; 2^{nearest} is written"
         )
         return nearest
     return int(exponent)
-
-
-def _size(text: str | None) -> int | None:
-    found = re.fullmatch(r"([\d.]+)\s*([A-Za-z]+)", text) if isinstance(text, str) else None
-    return (
-        round(float(found.group(1)) * _UNITS[found.group(2)])
-        if found and found.group(2) in _UNITS
-        else None
-    )
-
-
-def _ms(text: str) -> int:
-    found = re.fullmatch(r"([\d.]+)\s*([a-z]+)", text)
-    assert found, f"a duration has a unit: {text!r}"
-    return round(float(found.group(1)) * _TIMES[found.group(2)])

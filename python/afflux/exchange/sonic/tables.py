@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ... import _core
+from ...files import toml
 from ..account import Account, shown
 from .document import Document
 from .ports import Key
@@ -64,8 +65,8 @@ NAME = Kind("a name", lambda text: bool(text))
 NAMES = Kind("names with commas", lambda text: all(text.split(",")))
 SWITCH = _one_of("true", "false")
 METRES = Kind(
-    'a length in metres as in "40m"',
-    lambda text: bool(re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?m", text)),
+    'a length in metres as in "40m", or "None"',
+    lambda text: text == "None" or bool(re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?m", text)),
 )
 #: Times in ms. 0 is not a valid time; 1000 s is the longest time of a scenario.
 MILLISECONDS = _whole(1, 1_000_000)
@@ -254,11 +255,40 @@ LAYOUTS: dict[str, Layout] = {
 COMPUTED = "NULL"
 
 
+class Embedded:
+    """The tables in `[sonic]` of a scenario."""
+
+    def __init__(self, path: str | os.PathLike[str], text: str, tables: Mapping[str, Any]) -> None:
+        self.path, self.text, self.tables = os.fspath(path), text, tables
+
+    def line(self, where: tuple[str, ...]) -> int:
+        """Returns the line of the innermost of nested names that is found."""
+        for length in range(len(where), -1, -1):
+            if (line := toml.line_of(self.text, ("sonic", *where[:length]))) is not None:
+                return line
+        return 1
+
+
+def in_scenario(path: str | os.PathLike[str], text: str, tables: Mapping[str, Any]) -> Tables:
+    """Returns the tables in `[sonic]` of a scenario, which a user may have changed."""
+    document = Embedded(path, text, tables)
+    for name in tables:
+        if name not in LAYOUTS:
+            raise ConfigError(
+                f"{path}: line {document.line((name,))}: sonic.{name}: unknown table; expected some of {', '.join(LAYOUTS)}"
+            )
+    checked = Checked(document, Account("fields"))
+    checked.references(checked.tables)
+    checked.consistent()
+    return checked.tables
+
+
 class Checked:
     """The understood tables of one file."""
 
-    def __init__(self, path: str | os.PathLike[str], account: Account, beside: str = "") -> None:
-        self.document, self.account, self.beside = Document(path), account, beside
+    def __init__(self, document: "Document | Embedded", account: Account, beside: str = "") -> None:
+        self.document, self.account, self.beside = document, account, beside
+        path = document.path
         known = {name: content for name, content in self.document.tables.items() if name in LAYOUTS}
         unknown = [name for name in self.document.tables if name not in LAYOUTS]
         if not any(LAYOUTS[name].kept for name in known):
@@ -272,6 +302,10 @@ class Checked:
                 f"{path}: no table of buffers or queues: {found}; expected some of {wanted}"
             )
         self.tables: Tables = {name: self.table(name, content) for name, content in known.items()}
+        for name in getattr(document, "deleted", ()):
+            account.noted(
+                f'{beside}"OP": "DEL": the entry is deleted, so it is left out', shown(name)[1:-1]
+            )
         for name in unknown:
             account.noted(f"{beside}table {shown(name)[1:-1]} is unknown and ignored")
 
@@ -414,7 +448,8 @@ def together(paths: list[str | os.PathLike[str]], account: Account) -> Tables:
     """Returns the combined tables of several files: buffers and QoS are often in separate files."""
     tables: Tables = {}
     files = [
-        Checked(path, account, f"{os.fspath(path)}: " if len(paths) > 1 else "") for path in paths
+        Checked(Document(path), account, f"{os.fspath(path)}: " if len(paths) > 1 else "")
+        for path in paths
     ]
     for file in files:
         for name, entries in file.tables.items():

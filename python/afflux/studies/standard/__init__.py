@@ -16,6 +16,7 @@ from ... import templates
 from ..._core import ScenarioError
 from ...batch import Point
 from ...comparison.compare import Comparison
+from ...decision.file import place_of
 from ...decision.points import with_values
 from ...exchange import sonic, sysctl
 from ...files import durable, toml
@@ -121,15 +122,18 @@ class Standard(Study):
         return list(self._mixtures(quick).points())
 
     def prepare(self, points: Sequence[Point]) -> Sequence[Path]:
-        """Refuses a wrong key in `set` with the goals file and the block, before anything runs."""
-        wanted = self._mixtures().blocks()
+        """Refuses a wrong key in `set` with the goals file, the line and the block, before anything
+        runs."""
+        mixtures = self._mixtures()
+        wanted = mixtures.blocks()
         for point in points:
             if point.name in wanted:
                 wanted.remove(point.name)
                 try:
                     point.load()
                 except ScenarioError as error:
-                    raise ValueError(f"{self.goals}: {point.name}: {error}") from None
+                    place = place_of(mixtures.question, point.name, error.key)
+                    raise ValueError(f"{place}: {point.name}: {error}") from None
         return []
 
     def evidence(self, designs: Designs) -> Evidence | None:

@@ -11,6 +11,7 @@ from ...batch import Point
 from ...decision import file
 from ...decision.file import Candidate, Condition, Question, Variant
 from ...decision.judge import Values
+from ...decision.located import File
 from ...decision.measures import Tenant
 from ...decision.points import (
     alone_name,
@@ -51,24 +52,26 @@ def read(goals: Path, scenario: Path | None = None, otherwise: Path | None = Non
     """Reads a decision file for this study. Every goal must refer to the tenant alone on a design
     (its own fabric), and every tenant must have a goal and a load.
 
-    Raises `ValueError` with the file and the key.
+    Raises `ValueError` with the file, the line and the key.
     """
     found = file.read(goals, scenario, otherwise)
+    asked = File.of(goals)
     for place, goal in enumerate(found.goals):
         if goal.tenant is None:
-            raise ValueError(
-                f"{goals}: key goal[{place}].tenant is missing: the study has goals of tenants only"
+            raise asked.wrong(
+                ("goal", place, "tenant"), " is missing: the study has goals of tenants only"
             )
         if not goal.alone or goal.against is None:
-            raise ValueError(
-                f'{goals}: goal[{place}]: the study starts from the tenant\'s own fabric: write within = SHARE, design = "NAME" of that fabric and alone = true'
+            raise asked.wrong(
+                ("goal", place),
+                ": the study starts from the tenant's own fabric: write within = SHARE, "
+                'design = "NAME" of that fabric and alone = true',
             )
     if len(found.tenants) < 2:
-        raise ValueError(
-            f"{goals}: key tenant: found {len(found.tenants)}: the study needs at least two tenants"
+        raise asked.wrong(
+            ("tenant",), f": found {len(found.tenants)}: the study needs at least two tenants"
         )
     for place, tenant in enumerate(found.tenants):
-        where = f"{goals}: key tenant[{place}]"
         own = list(
             dict.fromkeys(str(goal.against) for goal in found.goals if goal.tenant == tenant)
         )
@@ -78,15 +81,16 @@ def read(goals: Path, scenario: Path | None = None, otherwise: Path | None = Non
                 if own
                 else "it has no goal: write a [[goal]] block"
             )
-            raise ValueError(f"{where}: tenant {tenant.name}: {said}")
+            raise asked.wrong(("tenant", place), f": tenant {tenant.name}: {said}")
         if tenant.load is None:
-            raise ValueError(
-                f"{where}.load is missing: name the key of the scenario that is multiplied when the study varies the load of {tenant.name}"
+            raise asked.wrong(
+                ("tenant", place, "load"),
+                f" is missing: name the key of the scenario that is multiplied when the study varies the load of {tenant.name}",
             )
         try:
             times(found.scenario[tenant.load], 1.0)
         except ValueError as error:
-            raise ValueError(f"{where}.load: {tenant.load}: {error}") from None
+            raise asked.wrong(("tenant", place, "load"), f": {tenant.load}: {error}") from None
     return found
 
 

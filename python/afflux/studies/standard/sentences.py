@@ -103,7 +103,7 @@ def _all_missed(standings: Sequence[Standing]) -> Words:
 def _choice(of: Evidence) -> Words:
     choice = of.choice
     if choice.design is None:
-        said = say("standard.none")
+        said = _none(of.judged)
     else:
         said = say(
             "standard.choose" if choice.certain else "standard.choose.open",
@@ -114,6 +114,14 @@ def _choice(of: Evidence) -> Words:
         if of.variants
         else said
     )
+
+
+def _none(judged: Judged) -> Words:
+    """Says that no design is chosen: all miss a goal, or some may yet turn out to meet all."""
+    if not judged.unresolved:
+        return say("standard.none")
+    designs = join([title(design) for design in judged.unresolved], _COMMAS)
+    return say("standard.none.open", designs=designs)
 
 
 def variant(name: str) -> Words | str:
@@ -128,7 +136,8 @@ def _variants(of: Evidence) -> Words:
         kind = "none" if choice.design is None else "other"
         if choice.design is not None and choice.design == of.choice.design:
             kind = "same"
-        ending = "" if choice.certain or choice.design is None else ".open"
+        unsure = judged.unresolved if choice.design is None else not choice.certain
+        ending = ".open" if unsure else ""
         outcomes.setdefault((kind + ending, choice.design), []).append(variant(one.name))
     items = [
         say(
@@ -309,6 +318,9 @@ def _certainty(of: Evidence) -> Words:
     if of.choice.design:
         open_ = [_open(one) for one in of.judged.states(chosen, OPEN)]
         return say("standard.unsure", design=chosen, goals=goals, seeds=seeds, items=_list(open_))
+    if chosen in of.judged.unresolved:
+        items = _list([_open(one) for one in of.judged.states(chosen, OPEN)])
+        return say("standard.sure.none.open", design=chosen, goals=goals, seeds=seeds, items=items)
     return say("standard.sure.none", goals=goals, seeds=seeds)
 
 

@@ -108,6 +108,9 @@ impl Policy for Conweave {
     fn holds_charged(config: &ConweaveConfig) -> bool {
         config.reorder_memory == ReorderMemory::Shared
     }
+    fn header(config: &ConweaveConfig) -> u16 {
+        Rules::new(config).header
+    }
     fn unused(config: &ConweaveConfig) -> Option<(&'static str, &'static str)> {
         let text = "has no effect with reorder_memory = \"unbounded\": remove one of the two";
         (config.reorder_memory == ReorderMemory::Unbounded).then_some(("reorder_queues", text))

@@ -49,7 +49,8 @@ pub trait RateController: Sized {
     fn uses_round_trips(&self) -> bool {
         false
     }
-    fn on_sent(&mut self, _bytes: u64, _config: &Self::Config) {}
+    /// Accounts for a frame of `_bytes` bytes that departs at `_now`.
+    fn on_sent(&mut self, _now: u64, _bytes: u64, _config: &Self::Config) {}
     /// Handles a congestion notification.
     fn on_cnp(&mut self, _now: u64, _config: &Self::Config) {}
     fn on_ack(&mut self, _ack: &Ack, _round_trip: u64, _payload: u16, _config: &Self::Config) {}

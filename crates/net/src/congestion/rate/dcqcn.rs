@@ -1,12 +1,12 @@
 //! DCQCN: congestion notifications cut the rate; time and bytes sent raise it.
 //!
-//! There are no timer events. The state catches up with the timers when the rate is read or a
-//! notification arrives. The result does not depend on when that is.
+//! There are no timer events. The state catches up with the timers when the rate is read, a frame
+//! departs or a notification arrives. The result does not depend on when the rate is read.
 
 use super::controller::bits_per_second;
 use super::{About, Cnp, Path, RateController, RateParameters};
 use crate::Model;
-use afflux_config::keys::up_to_a_second;
+use afflux_config::keys::timer_period;
 use afflux_config::{Duration, Size, Speed, keys, words};
 use afflux_units::{Bytes, Rate, Span};
 
@@ -42,18 +42,19 @@ keys! {
             "1; 0.9990234375 with `\"nvidia\"`", in 0.0 to 1.0;
         /// Period of alpha's updates.
         alpha_period: Duration = (Duration(Span::from_us(set(parameters, nic).alpha)))
-            "`\"55us\"`; `\"50us\"` with `\"hpcc_paper\"`, `\"1us\"` with `\"hpcc\"`, `\"conweave\"` and `\"nvidia\"`", check up_to_a_second;
+            "`\"55us\"`; `\"50us\"` with `\"hpcc_paper\"`, `\"1us\"` with `\"hpcc\"`, `\"conweave\"` and `\"nvidia\"`", check timer_period;
         /// Period, from the first notification on, at whose ends pending notifications cut the
         /// rate, a nanosecond after alpha's update (NVIDIA's adapters). `"0ns"`: each notification
         /// cuts the rate at once (the paper), and alpha falls after each `alpha_period` without
         /// one.
         decrease_period: Duration as Option<Span> = (Duration(Span::from_us(set(parameters, nic).decrease)))
-            "`\"0ns\"`; `\"50us\"` with `\"hpcc_paper\"`, `\"4us\"` with `\"hpcc\"`, `\"conweave\"` and `\"nvidia\"`", check |Duration(period), _| {
-            Ok((period > Span::ZERO).then_some(period))
+            "`\"0ns\"`; `\"50us\"` with `\"hpcc_paper\"`, `\"4us\"` with `\"hpcc\"`, `\"conweave\"` and `\"nvidia\"`", check |time, at| match time {
+            Duration(Span::ZERO) => Ok(None),
+            time => timer_period(time, at).map(Some),
         };
         /// Period of the timer that raises the rate.
         increase_period: Duration = (Duration(Span::from_us(set(parameters, nic).increase)))
-            "`\"55us\"`; `\"60us\"` with `\"zhu\"`, `\"300us\"` with `\"hpcc\"`, `\"conweave\"` and `\"nvidia\"`", check up_to_a_second;
+            "`\"55us\"`; `\"60us\"` with `\"zhu\"`, `\"300us\"` with `\"hpcc\"`, `\"conweave\"` and `\"nvidia\"`", check timer_period;
         /// Bytes sent after which the rate is raised too. `"0B"`: raised by time only.
         byte_counter: Size as Option<u64> = (Size(Bytes(set(parameters, nic).bytes)))
             "`\"10MB\"`; `\"300MB\"` with `\"zhu\"`, `\"32767B\"` with `\"nvidia\"`, `\"0B\"` with the others", check |Size(Bytes(bytes)), _| Ok((bytes > 0).then_some(bytes));
@@ -303,10 +304,10 @@ impl RateController for Dcqcn {
         self.rate
     }
 
-    /// Accounts for a departing frame of `bytes` bytes.
     #[inline]
-    fn on_sent(&mut self, bytes: u64, config: &DcqcnConfig) {
+    fn on_sent(&mut self, now: u64, bytes: u64, config: &DcqcnConfig) {
         let Some(every) = config.byte_counter else { return };
+        self.catch_up(now, config);
         // Before the first cut there is nothing to raise.
         if self.increase_at == u64::MAX {
             return;
@@ -354,7 +355,8 @@ pub const MODEL: Model = Model {
     source: "Zhu et al., SIGCOMM 2015; HPCC's and ConWeave's ns-3 (NVIDIA's adapters)",
     faithful: "alpha, cut, fast recovery, additive and hyper increase by timer and byte counter; parameter sets paper, zhu, hpcc, hpcc_paper, conweave and \
                nvidia; cuts at once (paper, zhu) or polled (the others), where the timers run from the first notification on",
-    simplified: "a change of rate does not move the time at which the next frame of the queue pair may leave; alpha is a float, not firmware's fixed point",
+    simplified: "a change of rate does not move the time at which the next frame of the queue pair may leave; alpha is a float, not firmware's fixed point; with paper \
+                 and zhu a raise in hyper increase is one step (in Zhu's simulator as many as there were such raises, one raise earlier, and at half the periods)",
 };
 
 #[cfg(test)]
@@ -398,7 +400,8 @@ mod tests {
 
     #[test]
     fn when_it_is_asked_makes_no_difference() {
-        for config in [polled(), paper()] {
+        let by_bytes = DcqcnConfig { byte_counter: Some(32_767), ..polled() };
+        for config in [polled(), paper(), by_bytes] {
             let (mut often, mut seldom) = (Dcqcn::new(LINE, &config), Dcqcn::new(LINE, &config));
             for step in 0..40_000u64 {
                 let now = step * 100_000;
@@ -406,6 +409,10 @@ mod tests {
                 if step % 97 < 3 || step % 1_013 < 40 {
                     often.on_cnp(now, &config);
                     seldom.on_cnp(now, &config);
+                }
+                if step % 131 == 0 {
+                    often.on_sent(now, 1_048, &config);
+                    seldom.on_sent(now, 1_048, &config);
                 }
                 if step % 7_001 == 0 {
                     assert_eq!(often.rate(now, 0, &config), seldom.rate(now, 0, &config));
@@ -420,9 +427,9 @@ mod tests {
         c.on_cnp(0, &config);
         assert_eq!(c.rate(0, 0, &config), LINE / 2);
         // After 10 MB the rate returns half of the way.
-        c.on_sent(9_999_999, &config);
+        c.on_sent(1, 9_999_999, &config);
         assert_eq!(c.rate(1, 0, &config), LINE / 2);
-        c.on_sent(1, &config);
+        c.on_sent(1, 1, &config);
         assert_eq!(c.rate(1, 0, &config), LINE * 3 / 4);
         // Alpha after the cut was 1 again ((1 - g) + g), so the next cut also halves the rate. The
         // target is the rate before the cut.

@@ -74,7 +74,7 @@ impl RateController for Hpcc {
 
     #[inline(always)]
     fn rate(&mut self, _: u64, _: u64, _: &HpccConfig) -> u64 {
-        ((self.window * 8e12 / self.base) as u64).clamp(1_000_000, self.line)
+        ((self.window * 8e12 / self.base) as u64).max(1_000_000).min(self.line)
     }
 
     #[inline(always)]
@@ -152,6 +152,12 @@ mod tests {
 
     fn config() -> HpccConfig {
         HpccConfig { eta: 0.95, max_stage: 5, additive: 80.0, base_rtt: Some(Span::from_us(10)) }
+    }
+
+    #[test]
+    fn the_rate_of_a_slow_line_is_the_lines() {
+        let mut c = Hpcc::new(500_000, 0, &config());
+        assert_eq!(c.rate(0, 500_000, &config()), 500_000);
     }
 
     /// A reading every microsecond of a port that sends at `load` of the line's rate and has

@@ -170,8 +170,8 @@ impl Control {
     }
 
     #[inline(always)]
-    pub fn on_sent(&mut self, bytes: u64, config: &RateControl) {
-        each!(self, config, c, own => c.on_sent(bytes, own), ());
+    pub fn on_sent(&mut self, now: u64, bytes: u64, config: &RateControl) {
+        each!(self, config, c, own => c.on_sent(now, bytes, own), ());
     }
 
     #[inline(always)]

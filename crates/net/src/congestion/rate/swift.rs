@@ -3,7 +3,7 @@
 use super::{About, Ack, Path, RateController, RateParameters, RateResponse};
 use crate::Model;
 use crate::congestion::IncreaseRule;
-use afflux_config::keys::{up_to_a_second, within};
+use afflux_config::keys::{at_most_a_second, time_within, up_to_a_second, within};
 use afflux_config::tree::Wrong;
 use afflux_config::{Duration, keys};
 use afflux_units::{Rate, Span};
@@ -14,9 +14,10 @@ keys! {
         /// Target delay for a path without switches.
         base: Duration = "20us", check up_to_a_second;
         /// Addition to the target delay per switch of the path.
-        hop: Duration = (Duration(Span(base.0 * 100 / 655))) "`base` divided by 6.55";
+        hop: Duration = (Duration(Span(base.0 * 100 / 655))) "`base` divided by 6.55", check at_most_a_second;
         /// Largest addition to the target delay, for small windows.
-        fs_range: Duration = (Duration(Span(5 * base.0))) "five times `base`";
+        fs_range: Duration = (Duration(Span(5 * base.0))) "five times `base`",
+            check |time, at| time_within(time, Span::ZERO, Span::from_s(10), at);
         /// Window for which all of `fs_range` is added.
         fs_min: f64 = 0.1, in 0.001 to 1000.0;
         /// Window from which nothing of `fs_range` is added.

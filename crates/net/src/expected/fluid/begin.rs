@@ -97,7 +97,6 @@ impl Fluid<'_, '_> {
         for route in routes {
             self.open_stream(at, slot, &mut running, &model, route);
         }
-        running.left -= std::mem::take(&mut running.ahead);
         if model.copies > 1.0
             || running.subflows > 1
                 && model.overtakes
@@ -145,12 +144,7 @@ impl Fluid<'_, '_> {
             // rate requires.
             (0.0, nic * round_trip * 4.0)
         };
-        let (sent, window) = (ahead.min(running.left), window.min(model.window));
-        if model.copies > 1.0 {
-            running.ahead = running.ahead.max(sent);
-        } else {
-            running.left -= sent;
-        }
+        let window = window.min(model.window);
         self.demands.push(Demand {
             first,
             links,
@@ -163,7 +157,8 @@ impl Fluid<'_, '_> {
         let paced = if self.follows { parameters.pace(nic) } else { None };
         self.streams.push(Stream {
             flow: slot,
-            sent,
+            sent: 0.0,
+            ahead,
             window,
             slow,
             before: window,

@@ -10,10 +10,10 @@ mod begin;
 mod progress;
 mod rates;
 
-use super::Expected;
 use super::fluid_model::{FluidModel, Pace};
 use super::queues::Queue;
 use super::share::{Demand, Links};
+use super::{Expected, Unknowns};
 use crate::app::{Due, Runtime};
 use crate::idle::Route;
 use crate::spec::*;
@@ -78,6 +78,8 @@ struct Running {
 struct Stream<'p> {
     flow: u32,
     sent: f64,
+    /// Bytes of the initial window that leave before the window begins to grow.
+    ahead: f64,
     /// Maximum of outstanding bytes, without those that wait in queues.
     window: f64,
     /// True in slow start: the window grows by all acknowledged bytes, because no congestion has
@@ -199,6 +201,11 @@ impl<'w, 'p> Fluid<'w, 'p> {
                 groups.entry(group).or_default().1.push(id as FlowId);
             }
         }
+        let mut found = Expected { complete: true, ..Expected::default() };
+        let until = world.until();
+        if plan.topology.links.iter().any(|link| link.is_faulty(until)) {
+            found.note(Unknowns::Faults);
+        }
         Fluid {
             world,
             follows,
@@ -216,7 +223,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
             applications: plan.applications.as_ref().map(Runtime::new),
             now: 0.0,
             tick: None,
-            until: seconds(world.until()),
+            until: seconds(until),
             first: None,
             work: 0,
             events: 0,
@@ -228,7 +235,7 @@ impl<'w, 'p> Fluid<'w, 'p> {
             standing: 0.0,
             limited: 0.0,
             alone: 0.0,
-            found: Expected { complete: true, ..Expected::default() },
+            found,
         }
     }
 

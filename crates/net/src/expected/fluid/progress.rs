@@ -25,8 +25,10 @@ impl Fluid<'_, '_> {
                 flow.left -= moved;
             }
             stream.sent += moved;
+            let ahead = moved.min(stream.ahead);
+            stream.ahead -= ahead;
             if stream.slow {
-                stream.window += moved;
+                stream.window += moved - ahead;
             } else if demand.limit.is_none() {
                 stream.window += step
                     * model.growth.per_second(

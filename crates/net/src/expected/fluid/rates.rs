@@ -26,7 +26,8 @@ impl Fluid<'_, '_> {
             let by_window = if stream.slow {
                 // The window doubles every round trip.
                 let doublings = longest / stream.round_trip;
-                stream.window * (libm::exp2(doublings.min(40.0)) - 1.0) / longest
+                let grown = stream.window * (libm::exp2(doublings.min(40.0)) - 1.0);
+                (stream.ahead + grown) / longest
             } else {
                 stream.window / stream.round_trip
             };
@@ -141,7 +142,11 @@ impl Fluid<'_, '_> {
             if model.remembers {
                 rings += (stream.most as u64 + 1).next_power_of_two().max(16);
             }
-            if adapts && let Some((link, limiting)) = limiting {
+            // A link that limits the first window at once does not yet end slow start.
+            if adapts
+                && stream.ahead < 1.0
+                && let Some((link, limiting)) = limiting
+            {
                 let capacity = self.links.capacity[link as usize];
                 stream.cut_window(self.now, limiting, capacity, demand.rate, model);
             }

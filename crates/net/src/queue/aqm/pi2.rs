@@ -1,7 +1,7 @@
 //! PI² (De Schepper et al., CoNEXT 2016): a linear proportional-integral controller whose output is
 //! squared for classic traffic.
 
-use super::policy::{About, Policy, Site, take_class, up_to_1000_s};
+use super::policy::{About, Policy, Site, take_class, up_to_1000_s, update_period};
 use crate::Model;
 use crate::frame::Frame;
 use crate::queue::waiting::Waiting;
@@ -17,7 +17,7 @@ keys! {
         /// Delay that the discipline aims at.
         target: Duration = "15ms" from "RFC 9332, Linux", check up_to_1000_s;
         /// Time between updates of the probability.
-        t_update: Duration = "16ms" from "Linux", check up_to_1000_s;
+        t_update: Duration = "16ms" from "Linux", check update_period;
         /// Gain for the difference between delay and target, per second of difference.
         alpha: f64 = 0.16 from "Linux, for round trips up to 100 ms", in 0.0 to 1e9 as "a number from 0 to 1e9";
         /// Gain for the change of the delay since the last update, per second of change.

@@ -1,15 +1,15 @@
 //! PIE (RFC 8033): drops or marks arrivals with a probability that a proportional-integral
 //! controller adjusts to keep the delay at a target.
 
-use super::policy::{About, Policy, Site, take_class, up_to_1000_s};
+use super::policy::{About, Policy, Site, take_class, up_to_1000_s, update_period};
 use crate::Model;
 use crate::frame::Frame;
 use crate::queue::waiting::Waiting;
 use crate::queue::{Reason, Verdict};
-use afflux_config::keys::meaningless;
+use afflux_config::keys::{meaningless, time_within};
 use afflux_config::{Chance, Duration, keys};
 use afflux_engine::random::Stream;
-use afflux_units::Probability;
+use afflux_units::{Probability, Span};
 use std::collections::VecDeque;
 
 keys! {
@@ -20,13 +20,13 @@ keys! {
         /// Whether ECN-capable frames are marked instead of dropped.
         ecn: bool = false from "ns-3, Linux";
         /// Time between updates of the probability.
-        t_update: Duration = "15ms" from "RFC 8033", check up_to_1000_s;
+        t_update: Duration = "15ms" from "RFC 8033", check update_period;
         /// Gain for the difference between delay and target, per second of difference.
         alpha: f64 = 0.125, in 0.0 to 1e9 as "a number from 0 to 1e9";
         /// Gain for the change of the delay since the last update, per second of change.
         beta: f64 = 1.25, in 0.0 to 1e9 as "a number from 0 to 1e9";
         /// Time for which a burst is admitted before drops begin.
-        burst_allowance: Duration = "150ms";
+        burst_allowance: Duration = "150ms", check |time, at| time_within(time, Span::ZERO, Span::from_s(1000), at);
         /// With `ecn = true`: probability above which ECN-capable frames are dropped too.
         ecn_threshold: Chance = {ecn.then(|| Chance(Probability::new(0.1).expect("within 0..1")))} "0.1";
         /// Whether drops are spaced more evenly than at random: neither too close together nor too
@@ -155,10 +155,11 @@ impl Policy for Pie {
         if self.burst_left > 0 || !self.hit(bytes, stream) {
             return Verdict::Admit;
         }
+        // RFC 8033, section 5.4: a frame that is marked ends the accumulation as a dropped one does.
+        self.accumulated = 0.0;
         if capable && self.config.ecn_threshold.is_some_and(|most| self.probability <= most.get()) {
             return Verdict::Mark;
         }
-        self.accumulated = 0.0;
         Verdict::Drop(Reason::Red)
     }
 
@@ -195,7 +196,6 @@ pub const MODEL: Model = Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use afflux_units::Span;
 
     const MS: u64 = 1_000_000_000;
 
@@ -211,6 +211,29 @@ mod tests {
             derandomize: false,
         };
         Pie::new(&config, Site { frame: 1_514, ..Site::default() }, &mut Stream::new(1, 1, 1))
+    }
+
+    /// With a constant probability and `derandomize`, marked frames are as far apart as dropped ones:
+    /// at least 0.85 / p frames, and at most 8.5 / p.
+    #[test]
+    fn marks_are_spaced_like_drops() {
+        let (p, mut stream) = (0.05, Stream::new(1, 2, 3));
+        for capable in [false, true] {
+            let mut pie = pie();
+            pie.config.derandomize = true;
+            pie.config.ecn_threshold = Some(Probability::new(0.1).unwrap());
+            (pie.probability, pie.burst_left, pie.next_update) = (p, 0, u64::MAX);
+            (pie.delay, pie.delay_old) = (30 * MS, 30 * MS);
+            let hit = if capable { Verdict::Mark } else { Verdict::Drop(Reason::Red) };
+            let hits: Vec<u32> = (0..100_000)
+                .filter(|_| pie.on_enqueue(0, 100_000, capable, &mut stream) == hit)
+                .collect();
+            let gaps = || hits.windows(2).map(|pair| f64::from(pair[1] - pair[0]));
+            assert!(gaps().all(|gap| (0.85..8.6).contains(&(gap * p))));
+            // Frames are hit with probability p once 17 of them have passed: 36 frames on average.
+            let mean = gaps().sum::<f64>() / gaps().count() as f64;
+            assert!((mean - 36.0).abs() < 1.5, "{mean}");
+        }
     }
 
     /// Frequent and rare calls of `catch_up` lead to the same state.

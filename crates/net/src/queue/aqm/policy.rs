@@ -6,6 +6,7 @@ use crate::queue::Verdict;
 use crate::queue::waiting::Waiting;
 use crate::spec::Limit;
 use afflux_config::Duration;
+use afflux_config::keys::{SHORTEST_PERIOD, time_within};
 use afflux_config::tree::{Key, Wrong};
 use afflux_engine::random::Stream;
 use afflux_units::Span;
@@ -180,6 +181,12 @@ pub enum QueueTag {
     Remaining,
     /// The frame may be trimmed to its header.
     Trimmable,
+}
+
+/// Checks the time between two updates of a probability: at least 100 ns and at most 1000 s. All
+/// updates that are due are made one by one.
+pub fn update_period(time: Duration, key: Key) -> Result<Span, Wrong> {
+    time_within(time, SHORTEST_PERIOD, Span::from_s(1000), key)
 }
 
 /// Checks a time: it must be above 0 and at most 1000 s.

@@ -1,6 +1,6 @@
 //! Keys of priority flow control (IEEE 802.1Qbb): `[switch.pfc]` and `[host.storm]`.
 
-use afflux_config::keys::meaningless;
+use afflux_config::keys::{at_most_160_h, meaningless};
 use afflux_config::schemars::json_schema;
 use afflux_config::serde::de::{self, Error, IntoDeserializer};
 use afflux_config::serde::{Deserialize, Serialize, Serializer};
@@ -94,13 +94,12 @@ keys! {
         /// Time between PAUSE frames.
         period: Duration = required, check positive;
         /// Simulated time at which the storm begins.
-        from: Duration as Time = "0ns", check |Duration(from), _| Ok(Time(from.0));
+        from: Duration as Time = "0ns", check |from, key| at_most_160_h(from, key).map(|from| Time(from.0));
         /// Simulated time at which the storm ends. Default: never; the scenario then needs
         /// `run.until`.
-        until: Duration as Option<Time> = none, check |Duration(until), key| if until.0 > from.0 {
-            Ok(Time(until.0))
-        } else {
-            Err(Wrong::at(key, format!("\"{until}\" is not after from = \"{}\"", Span(from.0))))
+        until: Duration as Option<Time> = none, check |until, key| match at_most_160_h(until, key.clone())? {
+            Span(until) if until > from.0 => Ok(Time(until)),
+            until => Err(Wrong::at(key, format!("\"{until}\" is not after from = \"{}\"", Span(from.0)))),
         };
         /// Duration of each PAUSE frame. Default: 65535 quanta of 512 bit times.
         pause_time: Duration = none, check positive;

@@ -24,10 +24,10 @@ keys! {
         @step: StepKeys;
         /// Queue length below which no frame is marked. ConWeave: `"100kB"` at 100 Gbps; SONiC:
         /// `"1MiB"`. Default: `k`.
-        kmin: QueueSize = (written.step.k.expect("k or kmin is written"));
+        kmin: QueueSize = (written.step.k.expect("k or kmin is written")), check up_to_1_tib;
         /// Queue length above which every frame is marked, in the unit of `kmin`. ConWeave:
         /// `"400kB"`; SONiC: `"2MiB"`. Default: `k`.
-        kmax: QueueSize = (written.step.k.expect("k or kmax is written"));
+        kmax: QueueSize = (written.step.k.expect("k or kmax is written")), check up_to_1_tib;
         /// Marking probability at `kmax`. ConWeave and HPCC have 0.2, SONiC 0.05.
         pmax: Chance = 1;
         /// Time of the marking decision. The ns-3 RDMA simulators have `"dequeue"`.
@@ -94,9 +94,22 @@ impl EcnKeys {
         {
             return Err(meaningless(key.clone().name(name), "k (a step)"));
         }
+        if let Some(k) = self.step.k {
+            up_to_1_tib(k, key.clone().name("k"))?;
+        }
         let marking = self.resolve(key)?;
         self.step.k = None;
         Ok(marking)
+    }
+}
+
+/// Checks a queue length: at most 1 TiB.
+fn up_to_1_tib(QueueSize(length): QueueSize, key: Key) -> Result<Limit, Wrong> {
+    match length {
+        Limit::Bytes(bytes) if bytes > 1 << 40 => {
+            Err(Wrong::at(key, format!("\"{}\": write at most \"1TiB\"", QueueSize(length))))
+        }
+        length => Ok(length),
     }
 }
 

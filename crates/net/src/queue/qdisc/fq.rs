@@ -24,8 +24,8 @@ keys! {
         /// Bytes that a flow sends per turn: two packets of `host.mtu`, each with 14 B of Ethernet
         /// header (`psched_mtu`).
         quantum: Size as u32 = "3028B" from "sch_fq.c: two frames", check bytes;
-        /// Bytes that a new flow, or one that has been idle for 40 ms, may send in its first turn:
-        /// ten packets of `host.mtu`, each with 14 B of Ethernet header.
+        /// Bytes that a new flow may send in its first turn: ten packets of `host.mtu`, each with
+        /// 14 B of Ethernet header. A flow that has been idle for 40 ms may send at least `quantum`.
         initial_quantum: Size as u32 = "15140B" from "sch_fq.c: ten frames", check bytes;
     }
 }
@@ -39,6 +39,8 @@ fn bytes(Size(size): Size, at: Key) -> Result<u32, Wrong> {
 
 /// Idle time after which a flow receives new credit.
 const REFILL: Span = Span::from_ms(40);
+/// Idle time after which a flow may be forgotten, and counts as new again (FQ_GC_AGE).
+const FORGOTTEN: Span = Span::from_s(3);
 
 pub struct Fq {
     limit: u32,
@@ -102,14 +104,14 @@ impl Fq {
         id
     }
 
-    /// Forgets flows that have been idle for so long that they would count as new again.
+    /// Forgets flows that have been idle for long.
     #[cold]
     fn forget(&mut self, now: u64) {
         for (id, flow) in self
             .flows
             .iter()
             .enumerate()
-            .filter(|(_, flow)| !flow.listed && now >= flow.idle + REFILL.0)
+            .filter(|(_, flow)| !flow.listed && now >= flow.idle + FORGOTTEN.0)
         {
             if self.known.get(&flow.key) == Some(&(id as u32)) {
                 self.known.remove(&flow.key);
@@ -259,6 +261,26 @@ mod tests {
         assert_eq!((0..130).map(|seq| push(&mut fq, 1, seq, 0)).sum::<usize>(), 30);
         assert_eq!(push(&mut fq, 2, 0, 0), 0);
         assert_eq!((fq.count, fq.held().count()), (101, 101));
+    }
+
+    /// A flow that returns after 40 ms may send two frames per turn, however many other flows there
+    /// are. A flow that returns after three seconds is new.
+    #[test]
+    fn an_idle_flow_is_not_new() {
+        for others in [1, 1_000] {
+            let mut fq = fq();
+            let turn = |fq: &mut Fq, now: u64| {
+                (0..12).for_each(|seq| assert_eq!(push(fq, 0, seq, now), 0));
+                assert_eq!(push(fq, u32::MAX, 0, now), 0);
+                let sent = (0..13).take_while(|_| pull(fq).unwrap().0 == 0).count();
+                while pull(fq).is_some() {}
+                sent
+            };
+            assert_eq!(turn(&mut fq, 0), 10);
+            (1..=others).for_each(|flow| assert_eq!(push(&mut fq, flow, 0, 1), 0));
+            while pull(&mut fq).is_some() {}
+            assert_eq!(turn(&mut fq, 2 * REFILL.0), 2);
+        }
     }
 
     #[test]

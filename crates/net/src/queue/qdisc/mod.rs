@@ -234,7 +234,7 @@ impl Qdisc {
     /// identifies the frame's flow.
     pub fn bytes_before(&self, queued: u64, frame: &Frame, hash: u32) -> u64 {
         let ring = &self.rings[self.ring_of(hash)];
-        let beside = queued - self.bytes + ring.taken;
+        let outside = queued - self.bytes + ring.taken;
         let own = ring.policy.bytes_before(ring.held_bytes, frame, hash);
         // The rings send in turn.
         let others = self
@@ -242,7 +242,7 @@ impl Qdisc {
             .iter()
             .map(|other| (other.held_bytes + other.taken).min(ring.taken + own))
             .sum::<u64>();
-        if self.rings.len() > 1 { beside - ring.taken + others } else { beside + own }
+        if self.rings.len() > 1 { outside - ring.taken + others } else { outside + own }
     }
 
     fn ring_of(&self, hash: u32) -> usize {

@@ -26,7 +26,7 @@ impl Shard<'_> {
         let Some(slot) = self.receiver_slot(now, frame) else { return };
         self.hear_of(now, slot, frame, number);
         let receiver =
-            self.transports.mptcp.joints[slot].subflow(number).as_mut().expect("heard of");
+            self.transports.mptcp.receivers[slot].subflow(number).as_mut().expect("heard of");
         match Control::of(frame) {
             Control::Syn => {
                 receiver.answered = now;
@@ -50,8 +50,8 @@ impl Shard<'_> {
         number: usize,
         what: Control,
     ) {
-        let port = self.transports.mptcp.joints[slot].ports[number];
-        let r = self.transports.mptcp.joints[slot].subflows[number].as_ref().expect("heard of");
+        let port = self.transports.mptcp.receivers[slot].ports[number];
+        let r = self.transports.mptcp.receivers[slot].subflows[number].as_ref().expect("heard of");
         let (node, mut frame) =
             (r.node, self.control(r.flow, what, (r.src, r.hash, r.priority), r.ecn));
         frame.size = self.opening_size(what, number, false);
@@ -78,10 +78,10 @@ impl Shard<'_> {
 
     /// Creates subflow `number` at its first frame.
     pub(super) fn hear_of(&mut self, now: u64, slot: u32, frame: &Frame, number: usize) {
-        if self.transports.mptcp.joints[slot].subflow(number).is_none() {
+        if self.transports.mptcp.receivers[slot].subflow(number).is_none() {
             let receiver = self.make_subflow(now, frame, number);
-            *self.transports.mptcp.joints[slot].subflow(number) = Some(receiver);
-            self.transports.mptcp.joints[slot].ports[number] = frame.port;
+            *self.transports.mptcp.receivers[slot].subflow(number) = Some(receiver);
+            self.transports.mptcp.receivers[slot].ports[number] = frame.port;
         }
     }
 
@@ -121,10 +121,10 @@ impl Shard<'_> {
             return self.acknowledge_all(out, now, &frame, number);
         };
         self.hear_of(now, slot, &frame, number);
-        let config = self.settings::<MptcpConfig>(self.transports.mptcp.joints[slot].transport);
+        let config = self.settings::<MptcpConfig>(self.transports.mptcp.receivers[slot].transport);
         let full = frame.size
             >= config.tcp.mss + MptcpConfig::DATA_OPTION + self.world.plan.wire.data_header;
-        let mptcp_receiver = &mut self.transports.mptcp.joints[slot];
+        let mptcp_receiver = &mut self.transports.mptcp.receivers[slot];
         let complete = mptcp_receiver.on_data(now, multipath.data, (echo, full));
         let r = mptcp_receiver.subflows[number].as_mut().expect("heard of");
         r.paused = paused;
@@ -191,7 +191,7 @@ impl Shard<'_> {
         ack: AckNow,
         config: &TcpConfig,
     ) {
-        let mptcp_receiver = &mut self.transports.mptcp.joints[slot];
+        let mptcp_receiver = &mut self.transports.mptcp.receivers[slot];
         let (data, edge, stamped, port) = (
             mptcp_receiver.next,
             mptcp_receiver.edge(),
@@ -203,7 +203,7 @@ impl Shard<'_> {
         let count = (count as usize).min(MptcpConfig::BLOCKS) as u8;
         let (node, paused) = (r.node, r.paused);
         let mut frame = self.plain_ack(
-            self.transports.mptcp.joints[slot].subflows[number].as_ref().expect("heard of"),
+            self.transports.mptcp.receivers[slot].subflows[number].as_ref().expect("heard of"),
             ack,
         );
         self.write_option(&mut frame, number, (data, edge), if stamped { stamp(now) } else { 0 });
@@ -222,20 +222,20 @@ impl Shard<'_> {
 
     pub(super) fn arm_mptcp_receiver<O: Outlet>(&mut self, out: &mut O, slot: u32) {
         let ports = self.ports.len();
-        let mptcp_receiver = &mut self.transports.mptcp.joints[slot];
+        let mptcp_receiver = &mut self.transports.mptcp.receivers[slot];
         let wake = mptcp_receiver.wake();
         arm_half(out, ports, mptcp_receiver, wake, Event::Receiver);
     }
 
     pub(super) fn on_mptcp_receiver_wake<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
-        if self.transports.mptcp.joints[slot].armed != now {
+        if self.transports.mptcp.receivers[slot].armed != now {
             return;
         }
-        self.transports.mptcp.joints[slot].armed = 0;
+        self.transports.mptcp.receivers[slot].armed = 0;
         let config =
-            &self.settings::<MptcpConfig>(self.transports.mptcp.joints[slot].transport).tcp;
-        for number in 0..self.transports.mptcp.joints[slot].subflows.len() {
-            if let Some(r) = &mut self.transports.mptcp.joints[slot].subflows[number]
+            &self.settings::<MptcpConfig>(self.transports.mptcp.receivers[slot].transport).tcp;
+        for number in 0..self.transports.mptcp.receivers[slot].subflows.len() {
+            if let Some(r) = &mut self.transports.mptcp.receivers[slot].subflows[number]
                 && r.wake() != 0
                 && r.wake() <= now
                 && let Some(ack) = r.on_wake(now, config)

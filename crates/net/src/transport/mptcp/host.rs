@@ -29,7 +29,7 @@ impl Transport for Mptcp {
         &mut halves.mptcp.connections
     }
     fn receivers(halves: &mut Halves) -> &mut Slab<MptcpReceiver> {
-        &mut halves.mptcp.joints
+        &mut halves.mptcp.receivers
     }
 
     fn start<O: Outlet>(
@@ -378,11 +378,9 @@ impl Shard<'_> {
             self.settings::<MptcpConfig>(self.transports.mptcp.connections[slot].transport);
         while let Some(number) = self.transports.mptcp.connections[slot].due(now) {
             if self.transports.mptcp.connections[slot].subflows[number].stage == Stage::Confirming {
-                self.transports.mptcp.connections[slot].subflows[number].sender.waited(
-                    now,
-                    Label::Recovery,
-                    0,
-                );
+                let sender = &mut self.transports.mptcp.connections[slot].subflows[number].sender;
+                sender.waited(now, Label::Recovery, 0);
+                sender.timeouts += 1;
                 self.counters.timeouts += 1;
                 self.confirm(out, now, slot, number, config);
                 continue;

@@ -31,7 +31,7 @@ pub struct Mptcp;
 #[derive(Default)]
 pub struct Halves {
     pub connections: Slab<Connection>,
-    pub joints: Slab<MptcpReceiver>,
+    pub receivers: Slab<MptcpReceiver>,
     /// Connections whose senders have ended early: slots in `connections`, by flow.
     abandoned: FxHashMap<FlowId, u32>,
     /// Flows that are complete at their receiver in this shard: the segment that completed each of

@@ -48,9 +48,9 @@ impl Alpha {
     }
 }
 
-/// Cause of a window reduction.
+/// Cause of a reduction of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Decrease {
+enum CutCause {
     Mark,
     Timeout,
 }
@@ -119,7 +119,7 @@ pub struct Sender {
     /// Marks do not reduce the window until a segment beyond `reduced_to` is acknowledged, unless
     /// the last reduction followed a time-out.
     reduced_to: u32,
-    last_cut: Option<Decrease>,
+    last_cut: Option<CutCause>,
     /// True if the last acknowledgement echoed a mark.
     echoed: bool,
     /// Number of time-outs since the last answer.
@@ -283,10 +283,10 @@ impl Sender {
         if opens {
             self.open();
         }
-        if ece && (self.una > self.reduced_to || self.last_cut == Some(Decrease::Timeout)) {
+        if ece && (self.una > self.reduced_to || self.last_cut == Some(CutCause::Timeout)) {
             let left = self.cwnd * (1.0 - self.alpha.map_or(1.0, |alpha| alpha.value) / 2.0);
             (self.ssthresh, self.cwnd) = (left.floor().max(2.0), left.max(1.0));
-            (self.reduced_to, self.last_cut, self.counted) = (self.most, Some(Decrease::Mark), 0);
+            (self.reduced_to, self.last_cut, self.counted) = (self.most, Some(CutCause::Mark), 0);
         }
         Cause::Ack { excess }
     }
@@ -335,11 +335,11 @@ impl Sender {
 
     fn reduce_after_timeout(&mut self) {
         // ns-2: after a reduction for a mark the threshold stays.
-        if self.last_cut == Some(Decrease::Mark) {
+        if self.last_cut == Some(CutCause::Mark) {
             self.reduced_to = self.most;
         } else {
             self.ssthresh = (self.cwnd / 2.0).floor().max(2.0);
-            self.last_cut = Some(Decrease::Timeout);
+            self.last_cut = Some(CutCause::Timeout);
         }
         (self.cwnd, self.counted) = (1.0, 0);
     }

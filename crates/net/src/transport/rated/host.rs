@@ -231,7 +231,11 @@ impl<'a> Shard<'a> {
     fn pump_rated<O: Outlet>(&mut self, out: &mut O, now: u64, slot: u32) {
         let config = self.scheduling(self.transports.rated.senders[slot].half.transport);
         loop {
-            let act = self.transports.rated.senders[slot].next_act(now, config);
+            let s = &mut self.transports.rated.senders[slot];
+            let before = (s.half.timeouts, s.half.retransmitted);
+            let act = s.next_act(now, config);
+            self.counters.timeouts += s.half.timeouts - before.0;
+            self.counters.retransmits += s.half.retransmitted - before.1;
             match act {
                 Act::Wait(at) => {
                     return self.arm_sender::<Rated>(out, slot, at);
@@ -258,9 +262,7 @@ impl<'a> Shard<'a> {
             Act::Signal(What::Syn) => (0, false, wire.syn),
             _ => (0, false, wire.ack),
         };
-        let before = s.half.timeouts;
         let header = s.on_sent(now, act, config);
-        self.counters.timeouts += s.half.timeouts - before;
         self.counters.retransmits += again as u64;
         let size = (size + config.rated().header).max(wire.min_frame);
         let mut frame = s.half.frame(Frame::RATED | Frame::EXTRA, seq, again, size);

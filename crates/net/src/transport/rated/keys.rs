@@ -55,7 +55,11 @@ keys! {
         /// Smallest rate that a flow is granted. A flow with only this rate sends one request
         /// without data per round trip.
         base_rate: Speed = (Speed(request(context, header, interval))) "such a frame per `interval`", check |Speed(rate), at| {
-            if rate.0 < 1_000 { Err(Wrong::at(at, format!("\"{rate}\": write a rate from 1kbps"))) } else { Ok(rate) }
+            if rate < LEAST_BASE_RATE || rate > MOST_BASE_RATE {
+                Err(Wrong::at(at, format!("\"{rate}\": write a rate from {LEAST_BASE_RATE} to {MOST_BASE_RATE}")))
+            } else {
+                Ok(rate)
+            }
         };
         /// Time without a request after which a link considers a flow as ended, so that lost SYNs,
         /// requests, answers and FINs have no lasting effect. `"off"`: as in the paper, the router
@@ -68,6 +72,10 @@ keys! {
         beta: f64 = 1.0 from "the paper's", in 0.0 to 10.0;
     }
 }
+
+/// Range of `base_rate`. D3's headers carry rates as 32-bit numbers of kbit/s, up to 4.29 Tbps.
+const LEAST_BASE_RATE: Rate = Rate(1_000);
+const MOST_BASE_RATE: Rate = Rate(4_000_000_000_000);
 
 /// Settings that PDQ and D3 have in common.
 #[derive(Debug, Clone, Copy)]

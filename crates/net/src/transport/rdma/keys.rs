@@ -4,7 +4,7 @@ use super::reps::RepsKeys;
 use crate::congestion::rate::{self, RateParameters, RdmaCongestion};
 use crate::spec::{self, Compat, Irn, Pauses, RateControl, RdmaConfig, RdmaRecovery};
 use crate::transport::key_context::{KeyContext, priority};
-use afflux_config::keys::{fill, meaningless, up_to_a_second};
+use afflux_config::keys::{at_most_a_second, fill, meaningless, up_to_a_second};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Off, Or, Size, keys, tagged, words};
 use afflux_units::{Rate, Span};
@@ -91,7 +91,7 @@ macro_rules! rdma {
                 cnp_out_of_order: bool = (context.compat == Some(Compat::ConweaveNs3)) "`false`; `true` with `run.compat = \"conweave-ns3\"`";
                 /// Smallest time between two negative acknowledgements of the same gap (go-back-N),
                 /// or of the same block beyond it (IRN).
-                nack_interval: Duration = "4us" from "ConWeave's ns-3";
+                nack_interval: Duration = "4us" from "ConWeave's ns-3", check at_most_a_second;
                 /// Time-out of go-back-N and of `irn_pfc`, from the last frame sent or
                 /// acknowledgement. With `irn_pfc` it may be `"off"` (the paper of IRN). A flow
                 /// whose last frames are lost then never ends.

@@ -68,10 +68,10 @@ impl Pace for Paced<'_> {
     }
 
     fn advance(&mut self, now: f64, sent: f64, chance: f64) {
-        self.control.on_sent(sent as u64, &self.rdma.control);
+        let clock = self.clock(now);
+        self.control.on_sent(clock, sent as u64, &self.rdma.control);
         self.marks += chance * sent / f64::from(self.rdma.payload);
         if self.marks >= 0.5 && now >= self.next {
-            let clock = self.clock(now);
             self.control.on_cnp(clock, &self.rdma.control);
             self.marks = 0.0;
             if let Cnp::Packet { interval, .. } = self.rdma.cnp {

@@ -11,6 +11,9 @@ use crate::transport::sending::Sending;
 use crate::world::cut_off;
 use std::collections::VecDeque;
 
+/// Bit of a send time: the segment was sent before.
+const REPEATED: u64 = 1 << 63;
+
 pub struct Setup {
     pub half: Sending,
     /// Port of the NIC, and its rate in bits per second.
@@ -43,8 +46,8 @@ pub struct QueuePair {
     irn: Option<Box<Selective>>,
     reps: Option<Box<Reps>>,
     account: Option<Box<Account>>,
-    /// Latest send times in ps of the unacknowledged segments, if time attribution or the
-    /// congestion control needs them.
+    /// Latest send times in ps of the unacknowledged segments, with [`REPEATED`], if time
+    /// attribution or the congestion control needs them.
     times: Option<VecDeque<u64>>,
 }
 
@@ -299,11 +302,10 @@ impl QueuePair {
     fn note_sent(&mut self, now: u64, seq: u32, clock: u64) {
         let times = self.times.as_mut().expect("asked for");
         let at = (seq - self.una) as usize;
-        if times.len() == at {
-            times.push_back(now);
+        if at < times.len() {
+            times[at] = now | REPEATED;
         } else {
-            times.resize(times.len().max(at + 1), now);
-            times[at] = now;
+            times.resize(at + 1, now);
         }
         if let (Some(account), Some(why)) = (&mut self.account, &mut self.half.why) {
             why.waited(self.available.min(now), Label::Pacing, 0);
@@ -319,7 +321,7 @@ impl QueuePair {
     /// rate of the NIC. `tick`: resolution in ps to which times are cut off.
     #[inline]
     pub fn pace(&mut self, now: u64, bits: u64, at_line: u64, tick: u64, config: &RdmaConfig) {
-        self.control.on_sent(bits / 8, &config.control);
+        self.control.on_sent(now, bits / 8, &config.control);
         let rate = self.control.rate(now, self.line, &config.control);
         let time = if rate >= self.line { at_line } else { bits * 1_000_000_000_000 / rate };
         let time = self.control.spacing().map_or(time, |spacing| spacing.max(at_line));
@@ -384,6 +386,9 @@ impl QueuePair {
         }
         if self.next > una {
             self.restart_timer(now, config);
+        } else if !matches!(&config.recovery, RdmaRecovery::Irn(irn) if irn.ns3) {
+            // The timer runs only while a response is expected (InfiniBand specification, o9-85).
+            self.deadline = 0;
         }
         if back {
             if let Some(selective) = &mut self.irn {
@@ -422,12 +427,13 @@ impl QueuePair {
         }
     }
 
-    /// Returns the time in ps since the last transmission of segment `trigger`.
+    /// Returns the time in ps since the transmission of segment `trigger`. `None` if it was sent
+    /// more than once, because the acknowledgement may be that of an earlier transmission.
     #[inline]
     fn round_trip(&self, now: u64, trigger: u32) -> Option<u64> {
         let times = self.times.as_ref()?;
         let at = trigger.checked_sub(self.una)?;
-        times.get(at as usize).map(|sent| now - sent)
+        times.get(at as usize).filter(|sent| *sent & REPEATED == 0).map(|sent| now - sent)
     }
 
     #[cold]
@@ -443,7 +449,7 @@ impl QueuePair {
         let sent =
             trigger.checked_sub(una).and_then(|at| self.times.as_ref()?.get(at as usize).copied());
         if let (Some(why), Some(sent)) = (&mut self.half.why, sent) {
-            why.end_at(sent);
+            why.end_at(sent & !REPEATED);
         }
     }
 

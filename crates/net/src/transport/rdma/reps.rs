@@ -1,9 +1,11 @@
 //! REPS (recycled entropies): each frame has its own hash, and hashes of frames that arrived
 //! unmarked are used again.
 
+use afflux_config::keys::at_most_a_second;
 use afflux_config::tree::Wrong;
 use afflux_config::{Duration, Off, Or, keys};
 use afflux_engine::random::Stream;
+use afflux_units::Span;
 
 keys! {
     /// REPS: recycled entropy values.
@@ -15,7 +17,8 @@ keys! {
         };
         /// Time for which the kept values are used in turn after a time-out, or `"off"`. uet-htsim
         /// freezes for 10 ms where switches trim, because a time-out then means a failure.
-        freeze: Or<Off, Duration> = "off";
+        freeze: Or<Off, Duration> as Option<Span> = "off",
+            check |freeze, at| freeze.0.map(|time| at_most_a_second(time, at)).transpose();
         /// Number of frames that draw new values after such a time.
         explore: u8 = 16 from "uet-htsim";
     }
@@ -91,7 +94,6 @@ impl Reps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use afflux_units::Span;
 
     const CONFIG: RepsConfig = RepsConfig { cache: 3, freeze: Some(Span::from_us(10)), explore: 2 };
 

@@ -224,14 +224,14 @@ impl Shard<'_> {
         self.send(out, now, node, frame);
     }
 
-    /// Returns the options of an acknowledgement for captures: the window, and at most `receive_memory` SACK
+    /// Returns the options of an acknowledgement for captures: the window, and at most `most` SACK
     /// blocks, with the block of a duplicate segment first (RFC 2883).
     pub fn acknowledged(
         &self,
         frame: &Frame,
         at: impl Fn(u32) -> u64,
         announces: bool,
-        receive_memory: usize,
+        most: usize,
     ) -> Option<Box<CaptureOptions>> {
         if !frame.has(Frame::EXTRA) {
             return None;
@@ -241,7 +241,7 @@ impl Shard<'_> {
         let blocks = duplicate
             .into_iter()
             .chain(extra.blocks[..extra.count as usize].iter().copied())
-            .take(receive_memory);
+            .take(most);
         let blocks = blocks.map(|(from, to)| (at(from), at(to))).collect();
         let edge = (announces && extra.edge != u32::MAX)
             .then(|| at(frame.seq) + self.beyond(frame, extra.edge));

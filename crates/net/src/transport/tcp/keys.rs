@@ -7,7 +7,7 @@ use crate::spec::{
 };
 use crate::transport::key_context::{KeyContext, priority};
 use crate::transport::mptcp::keys as mptcp;
-use afflux_config::keys::meaningless;
+use afflux_config::keys::{meaningless, time_within, up_to_a_second};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{
     Auto, Duration, Off, Or, Size, Unlimited, keys, schemars, serde, spelling, words,
@@ -282,8 +282,7 @@ keys! {
         /// Largest number of full segments per acknowledgement.
         segments: u32 = 2 from "RFC 5681 §4.2", check |count, at| if count == 0 { Err(Wrong::at(at, "found 0: write at least 1 segment")) } else { Ok(count) };
         /// Longest delay of an acknowledgement.
-        timeout: Duration = "40ms" from "Linux's TCP_DELACK_MIN",
-            check |time, at| if time.0 == Span::ZERO { Err(Wrong::at(at, "\"0s\": write a time above 0")) } else { Ok(time.0) };
+        timeout: Duration = "40ms" from "Linux's TCP_DELACK_MIN", check up_to_a_second;
         /// Number of acknowledgements without delay at the start of a connection, and after
         /// disorder.
         quick: u32 = (if linux { 16 } else { 0 }) "16 with `stack = \"linux\"`, otherwise 0";
@@ -304,17 +303,13 @@ pub struct Reader {
 
 impl Reader {
     fn turns(&self, key: &Key) -> Result<spec::Reader, Wrong> {
-        let (read, sleep) = (self.read.0, self.sleep.0);
-        match [("read", read), ("sleep", sleep)]
-            .into_iter()
-            .find(|(_, span)| *span < Span::from_us(1))
-        {
-            Some((name, span)) => Err(Wrong::at(
-                key.clone().name(name),
-                format!("\"{span}\": write at least \"1us\""),
-            )),
-            None => Ok(spec::Reader::Turns { read, sleep }),
-        }
+        let phase = |time, name| {
+            time_within(time, Span::from_us(1), Span::from_s(86_400), key.clone().name(name))
+        };
+        Ok(spec::Reader::Turns {
+            read: phase(self.read, "read")?,
+            sleep: phase(self.sleep, "sleep")?,
+        })
     }
 }
 

@@ -32,7 +32,7 @@ use crate::spec::{EcnMode, Manner, Recovery, TcpConfig};
 
 /// Window growth that an acknowledgement allows.
 #[derive(Debug, Clone, Copy)]
-struct IncreaseRule {
+struct AllowedGrowth {
     segments: u32,
     grows: bool,
 }
@@ -94,7 +94,7 @@ impl Sender {
             self.take_echo(now, ack.ece, delivered, safe, config);
         }
         let mut restart = false;
-        let mut growth = IncreaseRule { segments: acked.min(1), grows: false };
+        let mut growth = AllowedGrowth { segments: acked.min(1), grows: false };
         if duplicate {
             self.take_duplicate(now, delivered, safe, pipe, config);
         }
@@ -344,7 +344,7 @@ impl Sender {
         safe: bool,
         restart: &mut bool,
         config: &TcpConfig,
-    ) -> IncreaseRule {
+    ) -> AllowedGrowth {
         let before = self.ns3.duplicates;
         if !duplicate {
             self.ns3.duplicates = 0;
@@ -360,18 +360,18 @@ impl Sender {
             }
             self.at_once |= !self.board[self.una].has(Segment::RESENT);
             *restart = !std::mem::replace(&mut self.ns3.restarted, true);
-            return IncreaseRule { segments: 1, grows: false };
+            return AllowedGrowth { segments: 1, grows: false };
         }
         if self.una < self.high && self.state == State::Loss {
             *restart = true;
-            return IncreaseRule { segments, grows: true };
+            return AllowedGrowth { segments, grows: true };
         }
         if self.state == State::Reduced {
             if delivered >= 1 {
                 self.reduce_as_ns3(delivered, safe, self.pipe(), config);
             }
             *restart = true;
-            return IncreaseRule { segments, grows: false };
+            return AllowedGrowth { segments, grows: false };
         }
         match self.state {
             State::Recovery => {
@@ -394,7 +394,7 @@ impl Sender {
         }
         let grows = self.state == State::Open && !self.ns3.disorder;
         *restart = grows;
-        IncreaseRule { segments, grows }
+        AllowedGrowth { segments, grows }
     }
 
     /// Without SACK: takes a duplicate for the arrival of the next segment that is not guessed to

@@ -130,12 +130,12 @@ impl Sender {
             return false;
         }
         let (free, window) = (self.window.cwnd.saturating_sub(pipe).max(1), end - self.next);
-        let receive_memory = free.min(window);
+        let sendable = free.min(window);
         let most = match config.burst {
             Burst::Segments(burst) => {
                 let wanted =
                     burst.min((self.window.cwnd / 3).max(1)).min(self.segments - self.next);
-                if pipe > 0 && receive_memory < wanted {
+                if pipe > 0 && sendable < wanted {
                     // The window counts as the limit here, as if it were full.
                     self.validate(self.window.cwnd - pipe <= window);
                     return true;
@@ -144,14 +144,14 @@ impl Sender {
             }
             Burst::Linux => {
                 let most = self.offload(config);
-                if most > 1 && receive_memory < most && self.waits(now, receive_memory, config) {
+                if most > 1 && sendable < most && self.waits(now, sendable, config) {
                     self.validate(free < window);
                     return true;
                 }
                 most
             }
         };
-        self.in_burst = most.min(receive_memory) - 1;
+        self.in_burst = most.min(sendable) - 1;
         false
     }
 
@@ -177,7 +177,7 @@ impl Sender {
 
     /// True if a burst waits because the window has too little room for all of it (Linux
     /// tcp_tso_should_defer).
-    pub(super) fn waits(&self, now: u64, receive_memory: u32, config: &TcpConfig) -> bool {
+    pub(super) fn waits(&self, now: u64, sendable: u32, config: &TcpConfig) -> bool {
         if self.next == self.una || self.sampler.is_some() || config.pacing.is_some() {
             return false;
         }
@@ -192,14 +192,14 @@ impl Sender {
         let left = (filled - self.next.saturating_sub(self.written) % filled)
             .min(self.segments - self.next);
         if left == 1
-            || (left <= receive_memory
+            || (left <= sendable
                 && (left < self.segments - self.next || self.segments == self.ends))
         {
             return false;
         }
         // Room for a third of the window is enough.
         let allowed = self.window.cwnd.min(self.window_end(config).saturating_sub(self.una));
-        if 3 * receive_memory as u64 >= allowed as u64 {
+        if 3 * sendable as u64 >= allowed as u64 {
             return false;
         }
         let smoothed = self.rtt.smoothed();

@@ -106,9 +106,11 @@ pub struct Offer {
     pub from: Span,
     /// End of the traffic. `None`: the end of the run.
     pub to: Option<Span>,
-    pub sources: Vec<u32>,
-    /// Rate of each source in bit/s, headers and gaps included.
-    pub rate: f64,
+    /// Hosts that send, with the rate of each in bit/s, headers and gaps included.
+    pub sent: Vec<(u32, f64)>,
+    /// Hosts that receive, with the mean rate to each in bit/s, headers and gaps included. Empty if
+    /// the rate to each follows from congestion control.
+    pub received: Vec<(u32, f64)>,
     /// True if a warning already says that this rate is too high.
     pub reported: bool,
 }

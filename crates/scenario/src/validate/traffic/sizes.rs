@@ -26,9 +26,15 @@ fn distribution(
     context: &mut TrafficContext,
 ) -> Result<SizeDistribution, Wrong> {
     if let Sizes::Text(text) = sizes {
-        if let Ok(bytes) = text.parse::<Bytes>() {
-            return SizeDistribution::fixed(bytes.0)
-                .map_err(|_| Wrong::at(key.clone(), "\"0B\": a flow has at least one byte"));
+        match text.parse::<Bytes>() {
+            Ok(bytes) => {
+                return SizeDistribution::fixed(bytes.0)
+                    .map_err(|_| Wrong::at(key.clone(), "\"0B\": a flow has at least one byte"));
+            }
+            Err(error) if looks_like_size(text) => {
+                return Err(Wrong::at(key.clone(), error.to_string().replace('`', "\"")));
+            }
+            Err(_) => {}
         }
         if !text.contains(['/', '.', '\\']) {
             let known = SizeDistribution::named(text);
@@ -56,6 +62,17 @@ fn distribution(
         }
         Sizes::Text(_) => unreachable!("texts are names, sizes or files"),
     }
+}
+
+/// True for a number without a unit or with a unit of bytes or bits, known or not: no name of a
+/// distribution and hardly that of a file.
+fn looks_like_size(text: &str) -> bool {
+    let number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | '-' | '+');
+    let unit = text.trim().trim_start_matches(number).trim_start();
+    let numeric = text.contains(|c: char| c.is_ascii_digit()) && unit.len() < text.trim().len();
+    let of_bytes =
+        unit.len() <= 3 && unit.ends_with(['B', 'b']) && unit.chars().all(char::is_alphabetic);
+    numeric && (unit.is_empty() || of_bytes)
 }
 
 fn from_table(

@@ -1,7 +1,8 @@
 //! Rounds, and the delay of requests, which several kinds of traffic have.
 
 use super::context::TrafficContext;
-use afflux_config::keys::meaningless;
+use afflux_config::Duration;
+use afflux_config::keys::{at_most_a_day, meaningless};
 use afflux_config::tree::{Key, Wrong};
 use afflux_units::Span;
 
@@ -25,17 +26,18 @@ pub fn period(written: Option<Span>, rounds: u32, key: &Key, or: &str) -> Result
     }
 }
 
-/// Checks the time that a request takes from one host to another, the key `request_delay` of the
-/// block `key`.
-pub fn request_delay(delay: Span, key: &Key, context: &TrafficContext) -> Result<Span, Wrong> {
+/// Checks the time from the end of a flow until a flow that waits for it starts at another host: at
+/// least the shortest link delay, and at most a day.
+pub fn delay_of_next(delay: Duration, context: &TrafficContext, key: Key) -> Result<Span, Wrong> {
     let least = context.facts.shortest_link();
-    if delay < least {
+    if delay.0 < least {
         return Err(Wrong::at(
-            key.clone().name("request_delay"),
+            key,
             format!(
-                "\"{delay}\" is below the shortest link delay of the fabric: write at least \"{least}\""
+                "\"{}\" is below the shortest link delay of the fabric: write at least \"{least}\"",
+                delay.0
             ),
         ));
     }
-    Ok(delay)
+    at_most_a_day(delay, key)
 }

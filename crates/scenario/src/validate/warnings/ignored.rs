@@ -2,7 +2,7 @@
 
 use super::input::WarningInput;
 use afflux_config::tree::{Key, Wrong};
-use afflux_net::spec::Balance;
+use afflux_net::spec::{Balance, Buffer, PathManager, Plan, TransportConfig};
 
 pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     for transport in input.used() {
@@ -14,7 +14,58 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     if let Some((key, text)) = input.switches().find_map(|switch| switch.balance.unused()) {
         warn(input, input.switch_key(&format!("balance.{key}")), text, found);
     }
+    path_managers(input, found);
+    headroom(input, found);
+    if input.hosts().any(|host| host.timing.is_some()) && !any_transport(input, is_rdma) {
+        let text = "has no effect, because no traffic is RDMA, and `send` delays all other frames: write send, or remove it";
+        warn(input, input.host_key("timing.nic_send"), text, found);
+    }
     records(input, found);
+}
+
+/// Warns of `manager = "fullmesh"` if every host has one NIC.
+fn path_managers(input: &WarningInput, found: &mut Vec<Wrong>) {
+    if !has_one_nic(input.plan) {
+        return;
+    }
+    for transport in input.used() {
+        if let TransportConfig::Mptcp(config) = transport.config
+            && matches!(config.manager, PathManager::FullMesh(_))
+        {
+            let text = "opens one subflow per connection, because every host has one NIC: write \"ndiffports\" for several subflows over one NIC, or connect hosts to several switches";
+            warn(input, transport.key.name("mptcp").name("manager"), text, found);
+        }
+    }
+}
+
+fn has_one_nic(plan: &Plan) -> bool {
+    let mut nics = vec![0_u32; plan.topology.hosts as usize];
+    for node in plan.topology.links.iter().flat_map(|link| [link.a, link.b]) {
+        if let Some(nics) = nics.get_mut(node as usize) {
+            *nics += 1;
+        }
+    }
+    nics.iter().all(|nics| *nics <= 1)
+}
+
+/// Warns of a headroom pool in switches that have no PFC.
+fn headroom(input: &WarningInput, found: &mut Vec<Wrong>) {
+    let is_idle = input
+        .switches()
+        .any(|switch| matches!(switch.buffer, Buffer::Mmu(_)) && switch.pfc.is_none());
+    if is_idle && input.switches().all(|switch| switch.pfc.is_none()) {
+        let text = "sets memory aside that no frame can use, because no switch has PFC: remove it, or write [switch.pfc]";
+        warn(input, input.switch_key("mmu.headroom_pool"), text, found);
+    }
+}
+
+/// True if a transport that traffic uses has a property.
+fn any_transport(input: &WarningInput, has: impl Fn(&TransportConfig) -> bool) -> bool {
+    input.uses.transports().into_iter().any(|index| has(&input.plan.transports[usize::from(index)]))
+}
+
+fn is_rdma(transport: &TransportConfig) -> bool {
+    matches!(transport, TransportConfig::Rdma(_))
 }
 
 fn records(input: &WarningInput, found: &mut Vec<Wrong>) {
@@ -22,6 +73,14 @@ fn records(input: &WarningInput, found: &mut Vec<Wrong>) {
     if record.captures.is_empty() {
         let text = "has no effect, because nothing is captured: write capture, or remove it";
         warn(input, Key::from("record.snaplen"), text, found);
+    }
+    if input.plan.topology.uplinks().next().is_none() {
+        let text = "records nothing, because no switch has an uplink: write record.ports for the ports of switches, or remove it";
+        warn(input, Key::from("record.imbalance"), text, found);
+    }
+    if record.round_trips && !any_transport(input, |one| one.parameters().segments().is_some()) {
+        let text = "records nothing, because no traffic is TCP or MPTCP: remove it";
+        warn(input, Key::from("record.round_trips"), text, found);
     }
     if record.reordering.is_some()
         && !input.switches().any(|switch| switch.balance.about().reorders)

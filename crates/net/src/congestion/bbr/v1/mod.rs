@@ -219,8 +219,7 @@ impl Bbr {
         sampler: &mut Sampler,
     ) {
         let core = &mut self.core;
-        // Linux has "less or equal". Its microseconds are rarely equal, but these ps are, whenever
-        // the queue is empty.
+        // As in Linux since 5.10, a round trip that equals the minimum does not renew it.
         let expired = core.min_rtt.update(ack, core.probe_rtt_interval, false);
         if core.enter_probe_rtt(expired) {
             core.save_window(window.cwnd, true);
@@ -400,8 +399,7 @@ pub const MODEL: Model = Model {
     source: "Linux 6.12 tcp_bbr.c, tcp_rate.c and lib/win_minmax.c; Cardwell et al., ACM Queue 14(5), 2016",
     faithful: "every state with Linux's gains, filters and window rules: start-up, drain, eight-phase cycle from a random phase, PROBE_RTT, aggregation \
                of acknowledgements, long-term rate under policers, conservation in the first round of recovery; no reaction to ECN",
-    simplified: "times in picoseconds instead of Linux's microseconds and jiffies, so only a smaller round trip postpones PROBE_RTT, an equal one does \
-                 not; segments are sent one by one, the window's budget for segmentation offload is Linux's (send_quantum sets it)",
+    simplified: "times in picoseconds instead of Linux's microseconds and jiffies; segments are sent one by one, the window's budget for segmentation offload is Linux's (send_quantum sets it)",
 };
 
 #[cfg(test)]
