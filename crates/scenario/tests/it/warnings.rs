@@ -252,8 +252,6 @@ warns! {
         "fabric.toml:14: key host.timing.nic_send: has no effect, because no traffic is RDMA, and `send` delays all other frames: write send, or remove it";
     subflows_between_single_nics: STAR, [("congestion = \"dctcp\"", "congestion = \"dctcp\"\nmptcp = { manager = \"fullmesh\", coupling = \"off\" }")],
         "fabric.toml:15: key host.transport.mptcp.manager: opens one subflow per connection, because every host has one NIC: write \"ndiffports\" for several subflows over one NIC, or connect hosts to several switches";
-    headroom_without_pfc: STAR, [("buffer = \"1MB\"", "sharing = \"sonic\"\nbuffer = \"1MB\"\nmmu = { headroom_pool = \"100kB\" }")],
-        "fabric.toml:12: key switch.mmu.headroom_pool: sets memory aside that no frame can use, because no switch has PFC: remove it, or write [switch.pfc]";
     a_length_of_no_capture: STAR, [("[[traffic]]", "[record]\nsnaplen = \"200B\"\n\n[[traffic]]")],
         "fabric.toml:17: key record.snaplen: has no effect, because nothing is captured: write capture, or remove it";
     a_record_of_no_reordering: STAR, [("[[traffic]]", "[record]\nreorder = \"10us\"\n\n[[traffic]]")],

@@ -2,7 +2,7 @@
 
 use super::input::WarningInput;
 use afflux_config::tree::{Key, Wrong};
-use afflux_net::spec::{Balance, Buffer, PathManager, Plan, TransportConfig};
+use afflux_net::spec::{Balance, PathManager, Plan, TransportConfig};
 
 pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     for transport in input.used() {
@@ -15,7 +15,6 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
         warn(input, input.switch_key(&format!("balance.{key}")), text, found);
     }
     path_managers(input, found);
-    headroom(input, found);
     if input.hosts().any(|host| host.timing.is_some()) && !any_transport(input, is_rdma) {
         let text = "has no effect, because no traffic is RDMA, and `send` delays all other frames: write send, or remove it";
         warn(input, input.host_key("timing.nic_send"), text, found);
@@ -46,17 +45,6 @@ fn has_one_nic(plan: &Plan) -> bool {
         }
     }
     nics.iter().all(|nics| *nics <= 1)
-}
-
-/// Warns of a headroom pool in switches that have no PFC.
-fn headroom(input: &WarningInput, found: &mut Vec<Wrong>) {
-    let is_idle = input
-        .switches()
-        .any(|switch| matches!(switch.buffer, Buffer::Mmu(_)) && switch.pfc.is_none());
-    if is_idle && input.switches().all(|switch| switch.pfc.is_none()) {
-        let text = "sets memory aside that no frame can use, because no switch has PFC: remove it, or write [switch.pfc]";
-        warn(input, input.switch_key("mmu.headroom_pool"), text, found);
-    }
 }
 
 /// True if a transport that traffic uses has a property.
