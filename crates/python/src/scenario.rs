@@ -193,7 +193,7 @@ impl Scenario {
 
     #[getter]
     fn expected_end_ns(&self) -> Option<u64> {
-        self.inner.followed.map(|followed| (followed.end_s * 1e9) as u64)
+        self.inner.followed.map(|followed| (followed.end_s * 1e9).round() as u64)
     }
 
     #[getter]

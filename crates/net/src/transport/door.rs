@@ -69,9 +69,9 @@ pub trait Parameters {
     }
     /// Returns what the transport requires of hosts, queues and paths.
     fn requirements(&self) -> Requirements;
-    /// Returns the keys that other settings of the transport make meaningless, each with the reason
-    /// and a cure.
-    fn unused(&self) -> Vec<Setting> {
+    /// Returns the keys that other settings of the transport, or hosts of which each has one NIC
+    /// (`_one_nic`), make meaningless, each with the reason and a cure.
+    fn unused(&self, _one_nic: bool) -> Vec<Setting> {
         Vec::new()
     }
     /// True if the transport's flows know how long their frames waited in their own host.

@@ -66,6 +66,13 @@ impl Parameters for MptcpConfig {
     fn segments(&self) -> Option<(&TcpConfig, Receive)> {
         Some((&self.tcp, self.receive))
     }
+    fn unused(&self, one_nic: bool) -> Vec<Setting> {
+        let text = "opens one subflow per connection, because every host has one NIC: write \"ndiffports\" for several subflows over one NIC, or connect hosts to several switches";
+        match self.manager {
+            PathManager::FullMesh(_) if one_nic => vec![Setting { key: "mptcp.manager", text }],
+            _ => Vec::new(),
+        }
+    }
     fn requirements(&self) -> Requirements {
         let tcp = self.tcp.requirements();
         let useless = Setting { key: "mptcp.subflows", text: "the subflows share one path" };

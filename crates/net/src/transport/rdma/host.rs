@@ -66,7 +66,7 @@ impl Parameters for RdmaConfig {
             ..Requirements::default()
         }
     }
-    fn unused(&self) -> Vec<Setting> {
+    fn unused(&self, _: bool) -> Vec<Setting> {
         let text = "has no effect with freeze = \"off\": write freeze, or remove it";
         match &self.entropy {
             Entropy::Reps(reps) if reps.freeze.is_none() => {

@@ -37,7 +37,7 @@ impl Parameters for TcpConfig {
             ..Requirements::default()
         }
     }
-    fn unused(&self) -> Vec<Setting> {
+    fn unused(&self, _: bool) -> Vec<Setting> {
         let mut unused = Vec::new();
         if self.congestion.parameters().about().sets_rate {
             if self.pacing.is_none() {

@@ -2,11 +2,13 @@
 
 use super::input::WarningInput;
 use afflux_config::tree::{Key, Wrong};
-use afflux_net::spec::{Balance, PathManager, Plan, TransportConfig};
+use afflux_net::spec::{Balance, Plan, TransportConfig};
+use afflux_net::transports::HostTiming;
 
 pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
+    let one_nic = has_one_nic(input.plan);
     for transport in input.used() {
-        for unused in transport.config.parameters().unused() {
+        for unused in transport.config.parameters().unused(one_nic) {
             let key = unused.key.split('.').fold(transport.key.clone(), Key::name);
             warn(input, key, unused.text, found);
         }
@@ -14,29 +16,16 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     if let Some((key, text)) = input.switches().find_map(|switch| switch.balance.unused()) {
         warn(input, input.switch_key(&format!("balance.{key}")), text, found);
     }
-    path_managers(input, found);
-    if input.hosts().any(|host| host.timing.is_some()) && !any_transport(input, is_rdma) {
+    if input.hosts().any(|host| host.timing.is_some())
+        && !any_transport(input, |one| one.parameters().requirements().timing == HostTiming::Nic)
+    {
         let text = "has no effect, because no traffic is RDMA, and `send` delays all other frames: write send, or remove it";
         warn(input, input.host_key("timing.nic_send"), text, found);
     }
     records(input, found);
 }
 
-/// Warns of `manager = "fullmesh"` if every host has one NIC.
-fn path_managers(input: &WarningInput, found: &mut Vec<Wrong>) {
-    if !has_one_nic(input.plan) {
-        return;
-    }
-    for transport in input.used() {
-        if let TransportConfig::Mptcp(config) = transport.config
-            && matches!(config.manager, PathManager::FullMesh(_))
-        {
-            let text = "opens one subflow per connection, because every host has one NIC: write \"ndiffports\" for several subflows over one NIC, or connect hosts to several switches";
-            warn(input, transport.key.name("mptcp").name("manager"), text, found);
-        }
-    }
-}
-
+/// True if every host has one NIC.
 fn has_one_nic(plan: &Plan) -> bool {
     let mut nics = vec![0_u32; plan.topology.hosts as usize];
     for node in plan.topology.links.iter().flat_map(|link| [link.a, link.b]) {
@@ -50,10 +39,6 @@ fn has_one_nic(plan: &Plan) -> bool {
 /// True if a transport that traffic uses has a property.
 fn any_transport(input: &WarningInput, has: impl Fn(&TransportConfig) -> bool) -> bool {
     input.uses.transports().into_iter().any(|index| has(&input.plan.transports[usize::from(index)]))
-}
-
-fn is_rdma(transport: &TransportConfig) -> bool {
-    matches!(transport, TransportConfig::Rdma(_))
 }
 
 fn records(input: &WarningInput, found: &mut Vec<Wrong>) {
