@@ -6,8 +6,10 @@ compares with the wall clock and runs alone, after all other tests. A `validatio
 """
 
 import contextlib
+import csv
 import fcntl
 import functools
+import io
 import json
 import os
 import secrets
@@ -365,3 +367,8 @@ _WATCH = pytest.StashKey[Stopwatch]()
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     item.stash[_WATCH] = Stopwatch()
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    """Returns the rows of a CSV file."""
+    return list(csv.DictReader(io.StringIO(path.read_text())))

@@ -1,7 +1,6 @@
 """Import and export of other tools' files: the import is complete, errors are named, and an export
 can be imported again."""
 
-import csv
 import gzip
 import io
 import json
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
-from conftest import as_many
+from conftest import as_many, rows
 from given import REFERENCE
 from typer.testing import CliRunner
 
@@ -46,10 +45,6 @@ def files(tmp_path):
         return tmp_path
 
     return write
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(path.read_text())))
 
 
 # ------------------------------------------------------------------------------------------------------------------ HPCC, ConWeave
@@ -322,200 +317,9 @@ def test_spark(command, files):
 
 # -------------------------------------------------------------------------------------------------------------------------- export
 
+
 #: Queries by DSCP 26 (priority 4 here), of which only the first round is known before the run, a
 #: flow of priority 1 and one without any, of one class.
-PRIORITIES = """\
-format = 1
-name = "prio"
-[topology]
-kind = "star"
-hosts = 4
-rate = "10Gbps"
-[switch]
-scheduling = "strict_priority"
-[host]
-scheduling = "strict_priority"
-dscp_to_priority = { 26 = 4 }
-[[traffic]]
-kind = "incast"
-class = "query"
-to = 0
-bytes = "30kB"
-rounds = 2
-closed_loop = true
-dscp = 26
-[[traffic]]
-kind = "pairs"
-class = "bulk"
-pairs = [[1, 2]]
-sizes = "100kB"
-priority = 1
-[[traffic]]
-kind = "pairs"
-class = "bulk"
-pairs = [[1, 3]]
-sizes = "100kB"
-"""
-
-
-def test_priorities_of_results(command, tmp_path):
-    (tmp_path / "prio.toml").write_text(PRIORITIES)
-    assert command("run", "prio.toml", "-o", "result").returncode == 0
-    for name in ("was.csv", "was.parquet"):
-        done = command("export", "flows", "result", "-o", name)
-        assert done.returncode == 0, done.stderr
-        assert "unknown" not in done.stderr
-    with (tmp_path / "was.csv").open() as file:
-        found = [(row["class"], row["dst"], row["priority"]) for row in csv.DictReader(file)]
-    assert found == [
-        *[("query", "0", "4")] * 3,
-        ("bulk", "2", "1"),
-        ("bulk", "3", "0"),
-        *[("query", "0", "4")] * 3,
-    ]
-    assert pyarrow.parquet.read_table(tmp_path / "was.parquet")["priority"].to_pylist() == [
-        int(priority) for *_, priority in found
-    ]
-    done = command("export", "hpcc-flows", "result")
-    groups = [line.split()[2] for line in done.stdout.splitlines()[1:]]
-    assert groups == [priority for *_, priority in found]
-
-
-def test_a_priority_that_is_unknown_is_said(command, tmp_path):
-    """Rounds that start after others have a class with two priorities."""
-    text = PRIORITIES.replace('class = "bulk"', 'class = "query"')
-    (tmp_path / "prio.toml").write_text(text)
-    assert command("run", "prio.toml", "-o", "result").returncode == 0
-    done = command("export", "flows", "result", "-o", "was.csv")
-    assert "the priority of 3 flows is unknown, because blocks of one class" in " ".join(
-        done.stderr.split()
-    )
-    with (tmp_path / "was.csv").open() as file:
-        priorities = [row["priority"] for row in csv.DictReader(file)]
-    assert priorities == ["4", "4", "4", "1", "0", "", "", ""]
-
-
-def test_flows_of_scenarios_and_results(command, scenario, tmp_path):
-    path = scenario()
-    done = command("export", "flows", path, "-o", "planned.csv")
-    assert done.returncode == 0, done.stderr
-    assert "24 flows taken" in done.stderr
-    command("run", path, "-o", "result")
-    for name in ("was.csv", "was.csv.gz", "was.parquet"):
-        assert command("export", "flows", "result", "-o", name).returncode == 0
-    assert (
-        gzip.decompress((tmp_path / "was.csv.gz").read_bytes()).decode()
-        == (tmp_path / "was.csv").read_text()
-    )
-    assert (tmp_path / "was.csv").read_text() == (tmp_path / "planned.csv").read_text()
-    # A run of the exported list reproduces the original run.
-    expected = afflux.Result.open(tmp_path / "result").flows["fct_ns"]
-    text = path.read_text()
-    replay = text[: text.index("[[traffic]]")] + '[[traffic]]\nkind = "flows"\nfile = "{}"\n'
-    for name in ("was.csv", "was.parquet"):
-        assert (
-            afflux.load(scenario(text=replay.format(name), name="replay.toml"))
-            .run()
-            .flows["fct_ns"]
-            == expected
-        )
-
-
-#: A run that ends within the second of three rounds, next to listed flows. Two of these have a
-#: deadline, two have no class, and the last two start after the end.
-CUT_OFF = """\
-format = 1
-name = "cut-off"
-
-[topology]
-kind = "star"
-hosts = 5
-rate = "10Gbps"
-delay = "1us"
-
-[[traffic]]
-kind = "incast"
-class = "query"
-to = 0
-senders = 4
-bytes = "200kB"
-rounds = 3
-closed_loop = true
-
-[[traffic]]
-kind = "flows"
-file = "listed.csv"
-
-[run]
-until = "1ms"
-"""
-LISTED = """\
-start_ns,src,dst,bytes,class,deadline_ns
-0,1,2,1000,mice,50000
-10,2,3,40000000,,
-20,3,4,1000,mice,
-2000000,3,4,1000,mice,60000
-2000010,4,3,1000,,
-"""
-#: Reason for which a list lacks the flows of the third round.
-UNKNOWN = "whose start is unknown because the run ended before it"
-
-
-@pytest.mark.parametrize(
-    ("form", "ending", "options"),
-    [
-        ("flows", "csv", []),
-        ("flows", "parquet", []),
-        ("htsim", "cm", []),
-        ("hpcc-flows", "txt", []),
-        ("hpcc-flows", "txt", ["--ports"]),
-        ("hpcc-fct", "txt", []),
-    ],
-)
-def test_flows_that_never_started_are_dropped_and_counted(
-    form, ending, options, command, scenario, tmp_path
-):
-    (tmp_path / "listed.csv").write_text(LISTED)
-    assert command("run", scenario(text=CUT_OFF), "-o", "result").returncode == 0
-    flows = afflux.Result.open(tmp_path / "result").flows
-    columns = [flows[name] for name in ("start_ns", "src", "dst", "bytes", "fct_ns")]
-    started = [row[:4] for row in zip(*columns, strict=True) if row[0] is not None]
-    finished = [row[:4] for row in zip(*columns, strict=True) if row[4] is not None]
-    # The start of listed flows is known also if the run ended before it.
-    assert (len(flows), len(started), len(finished)) == (17, 13, 6)
-    assert [*flows["status"]].count("running") == 17 - 6
-
-    done = command("export", form, "result", "-o", f"list.{ending}", *options)
-    assert done.returncode == 0, done.stderr
-    of_finished = form == "hpcc-fct"
-    taken, reason = (6, "not finished") if of_finished else (13, UNKNOWN)
-    dropped = 17 - taken
-    assert done.stderr.splitlines()[0] == (
-        f"{taken} flows taken, {dropped} dropped: {dropped} {reason}"
-    )
-    as_json = command(
-        "export", form, "result", "-o", f"list.{ending}", "--force", "--json", *options
-    )
-    (record,) = json.loads(as_json.stdout)["records"]
-    assert (record["taken"], record["dropped"]) == (taken, {reason: dropped})
-
-    # afflux reads each of these files again, with the same flows.
-    names = ("start_ns", "src", "dst", "bytes")
-    if form == "flows":
-        replay = CUT_OFF[: CUT_OFF.index("[[traffic]]")]
-        replay += f'[[traffic]]\nkind = "flows"\nfile = "list.{ending}"\n'
-        table, _ = afflux.Scenario.parse(replay, tmp_path / "replay.toml").check().flow_list()
-        deadlines = [one for one in table["deadline_ns"] if one is not None]
-        assert deadlines == [50_000, 60_000]
-        assert sorted(table["class"]) == ["default"] * 2 + ["mice"] * 3 + ["query"] * 8
-        again = list(zip(*(table[name] for name in names), strict=True))
-    else:
-        back = command("import", form, f"list.{ending}", "-o", "back.csv")
-        assert back.returncode == 0, back.stderr
-        again = [tuple(int(row[name]) for name in names) for row in rows(tmp_path / "back.csv")]
-    assert sorted(again) == sorted(finished if of_finished else started)
-
-
 def test_nothing_is_replaced_or_left_half_written(command, files):
     here = files(perm__cm=MATRIX, bad__cm=MATRIX.replace("size 9", "size nine"), flows__csv="mine")
     done = command("import", "htsim", "perm.cm", "-o", "flows.csv")

@@ -1,19 +1,16 @@
 """Names of hosts are kept from the import to the last table and page. Names from files never become
 keys, rows, comments or formulas."""
 
-import csv
-import io
 import json
 import re
 import shutil
 import subprocess
 import tomllib
-from pathlib import Path
 
 import pyarrow
 import pyarrow.parquet
 import pytest
-from conftest import REPO
+from conftest import REPO, rows
 
 import afflux
 from afflux import _core
@@ -79,10 +76,6 @@ def configuration(lossy: int) -> str:
     ]["size"] = str(lossy)
     tables["BUFFER_POOL"]["ingress_lossless_pool"]["xoff"] = "100000"
     return json.dumps(tables, indent=1)
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(path.read_text())))
 
 
 # ------------------------------------------------------------------------------------------------------- from a lab to a report

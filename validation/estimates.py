@@ -24,8 +24,11 @@ RDMA = (
     '[switch.mmu]\nlossless_alpha = 1\nheadroom_pool = "8MB"\n[host.transport]\nkind = "rdma"\n'
 )
 INCAST = '[[traffic]]\nkind = "incast"\nto = 0\nsenders = 12\nbytes = "1MB"\n'
+LOSING = '[host.transport]\nkind = "rdma"\nmode = "irn"\n'
 AGAIN = 'rounds = 20\nperiod = "1ms"\n'
 COPIES = 'mptcp = {{ subflows = {}, scheduler = "redundant" }}\n'
+FAULT = '[[topology.fault]]\nlink = "host*-switch0"\n{}\n'
+DOWN = 'down = [{ from = "200us", to = "20ms" }]'
 OVERLOAD = WEB.replace("0.5", "3.0")
 LEAST = STAR + TCP + '[[traffic]]\nkind = "pairs"\npairs = [[0, 1]]\nsizes = "1kB"\n'
 
@@ -80,6 +83,16 @@ CASES: dict[str, tuple[str, dict[str, str]]] = {
         LEAVES + TCP + OVERLOAD,
         {"switch.buffer": "'200kB'", "run.until": "'5ms'"},
     ),
+    **{
+        f"{name}{end}": (STAR + FAULT.format(fault) + transport + INCAST, sets)
+        for name, fault, transport in (
+            ("links lose 1 %", 'loss = "1%"', TCP),
+            ("links lose 10 %", 'loss = "10%"', TCP),
+            ("queue pairs, links lose 1 %", 'loss = "1%"', LOSING),
+            ("links are down", DOWN, TCP),
+        )
+        for end, sets in (("", {}), (" until 3ms", {"run.until": "3ms"}))
+    },
     "fat tree of 27648 hosts": (
         'format = 1\n[topology]\nkind = "fat_tree"\nk = 48\n' + TCP + LONG.format("1kB"),
         {},

@@ -351,6 +351,22 @@ pub fn irn() -> RdmaConfig {
     RdmaConfig { recovery: RdmaRecovery::Irn(irn), ..rdma() }
 }
 
+/// Returns each transport that repairs losses, some of them in two forms.
+pub fn reliable() -> Vec<TransportConfig> {
+    vec![
+        TransportConfig::Tcp(tcp()),
+        TransportConfig::Tcp(linux()),
+        TransportConfig::Mptcp(mptcp()),
+        TransportConfig::Rdma(rdma()),
+        TransportConfig::Rdma(irn()),
+        TransportConfig::Pfabric(pfabric()),
+        TransportConfig::Pdq(pdq()),
+        TransportConfig::D3(d3()),
+        TransportConfig::Nack(nack()),
+        TransportConfig::Ndp(ndp()),
+    ]
+}
+
 /// MPTCP with two subflows between the same addresses, and LIA.
 pub fn mptcp() -> MptcpConfig {
     MptcpConfig {

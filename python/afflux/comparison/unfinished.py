@@ -22,7 +22,8 @@ _ENDED = (", ", "、")
 
 def counted(designs: Designs) -> Designs:
     """Returns the designs with the numbers of jobs, and of flows of each class, that never started
-    in their summaries. summary.json has only the number of all flows that never started."""
+    in their summaries. Results of earlier versions have only the number of all flows that never
+    started."""
     made = [
         Design(design.name, {seed: with_never_started(one) for seed, one in design.results.items()})
         for design in designs.values()

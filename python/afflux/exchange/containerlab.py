@@ -21,6 +21,7 @@ from .fabric import Fabric, Link
 from .into import Into
 from .lab import Lab, LabLink, LabNode
 from .lab_fields import MACHINES, ROUTING_IMAGES
+from .quantity import size
 
 
 @dataclass
@@ -327,7 +328,7 @@ def topology_of(
     account = Account("links", len(fabric.links))
     written = tomllib.loads(scenario.resolved)
     _set_mtus(fabric, written["topology"], account)
-    sent = _bytes(written.get("host", {}).get("mtu", "1500B"))
+    sent = size(written.get("host", {}).get("mtu", "1500B"))
     if "mtu" in written.get("host", {}) and sent != fabric.host_mtu():
         _limit_hosts(fabric, sent)
     elif (likely := fabric.host_mtu()) not in (None, sent):
@@ -392,7 +393,7 @@ def _set_mtus(fabric: Fabric, written: Mapping[str, Any], account: Account) -> N
     at = 0
     for link in written.get("link", []):
         for _ in range(link.get("count", 1)):
-            fabric.links[at].mtu = _bytes(link["mtu"]) if "mtu" in link else None
+            fabric.links[at].mtu = size(link["mtu"]) if "mtu" in link else None
             at += 1
     for change in written.get("override", []):
         if "mtu" in change:
@@ -404,7 +405,7 @@ def _set_mtus(fabric: Fabric, written: Mapping[str, Any], account: Account) -> N
                         f"the mtu of {shown(text)} is left out: write the names of both ends"
                     )
                 for link in meant:
-                    link.mtu = _bytes(change["mtu"])
+                    link.mtu = size(change["mtu"])
 
 
 def _limit_hosts(fabric: Fabric, most: int) -> None:
@@ -414,9 +415,3 @@ def _limit_hosts(fabric: Fabric, most: int) -> None:
     for link in fabric.links:
         if link.ends & hosts:
             link.mtu = min(most, link.mtu or most)
-
-
-def _bytes(text: str) -> int:
-    from .sysctl import size
-
-    return size(text)

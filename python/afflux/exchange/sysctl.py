@@ -3,10 +3,11 @@ commands where sysctl has no key."""
 
 import functools
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from .quantity import seconds, short_time, size
 
 _MODULES = {
     "newreno": "reno",
@@ -16,8 +17,6 @@ _MODULES = {
     "bbr": "bbr",
     "bbr3": "bbr",
 }
-_SECONDS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
-_BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 #: Behaviour of Linux that no setting changes. A scenario that agrees with it needs no line (see
 #: `stack = "linux"` in the schema).
 _FIXED = {
@@ -247,23 +246,23 @@ def _window(transport: Mapping[str, Any], out: Settings) -> None:
 
 
 def _timers(transport: Mapping[str, Any], out: Settings) -> None:
-    floor = _seconds(transport.get("min_rto", "200ms"))
+    floor = seconds(transport.get("min_rto", "200ms"))
     if floor != 0.2:
         whole = math.ceil(floor * 1e3 - 1e-9)
         if abs(floor * 1e3 - whole) > 1e-9:
             out.missing.append(
-                f"min_rto = {_time(transport['min_rto'])!r}: Linux counts whole ticks of its clock (1 or 4 ms)"
+                f"min_rto = {short_time(transport['min_rto'])!r}: Linux counts whole ticks of its clock (1 or 4 ms)"
             )
         out.sysctl["net.ipv4.tcp_rto_min_us"] = str(max(round(floor * 1e6), 1))
         out.route.append(f"rto_min {max(whole, 1)}ms")
-    most = _seconds(transport.get("max_rto", "120s"))
+    most = seconds(transport.get("max_rto", "120s"))
     if most != 120:
         if 1 <= most <= 120:
             # From Linux 6.15 on.
             out.sysctl["net.ipv4.tcp_rto_max_ms"] = str(round(most * 1e3))
         else:
             out.missing.append(
-                f"max_rto = {_time(transport['max_rto'])!r}: Linux takes 1 s to 120 s (tcp_rto_max_ms, from Linux 6.15 on)"
+                f"max_rto = {short_time(transport['max_rto'])!r}: Linux takes 1 s to 120 s (tcp_rto_max_ms, from Linux 6.15 on)"
             )
     delayed = transport.get("delayed_ack", "off")
     if delayed == "off":
@@ -271,7 +270,7 @@ def _timers(transport: Mapping[str, Any], out: Settings) -> None:
     elif (
         delayed.get("segments", 2) != 2
         or delayed.get("quick", 16) != 16
-        or _seconds(delayed.get("timeout", "40ms")) != 0.04
+        or seconds(delayed.get("timeout", "40ms")) != 0.04
     ):
         out.missing.append(
             f"delayed_ack = {_toml(delayed)}: Linux has 2 segments, 40 ms at least, and 16 quick acknowledgements"
@@ -364,7 +363,7 @@ def _rest(transport: Mapping[str, Any], out: Settings) -> None:
                     for name, part in within.items()
                 ]
         else:
-            out.missing.append(f"{key} = {_toml(_time(value))}: Linux has no setting for it")
+            out.missing.append(f"{key} = {_toml(short_time(value))}: Linux has no setting for it")
 
 
 @functools.cache
@@ -502,35 +501,10 @@ def _rest_of_host(host: Mapping[str, Any], out: Settings) -> None:
     for key, value in host.items():
         if key in _NOT_OF_HOST or value == _USUAL_HOST.get(key):
             continue
-        if key == "delay" and _seconds(value) == 0:
+        if key == "delay" and seconds(value) == 0:
             continue
         shown = "" if key == "kernel" else f" = {_toml(value)}"
         out.missing.append(f"host.{key}{shown}: {_WHY.get(key, 'Linux has no setting for it')}")
-
-
-def _seconds(text: str) -> float:
-    number, unit = _parts(text)
-    return number * _SECONDS[unit]
-
-
-def _time(value: Any) -> Any:
-    """Shortens a computed time in ps: `"200042585600ps"` → `"200.043ms"`."""
-    if not (isinstance(value, str) and re.fullmatch(r"[0-9]{4,}ps", value)):
-        return value
-    seconds = _seconds(value)
-    unit = next(unit for unit in ("s", "ms", "us", "ns") if seconds >= _SECONDS[unit])
-    return f"{seconds / _SECONDS[unit]:.6g}{unit}"
-
-
-def size(text: str) -> int:
-    number, unit = _parts(text)
-    return round(number * _BYTES[unit])
-
-
-def _parts(text: str) -> tuple[float, str]:
-    found = re.fullmatch(r"([\d.]+)\s*([A-Za-z]+)", text)
-    assert found, f"a resolved scenario has quantities with units: {text!r}"
-    return float(found.group(1)), found.group(2)
 
 
 def _toml(item: Any) -> str:

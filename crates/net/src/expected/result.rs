@@ -105,7 +105,7 @@ impl Unknowns {
     pub fn range(self, cut: bool) -> (f64, f64) {
         match (self, cut) {
             (Unknowns::Faults, false) => (0.9, 2.0),
-            (Unknowns::Faults, true) => (0.01, 1.1),
+            (Unknowns::Faults, true) => (0.0, 1.5),
             (Unknowns::Losses { .. }, false) => (0.95, 1.3),
             (Unknowns::Losses { .. }, true) => (0.4, 1.1),
             (Unknowns::Overtaking, false) => (0.95, 4.0),

@@ -135,6 +135,15 @@ impl Topology {
         self.relays || self.nodes[node as usize].kind == NodeKind::Switch
     }
 
+    /// True if a host has several links.
+    pub fn is_multihomed(&self) -> bool {
+        let mut connected = vec![false; self.hosts as usize];
+        let mut ends = self.links.iter().flat_map(|link| [link.a, link.b]);
+        ends.any(|node| {
+            connected.get_mut(node as usize).is_some_and(|before| std::mem::replace(before, true))
+        })
+    }
+
     /// Returns the links over which one switch is connected to a switch of a higher tier.
     pub fn uplinks(&self) -> impl Iterator<Item = &Link> {
         let tier = |node: NodeId| self.nodes[node as usize].tier;

@@ -24,20 +24,8 @@ fn stopping(transport: TransportConfig, stop: Time) -> Plan {
 
 fn every_transport(stop: Time) -> Vec<(String, Plan)> {
     let datagram = Datagram { rate: Some(Rate::from_gbps(10)), payload: 1_460, ecn_capable: false };
-    let transports = [
-        TransportConfig::Tcp(tcp()),
-        TransportConfig::Tcp(linux()),
-        TransportConfig::Mptcp(mptcp()),
-        TransportConfig::Rdma(rdma()),
-        TransportConfig::Rdma(irn()),
-        TransportConfig::Pfabric(pfabric()),
-        TransportConfig::Pdq(pdq()),
-        TransportConfig::D3(d3()),
-        TransportConfig::Nack(nack()),
-        TransportConfig::Ndp(ndp()),
-        TransportConfig::Datagram(datagram),
-    ];
-    let plans = transports.into_iter().map(|transport| {
+    let transports = reliable().into_iter().chain([TransportConfig::Datagram(datagram)]);
+    let plans = transports.map(|transport| {
         let name = format!("{transport:?}");
         let mut plan = stopping(transport, stop);
         plan.switches[0].aqm =

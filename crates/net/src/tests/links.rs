@@ -71,17 +71,7 @@ fn each_direction_has_its_loss() {
 /// Time-outs and retransmissions of a run are those of its flows, whatever their transport.
 #[test]
 fn counters_are_sums_over_flows() {
-    for transport in [
-        TransportConfig::Tcp(linux()),
-        TransportConfig::Mptcp(mptcp()),
-        TransportConfig::Rdma(rdma()),
-        TransportConfig::Rdma(irn()),
-        TransportConfig::Pfabric(pfabric()),
-        TransportConfig::Pdq(pdq()),
-        TransportConfig::D3(d3()),
-        TransportConfig::Nack(nack()),
-        TransportConfig::Ndp(ndp()),
-    ] {
+    for transport in reliable() {
         let flows = (0..40).map(|id| {
             flow(
                 id,

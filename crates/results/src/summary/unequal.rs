@@ -90,8 +90,7 @@ pub fn notes(scenario: &Scenario, output: &Output) -> Vec<String> {
     // links.
     let Topology { nodes, links, hosts, .. } = &plan.topology;
     let cycles = links.len() >= nodes.len();
-    let multihomed =
-        links.iter().filter(|link| link.a.min(link.b) < *hosts).count() > *hosts as usize;
+    let multihomed = plan.topology.is_multihomed();
     let faulty = links.iter().any(|link| link.is_faulty(output.end.0));
     // Links among which equal flows may choose differently.
     let choice_is_faulty = links

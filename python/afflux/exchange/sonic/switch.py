@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from ...files import toml
+from ..quantity import metres, percent, seconds, size_if_any
 from .design import UNLIMITED_TH, Design, Queue, Share, Watchdog, Wred
 from .losses import Losses
-from .quantity import metres, milliseconds, percent, size
 
 
 def to_scenario(design: Design) -> dict[str, Any]:
@@ -140,18 +140,18 @@ def of_settings(switch: Mapping[str, Any], dscp: Mapping[int, int], losses: Loss
         losses.add(
             f'buffer sizes: SONiC has no counterpart of sharing = "{sharing}"; write sharing = "sonic" or "dynamic" to export them'
         )
-    headroom_pool, buffer = size(mmu.get("headroom_pool")), size(switch.get("buffer"))
+    headroom_pool, buffer = size_if_any(mmu.get("headroom_pool")), size_if_any(switch.get("buffer"))
     if sharing == "sonic" and buffer is not None:
         design.ingress_pool, design.headroom_pool = buffer - (headroom_pool or 0), headroom_pool
         # The core's default.
-        design.lossy_pool = size(mmu.get("lossy_pool"))
+        design.lossy_pool = size_if_any(mmu.get("lossy_pool"))
         if design.lossy_pool is None:
             design.lossy_pool = design.ingress_pool // 10 * 8
     elif sharing == "dynamic":
         design.lossy_pool = buffer
     if sharing in ("sonic", "dynamic"):
         design.lossy_th = _exponent(switch.get("alpha"), "alpha", losses)
-        design.lossy_reserved = size(switch.get("reserved"))
+        design.lossy_reserved = size_if_any(switch.get("reserved"))
     if sharing == "sonic":
         _groups_of(mmu, design, losses)
     if pfc != "off":
@@ -163,32 +163,32 @@ def of_settings(switch: Mapping[str, Any], dscp: Mapping[int, int], losses: Loss
 
 def _groups_of(mmu: Mapping[str, Any], design: Design, losses: Losses) -> None:
     design.lossless_th = _exponent(mmu.get("lossless_alpha"), "mmu.lossless_alpha", losses)
-    design.lossless_reserved = size(mmu.get("lossless_reserved"))
+    design.lossless_reserved = size_if_any(mmu.get("lossless_reserved"))
     design.lossy_ingress_th = _exponent(
         mmu.get("lossy_ingress_alpha"), "mmu.lossy_ingress_alpha", losses
     )
     for block in mmu.get("group", ()):
         share = Share(
             _exponent(block.get("alpha"), "mmu.group.alpha", losses),
-            size(block.get("limit")),
-            size(block.get("reserved")),
+            size_if_any(block.get("limit")),
+            size_if_any(block.get("reserved")),
         )
         design.groups.update(dict.fromkeys(block["priorities"], share))
-    design.xon, design.xon_offset = size(mmu.get("xon")), size(mmu.get("xon_offset"))
+    design.xon, design.xon_offset = size_if_any(mmu.get("xon")), size_if_any(mmu.get("xon_offset"))
 
 
 def _pfc_of(pfc: Mapping[str, Any], design: Design) -> None:
     design.lossless = tuple(sorted(pfc.get("priorities", (3, 4))))
-    design.headroom = size(pfc.get("headroom"))
+    design.headroom = size_if_any(pfc.get("headroom"))
     if "cable" in pfc:
         design.cable_m = metres(pfc["cable"])
     watchdog = pfc.get("watchdog", "off")
     if watchdog != "off":
         own = tuple(sorted(watchdog.get("priorities", design.lossless)))
         design.watchdog = Watchdog(
-            milliseconds(watchdog["detection"]),
-            milliseconds(watchdog["restoration"]),
-            milliseconds(watchdog["poll"]),
+            1e3 * seconds(watchdog["detection"]),
+            1e3 * seconds(watchdog["restoration"]),
+            1e3 * seconds(watchdog["poll"]),
             watchdog["action"],
             own if own != design.lossless else None,
         )
@@ -286,7 +286,7 @@ def _share(
     """Returns the settings of a queue that differ from those of all queues."""
     th, reserved, limit = (
         _exponent(block.get("alpha"), f"queue {number}: alpha", losses),
-        *(size(block.get(key)) for key in ("reserved", "buffer")),
+        *(size_if_any(block.get(key)) for key in ("reserved", "buffer")),
     )
     if block.get("buffer") is not None and limit is None:
         losses.add(f"queue {number}: buffer = {block['buffer']}: SONiC takes bytes")
@@ -300,7 +300,7 @@ def _share(
     return Share(
         th if th != of_all else None,
         limit,
-        reserved if reserved != size(switch.get("reserved")) else None,
+        reserved if reserved != size_if_any(switch.get("reserved")) else None,
     )
 
 
@@ -315,7 +315,7 @@ def _numbers(blocks: Sequence[Mapping[str, Any]]) -> list[int]:
 
 
 def _wred(number: int, ecn: Mapping[str, Any], losses: Losses) -> Wred | None:
-    kmin, kmax = (size(ecn.get(key, ecn.get("k"))) for key in ("kmin", "kmax"))
+    kmin, kmax = (size_if_any(ecn.get(key, ecn.get("k"))) for key in ("kmin", "kmax"))
     if kmin is None or kmax is None:
         losses.add(
             f"queue {number}: ecn thresholds {ecn.get('kmin')} and {ecn.get('kmax')}: SONiC takes bytes: the queue does not mark",

@@ -11,7 +11,7 @@ use crate::transport::sending::Sending;
 use crate::world::cut_off;
 use std::collections::VecDeque;
 
-/// Bit of a send time: the segment was sent before.
+/// Bit that marks the send time of a segment that was sent more than once.
 const REPEATED: u64 = 1 << 63;
 
 pub struct Setup {
@@ -46,8 +46,8 @@ pub struct QueuePair {
     irn: Option<Box<Selective>>,
     reps: Option<Box<Reps>>,
     account: Option<Box<Account>>,
-    /// Latest send times in ps of the unacknowledged segments, with [`REPEATED`], if time
-    /// attribution or the congestion control needs them.
+    /// Latest send times in ps of the unacknowledged segments, marked with [`REPEATED`] where it
+    /// applies, if time attribution or the congestion control needs them.
     times: Option<VecDeque<u64>>,
 }
 

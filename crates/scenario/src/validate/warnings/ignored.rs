@@ -2,11 +2,11 @@
 
 use super::input::WarningInput;
 use afflux_config::tree::{Key, Wrong};
-use afflux_net::spec::{Balance, Plan, TransportConfig};
+use afflux_net::spec::{Balance, TransportConfig};
 use afflux_net::transports::HostTiming;
 
 pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
-    let one_nic = has_one_nic(input.plan);
+    let one_nic = !input.plan.topology.is_multihomed();
     for transport in input.used() {
         for unused in transport.config.parameters().unused(one_nic) {
             let key = unused.key.split('.').fold(transport.key.clone(), Key::name);
@@ -23,17 +23,6 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
         warn(input, input.host_key("timing.nic_send"), text, found);
     }
     records(input, found);
-}
-
-/// True if every host has one NIC.
-fn has_one_nic(plan: &Plan) -> bool {
-    let mut nics = vec![0_u32; plan.topology.hosts as usize];
-    for node in plan.topology.links.iter().flat_map(|link| [link.a, link.b]) {
-        if let Some(nics) = nics.get_mut(node as usize) {
-            *nics += 1;
-        }
-    }
-    nics.iter().all(|nics| *nics <= 1)
 }
 
 /// True if a transport that traffic uses has a property.
