@@ -108,8 +108,8 @@ def test_counts_have_the_interval_of_their_difference():
         design("a", unfinished=[50, 52, 54, 51, 53]), design("b", unfinished=[10, 11, 12, 10, 14])
     )
     metric = BY_NAME["unfinished"]
-    assert row(found, metric, "b") == "better −78 %−42.0 to −39.2"
-    assert row(found, metric, "b", "ja") == "改善 −78 %−42.0～−39.2"
+    assert row(found, metric, "b") == "better −40.60−42.0 to −39.2"
+    assert row(found, metric, "b", "ja") == "改善 −40.60−42.0～−39.2"
 
 
 def test_prices_and_marks_are_not_called_alone():
@@ -119,7 +119,7 @@ def test_prices_and_marks_are_not_called_alone():
         design("b", price=12.0, marks=spread(200, 0.1)),
     )
     assert row(found, COST, "b") == "lower −60 %"
-    assert row(found, BY_NAME["ecn_marks"], "b").startswith("higher +100 %, alone")
+    assert row(found, BY_NAME["ecn_marks"], "b").startswith("higher +100.3, alone")
 
 
 def test_seeds_are_drawn_in_the_unit_of_the_verdict():

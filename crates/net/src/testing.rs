@@ -1,5 +1,6 @@
 //! Builds small fabrics and plans for tests.
 
+use crate::congestion::Flavour;
 use crate::congestion::newreno::RenoFlavour;
 use crate::congestion::rate::dcqcn::DcqcnParameters;
 use crate::spec::*;
@@ -211,6 +212,11 @@ pub fn newreno() -> CongestionControl {
     CongestionControl::Newreno(NewrenoConfig { flavour: RenoFlavour::Linux })
 }
 
+/// DCTCP with an alpha at the start.
+pub fn dctcp_from(initial_alpha: f64) -> CongestionControl {
+    CongestionControl::Dctcp(DctcpConfig { gain: 0.0625, initial_alpha, flavour: Flavour::Linux })
+}
+
 pub fn rfc5681() -> CongestionControl {
     CongestionControl::Newreno(NewrenoConfig { flavour: RenoFlavour::Rfc5681 })
 }
@@ -262,11 +268,7 @@ pub fn linux() -> TcpConfig {
 }
 
 pub fn dctcp() -> TcpConfig {
-    TcpConfig {
-        congestion: CongestionControl::Dctcp(DctcpConfig { gain: 0.0625, initial_alpha: 1.0 }),
-        ecn: EcnMode::Dctcp,
-        ..tcp()
-    }
+    TcpConfig { congestion: dctcp_from(1.0), ecn: EcnMode::Dctcp, ..tcp() }
 }
 
 /// RDMA as in ConWeave's ns-3: DCQCN of NVIDIA's adapters, go-back-N.

@@ -80,7 +80,8 @@ def _is_of_cells(d: Difference, found: Comparison) -> bool:
 
 
 def _change(d: Difference) -> str:
-    return changes.by(d) if d.share is None else _percent(d.share)
+    in_amounts = d.share is None or (d.bounds is not None and d.ratio is None)
+    return changes.in_unit_of_interval(d) if in_amounts else _percent(d.share or 0.0)
 
 
 def _percent(share: float) -> str:

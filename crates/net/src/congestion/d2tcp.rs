@@ -2,8 +2,8 @@
 
 use super::dctcp::{DctcpConfig, power_of_two};
 use super::{
-    About, Ack, Controller, Dctcp, Decrease, Echo, IncreaseRule, Opening, Parameters, Sender,
-    Window,
+    About, Ack, Controller, Dctcp, Decrease, Echo, Flavour, IncreaseRule, Opening, Parameters,
+    Sender, Window,
 };
 use crate::Model;
 use afflux_config::{keys, words};
@@ -37,8 +37,10 @@ keys! {
 }
 
 impl D2tcpConfig {
+    /// Returns DCTCP with a floating-point alpha, as in the authors' ns-2.
     fn dctcp(&self) -> DctcpConfig {
-        DctcpConfig { gain: self.gain, initial_alpha: self.initial_alpha }
+        let D2tcpConfig { gain, initial_alpha, .. } = *self;
+        DctcpConfig { gain, initial_alpha, flavour: Flavour::Ns3 }
     }
 }
 
@@ -143,7 +145,7 @@ pub const MODEL: Model = Model {
     source: "Vamanan et al., SIGCOMM 2012; the authors' ns-2 as in pFabric.patch (DDTcpAgent)",
     faithful: "DCTCP with a cut by alpha^d / 2; d, from 0.5 to 2, is the time needed at three quarters of the window divided by the time left; d is 1 \
                without a deadline and 0.5 after the deadline, as in ns-2; ns-2's halving of flows without a deadline by `without_deadline`",
-    simplified: "no early termination (an option of the authors' ns-2); the smoothed round trip is used to compute the time needed; alpha in 1/1024 as DCTCP",
+    simplified: "no early termination (an option of the authors' ns-2); the smoothed round trip is used to compute the time needed",
 };
 
 #[cfg(test)]
@@ -190,7 +192,11 @@ mod tests {
 
     #[test]
     fn without_a_deadline() {
-        let mut dctcp = Dctcp::new(&DctcpConfig { gain: 0.0625, initial_alpha: 300.0 / 1024.0 });
+        let mut dctcp = Dctcp::new(&DctcpConfig {
+            gain: 0.0625,
+            initial_alpha: 300.0 / 1024.0,
+            flavour: Flavour::Linux,
+        });
         for cwnd in 2..2_000 {
             assert_eq!(
                 d2tcp(300, WithoutDeadline::Dctcp).on_ecn(&window(cwnd), 5),

@@ -1,8 +1,8 @@
-//! DCTCP (RFC 8257), in the integer arithmetic of Linux tcp_dctcp.c.
+//! DCTCP (RFC 8257), in the integer arithmetic of Linux tcp_dctcp.c or in ns-3's floating point.
 
 use super::{
-    About, Ack, Controller, Decrease, Echo, IncreaseRule, NewReno, Opening, Parameters, Sender,
-    Window,
+    About, Ack, Controller, Decrease, Echo, Flavour, IncreaseRule, NewReno, Opening, Parameters,
+    Sender, Window,
 };
 use crate::Model;
 use afflux_config::keys;
@@ -10,11 +10,15 @@ use afflux_config::tree::{Key, Wrong};
 
 keys! {
     /// Parameters of DCTCP (RFC 8257).
-    pub struct Keys as "Dctcp" => DctcpConfig(_sender: &Sender) {
+    pub struct Keys as "Dctcp" => DctcpConfig(sender: &Sender) {
         /// Weight g of the newest marked share in alpha; a power of two.
         gain: f64 = 0.0625 from "1/16 in paper, RFC and Linux", check power_of_two;
         /// Alpha at the start, 0 to 1.
         initial_alpha: f64 = 1.0 from "RFC 8257 and Linux; the authors' ns-2 has 0", in 0.0 to 1.0;
+    }
+    plus {
+        /// Implementation whose arithmetic is used.
+        flavour: Flavour = sender.flavour;
     }
 }
 
@@ -59,13 +63,60 @@ impl Parameters for DctcpConfig {
     }
 }
 
-/// Scale of alpha, which is kept in units of 1/1024.
+/// Scale of Linux's alpha, which is kept in units of 1/1024.
 const ONE: u32 = 1024;
+
+/// Moving average of the marked share.
+#[derive(Debug, Clone, Copy)]
+enum Alpha {
+    /// Integer in units of 1/1024, and gain as a shift.
+    Linux { value: u32, shift: u32 },
+    /// Floating point, with what the window in bytes has beyond whole segments, in segments.
+    Ns3 { value: f64, gain: f64, rest: f64 },
+}
+
+impl Alpha {
+    fn new(config: &DctcpConfig) -> Self {
+        match config.flavour {
+            Flavour::Linux => Alpha::Linux {
+                value: config.first_alpha(),
+                shift: ((1.0 / config.gain) as u32).trailing_zeros(),
+            },
+            Flavour::Ns3 => {
+                Alpha::Ns3 { value: config.initial_alpha, gain: config.gain, rest: 0.0 }
+            }
+        }
+    }
+
+    /// Adds the share of a window: alpha = (1 - g) * alpha + g * marked / delivered.
+    fn update(&mut self, marked: u32, delivered: u32) {
+        match self {
+            Alpha::Linux { value, shift } => {
+                // An alpha that is too small for its decay becomes 0 at once (`min_not_zero`).
+                let decay = *value >> *shift;
+                *value -= if decay == 0 { *value } else { decay };
+                let gain =
+                    (u64::from(marked) * u64::from(ONE >> *shift) / u64::from(delivered)) as u32;
+                *value = (*value + gain).min(ONE);
+            }
+            Alpha::Ns3 { value, gain, .. } => {
+                *value += *gain * (f64::from(marked) / f64::from(delivered) - *value);
+            }
+        }
+    }
+
+    /// Returns alpha, from 0 to 1.
+    fn get(self) -> f64 {
+        match self {
+            Alpha::Linux { value, .. } => f64::from(value) / f64::from(ONE),
+            Alpha::Ns3 { value, .. } => value,
+        }
+    }
+}
 
 #[derive(Debug, Clone, Copy)]
 pub struct Dctcp {
-    gain_shift: u32,
-    alpha: u32,
+    alpha: Alpha,
     /// The observation window ends when this segment is acknowledged.
     end: u32,
     delivered: u32,
@@ -74,18 +125,12 @@ pub struct Dctcp {
 
 impl Dctcp {
     pub fn new(config: &DctcpConfig) -> Self {
-        Dctcp {
-            gain_shift: ((1.0 / config.gain) as u32).trailing_zeros(),
-            alpha: config.first_alpha(),
-            end: 0,
-            delivered: 0,
-            marked: 0,
-        }
+        Dctcp { alpha: Alpha::new(config), end: 0, delivered: 0, marked: 0 }
     }
 
     /// Returns alpha, from 0 to 1.
     pub fn alpha(&self) -> f64 {
-        self.alpha as f64 / ONE as f64
+        self.alpha.get()
     }
 }
 
@@ -99,13 +144,7 @@ impl Controller for Dctcp {
         // RFC 8257 §3.3: once per window of data.
         if ack.una >= self.end {
             if self.delivered > 0 {
-                // alpha = (1 - g) * alpha + g * F. Small alphas decay to zero instead of sticking
-                // at 2^shift - 1.
-                let decay = self.alpha >> self.gain_shift;
-                self.alpha -= if decay == 0 { self.alpha.min(1) } else { decay };
-                let gain = ((self.marked as u64 * (ONE >> self.gain_shift) as u64)
-                    / self.delivered as u64) as u32;
-                self.alpha = (self.alpha + gain).min(ONE);
+                self.alpha.update(self.marked, self.delivered);
             }
             self.end = ack.next;
             self.delivered = 0;
@@ -116,8 +155,17 @@ impl Controller for Dctcp {
 
     /// Returns cwnd * (1 - alpha / 2), at least two segments.
     fn on_ecn(&mut self, window: &Window, _: u64) -> u32 {
-        let cut = ((window.cwnd as u64 * self.alpha as u64) >> 11) as u32;
-        (window.cwnd - cut).max(2)
+        let reduced = match &mut self.alpha {
+            Alpha::Linux { value, .. } => {
+                window.cwnd - ((u64::from(window.cwnd) * u64::from(*value)) >> 11) as u32
+            }
+            Alpha::Ns3 { value, rest, .. } => {
+                let exact = (f64::from(window.cwnd) + *rest) * (1.0 - *value / 2.0);
+                *rest = exact.fract();
+                exact as u32
+            }
+        };
+        reduced.max(2)
     }
 
     /// Reacts to losses as standard TCP does (RFC 8257 §3.5).
@@ -127,7 +175,7 @@ impl Controller for Dctcp {
 
     #[cfg(test)]
     fn details(&self) -> String {
-        format!(" alpha {}", self.alpha)
+        format!(" alpha {}", self.alpha() * f64::from(ONE))
     }
 }
 
@@ -136,11 +184,10 @@ pub const ABOUT: About = About { echo: Echo::Exact, ..About::of(MODEL) };
 pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "dctcp",
-    source: "RFC 8257; Linux tcp_dctcp.c (g = 1/16, initial alpha 1, alpha in 1/1024); Alizadeh et al., SIGCOMM 2010",
+    source: "RFC 8257; Linux tcp_dctcp.c (g = 1/16, initial alpha 1, alpha in 1/1024); ns-3 tcp-dctcp.cc; Alizadeh et al., SIGCOMM 2010",
     faithful: "alpha once per window from segments delivered with the echo; one cut by alpha/2 per window; halving on loss; every frame ECN-capable; \
-               receiver's CE state machine",
-    simplified: "the update of alpha includes the acknowledgement that ends a window; in Linux it does not; an alpha below 16/1024 falls by 1/1024 per \
-                 unmarked window; in Linux it becomes 0 at once",
+               receiver's CE state machine; Linux's alpha becomes 0 where it is too small to decay, ns-3's (`stack = \"ns3\"`) is a floating point number",
+    simplified: "the update of alpha includes the acknowledgement that ends a window; in Linux 6.12 it does not",
 };
 
 #[cfg(test)]
@@ -151,27 +198,27 @@ mod tests {
         Window { cwnd, credit: 0, ssthresh: 2, limit: u32::MAX }
     }
 
+    fn config(initial_alpha: f64, flavour: Flavour) -> DctcpConfig {
+        DctcpConfig { gain: 0.0625, initial_alpha, flavour }
+    }
+
+    /// Acknowledges window `n` of ten segments.
+    fn acknowledge(dctcp: &mut Dctcp, n: u32, ece: bool) {
+        let (una, next) = (n * 10, n * 10 + 10);
+        let ack = Ack { acked: 10, delivered: 10, ece, una, next, ..Ack::default() };
+        dctcp.on_ack(&mut window(10), &ack);
+    }
+
     /// spec/transports.md §9 item 3: from 0, after n windows in which every segment is marked,
     /// alpha = 1 - (15/16)^n.
     #[test]
     fn alpha_follows_the_marked_fraction() {
-        let mut dctcp = Dctcp::new(&DctcpConfig { gain: 0.0625, initial_alpha: 0.0 });
-        let mut w = window(10);
+        let mut dctcp = Dctcp::new(&config(0.0, Flavour::Linux));
         let mut expected = 1.0;
         for n in 1..=40u32 {
-            dctcp.on_ack(
-                &mut w,
-                &Ack {
-                    acked: 10,
-                    delivered: 10,
-                    ece: true,
-                    una: n * 10,
-                    next: n * 10 + 10,
-                    ..Ack::default()
-                },
-            );
+            acknowledge(&mut dctcp, n, true);
             expected *= 15.0 / 16.0;
-            let alpha = dctcp.alpha as f64 / 1024.0;
+            let alpha = dctcp.alpha();
             // Integer steps of 1/1024 that round the decay down: up to 15/1024 above.
             assert!((alpha - (1.0 - expected)).abs() < 0.016, "{n}: {alpha} {}", 1.0 - expected);
         }
@@ -182,7 +229,7 @@ mod tests {
     #[test]
     fn alpha_approaches_a_constant_fraction() {
         for quarters in 1..=3 {
-            let mut dctcp = Dctcp::new(&DctcpConfig { gain: 0.0625, initial_alpha: 0.0 });
+            let mut dctcp = Dctcp::new(&config(0.0, Flavour::Linux));
             let (mut w, mut left) = (window(100), 1.0);
             for n in 0..80u32 {
                 // 25 segments at a time; the last `quarters` quarters of each window are marked.
@@ -200,8 +247,7 @@ mod tests {
                         },
                     );
                 }
-                let (alpha, expected) =
-                    (dctcp.alpha as f64 / 1024.0, quarters as f64 / 4.0 * (1.0 - left));
+                let (alpha, expected) = (dctcp.alpha(), quarters as f64 / 4.0 * (1.0 - left));
                 // Tolerance for the rounding of alpha to 1/1024.
                 assert!(
                     (alpha - expected).abs() < 0.016,
@@ -214,23 +260,48 @@ mod tests {
 
     #[test]
     fn unmarked_windows_bring_alpha_to_zero() {
-        let mut dctcp = Dctcp::new(&DctcpConfig { gain: 0.0625, initial_alpha: 1.0 });
-        let mut w = window(10);
+        let mut dctcp = Dctcp::new(&config(1.0, Flavour::Linux));
         for n in 1..=200u32 {
-            dctcp.on_ack(
-                &mut w,
-                &Ack {
-                    acked: 10,
-                    delivered: 10,
-                    ece: false,
-                    una: n * 10,
-                    next: n * 10 + 10,
-                    ..Ack::default()
-                },
-            );
+            acknowledge(&mut dctcp, n, false);
         }
-        assert_eq!(dctcp.alpha, 0);
+        assert_eq!(dctcp.alpha(), 0.0);
         assert_eq!(dctcp.on_ecn(&window(100), 5), 100);
         assert_eq!(dctcp.on_loss(&window(100), 5), 50);
+    }
+    /// Linux: `alpha -= min_not_zero(alpha, alpha >> 4)`. 16/1024 is the least alpha with a decay.
+    #[test]
+    fn small_alphas_of_linux_become_zero_at_once() {
+        for (before, after) in [(17, 16), (16, 15), (15, 0), (1, 0), (0, 0)] {
+            let mut dctcp = Dctcp::new(&config(f64::from(before) / 1024.0, Flavour::Linux));
+            acknowledge(&mut dctcp, 1, false);
+            assert_eq!(dctcp.alpha() * 1024.0, f64::from(after), "{before}");
+        }
+        // The gain of a marked window comes after the decay: 1024/16.
+        let mut dctcp = Dctcp::new(&config(15.0 / 1024.0, Flavour::Linux));
+        acknowledge(&mut dctcp, 1, true);
+        assert_eq!(dctcp.alpha() * 1024.0, 64.0);
+    }
+
+    #[test]
+    fn alpha_of_ns3_never_becomes_zero() {
+        let mut dctcp = Dctcp::new(&config(0.0, Flavour::Ns3));
+        acknowledge(&mut dctcp, 1, true);
+        for n in 2..=101 {
+            acknowledge(&mut dctcp, n, false);
+        }
+        let expected = libm::pow(0.9375, 100.0) / 16.0;
+        assert!((dctcp.alpha() / expected - 1.0).abs() < 1e-9, "{}", dctcp.alpha());
+    }
+
+    /// With alpha 1/8, 100 segments become 93.75, 87.89 and 82.4. The rest of a segment counts at
+    /// the next reduction.
+    #[test]
+    fn windows_of_ns3_keep_parts_of_segments() {
+        let mut dctcp = Dctcp::new(&config(0.125, Flavour::Ns3));
+        let mut cwnd = 100;
+        for expected in [93, 87, 82] {
+            cwnd = dctcp.on_ecn(&window(cwnd), 5);
+            assert_eq!(cwnd, expected);
+        }
     }
 }

@@ -133,8 +133,7 @@ fn with_fifos(congestion: CongestionControl) -> Plan {
 }
 
 fn with_marks() -> Plan {
-    let mut p =
-        with_fifos(CongestionControl::Dctcp(DctcpConfig { gain: 0.0625, initial_alpha: 0.0 }));
+    let mut p = with_fifos(dctcp_from(0.0));
     let marking = Marking {
         compare: Compare::AtOrAbove,
         spacing: Spacing::Ns2,

@@ -321,10 +321,7 @@ fn hosts_without_ecn_are_never_marked() {
         let marked = [None, Some(0), Some(1)].map(|unwilling| marks(several.clone(), unwilling));
         assert!(marked[0] > 0 && marked[1..] == [0, 0], "{marked:?}");
     }
-    let ns2 = TransportConfig::Pfabric(ns2_tcp(CongestionControl::Dctcp(DctcpConfig {
-        gain: 0.0625,
-        initial_alpha: 1.0,
-    })));
+    let ns2 = TransportConfig::Pfabric(ns2_tcp(dctcp_from(1.0)));
     let marked = [None, Some(0), Some(1)].map(|unwilling| marks(ns2.clone(), unwilling));
     assert!(marked[0] > 0 && marked[1..] == [0, 0], "{marked:?}");
 }

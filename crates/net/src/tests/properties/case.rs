@@ -104,7 +104,7 @@ fn by_urgency(plan: &mut Plan, seed: u64) {
     let TransportConfig::Tcp(tcp) = &plan.transports[0] else { unreachable!("transport 0 is TCP") };
     let config = match seed / 42 % 3 {
         0 => ns2_tcp(newreno()),
-        1 => ns2_tcp(CongestionControl::Dctcp(DctcpConfig { gain: 0.0625, initial_alpha: 0.0 })),
+        1 => ns2_tcp(dctcp_from(0.0)),
         _ => Pfabric { pooled: (seed / 126).is_multiple_of(2), ..pfabric() },
     };
     // The longest paths take milliseconds.

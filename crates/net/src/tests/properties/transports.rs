@@ -25,8 +25,8 @@ fn cubic(flavour: Flavour, hystart: HyStart) -> Just<(CongestionControl, EcnMode
 
 /// A congestion control, and how it reacts to marks.
 fn control() -> impl Strategy<Value = (CongestionControl, EcnMode)> {
-    let dctcp = |gain, initial_alpha| {
-        let config = DctcpConfig { gain, initial_alpha };
+    let dctcp = |gain, initial_alpha, flavour| {
+        let config = DctcpConfig { gain, initial_alpha, flavour };
         Just((CongestionControl::Dctcp(config), EcnMode::Dctcp))
     };
     let bbr = BbrConfig {
@@ -40,8 +40,8 @@ fn control() -> impl Strategy<Value = (CongestionControl, EcnMode)> {
         Just((newreno(), EcnMode::Off)),
         Just((newreno(), EcnMode::Classic)),
         Just((rfc5681(), EcnMode::Classic)),
-        dctcp(0.0625, 1.0),
-        dctcp(0.5, 0.0),
+        dctcp(0.0625, 1.0, Flavour::Linux),
+        dctcp(0.5, 0.0, Flavour::Ns3),
         cubic(Flavour::Linux, HyStart::Linux),
         cubic(Flavour::Ns3, HyStart::Ns3),
         cubic(Flavour::Linux, HyStart::Plusplus),
