@@ -39,6 +39,10 @@ impl Cluster {
         // The first short read is the map's own part of job.split.
         let before = s.task_reads.min(1);
         self.short_reads(job, node, before, &mut short, &mut rpc).await;
+        let spills = if work.reducers == 0 { 1 } else { self.spills(output) };
+        let early: Vec<_> = (1..if s.early_spills { spills } else { 1 })
+            .map(|index| self.write_disk(node, share(output, spills, index), &mut disks))
+            .collect();
         self.read_block(job, map, attempt, node, input).await;
         // The end of the last record is in the next block (LineReader, TeraInputFormat: 2^27 is no
         // multiple of 100).
@@ -51,7 +55,10 @@ impl Cluster {
         if work.reducers == 0 {
             self.clone().write_file(job, of, node, written, s.output_replication, 0).await;
         } else {
-            self.spill(node, output, &mut disks).await;
+            for written in early {
+                written.await;
+            }
+            self.spill_rest(node, output, spills, &mut disks).await;
         }
         self.call(job, node, s.master, last, &mut rpc).await;
         self.call(job, node, progress.master, reports, &mut rpc).await;
@@ -135,13 +142,24 @@ impl Cluster {
         }
     }
 
-    /// Writes the spills of a map's output: those that exceed the buffer while the map runs, and
-    /// the rest at its end. Several spills are merged.
-    async fn spill(&self, node: u32, output: u64, disks: &mut afflux_engine::random::Stream) {
+    /// Returns the number of spills of a map's output. All but the last are written while the map
+    /// works.
+    fn spills(&self, output: u64) -> u64 {
         let s = &self.settings;
         let at = (s.sort_buffer as f64 * s.spill_share) as u64;
         let taken = (output as f64 * s.sort_overhead) as u64;
-        let spills = taken.div_ceil(at.max(1)).max(1);
+        taken.div_ceil(at.max(1)).max(1)
+    }
+
+    /// Writes the last spill of a map's output, and merges several spills.
+    async fn spill_rest(
+        &self,
+        node: u32,
+        output: u64,
+        spills: u64,
+        disks: &mut afflux_engine::random::Stream,
+    ) {
+        let s = &self.settings;
         self.write_disk(node, output / spills, disks).await;
         let mut runs = spills;
         while runs > 1 {

@@ -67,6 +67,25 @@ fn one_map_and_one_reducer_take_the_sum_of_their_parts() {
     assert_eq!(task(&output, "job").finish, Some(end));
 }
 
+/// An output of 8 MB takes 16 ms of writing, however many spills it has, and its merge 8 ms of
+/// reading and 16 ms of writing. Early spills are written while the block is read (8 ms).
+#[test]
+fn every_spill_of_a_map_is_written_once() {
+    let map = |buffer: &str, early: bool| {
+        let keys = format!(
+            "compute = 0\nsort_buffer = \"{buffer}\"\nspill_share = 1.0\nsort_overhead = 1.0\nearly_spills = {early}"
+        );
+        let output = run(&load(&FIXED.replace("compute = \"0-1\"", &keys)));
+        span(task(&output, "map")) / MS - 1_501
+    };
+    assert_eq!(map("8MB", true), 8 + 16);
+    // Two spills; four, of which three take longer than the block; eight.
+    for buffer in ["4MB", "2MB", "1MiB"] {
+        assert_eq!(map(buffer, true), 16 + 24, "{buffer}");
+    }
+    assert_eq!(map("2MB", false), 8 + 4 + 24);
+}
+
 /// Counts the flows of class `rpc` by source and destination.
 fn calls(scenario: &Scenario, output: &Output) -> BTreeMap<(u32, u32), i64> {
     let mut calls = BTreeMap::new();

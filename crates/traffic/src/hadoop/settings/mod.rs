@@ -187,6 +187,9 @@ keys! {
         spill_share: f64 = 0.8, in 0.0 to 1.0, check |share, _| Ok(f64::max(share, 0.01));
         /// Bytes of `sort_buffer` per byte of output: 16 B of accounting per record.
         sort_overhead: f64 = 1.16 from "records of 100 B", in 1.0 to 100.0;
+        /// Whether the spills before a map's last one take time of a disk while the map works. With
+        /// `false` the page cache takes them for nothing.
+        early_spills: bool = true;
         /// Files that are merged at once (`mapreduce.task.io.sort.factor`, `tez.runtime.io.sort.factor`).
         merge_factor: u32 = (if parts.tez { 100 } else { 10 }) "10, with Tez 100", check count::<2>;
         /// Shares of the maps that have ended when the master asks for the first and for the last
