@@ -283,6 +283,8 @@ def test_new(invoke, tmp_path):
     assert (again.exit_code, (tmp_path / "mine.toml").read_text()) == (2, "changed")
     assert "--force" in again.stderr
     assert invoke("new", "incast", "-o", "mine.toml", "--force").exit_code == 0
+    blank = invoke("new", "incast", "-o", "of mine.toml")
+    assert "next: afflux check 'of mine.toml', afflux run 'of mine.toml'" in blank.stdout
     unknown = invoke("new", "incest")
     assert unknown.exit_code == 2
     assert "did you mean 'incast'" in unknown.stderr

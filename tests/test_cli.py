@@ -225,7 +225,7 @@ def test_explain(command, scenario, tmp_path):
     assert f"{one['recovery_ns']:,}" in text
     assert f"{one['fct_ns']:,}" in text
     groups = json.loads(command("explain", "out/small-1", "--json").stdout)
-    assert groups[0]["size"] == "all"
+    assert groups[0]["size"] is None
     assert groups[0]["flows"] == 24
     assert sum(groups[0]["shares"].values()) == pytest.approx(1)
 

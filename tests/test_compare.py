@@ -356,3 +356,48 @@ def test_other_finished_flows_do_not_make_another_fabric():
     (note,) = (str(note) for note in found.notes if "Slowdown is not compared" in note)
     assert "alone, the same flows take" in note
     assert not any(d.metric.name.startswith("slowdown") for d in found.differences)
+
+
+def test_flows_without_any_in_common_are_not_the_same_flows():
+    """Equally many flows finished, of another size. They were called the same flows, which take
+    longer alone in a slower fabric."""
+
+    def sized(name: str, size: str) -> list[afflux.Result]:
+        blocks = {"kind": "incast", "to": 0, "senders": 3, "bytes": size, "jitter": "10us"}
+        scenario = afflux.Scenario(name=name, topology=STAR, traffic=[blocks])
+        return [scenario.run(seed=seed) for seed in (1, 2, 3)]
+
+    found = afflux.compare([*sized("small", "10kB"), *sized("large", "20kB")], "small")
+    (note,) = (str(note) for note in found.notes if "Slowdown is not compared" in note)
+    assert "large and small have no flow in common" in note
+    assert "the same flows" not in note
+    assert not any(d.metric.name.startswith("slowdown") for d in found.differences)
+
+
+def test_measures_after_different_warm_ups_are_not_judged():
+    """Results that differ in their warm-up alone were established as worse."""
+    times = [10.0, 12.0, 11.0, 13.0, 14.0]
+    both = Designs(
+        design(name, job=[by * time for time in times], fct=[by * time for time in times])
+        for name, by in (("all", 1.0), ("late", 1.5))
+    )
+    assert afflux.compare(both).differences[0].established
+    for result in both["late"].results.values():
+        result.summary["warmup_ns"] = 1_000_000
+    found = afflux.compare(both)
+    (note,) = (note for note in found.notes if "warm-up" in note)
+    assert note.startswith("late has a warm-up of 1.000 ms and all one of 0 ns")
+    of = {d.metric.name: d for d in found.differences}
+    for name in ("job_time_mean_ns", "fct_mean_ns", "slowdown_p50"):
+        d = of[name]
+        assert (d.verdict, d.established, d.p, d.bounds) == ("other warm-up", None, None, None)
+    # The goodput while busy and the drops are those of the whole run.
+    assert of["goodput_bps"].verdict == "same"
+    assert {d.metric.name for d in found.differences if d.established is not None} <= {
+        "goodput_bps",
+        "unfinished",
+    }
+    asked = afflux.compare(both, metrics=["fct_mean"])
+    assert (
+        asked.sentence() == "The mean completion time is not judged, because the warm-ups differ."
+    )

@@ -219,15 +219,13 @@ def test_errors_of_a_designs_name_are_on_the_block(tmp_path, scenario):
 def test_byte_order_marks_are_no_part_of_the_files(tmp_path):
     """Editors write them. `check` and `run` take such scenarios."""
     fabric = 'format = 1\n[topology]\nkind = "star"\nhosts = 3\n[[traffic]]\nkind = "permutation"\nclass = "web"\nsizes = "1kB"\n'
-    question = (
-        'scenario = "fabric.toml"\n[[design]]\nname = "a"\n[[design]]\nname = "b"\nprice = 3\n'
-    )
+    question = 'scenario = "fabric.toml"\n[[design]]\nname = "a"\nprice = 3\n[[design]]\nname = "b"\nprice = 3\n'
     (tmp_path / "fabric.toml").write_text(fabric, encoding="utf-8-sig")
     (tmp_path / "d.toml").write_text(question, encoding="utf-8-sig")
     found = read(tmp_path / "d.toml")
     assert (found.order, [tenant.name for tenant in found.tenants]) == (["a", "b"], ["web"])
     (tmp_path / "d.toml").write_text(question.replace("= 3", "= -3"), encoding="utf-8-sig")
-    with pytest.raises(ValueError, match=r"d\.toml:6: key design\[1\]\.price: found -3"):
+    with pytest.raises(ValueError, match=r"d\.toml:4: key design\[0\]\.price: found -3"):
         read(tmp_path / "d.toml")
     # Files that a scenario names are found, too.
     trace = tmp_path / "trace.toml"

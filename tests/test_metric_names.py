@@ -29,8 +29,67 @@ NAMES = [
 @pytest.mark.parametrize("name", NAMES)
 def test_a_metric_and_an_objective_have_the_same_names(name):
     metric = named(name)
-    assert objective(name).name == metric.name
+    direction = ":min" if metric.name == "ecn_marks" else ""
+    assert objective(f"{name}{direction}").name == metric.name
     assert objective(f"{name}:max").path == metric.path
+
+
+@pytest.mark.parametrize(
+    ("path", "lower"),
+    [
+        ("deadlines.met_share", False),
+        ("deadlines.by_class.web.met", False),
+        ("flows.finished", False),
+        ("jobs.started", False),
+        ("conservation.bytes.delivered", False),
+        ("goodput.by_class.web.jain", False),
+        ("deadlines.missed_share", True),
+        ("jobs.unfinished", True),
+        ("conservation.packets.dropped", True),
+        ("drops_by_reason.buffer", True),
+        ("queueing.host_mean_ns", True),
+        ("slowdown.all.p99", True),
+        ("balance.imbalance.mean", True),
+        ("slowdown.all.ideal_mean_ns", None),
+        ("slowdown.all.count", None),
+        ("goodput.by_class.web.flows", None),
+        ("balance.reroutes", None),
+        ("conservation.packets.sent", None),
+        ("cost.total", None),
+    ],
+)
+def test_paths_say_what_is_better(path, lower):
+    assert named(path).lower_is_better is lower
+
+
+def test_more_deadlines_met_is_better():
+    """Every path but `goodput` counted as better if lower."""
+    both = Designs([design("few"), design("many")])
+    for place, of in enumerate(both.values()):
+        for seed, result in of.results.items():
+            result.summary["deadlines"] = {"met_share": 0.4 + 0.3 * place + 0.01 * seed}
+    found = afflux.compare(both, metrics=["deadlines.met_share"])
+    (d,) = [d for d in found.differences if d.metric.name == "deadlines.met_share"]
+    assert (d.verdict, d.established) == ("better", True)
+
+
+def test_objectives_without_a_better_direction_need_one():
+    for name in ("ecn_marks", "flows.in_warmup", "balance.reroutes"):
+        with pytest.raises(ValueError, match=f"write {name}:min or {name}:max"):
+            objective(name)
+        assert objective(f"{name}:max").lower_is_better is False
+    # A price is minimized.
+    assert objective("cost").lower_is_better is objective("cost.total").lower_is_better is True
+
+
+def test_intervals_of_shares_end_at_1():
+    share = named("deadlines.met_share")
+    one = design("high", seeds=range(1, 4))
+    for result, met in zip(one.results.values(), (0.7, 1.0, 0.95), strict=True):
+        result.summary["deadlines"] = {"met_share": met}
+    value = one.value(share)
+    assert (value.high, value.low < value.mean < 1) == (1.0, True)
+    assert named("class.web.jain").most == 1.0
 
 
 def test_short_names():

@@ -143,7 +143,7 @@ def test_explanation(small):
     slowest = explanation.slowest(2)
     assert explanation.flow(slowest[0].id) == slowest[0]
     everything, only = split.groups([explanation])
-    assert (everything.name, only.name, only.mean.flows) == ("all", "100KB_10MB", 24)
+    assert (everything.name, only.name, only.mean.flows) == (None, "100KB_10MB", 24)
     assert tuple(everything.mean.shares) == LABELS
     assert sum(everything.mean.shares.values()) == pytest.approx(1)
     with pytest.raises(LookupError, match="no flow 77"):
@@ -268,6 +268,17 @@ def test_numbers_as_text():
     assert [
         text.size_class(name) for name in ("le_100KB", "100KB_10MB", "gt_10MB", "le_1500B")
     ] == ["≤ 100 kB", "100 kB – 10 MB", "> 10 MB", "≤ 1500 B"]
+    # The unit and the number of digits are those of the rounded value.
+    assert [text.time(ns) for ns in (999.4, 999.7, 999_940, 999_999.6, -999_999.6)] == [
+        "999 ns",
+        "1.000 µs",
+        "999.9 µs",
+        "1.000 ms",
+        "-1.000 ms",
+    ]
+    assert (text.rate(999.96e6), text.rate(999.4e6)) == ("1.00 Gbps", "999 Mbps")
+    assert (text.size(999_999), text.size(5e15)) == ("1.00 MB", "5,000 TB")
+    assert [text.digits(x) for x in (9.999_6, 0.999_96, 99_999.7)] == ["10.00", "1.000", "100,000"]
     assert [text.share(x) for x in (0, 0.0001, 0.5)] == ["0.0 %", "< 0.1 %", "50.0 %"]
     assert [text.duration(s) for s in (9.6, 187, 3_720)] == ["10 s", "3:07 min", "1:02 h"]
 

@@ -557,3 +557,16 @@ def test_bars_of_many_designs_have_the_chosen_one():
     ]
     five = Designs(list(made.values())[:5])
     assert re.findall(r"d\d", text(reasons.bars(five, JOB_TIME))) == ["d0", "d1", "d2", "d3", "d4"]
+
+
+def test_the_choice_and_the_baseline_are_never_folded():
+    names = {f"d{place}": (1.0 + place / 10, 1) for place in range(14)}
+    designs = of(**names)
+    found = compare(designs, baseline="d12")
+    shown = dots.figure(designs, JOB_TIME, found, markup.Terms(), "USD", "d13")
+    before, _, folded = shown.partition("<details>")
+    assert "4 more designs" in text(folded)
+    for name in ("d12", "d13"):
+        assert f"<span>{name}" in before
+    assert "the choice" in text(before)
+    assert len(re.findall(r"<tr[^>]* style=", shown)) == 14

@@ -14,6 +14,7 @@ from test_report_page import opened, pages  # noqa: F401
 import afflux
 from afflux import report
 from afflux.report import completion, heading, markup, measures, series
+from afflux.report import flows as listed_flows
 from afflux.results.designs import Designs
 from afflux.words import Words
 
@@ -360,3 +361,22 @@ def test_a_single_design_and_equal_means_have_their_period(opened, tmp_path):  #
     assert lead.inner_text() == (
         "0～13.2 ms での switch0 port 6 → host6 の平均キュー長は、どの構成でも 0 B です。"
     )
+
+
+def test_starts_after_the_end_of_the_run_are_none(tmp_path):
+    """A flow whose start is known beforehand has one in the table, although it never started."""
+    (tmp_path / "flows.csv").write_text(
+        "id,start_ns,src,dst,bytes\n0,0,1,0,1460\n1,1000,2,0,9000000\n2,900000,3,0,1460\n"
+    )
+    scenario = afflux.Scenario(
+        name="late",
+        topology={"kind": "star", "hosts": 4, "rate": "1Gbps"},
+        traffic=[{"kind": "flows", "file": str(tmp_path / "flows.csv")}],
+        run={"until": "500us"},
+    )
+    result = scenario.run()
+    assert result.summary["flows"]["not_started"] == 1
+    found = completion._flows(afflux.Design("late", {1: result}))
+    assert (found.unfinished.total(), found.not_started.total(), len(found.fct)) == (1, 1, 1)
+    listed = listed_flows.of(result)
+    assert (listed["flows"], len(listed["kinds"]["unfinished"])) == (2, 1)

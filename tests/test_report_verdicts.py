@@ -296,6 +296,13 @@ def test_counts_of_the_first_screen_are_those_of_the_sentences():
     assert "a0.200.00–0.76" in shown
     assert "b2.40" in shown
     assert axis.short(BY_NAME["drops"], 12.6) == "12.6"
+    # The unit and the number of digits are those of the rounded value.
+    shown = [axis.short(BY_NAME["fct_mean_ns"], ns) for ns in (999_999.6, 999_400, 9_996)]
+    assert [text.replace("\N{NO-BREAK SPACE}", " ") for text in shown] == [
+        "1.00 ms",
+        "999 µs",
+        "10.0 µs",
+    ]
 
 
 # Too few seeds.

@@ -1,6 +1,7 @@
 """Means of the parts of completion times, the parts of the difference between designs, and the
 period that a report shows."""
 
+import io
 import json
 import re
 from fractions import Fraction
@@ -8,14 +9,17 @@ from fractions import Fraction
 import pytest
 import reported
 from conftest import INCAST
+from rich.console import Console
 
 import afflux
 from afflux import report
 from afflux.report import busy, series
+from afflux.report.split import of as of_split
 from afflux.results import split
 from afflux.results.designs import gather
 from afflux.results.explain import ALL, LABELS, Sums
 from afflux.results.split import Mean
+from afflux.terminal import explanation
 
 #: Flows for two designs. Host 3 is down for a while, so its flow waits for a time-out. One flow
 #: does not finish.
@@ -442,3 +446,27 @@ def test_idle_time_before_a_straggler_is_not_in_the_goodput(tmp_path):
     assert with_it["goodput_bps"] == pytest.approx(without["goodput_bps"], rel=0.02)
     assert with_it["busy_ns"] < 0.2 * with_it["simulated_ns"]
     assert with_it["delivered_bytes"] == 8 * 200_000 + 2 * 1_460
+
+
+def test_a_class_may_have_any_name(listed, tmp_path):
+    """A class called `all` replaced the column of all flows, or was missing, and a class with the
+    name of a size class hid the others."""
+    (tmp_path / "flows.csv").write_text(FLOWS.replace("bulk", "all").replace("mice", "le_100KB"))
+    result = listed.run()
+    whole, *classes = split.groups([result.explain()], ["class"])
+    assert [group.name for group in (whole, *classes)] == [None, "le_100KB", "all"]
+    assert whole.mean.flows == 5
+    assert sum(group.mean.flows for group in classes) == 5
+    assert [group.to_dict()["class"] for group in (whole, *classes)] == [None, "le_100KB", "all"]
+    console = Console(width=100, file=io.StringIO())
+    console.print(*explanation.parts([whole, *classes], 100, per_flow=False))
+    head = next(line for line in console.file.getvalue().splitlines() if "mean  " in line)
+    assert re.split(" {2,}", head.strip()) == ["mean", "all flows", "le_100KB", "all"]
+    data = of_split([gather([result])["listed"]])
+    assert [(group["by"], group["name"]) for group in data["groups"]] == [
+        ("all", "all"),
+        ("size", "≤ 100 kB"),
+        ("size", "100 kB – 10 MB"),
+        ("class", "le_100KB"),
+        ("class", "all"),
+    ]

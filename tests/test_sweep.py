@@ -5,6 +5,7 @@ import importlib.util
 import json
 import re
 import sys
+from numbers import Integral
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from conftest import INCAST, REPO
 import afflux
 from afflux import _core, settings
 from afflux.executors import named
+from afflux.files import toml
 from afflux.results import statistics
 
 #: Fast points with a few frames.
@@ -352,3 +354,52 @@ def test_an_interval_that_says_nothing_is_not_shown(invoke, tmp_path):
     assert invoke("report", "out", "-o", "page.html").exit_code == 0
     page = (tmp_path / "page.html").read_text()
     assert "would reach above ten times the mean and say nothing" in page
+
+
+class Whole:
+    """An integer of another library, such as numpy's."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __int__(self) -> int:
+        return self.value
+
+
+Integral.register(Whole)
+
+
+class Fractional(float):
+    """A number of another library whose `repr` is no number."""
+
+    def __repr__(self) -> str:
+        return f"other.float({float(self)!r})"
+
+
+def test_numbers_of_other_libraries_are_numbers(quick, tmp_path):
+    assert [toml.value(item) for item in (Whole(3), Fractional(0.5), True)] == ["3", "0.5", "true"]
+    vary = {"traffic.0.senders": [Whole(4)], "switch.alpha": [Fractional(0.5)]}
+    changes = {"switch.sharing": "dynamic", "switch.buffer": "1MB"}
+    (row,) = afflux.sweep(quick, vary, set=changes, out=tmp_path / "out").rows
+    assert [row["traffic.0.senders"], row["switch.alpha"]] == [4, 0.5]
+    assert {type(row[key]) for key in vary} == {int, float}
+
+
+@pytest.mark.parametrize(
+    ("vary", "seeds", "words"),
+    [
+        ({"switch.buffer": "9packets,8packets"}, [1], "switch.buffer: found .*: write a list"),
+        ({"switch.alpha": 0.5}, [1], "switch.alpha: found 0.5: write a list"),
+        ({"switch.alpha": [None]}, [1], "switch.alpha: TOML has no NoneType"),
+        ({"switch.alpha": [0.5, 0.5]}, [1], "switch.alpha: the value 0.5 is given twice"),
+        ({"switch.alpha": []}, [1], "switch.alpha: no values"),
+        ({"switch.alpha": [0.5]}, [], "seeds: there are none"),
+        ({"switch.alpha": [0.5]}, [1, 1], "seeds: 1 is given twice"),
+        ({"switch.alpha": [0.5]}, "1-3", "seeds: found '1'"),
+        ({"switch.alpha": [0.5]}, [-1], "seed -1"),
+    ],
+)
+def test_lists_that_cannot_be_used_are_refused_first(quick, tmp_path, vary, seeds, words):
+    with pytest.raises(ValueError, match=words):
+        afflux.sweep(quick, vary, seeds=seeds, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()

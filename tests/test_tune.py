@@ -443,3 +443,30 @@ def test_fronts_and_hopeless_ones():
     assert not hopeless(candidate(11, 19), known, [metric])
     assert not hopeless(candidate(10.1, 20.1), known, [metric])
     assert [first_seeds(count) for count in (1, 2, 3, 5, 9, 12)] == [1, 2, 2, 2, 3, 4]
+
+
+def test_ranges_of_whole_numbers_do_not_reach_0():
+    """`1..64` proposed 0..8, and the scenario refused 0."""
+    assert [parameter("w", "1..64").beyond(value) for value in (1, 64)] == [None, "8..512"]
+    assert parameter("w", "1..64").end(1, [64]) is None
+    assert parameter("w", "2..64").beyond(2) == "1..11"
+    assert parameter("w", "1..5").beyond(1) is None
+    assert parameter("w", "0..5").beyond(0) is None
+
+
+def test_relative_paths_are_choices():
+    paths = ("../a.py", "../b.py")
+    assert parameter("p", "../a.py,../b.py") == parameter("p", paths) == Choices("p", paths)
+    # Values of a list are choices, also if they look like ranges or have commas.
+    assert parameter("p", ["1..2", "a,b"]).values == ("1..2", "a,b")
+    assert parameter("p", [1, 2]).setting("2") == 2
+    for wrong in (["a"], ["a", "a"], []):
+        with pytest.raises(ValueError, match=r"^p: "):
+            parameter("p", wrong)
+
+
+def test_the_commands_for_devices_take_paths_with_blanks(invoke, tmp_path):
+    (tmp_path / "small.toml").write_text(QUICK)
+    words = "--vary switch.buffer=4packets,90packets --objective job_time --budget 1 --seeds 1"
+    done = invoke("tune", "small.toml", *words.split(), "--no-sensitivity", "-o", "out of here")
+    assert "afflux export linux 'out of here/best.toml'" in done.stdout, done.output

@@ -174,6 +174,19 @@ def test_an_unfinished_flow_counts_with_its_time_so_far(runs):
             assert found == Value(pytest.approx(sum(small) / len(small)))
 
 
+def test_size_classes_have_the_bounds_of_the_run():
+    """Only the default bounds were known."""
+    result = run(1, run__size_bounds=["10kB", "1MB"])
+    begun = [flow for flow in rows(result, "flows") if flow["start_ns"] is not None]
+    for name, low, high in (("le_10KB", 0, 10_000), ("10KB_1MB", 10_001, 1_000_000)):
+        of_size = [flow for flow in begun if low <= flow["bytes"] <= high]
+        group = result.summary["fct"]["by_size"][name]
+        if group["count"] + group["unfinished"]:
+            found = censored.value(objective(f"fct.by_size.{name}.mean_ns"), result)
+            assert (found.count or group["count"]) == len(of_size)
+    assert result.summary["fct"]["by_size"]["10KB_1MB"]["censored"]
+
+
 def test_an_unfinished_job_counts_with_its_time_so_far(runs):
     result = runs["200ms"][2]
     end = result.summary["simulated_ns"]

@@ -86,6 +86,13 @@ def test_every_bit_counts(name, place, invoke):
     assert len(found["problems"]) == 1
 
 
+def test_the_command_that_simulates_again_takes_blanks(place, invoke):
+    (place / "result").rename(place / "my result")
+    flip(place / "my result" / "flows.parquet")
+    done = invoke("explain", "my result")
+    assert "(afflux run 'my result/scenario.toml' -o 'my result-again')" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("name", "command"),
     [

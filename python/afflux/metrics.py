@@ -1,5 +1,6 @@
 """Metrics that compare designs, read from summary.json."""
 
+import math
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -35,6 +36,13 @@ class Metric:
     plus: tuple[str, ...] = ()
     #: Smallest possible value, which cuts intervals: 1 for slowdowns.
     least: float = 0.0
+    #: Largest possible value, which cuts intervals: 1 for shares.
+    most: float = math.inf
+
+    @property
+    def after_warmup(self) -> bool:
+        """True if the value covers only the flows or jobs that start after the warm-up."""
+        return self.path[:1] in _AFTER_WARMUP or self.path[-1:] == ("jain",)
 
     @property
     def main(self) -> bool:
@@ -156,7 +164,9 @@ assert SLOWDOWN_P99 in METRICS
 
 #: Jain's index of one class. There is no such metric for all flows, because only flows of one class
 #: should have equal goodput.
-JAIN = Metric("jain", "Jain's index", ("goodput", "jain"), text.ratio, lower_is_better=False)
+JAIN = Metric(
+    "jain", "Jain's index", ("goodput", "jain"), text.ratio, lower_is_better=False, most=1.0
+)
 _BY_NAME = {metric.name: metric for metric in METRICS}
 #: Metrics of a class by the last part of their names, with the path to their values; `{}` stands
 #: for the class.
@@ -193,6 +203,7 @@ def of_class(name: str, measure: str) -> Metric:
         whole=whole,
         plus=(*(part.format(name) for part in path[:-1]), "not_started") if whole.plus else (),
         least=whole.least,
+        most=whole.most,
     )
 
 
@@ -284,9 +295,18 @@ ALIASES = {
 #: Keys of summary.json below which a path may find a metric.
 _GROUPS = {"flows", "fct", "slowdown", "queueing", "deadlines", "jobs", "drops_by_reason"}
 _GROUPS |= {"balance", "goodput", "cost", "conservation"}
+#: First keys of summary.json below which flows and jobs of the warm-up do not count.
+_AFTER_WARMUP = {("fct",), ("slowdown",), ("queueing",), ("deadlines",), ("jobs",)}
+_AFTER_WARMUP |= {("goodput_flow_mean_bps",)}
 #: Units at the end of names, which may be missing.
 _UNITS = ("", "_ns", "_bps")
-_PERCENTILES = ("p50", "p95", "p99", "p999")
+_RATIOS = ("mean", "p50", "p95", "p99", "p999")
+#: Last parts of paths into summary.json of which higher values are better, and lower ones.
+_MORE = {"bps", "jain", "started", "finished", "met", "met_share", "delivered"}
+_LESS = {"unfinished", "not_started", "missed", "missed_share", "terminated", "dropped"}
+_LESS |= {"packets_reordered"}
+#: Last parts of paths to values that are at most 1.
+_SHARES = {"met_share", "missed_share", "jain"}
 
 
 def names() -> list[str]:
@@ -340,8 +360,27 @@ def _of_path(words: str) -> Metric:
     title = " ".join(part for part in path if part not in ("all", "by_class", "by_size"))
     for unit in ("_ns", "_bps", " bps"):
         title = title.removesuffix(unit)
-    least = 1.0 if path[0] == "slowdown" and path[-1] in ("mean", *_PERCENTILES) else 0.0
-    return Metric(words, title, path, show, lower_is_better=path[0] != "goodput", least=least)
+    return Metric(
+        words,
+        title,
+        path,
+        show,
+        _lower_is_better(path),
+        least=1.0 if path[0] == "slowdown" and path[-1] in _RATIOS else 0.0,
+        most=1.0 if path[-1] in _SHARES else math.inf,
+    )
+
+
+def _lower_is_better(path: tuple[str, ...]) -> bool | None:
+    """Returns whether lower or higher values at a path into summary.json are better; None if
+    neither direction is known to be better."""
+    group, last = path[0], path[-1]
+    if last in _MORE:
+        return False
+    # Times of flows alone are properties of the fabric.
+    time = last.endswith("_ns") and not last.startswith("ideal_")
+    ratio = last in _RATIOS and (group == "slowdown" or path[:2] == ("balance", "imbalance"))
+    return True if time or ratio or group == "drops_by_reason" or last in _LESS else None
 
 
 _MAIN: tuple[str, ...] = (

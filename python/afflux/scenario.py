@@ -93,16 +93,18 @@ class Scenario(Displayed, MutableMapping[str, Any]):
 
     def get(self, key: str, default: Any = None) -> Any:
         """Returns the value at a path such as `"switch.ecn.kmin"` or `"traffic.0.load"` (also
-        `"traffic[0].load"`). `"traffic.web.load"` finds the block with the name or class `web`."""
+        `"traffic[0].load"`). `"traffic.web.load"` finds the block with the name or class `web`.
+        A name with dots stands in quotes: `'host.transports."my.tcp".min_rto'`."""
         try:
-            return self._find(_path(key))
+            return self._find(settings.path(key))
         except (KeyError, IndexError, TypeError, ValueError):
             return default
 
     def set(self, key: str, value: Any) -> Self:
         """Writes a value at a path as `get` takes it, and creates missing tables. Raises
-        `TypeError` or `ValueError` if the path leads into a value."""
-        *tables, last = _path(key)
+        `TypeError` or `ValueError` if the path leads into a value, and `ValueError` if it is
+        none."""
+        *tables, last = settings.path(key)
         table = self._find(tables, make=True)
         if not isinstance(table, list | dict):
             raise TypeError(f"{key}: {'.'.join(tables)} is {table!r}, not a table")
@@ -202,7 +204,7 @@ class Scenario(Displayed, MutableMapping[str, Any]):
 
     def __getitem__(self, key: str) -> Any:
         try:
-            return self._find(_path(key))
+            return self._find(settings.path(key))
         except (IndexError, TypeError, ValueError):
             raise KeyError(key) from None
 
@@ -210,8 +212,8 @@ class Scenario(Displayed, MutableMapping[str, Any]):
         self.set(key, value)
 
     def __delitem__(self, key: str) -> None:
-        *tables, last = _path(key)
         try:
+            *tables, last = settings.path(key)
             table = self._find(tables)
             del table[_number(table, last) if isinstance(table, list) else last]
         except (IndexError, TypeError, ValueError):
@@ -227,10 +229,6 @@ class Scenario(Displayed, MutableMapping[str, Any]):
         return card(
             self.data, self.path, built=self._original is None, changed=self.data != self._original
         )
-
-
-def _path(key: str) -> list[str]:
-    return key.replace("[", ".").replace("]", "").split(".")
 
 
 def _number(blocks: list[Any], key: str) -> int:

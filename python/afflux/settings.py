@@ -16,6 +16,24 @@ MOST_SEED = 2**63 - 1
 #: Longest name of a point in characters. File systems limit names to 255 bytes, and the seed is
 #: appended.
 LONGEST_NAME = 120
+#: Parts of a key between dots. A name in quotes may have dots.
+_PART = re.compile(r'"[^"]*"|[^."]+')
+_NAME = r'(?:"[^"]*"|[^."\[\]]+)'
+_KEY = re.compile(rf"{_NAME}(?:\[[^\"\[\]]+\]|\.{_NAME})*")
+
+
+def path(key: str) -> list[str]:
+    """Splits a key such as `traffic[0].load` into the names and numbers that lead to it. Raises
+    `ValueError`."""
+    if not _KEY.fullmatch(key):
+        raise ValueError(
+            f"{key}: expected names with dots between them, as in switch.buffer; a name with dots stands in double quotes"
+        )
+    return [
+        name
+        for part in _PART.findall(key)
+        for name in ([part[1:-1]] if part.startswith('"') else re.findall(r"[^\[\]]+", part))
+    ]
 
 
 def assignment(text: str) -> tuple[str, str]:
@@ -117,8 +135,7 @@ def short(keys: Sequence[str]) -> list[str]:
     """Shortens each key to its last parts, as few as distinguish it."""
 
     def last(key: str, parts: int) -> str:
-        # A name in quotes may have dots.
-        return ".".join(re.findall(r'"[^"]*"|[^."]+', key)[-parts:])
+        return ".".join(_PART.findall(key)[-parts:])
 
     def fits(key: str, parts: int) -> bool:
         return [last(other, parts) for other in keys].count(last(key, parts)) == 1

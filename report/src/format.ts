@@ -11,7 +11,8 @@ function digits(value: number, count = 3): string {
 
 function scaled(units: [number, string][], smallest: string): (value: number) => string {
   return (value) => {
-    for (const [unit, name] of units) if (Math.abs(value) >= unit) return `${digits(value / unit)} ${name}`;
+    // The unit is that of the value in three digits: 999.9 kB are 1 MB, not 1,000 kB.
+    for (const [unit, name] of units) if (Number((Math.abs(value) / unit).toFixed(3)) >= 1) return `${digits(value / unit)} ${name}`;
     return `${digits(value)} ${smallest}`;
   };
 }

@@ -1,6 +1,7 @@
 """Simulates every combination of some settings, each once: `afflux sweep`."""
 
 import itertools
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from ..metrics import METRICS, SHORT, Metric, named, of_blocks, of_classes
 from ..results.designs import Designs
 from ..results.statistics import interval, mean
 from ..results.written import Table
-from . import Outcome, Point, Source, Watch, home, load, run, shown
+from . import Outcome, Point, Source, Watch, given, home, load, run, shown
 
 #: File names: the table of a sweep in two formats, and the table of its means.
 TABLE, PARQUET, MEANS = "sweep.csv", "sweep.parquet", "sweep-means.csv"
@@ -200,7 +201,8 @@ def _combination(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Comb
             # Equal values get no interval. One of width zero would look like certainty, although
             # the values of only these seeds agree.
             several = len({*known}) > 1
-            found = interval(known, least=_least(name)) if several else None
+            least, most = _limits(name)
+            found = interval(known, least=least, most=most) if several else None
             low, high = found or (None, None)
             means[name] = Mean(mean(known), low, high, several and found is None)
     return Combination(
@@ -209,12 +211,13 @@ def _combination(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Comb
 
 
 @cache
-def _least(name: str) -> float:
-    """Returns the smallest possible value of a column."""
+def _limits(name: str) -> tuple[float, float]:
+    """Returns the smallest and the largest possible value of a column."""
     try:
-        return named(name).least
+        metric = named(name)
     except LookupError:
-        return 0.0
+        return 0.0, math.inf
+    return metric.least, metric.most
 
 
 def _column(values: list[Any]) -> list[Any]:
@@ -248,16 +251,14 @@ def sweep(
     All results are kept in `out` (default: `out/sweep-<scenario name>`). A point with a result is
     not simulated again, so a sweep that was stopped or killed continues. A point that fails, or
     whose scenario is refused, does not stop the others. `ScenarioError` is raised only if all
-    points are refused or, with `strict`, if a point has warnings. Rows contain `metrics` in
-    addition to the metrics of every sweep. They do not depend on the executor. `executor`,
-    `address`, `storage` and `jobs` are those of `afflux.executors.named`.
+    points are refused or, with `strict`, if a point has warnings, and `ValueError` for values and
+    seeds that cannot be used. Rows contain `metrics` in addition to the metrics of every sweep.
+    They do not depend on the executor. `executor`, `address`, `storage` and `jobs` are those of
+    `afflux.executors.named`.
     """
-    for key, values in vary.items():
-        _check(key, [settings.shown(item) for item in values])
+    vary = {key: _values(key, values) for key, values in vary.items()}
     fixed = dict(set or {})
-    chosen_seeds = (
-        None if seeds is None else list(itertools.islice(seeds, settings.MOST_POINTS + 1))
-    )
+    chosen_seeds = None if seeds is None else given.seeds(seeds)
     settings.limited(*map(len, vary.values()), 1 if chosen_seeds is None else len(chosen_seeds))
     combinations = [
         dict(zip(vary, values, strict=True)) for values in itertools.product(*vary.values())
@@ -295,15 +296,12 @@ def sweep(
     return found
 
 
-def _check(key: str, texts: Sequence[str]) -> None:
+def _values(key: str, values: Sequence[Any]) -> list[Any]:
     if key in ("run.seed", "name"):
         raise ValueError(
             f"{key} cannot be varied: {'write --seeds instead' if key == 'run.seed' else 'the points are named after the varied keys'}"
         )
-    if not texts:
-        raise ValueError(f"{key}: no values")
-    if twice := [text for text in texts if texts.count(text) > 1]:
-        raise ValueError(f"{key}: the value {twice[0]} is given twice")
+    return given.values(key, values)
 
 
 def _first_valid(scenario: Source, combinations: Iterable[Mapping[str, Any]]) -> _core.Scenario:

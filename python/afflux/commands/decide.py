@@ -117,7 +117,7 @@ def _announce(
     question: "Question", seeds: list[int] | None, quick: bool, until_decided: bool, budget: int
 ) -> None:
     """Says how many scenarios and seeds will be simulated, and about how long they take on one core."""
-    from ..decision.decide import QUICK, SEEDS
+    from ..decision.decide import seeds_of
     from ..decision.file import place_of
     from ..decision.points import points
     from ..estimates import checking
@@ -130,9 +130,9 @@ def _announce(
         except _core.ScenarioError as error:
             place = place_of(question, point.name, error.key)
             raise ValueError(f"{place}: design {point.name}: {error}") from None
-    count = budget if until_decided else len(seeds or question.seeds or (QUICK if quick else SEEDS))
+    count = budget if until_decided else len(seeds_of(question, seeds, quick))
     seconds = sum(max(one.seconds, 0.1) for one in once)
-    runs = f"{len(once)} scenarios with {'up to ' if until_decided else ''}{count} seeds"
+    runs = f"{len(once)} scenarios with {'up to ' if until_decided else ''}{count} seed{'s' * (count != 1)}"
     note(
         f"{runs}: about {text.duration(count * seconds)} on one core, {text.duration(seconds)} for each seed"
     )

@@ -1,5 +1,6 @@
 """`afflux new`."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -84,7 +85,7 @@ def new(
             place = out or scenario.with_name(f"{scenario.stem}-designs.toml")
             deliver(text(scenario, place), place, force, [])
             print_text(
-                f"written to {place}; next: change designs and goals, then afflux decide {place}\n"
+                f"written to {place}; next: change designs and goals, then afflux decide {_quoted(place)}\n"
             )
             return
         if scenario is not None:
@@ -97,8 +98,16 @@ def new(
             goals = place.with_name(f"{place.stem}-goals.toml")
             write_files({place: text_writer(chosen.text), goals: text_writer(chosen.goals)}, force)
             print_text(
-                f"written to {place} and {goals}; next: afflux check {place}, afflux study {chosen.name} --scenario {place} --goals {goals}\n"
+                f"written to {place} and {goals}; next: afflux check {_quoted(place)}, "
+                f"afflux study {chosen.name} --scenario {_quoted(place)} --goals {_quoted(goals)}\n"
             )
             return
         deliver(chosen.text, place, force, [])
-        print_text(f"written to {place}; next: afflux check {place}, afflux run {place}\n")
+        print_text(
+            f"written to {place}; next: afflux check {_quoted(place)}, afflux run {_quoted(place)}\n"
+        )
+
+
+def _quoted(path: Path) -> str:
+    """Returns a path as a shell takes it for one word."""
+    return shlex.quote(str(path))

@@ -1,5 +1,6 @@
 """`afflux tune`."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -132,7 +133,7 @@ def _shown(found: "Tuning") -> Iterator[RenderableType]:
         yield Text(f"note: {note}", style="dim")
     yield Text(f"written to {found.path}; to configure devices:", style="dim")
     for kind in ("sonic", "linux"):
-        yield Text(f"  afflux export {kind} {found.path}")
+        yield Text(f"  {shlex.join(['afflux', 'export', kind, str(found.path)])}")
 
 
 def _front(found: "Tuning") -> RenderableType:

@@ -33,9 +33,6 @@ class Value:
 STATISTICS = {"mean": None, "p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 #: Phases of the table of jobs that stand for whole jobs.
 JOBS = ("coflow", "query", "job")
-#: Bounds in bytes of the size classes of summary.json: above the first, up to and including the
-#: second.
-_SIZES = {"le_100KB": (-1, 100_000), "100KB_10MB": (100_000, 10_000_000), "gt_10MB": (10_000_000,)}
 
 
 def statistic(done: Sequence[float], cut: Sequence[float], name: str) -> Value | None:
@@ -59,7 +56,7 @@ def of_flows(
     """Returns a statistic of `fct` or `slowdown` over the flows that count, of those that started
     after the warm-up. Flows that were given up (status `terminated`) are left out."""
     done, cut = [], []
-    for flow in started(result, "fct_ns", "slowdown", "ideal_ns", "bytes"):
+    for flow in measured(result, "fct_ns", "slowdown", "ideal_ns", "bytes"):
         # A flow of a kernel has no slowdown.
         if not counts(flow) or (kind == "slowdown" and flow["ideal_ns"] is None):
             continue
@@ -72,13 +69,19 @@ def of_flows(
 
 
 def started(result: Result, *columns: str) -> Iterable[dict[str, Any]]:
-    """Yields the flows that started after the warm-up."""
-    names = ("class", "start_ns", "status", *columns)
-    warm = result.summary.get("warmup_ns") or 0
+    """Yields the flows that started before the end of the run. The start of a flow may be known
+    although it lies beyond the end."""
+    names, end = ("class", "start_ns", "status", *columns), result.summary["simulated_ns"]
     for row in zip(*(result.flows.column(name) for name in names), strict=True):
         flow = dict(zip(names, row, strict=True))
-        if flow["start_ns"] is not None and flow["start_ns"] >= warm:
+        if flow["start_ns"] is not None and flow["start_ns"] <= end:
             yield flow
+
+
+def measured(result: Result, *columns: str) -> Iterable[dict[str, Any]]:
+    """Yields the flows that started after the warm-up."""
+    warm = result.summary.get("warmup_ns") or 0
+    return (flow for flow in started(result, *columns) if flow["start_ns"] >= warm)
 
 
 def of_jobs(result: Result, name: str, counts: Callable[[str, str], bool]) -> Value | None:
@@ -126,15 +129,20 @@ def value(metric: Metric, result: Result) -> Value | None:
         return None if number is None else Value(number, exact=name not in STATISTICS)
     if kind == "jobs":
         return of_jobs(result, name, _jobs_of(group))
-    return of_flows(result, kind, name, _flows_of(group))
+    return of_flows(result, kind, name, _flows_of(group, result.summary))
 
 
-def _flows_of(group: Sequence[str]) -> Callable[[Mapping[str, Any]], bool]:
+def _flows_of(
+    group: Sequence[str], summary: Mapping[str, Any]
+) -> Callable[[Mapping[str, Any]], bool]:
     match group:
         case ["by_class", of_class]:
             return lambda flow: flow["class"] == of_class
         case ["by_size", size]:
-            low, high = (*_SIZES[size], math.inf)[:2]
+            # Classes are in ascending order, with a bound between any two.
+            bounds = (-1, *summary["size_bounds"], math.inf)
+            place = list(summary["fct"]["by_size"]).index(size)
+            low, high = bounds[place : place + 2]
             return lambda flow: low < flow["bytes"] <= high
     return lambda flow: True
 

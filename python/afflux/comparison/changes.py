@@ -58,10 +58,23 @@ def is_factor(ratio: float) -> bool:
     return ratio >= _TIMES
 
 
+def is_part(ratio: float) -> bool:
+    """True if a decrease is worded as a factor: `less by a factor of 150`."""
+    return 0 < ratio < _PARTS
+
+
+def manner(ratio: float | None) -> str:
+    """Returns the end of the key of a sentence that compares by `change`: "as much as", "a factor
+    less than" or "less than"."""
+    if ratio is None:
+        return ""
+    return ".times" if is_factor(ratio) else ".parts" if is_part(ratio) else ""
+
+
 def change(ratio: float) -> Words:
     if is_factor(ratio):
         return say("change.times", factor=factor(ratio))
-    if ratio < _PARTS:
+    if is_part(ratio):
         return say("change.parts", factor=factor(1 / ratio))
     return say("change.less" if ratio < 1 else "change.more", share=percent(ratio - 1))
 

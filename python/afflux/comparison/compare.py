@@ -13,7 +13,7 @@ from ..results.result import Result
 from ..results.statistics import ADVISED_SEEDS, CONFIDENCE, ENOUGH_SEEDS, holm, mean
 from ..words import Marked, Words, join, said, say, text
 from . import headline, shown
-from .paired import Difference, Pairs, compared, more_seeds, next_level
+from .paired import Difference, Pairs, compared, more_seeds, next_level, warmup
 from .unfinished import counted
 
 #: Mean completion time that the flows would have alone in the fabric, and the largest relative
@@ -45,14 +45,14 @@ class Comparison:
     family: int = 0
 
     def covers(self, metric: Metric) -> bool:
-        """True if the answer is about the metric, unless runs have too few flows or jobs for it."""
+        """True if the answer is about the metric, unless the metric is not judged."""
         return metric in self.asked if self.asked else metric.main
 
     def judges(self, metric: Metric) -> bool:
         """True if the metric can be part of the answer. A percentile of too few flows or jobs
-        cannot."""
+        cannot, nor can a measure after different warm-ups."""
         of_metric = [d for d in self.differences if d.metric == metric]
-        return self.covers(metric) and not (of_metric and all(d.needed for d in of_metric))
+        return self.covers(metric) and not (of_metric and all(d.unjudged for d in of_metric))
 
     def of(self, design: str) -> list[Difference]:
         """Returns the differences of one design."""
@@ -93,9 +93,9 @@ def compare(
     Results of one scenario name are one design with several seeds. `metrics` limits the answer to
     some metrics, by names such as `job_time` or `class.web.fct_p99`. All main metrics are judged
     together with them, so a difference is as certain as in a comparison of everything. A percentile
-    of which a run has too few flows or jobs is not judged. Raises `ValueError` if there is nothing
-    to compare or the results are of several versions of afflux, and `LookupError` if there is no
-    such metric.
+    of which a run has too few flows or jobs is not judged, and neither is a measure of the flows
+    after the warm-up if the warm-ups differ. Raises `ValueError` if there is nothing to compare or
+    the results are of several versions of afflux, and `LookupError` if there is no such metric.
     """
     # Short names of one metric are the same one.
     asked = tuple(
@@ -119,16 +119,13 @@ def compare(
         notes += _remarks(pairs, base, design)
         known = designs.metrics()
         known += [metric for metric in asked if metric not in known]
-        other_flows, times = _alone(pairs, base, design)
-        if times:
+        if alone := _alone(pairs, base, design):
+            key, old, new = alone
             words = {"design": design.name, "baseline": base.name}
-            words |= {"old": text.time(times[0]), "new": text.time(times[1])}
-            if other_flows:
-                notes.append(say("compare.note.flows.differ", **words))
-            else:
-                # For equal completion times the slower fabric would show the lower slowdown.
+            notes.append(say(key, old=text.time(old), new=text.time(new), **words))
+            if key != _OTHER_FINISHED:
+                # For equal completion times a slower fabric would show the lower slowdown.
                 known = [metric for metric in known if metric.path[0] != "slowdown"]
-                notes.append(say("compare.note.alone.differs", **words))
         found += [d for metric in known if (d := compared(metric, base, design, pairs.seeds))]
     censored = [
         design.name
@@ -169,23 +166,36 @@ def compare(
     )
 
 
-def _alone(pairs: "Pairs", base: Design, design: Design) -> tuple[bool, tuple[float, float] | None]:
-    """Returns what flows would take alone on average with the baseline and with the design, if that
-    differs, and whether only other flows finished: flows of equal size between the same hosts then
-    take equally long alone in both fabrics."""
+#: Notes on flows that take different times alone: the fabrics differ; only other flows finished;
+#: there are other flows, so that fabrics cannot be compared.
+_OTHER_FABRIC, _OTHER_FINISHED, _OTHER_FLOWS = (
+    "compare.note.alone.differs",
+    "compare.note.flows.differ",
+    "compare.note.flows.none",
+)
+
+
+def _alone(pairs: Pairs, base: Design, design: Design) -> tuple[str, float, float] | None:
+    """Returns what flows would take alone on average with the baseline and with the design, and the
+    key of the note on it; None if it is the same. The fabrics are equally fast if flows of equal
+    size between the same hosts take equally long alone in both."""
     found = [list(one.by_seed(_ALONE).values()) for one in (base, design)]
-    if not all(found):
-        return False, None
+    # After different warm-ups the flows that count are others, which has a note of its own.
+    if not all(found) or warmup(base) != warmup(design):
+        return None
     of_finished = mean(found[0]), mean(found[1])
     if not _differ(of_finished):
-        return False, None
+        return None
     ours, theirs = ([pair[side] for pair in pairs.samples] for side in (0, 1))
     old, new = _ideals(ours), _ideals(theirs)
+    if not (old and new):
+        # Without tables, equal numbers of finished flows are taken for the same flows.
+        same = _finished(ours) == _finished(theirs)
+        return _OTHER_FABRIC if same else _OTHER_FINISHED, *of_finished
     if not (common := [flow for flow in old if flow in new]):
-        # Without flows in common, equal numbers of finished flows are taken for the same flows.
-        return _finished(ours) != _finished(theirs), of_finished
+        return _OTHER_FLOWS, *of_finished
     times = mean([old[flow] for flow in common]), mean([new[flow] for flow in common])
-    return (False, times) if _differ(times) else (True, of_finished)
+    return (_OTHER_FABRIC, *times) if _differ(times) else (_OTHER_FINISHED, *of_finished)
 
 
 def _differ(times: tuple[float, float]) -> bool:
@@ -211,9 +221,14 @@ def _finished(results: Iterable[Result]) -> list[int]:
 
 def _remarks(pairs: "Pairs", base: Design, design: Design) -> list[Words]:
     """Returns notes on the pairing of two designs."""
-    if pairs.deterministic:
-        return [say("compare.note.deterministic", design=design.name, baseline=base.name)]
     remarks = []
+    if (old := warmup(base)) != (new := warmup(design)):
+        times = {"old": text.time(old), "new": text.time(new)}
+        names = {"design": design.name, "baseline": base.name}
+        remarks.append(say("compare.note.warmup", **names, **times))
+    if pairs.deterministic:
+        remarks.append(say("compare.note.deterministic", design=design.name, baseline=base.name))
+        return remarks
     if pairs.alone:
         seeds = say(
             "seed.many" if len(pairs.alone) > 1 else "seed.one",
@@ -268,7 +283,7 @@ def _together(found: Sequence[Difference], asked: Sequence[Metric]) -> tuple[lis
     """Marks the differences in the main metrics and in those asked for that hold when judged
     together (Holm), and says how many further seeds would decide the others. Returns all
     differences, and how many were judged together."""
-    main = [d for d in found if (d.metric.main or d.metric in asked) and not d.needed]
+    main = [d for d in found if (d.metric.main or d.metric in asked) and not d.unjudged]
     family = [d for d in main if d.p is not None and d.samples >= ENOUGH_SEEDS]
     chances = [d.p or 0.0 for d in family]
     held = {id(d) for d, holds in zip(family, holm(chances), strict=True) if holds}

@@ -146,7 +146,7 @@ class Established(Findings):
             if (some := [d for d in self.established if d.design == name])
         }
         elsewhere = [own[d.design] for d in others if not d.established and d.design in own]
-        left = [d for d in others if not (d.established or d.needed or d.design in own)]
+        left = [d for d in others if not (d.established or d.unjudged or d.design in own)]
         groups = {
             "same-side": [d for d in others if d.established and d.fell == lead.fell],
             "other-side": [d for d in others if d.established and d.fell != lead.fell],
@@ -302,8 +302,9 @@ class Established(Findings):
 
 
 def _few(d: Difference) -> bool:
-    """True if a difference is not judged, because seeds, flows or jobs are too few."""
-    return d.verdict == TOO_FEW or d.needed is not None
+    """True if a difference is not judged, because seeds, flows or jobs are too few, or flows and
+    jobs those of another warm-up."""
+    return d.verdict == TOO_FEW or d.unjudged
 
 
 def _of_finished(d: Difference) -> bool:

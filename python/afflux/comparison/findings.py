@@ -47,9 +47,10 @@ class Findings:
         main = sorted(
             (d for d in found.differences if found.covers(d.metric)), key=lambda d: d.metric.rank
         )
-        self.main = [d for d in main if not d.needed]
-        #: Percentiles of too few flows or jobs, of which the answer says nothing else.
-        self.unjudged = [d for d in main if d.needed]
+        self.main = [d for d in main if not d.unjudged]
+        #: Percentiles of too few flows or jobs and measures after different warm-ups, of which the
+        #: answer says nothing else.
+        self.unjudged = [d for d in main if d.unjudged]
         self.established = [d for d in self.main if d.established]
         self.alone = sorted(
             (d for d in self.main if d.clear and not d.established), key=lambda d: d.p or 0.0

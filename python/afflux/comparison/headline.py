@@ -9,7 +9,7 @@ from ..results import percentiles
 from ..words import Marked, Words, say, text
 from .established import Established
 from .findings import ANSWER, Findings, Part
-from .paired import Difference
+from .paired import OTHER_WARMUP, Difference
 from .phrases import what_of
 from .undecided import Undecided
 
@@ -33,13 +33,14 @@ def parts(found: Comparison) -> list[Part]:
 def _unjudged(findings: Findings) -> list[Words]:
     """Says why nothing is judged."""
     found = {
-        d.metric: say(
+        d.metric: say("compare.unjudged.warmup", what=what_of(d.metric))
+        if d.verdict == OTHER_WARMUP
+        else say(
             f"compare.unjudged.{percentiles.things(d.metric)}",
             what=what_of(d.metric),
-            count=text.count(d.needed),
+            count=text.count(d.needed or 0),
         )
         for d in findings.unjudged
-        if d.needed
     }
     return [*found.values()] or [say("compare.nothing")]
 

@@ -15,6 +15,9 @@ BETTER, WORSE, LOWER, HIGHER, SAME = "better", "worse", "lower", "higher", "same
 UNCLEAR, TOO_FEW = "cannot tell", "too few seeds"
 #: Verdicts on a percentile of too few flows or jobs, which is not judged.
 FEW_VALUES = {"flows": "too few flows", "jobs": "too few jobs"}
+#: Verdict on a measure of the flows or jobs after the warm-up, if two designs have different
+#: warm-ups. It is not judged.
+OTHER_WARMUP = "other warm-up"
 #: Verdicts that name a direction.
 CLEAR = (BETTER, WORSE, LOWER, HIGHER)
 
@@ -81,8 +84,8 @@ class Difference:
     seeds_to_decide: int | None
     #: True if all seeds gave the same result, with the design and with the baseline.
     deterministic: bool
-    #: `better`, `worse`, `lower`, `higher`, `same`, `cannot tell`, `too few seeds`, `too few flows`
-    #: or `too few jobs`.
+    #: `better`, `worse`, `lower`, `higher`, `same`, `cannot tell`, `too few seeds`, `too few flows`,
+    #: `too few jobs` or `other warm-up`.
     verdict: str
     #: Smallest ratio of design to baseline among the samples; None if there is no `ratio`.
     ratio_least: float | None = None
@@ -101,6 +104,12 @@ class Difference:
     def clear(self) -> bool:
         """True if the verdict names a direction."""
         return self.verdict in CLEAR
+
+    @property
+    def unjudged(self) -> bool:
+        """True if the metric is not judged, because flows or jobs are too few or those of another
+        warm-up."""
+        return self.needed is not None or self.verdict == OTHER_WARMUP
 
     @property
     def fell(self) -> bool:
@@ -193,13 +202,21 @@ def compared(
     metric: Metric, base: Design, design: Design, seeds: Sequence[int]
 ) -> Difference | None:
     """Returns the difference in a metric of summary.json, as `difference` does. A percentile of too
-    few flows or jobs has no interval, and its verdict says why."""
+    few flows or jobs, and a measure after different warm-ups, has no interval, and its verdict says
+    why."""
     d = difference(metric, base, design, seeds)
-    if d is None or (needed := percentiles.lacking(metric, base, design)) is None:
+    if d is None:
+        return None
+    needed = percentiles.lacking(metric, base, design)
+    if metric.after_warmup and warmup(base) != warmup(design):
+        verdict, needed = OTHER_WARMUP, None
+    elif needed is not None:
+        verdict = SAME if d.verdict == SAME else FEW_VALUES[percentiles.things(metric)]
+    else:
         return d
     return replace(
         d,
-        verdict=SAME if d.verdict == SAME else FEW_VALUES[percentiles.things(metric)],
+        verdict=verdict,
         needed=needed,
         p=None,
         seeds_to_decide=None,
@@ -211,6 +228,11 @@ def compared(
         share_low=None,
         share_high=None,
     )
+
+
+def warmup(design: Design) -> int:
+    """Returns the warm-up of a design in nanoseconds. It is the same with each seed."""
+    return design.first.summary.get("warmup_ns") or 0
 
 
 def of_pairs(

@@ -187,6 +187,7 @@ class Decision:
                     "samples": one.against.samples,
                     "given": one.given,
                     "cut": one.cut,
+                    "limit_cut": one.limit_cut,
                 }
                 for one in self.judged.standings[name]
             ]
@@ -235,19 +236,22 @@ def decide(
             )
         planned = looks(budget)
     else:
-        chosen = list(seeds or asked.seeds or (QUICK if quick else SEEDS))
+        chosen = seeds_of(asked, seeds, quick)
         planned = [Look(len(chosen), 1 - CONFIDENCE)]
     found = None
     with opened(executor, jobs=jobs, address=address, storage=storage) as running:
+
+        def simulated(some: Sequence[int], fresh: bool) -> Outcome:
+            return batch.run(
+                list(points(asked, some)), place, fresh=fresh, watch=watch, executor=running
+            )
+
         for number, look in enumerate(planned, 1):
             some = range(1, look.seeds + 1) if until_decided else chosen
-            outcome = batch.run(
-                list(points(asked, some)),
-                place,
-                fresh=fresh and number == 1,
-                watch=watch,
-                executor=running,
-            )
+            if fresh and number > 1:
+                # The seeds of the looks before are fresh already.
+                _refuse_failures(simulated(some[planned[number - 2].seeds :], True))
+            outcome = simulated(some, fresh and number == 1)
             found = judged(asked, outcome, some, planned[:number])
             if found.judged is None or found.judged.decided(found.prices):
                 break
@@ -256,15 +260,25 @@ def decide(
     return found
 
 
+def seeds_of(question: Question, seeds: Sequence[int] | None, quick: bool) -> list[int]:
+    """Returns the seeds of every design: those that were asked for, three with `quick`, those of
+    the file, or five."""
+    return list(seeds or (QUICK if quick else question.seeds or SEEDS))
+
+
+def _refuse_failures(outcome: Outcome) -> None:
+    if outcome.failures:
+        first = outcome.failures[0]
+        more = f", and {len(outcome.failures) - 1} more" if len(outcome.failures) > 1 else ""
+        raise RuntimeError(f"{first.point} failed{more}: {first.error}")
+
+
 def judged(
     question: Question, outcome: Outcome, seeds: Sequence[int], made: Sequence[Look]
 ) -> Decision:
     """Judges the results. Raises `RuntimeError` if a point failed, because designs with different
     seeds are not comparable."""
-    if outcome.failures:
-        first = outcome.failures[0]
-        more = f", and {len(outcome.failures) - 1} more" if len(outcome.failures) > 1 else ""
-        raise RuntimeError(f"{first.point} failed{more}: {first.error}")
+    _refuse_failures(outcome)
     every = outcome.designs
     shown = Designs([every[name] for name in question.order], every.notes)
     cost = prices(question, every)

@@ -14,8 +14,9 @@ from ..metrics import Metric
 from ..scenario import Scenario
 from ..words import text
 from . import kinds
+from .blocks import belongs, class_of, drawn_name, names_of_jobs
 from .located import File, Place
-from .measures import MEASURES, Tenant, of_tenant
+from .measures import MEASURES, Tenant, key_of, of_tenant
 
 #: Tables and keys of a decision that a scenario file may hold in addition to its own.
 KEYS = ("scenario", "seeds", "currency", "design", "tenant", "goal", "condition", "variant")
@@ -70,7 +71,7 @@ class Goal:
     def name(self) -> str:
         """Key of the goal's values. Two goals with different bounds on the same metric of a tenant
         share it."""
-        return f"{self.tenant.name if self.tenant else 'all'}.{self.measure}"
+        return key_of(self.tenant, self.measure)
 
 
 @dataclass(frozen=True)
@@ -150,12 +151,13 @@ def read(path: Path, scenario: Path | None = None, otherwise: Path | None = None
         for place, table in enumerate(_tables(file, own, "design"))
     )
     names = [design.name for design in designs]
+    _priced(file, made, designs)
     tenants = _tenants(file, made, own)
     goals = tuple(
         _goal(file, ("goal", place), table, names, tenants)
         for place, table in enumerate(_tables(file, own, "goal"))
     )
-    _have_jobs(file, made, goals, own)
+    _measurable(file, made, goals, own)
     conditions = tuple(
         _condition(file, ("condition", place), table, names)
         for place, table in enumerate(_tables(file, own, "condition"))
@@ -283,24 +285,51 @@ def _design(file: File, place: Place, table: Mapping[str, Any]) -> Candidate:
         numbers[key] = _take(file, place, table, key, (int, float), None)
         if numbers[key] is not None and not 0 <= numbers[key] < math.inf:
             raise file.wrong((*place, key), f": found {numbers[key]}: write 0 or more")
-    return Candidate(
-        _name(file, place, table), _take(file, place, table, "set", dict, {}), **numbers
-    )
+    return Candidate(_name(file, place, table), _set(file, place, table, {}), **numbers)
+
+
+def _set(
+    file: File, place: Place, table: Mapping[str, Any], default: Any = _MISSING
+) -> Mapping[str, Any]:
+    """Returns the keys of the scenario that differ."""
+    found: Mapping[str, Any] = _take(file, place, table, "set", dict, default)
+    for key in found:
+        try:
+            settings.path(key)
+        except ValueError as error:
+            raise file.wrong((*place, "set"), f": {error}") from None
+    return found
+
+
+def _priced(file: File, scenario: Scenario, designs: Sequence[Candidate]) -> None:
+    """Refuses prices of only some designs: no design could be called the cheapest."""
+    without = [
+        place
+        for place, design in enumerate(designs)
+        if design.price is None
+        and "cost" not in scenario
+        and not any(settings.path(key)[0] == "cost" for key in design.set)
+    ]
+    if 0 < len(without) < len(designs):
+        name = designs[without[0]].name
+        raise file.wrong(
+            ("design", without[0], "price"),
+            f" is missing: other designs have a price: write that of {name} too, or none at all",
+        )
 
 
 def _tenants(file: File, scenario: Scenario, own: Mapping[str, Any]) -> tuple[Tenant, ...]:
     """Returns the tenants that the file names. If it names none, each traffic class is a tenant."""
     blocks = [block for block in scenario.get("traffic", []) if isinstance(block, dict)]
-    classes = list(
-        dict.fromkeys(str(block.get("class") or block.get("name") or "default") for block in blocks)
-    )
+    classes = list(dict.fromkeys(map(class_of, blocks)))
+    jobs = names_of_jobs(blocks)
 
     def of(name: str, some: Sequence[str], load: str | None = None) -> Tenant:
         kept = Tenant(name, tuple(some), load=load)
-        mine = [
-            str(block.get("name") or block.get("kind")) for block in blocks if belongs(block, kept)
-        ]
-        return replace(kept, blocks=tuple(mine))
+        mine = [place for place, block in enumerate(blocks) if belongs(block, kept)]
+        # In the run alone, a block is called by the name of its draws.
+        names = [name for place in mine for name in (jobs[place], drawn_name(blocks[place], place))]
+        return replace(kept, blocks=tuple(dict.fromkeys(names)))
 
     tables = _tables(file, own, "tenant")
     if not tables:
@@ -322,12 +351,6 @@ def _tenants(file: File, scenario: Scenario, own: Mapping[str, Any]) -> tuple[Te
             raise file.wrong((*place, "load"), f": the scenario has no {load}")
         found.append(of(name, [str(wanted) for wanted in some], load))
     return tuple(found)
-
-
-def belongs(block: Mapping[str, Any], tenant: Tenant) -> bool:
-    """True if a traffic block belongs to the tenant: by its class, or by its name if it has no
-    class."""
-    return tenant.has(str(block.get("class") or block.get("name") or "default"))
 
 
 def _goal(
@@ -390,32 +413,37 @@ def _goal(
     return Goal(tenant, measure, within=float(within), against=against, alone=alone)
 
 
-def _have_jobs(
+def _measurable(
     file: File, scenario: Scenario, goals: Sequence[Goal], own: Mapping[str, Any]
 ) -> None:
-    """Refuses a goal on queries, coflows or jobs if the tenant's traffic has none. A design that
-    changes the traffic may add some, so that nothing is refused then."""
+    """Refuses a goal that the tenant's traffic cannot have a value of. A design that changes the
+    traffic may change that, so that nothing is refused then."""
     changes = [
         key
         for kind in ("design", "condition", "variant")
         for table in _tables(file, own, kind)
         for key in table.get("set", {})
     ]
-    if any(key.split(".")[0] == "traffic" and not _is_of_flows(key) for key in changes):
+    if any(map(_changes_traffic, changes)):
         return
     blocks = [block for block in scenario.get("traffic", []) if isinstance(block, dict)]
     for number, goal in enumerate(goals):
         tenant = goal.tenant
         some = [block for block in blocks if tenant is None or belongs(block, tenant)]
         who = f"tenant {tenant.name}" if tenant else "the traffic"
-        if found := kinds.without(goal.measure, some, who):
+        found = (
+            kinds.without(goal.measure, some, who)
+            or kinds.elsewhere(goal.measure, some, tenant)
+            or kinds.unequal(goal.measure, some, tenant)
+        )
+        if found:
             raise file.wrong(("goal", number, "measure"), f": {found}")
 
 
-def _is_of_flows(key: str) -> bool:
-    """True if a key of a traffic block changes no kind of traffic."""
-    _, *rest = key.split(".")
-    return len(rest) > 1 and rest[1] not in ("kind", "format")
+def _changes_traffic(key: str) -> bool:
+    """True if the key may change kinds, names or classes of traffic."""
+    table, *rest = settings.path(key)
+    return table == "traffic" and (len(rest) < 2 or rest[1] in ("kind", "format", "name", "class"))
 
 
 def _quantity(file: File, place: Place, value: Any, metric: Metric) -> float:
@@ -452,7 +480,7 @@ def _condition(
             raise file.wrong(
                 (*place, "designs"), f": {spelling.unknown('design', str(name), list(designs))}"
             )
-    return Condition(_name(file, place, table), tuple(some), _take(file, place, table, "set", dict))
+    return Condition(_name(file, place, table), tuple(some), _set(file, place, table))
 
 
 def _variants(file: File, tables: Sequence[Mapping[str, Any]]) -> tuple[Variant, ...]:
@@ -467,7 +495,7 @@ def _variants(file: File, tables: Sequence[Mapping[str, Any]]) -> tuple[Variant,
                 (*place, "set"),
                 ": the first variant is the scenario as it is: leave the key out",
             )
-        found.append(Variant(name, _take(file, place, table, "set", dict) if number else {}))
+        found.append(Variant(name, _set(file, place, table) if number else {}))
     if len(found) == 1:
         raise file.wrong(
             ("variant",),

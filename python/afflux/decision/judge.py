@@ -7,7 +7,8 @@ their logarithms) and judges all goals of all designs together (Holm). So if no 
 its limit and the logarithms are normal, the chance that any goal is called met or missed is at most
 5 %. A goal that is neither is open. An event that few seeds have, such as a lost SYN, is not in the
 test until a seed has it. If the end of the run cut flows off, only a lower bound of a time is known.
-Such a time can miss its goal but not meet it.
+Such a time can miss its goal but not meet it. A limit that starts from such a time is too strict: a
+time can meet it but not miss it.
 
 The choice is the cheapest design that meets every goal. If there is none, it is the cheapest whose
 values are all within their limits, typically and in the mean, and it is not certain. If there is none either, there is
@@ -44,6 +45,8 @@ class Standing:
     given: bool = False
     #: True if some values are only lower bounds, because flows were cut off.
     cut: bool = False
+    #: True if some limits are only lower bounds, because flows of the reference were cut off.
+    limit_cut: bool = False
     #: For a relative goal: difference of the value from the reference value, without the share that
     #: the goal allows.
     start: Difference | None = None
@@ -129,7 +132,7 @@ def judge(
             if one.given
             else replace(
                 one,
-                state=_state(one.goal, d, holds, one.cut),
+                state=_state(one, holds),
                 against=replace(d, seeds_to_decide=None if holds else more_seeds(d, step)),
             )
         )
@@ -140,33 +143,44 @@ def _standing(values: Values, alone: Values, design: str, goal: Goal) -> Standin
     """Returns a standing that is not judged yet: `MET` if it is met by definition, otherwise
     `OPEN`."""
     own = values[design][goal.name]
+    reference: Mapping[int, Value] = {}
     if goal.limit is not None:
         limits, start = dict.fromkeys(own, goal.limit), None
     else:
-        starts = {
-            seed: value.number
-            for seed, value in (alone if goal.alone else values)[goal.against or design][
-                goal.name
-            ].items()
-        }
+        reference = (alone if goal.alone else values)[goal.against or design][goal.name]
+        starts = {seed: value.number for seed, value in reference.items()}
         limits, start = (
             {seed: number * goal.factor for seed, number in starts.items()},
             paired(goal, design, starts, own),
         )
     given = goal.against == design and not goal.alone
-    cut = any(not own[seed].exact for seed in own.keys() & limits.keys())
+    cut, limit_cut = (
+        any(not some[seed].exact for seed in own.keys() & some.keys() & limits.keys())
+        for some in (own, reference)
+    )
     return Standing(
-        goal, paired(goal, design, limits, own), MET if given else OPEN, given, cut, start
+        goal,
+        paired(goal, design, limits, own),
+        MET if given else OPEN,
+        given,
+        cut,
+        limit_cut and not given,
+        start,
     )
 
 
-def _state(goal: Goal, d: Difference, held: bool, cut: bool) -> str:
+def _state(one: Standing, held: bool) -> str:
+    """Returns the state of a goal that is not met by definition. `held`: its difference from the
+    limit is clear, judged together with all others. Only times are cut off, and for them lower is
+    better."""
+    d = one.against
     if d.verdict == SAME and d.samples >= ENOUGH_SEEDS:
-        return OPEN if cut else MET
+        return OPEN if one.cut else MET
     if not held:
         return OPEN
-    within = d.fell == bool(goal.metric.lower_is_better)
-    return MISSED if not within else OPEN if cut else MET
+    if d.fell == bool(one.goal.metric.lower_is_better):
+        return OPEN if one.cut else MET
+    return OPEN if one.limit_cut else MISSED
 
 
 def choose(standings: Standings, prices: Mapping[str, float]) -> Choice:

@@ -1,9 +1,9 @@
-"""Refuses goals on jobs that a tenant's traffic does not have, before anything is simulated."""
+"""Refuses goals that a tenant's traffic cannot have a value of, before anything is simulated."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .measures import PHASES
+from .measures import PHASES, Tenant, several
 
 #: Kind of the jobs of each kind of traffic; other traffic has only flows.
 _KINDS = {
@@ -35,6 +35,44 @@ def without(measure: str, blocks: Sequence[Mapping[str, Any]], who: str) -> str 
     return (
         f"found {measure!r}, but {who} has {has}, no {_NAMES[kind][1]}: write {' or '.join(right)}"
     )
+
+
+def unequal(measure: str, blocks: Sequence[Mapping[str, Any]], tenant: Tenant | None) -> str | None:
+    """Says that the flows of these blocks are of several classes, for Jain's index. None if they
+    are of one."""
+    every = dict.fromkeys(name for block in blocks for name in _classes(block))
+    own = [name for name in every if tenant is None or tenant.has(name)]
+    return several(own) if measure == "jain" and len(own) > 1 else None
+
+
+def elsewhere(
+    measure: str, blocks: Sequence[Mapping[str, Any]], tenant: Tenant | None
+) -> str | None:
+    """Says that the flows of these blocks, which are the tenant's by their name, are of another
+    class, for a measure of flows. None if the tenant has flows."""
+    if tenant is None or measure.rpartition("_")[0] in _NAMES:
+        return None
+    every = [_classes(block) for block in blocks]
+    if not all(every) or any(tenant.has(name) for names in every for name in names):
+        return None
+    classes = " and ".join(dict.fromkeys(name for names in every for name in names))
+    return (
+        f"found {measure!r}, but flows of tenant {tenant.name} are of class {classes}: "
+        f'write class = "{tenant.name}" in its [[traffic]] block'
+    )
+
+
+def _classes(block: Mapping[str, Any]) -> list[str]:
+    """Returns the classes of a block's flows, as far as the scenario tells them."""
+    own, kind = str(block.get("class", "default")), block.get("kind")
+    if kind in ("hadoop", "hadoop_trace"):
+        prefix = "" if own == "default" else f"{own}."
+        return [f"{prefix}{purpose}" for purpose in ("read", "fetch", "write", "rpc", "log")]
+    if kind == "partition_aggregate":
+        others = {"message": "messages_per_second", "background": "background_per_second"}
+        return [own, *(name for name, rate in others.items() if block.get(rate) != 0)]
+    # The flows of a list may have classes of their own.
+    return [] if kind == "flows" and own == "default" else [own]
 
 
 def _kind(block: Mapping[str, Any]) -> str | None:

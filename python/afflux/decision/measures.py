@@ -1,7 +1,7 @@
 """Computes the metrics of goals from a result."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,8 @@ class Tenant:
     name: str
     #: Classes of its flows. A job's flows have subclasses, such as `hadoop.fetch`.
     classes: tuple[str, ...]
-    #: Names of its traffic blocks. Jobs and queries are named after them.
+    #: Names of its traffic blocks, with the other tenants and alone. Jobs and queries are named
+    #: after them.
     blocks: tuple[str, ...] = ()
     #: Key that a study multiplies to vary the tenant's load.
     load: str | None = None
@@ -62,6 +63,12 @@ def _named() -> dict[str, Metric]:
 MEASURES: Mapping[str, Metric] = _named()
 
 
+def key_of(tenant: Tenant | None, measure: str) -> str:
+    """Returns the key of a measure's values. That of all traffic has no name before the dot: a
+    tenant may have any name."""
+    return f"{tenant.name}.{measure}" if tenant else measure
+
+
 def of_tenant(tenant: Tenant | None, measure: str, unfinished: bool = False) -> Metric:
     """Returns the metric for one tenant. `with_values` stores its values where it finds them.
 
@@ -69,7 +76,6 @@ def of_tenant(tenant: Tenant | None, measure: str, unfinished: bool = False) -> 
     because the metric of the same name in a comparison covers the finished ones.
     """
     whole = MEASURES[measure]
-    name = tenant.name if tenant else "all"
     own: Words | str = next(
         (
             words
@@ -79,12 +85,12 @@ def of_tenant(tenant: Tenant | None, measure: str, unfinished: bool = False) -> 
         whole.title,
     )
     own = including(measure, own) if unfinished else own
-    title = say("metric.of", name=name, metric=own) if tenant else own
+    title = say("metric.of", name=tenant.name, metric=own) if tenant else own
     return replace(
         whole,
-        name=f"tenant.{name}.{whole.name}",
+        name=f"tenant.{tenant.name}.{whole.name}" if tenant else f"traffic.{whole.name}",
         title=title,
-        path=("tenants", name, measure),
+        path=("tenants", tenant.name, measure) if tenant else ("traffic", measure),
         group=tenant.name if tenant else None,
         whole=whole,
     )
@@ -146,13 +152,25 @@ def _group(result: Result, tenant: Tenant | None, kind: str) -> Mapping[str, Any
     return groups["by_class"][classes[0]] if len(classes) == 1 else None
 
 
-def _flows(result: Result, tenant: Tenant | None, *columns: str) -> Iterable[dict[str, Any]]:
-    """Yields the tenant's flows that started after the warm-up."""
-    return (
-        flow
-        for flow in censored.started(result, *columns)
-        if tenant is None or tenant.has(flow["class"])
-    )
+def _active(
+    result: Result, tenant: Tenant | None, *, warm: bool
+) -> Iterable[tuple[float, float, int]]:
+    """Yields start and end (in ns) of the time in which each of the tenant's flows was active, and
+    its delivered payload. With `warm`, the flows of the warm-up count, too.
+
+    Only the goodput of a flow that ended early tells for how long it was active. Such a flow is
+    left out if it delivered nothing. So are flows from a host to itself, as in the summary.
+    """
+    flows = censored.started if warm else censored.measured
+    end = result.summary["simulated_ns"]
+    for flow in flows(result, "src", "dst", "finish_ns", "delivered_bytes", "goodput_bps"):
+        start, delivered = flow["start_ns"], flow["delivered_bytes"]
+        if flow["src"] == flow["dst"] or not (tenant is None or tenant.has(flow["class"])):
+            continue
+        if flow["status"] != "terminated":
+            yield start, end if flow["finish_ns"] is None else flow["finish_ns"], delivered
+        elif flow["goodput_bps"]:
+            yield start, start + 8e9 * delivered / flow["goodput_bps"], delivered
 
 
 def _of_jobs(result: Result, tenant: Tenant | None, kind: str, statistic: str) -> Value | None:
@@ -170,7 +188,7 @@ def _of_jobs(result: Result, tenant: Tenant | None, kind: str, statistic: str) -
 
 def _goodput(result: Result, tenant: Tenant | None) -> float | None:
     """Returns payload delivered divided by the time in which at least one flow was active, in
-    bit/s."""
+    bit/s, over the whole run."""
     if tenant is None:
         return float(result.summary["goodput_bps"])
     groups = (result.summary.get("goodput") or {}).get("by_class", {})
@@ -178,30 +196,25 @@ def _goodput(result: Result, tenant: Tenant | None) -> float | None:
     if len(own) == 1:
         bps = groups[own[0]]["bps"]
         return None if bps is None else float(bps)
-    spans, delivered = [], 0
-    for flow in _flows(result, tenant, "finish_ns", "delivered_bytes"):
-        spans.append(
-            (
-                flow["start_ns"],
-                result.summary["simulated_ns"] if flow["finish_ns"] is None else flow["finish_ns"],
-            )
-        )
-        delivered += flow["delivered_bytes"]
-    busy, last = 0, -math.inf
-    for start, finish in sorted(spans):
-        busy += max(0, finish - max(start, last))
+    spans = sorted(_active(result, tenant, warm=True))
+    busy, last = 0.0, -math.inf
+    for start, finish, _ in spans:
+        busy += max(0.0, finish - max(start, last))
         last = max(last, finish)
-    return 8e9 * delivered / busy if busy else None
+    return 8e9 * sum(delivered for *_, delivered in spans) / busy if busy else None
 
 
 def _flow_goodput(result: Result, tenant: Tenant | None) -> float | None:
-    """Returns payload delivered divided by the sum of the flows' durations, in bit/s: the goodput
-    of a flow, weighted by time."""
-    end, delivered, time = result.summary["simulated_ns"], 0, 0
-    for flow in _flows(result, tenant, "finish_ns", "delivered_bytes"):
-        delivered += flow["delivered_bytes"]
-        time += (end if flow["finish_ns"] is None else flow["finish_ns"]) - flow["start_ns"]
-    return 8e9 * delivered / time if time else None
+    """Returns payload delivered divided by the sum of the times in which the flows were active, in
+    bit/s: the goodput of a flow, weighted by time. Flows of the warm-up do not count."""
+    flows = list(_active(result, tenant, warm=False))
+    time = sum(finish - start for start, finish, _ in flows)
+    return 8e9 * sum(delivered for *_, delivered in flows) / time if time else None
+
+
+def several(classes: Sequence[str]) -> str:
+    """Says why Jain's index has no value for flows of several classes."""
+    return f"jain: flows of several classes ({', '.join(classes)}) need not be equal: write a tenant of one class"
 
 
 def _jain(result: Result, tenant: Tenant | None) -> float | None:
@@ -209,7 +222,5 @@ def _jain(result: Result, tenant: Tenant | None) -> float | None:
     groups = (result.summary.get("goodput") or {}).get("by_class", {})
     own = [name for name in groups if tenant is None or tenant.has(name)]
     if len(own) > 1:
-        raise ValueError(
-            f"jain: flows of several classes ({', '.join(own)}) need not be equal: write a tenant of one class"
-        )
+        raise ValueError(several(own))
     return None if not own or groups[own[0]]["jain"] is None else float(groups[own[0]]["jain"])

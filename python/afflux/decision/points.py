@@ -13,7 +13,8 @@ from ..results.designs import Design, Designs
 from ..results.result import Result
 from ..scenario import Scenario
 from ..words import Words, say
-from .file import Candidate, Goal, Question, belongs
+from .blocks import belongs, drawn_name
+from .file import Candidate, Goal, Question
 from .judge import Values
 from .measures import NoValue, Tenant, value
 
@@ -33,9 +34,12 @@ def changed(scenario: Scenario, design: Candidate, *further: Mapping[str, Any]) 
 
 def keep(scenario: Scenario, tenant: Tenant) -> None:
     """Keeps only one tenant's traffic and the settings that this traffic uses. Unused settings
-    would cause warnings."""
+    would cause warnings. The traffic is the same as beside the other tenants: a block without a
+    name draws by its place, so it gets the name of the place that it had."""
     blocks = scenario["traffic"] = [
-        block for block in scenario["traffic"] if belongs(block, tenant)
+        {**block, "name": drawn_name(block, place)}
+        for place, block in enumerate(scenario["traffic"])
+        if belongs(block, tenant)
     ]
     named = {block.get("transport") for block in blocks}
     host = scenario.get("host", {})
@@ -120,12 +124,15 @@ def with_values(question: Question, designs: Designs, found: Values) -> Designs:
     def result(design: str, seed: int, one: Result) -> Result:
         made = copy.copy(one)
         tenants: dict[str, dict[str, Any]] = {}
+        traffic: dict[str, Any] = {"counts": {}}
         for goal in question.goals:
             if measured := found[design][goal.name].get(seed):
-                own = tenants.setdefault(goal.tenant.name if goal.tenant else "all", {"counts": {}})
+                own = (
+                    tenants.setdefault(goal.tenant.name, {"counts": {}}) if goal.tenant else traffic
+                )
                 own[goal.measure] = measured.number
                 own["counts"][goal.measure] = measured.count
-        made.summary = one.summary | {"tenants": tenants}
+        made.summary = one.summary | {"tenants": tenants, "traffic": traffic}
         return made
 
     some = [
@@ -148,7 +155,9 @@ def without(question: Question, designs: Designs, found: Values) -> Iterator[Wor
         }
         if some:
             yield say(
-                "decision.without", goal=goal.metric.title, seeds=", ".join(map(str, sorted(some)))
+                "decision.without" if len(some) == 1 else "decision.without.many",
+                goal=goal.metric.title,
+                seeds=", ".join(map(str, sorted(some))),
             )
 
 

@@ -105,6 +105,8 @@ def _rule(goal: Goal) -> Words:
         return say("decision.rule.equal", base=base)
     if changes.is_factor(goal.factor):
         return say("decision.rule.times", factor=changes.factor(goal.factor), base=base)
+    if changes.is_part(goal.factor):
+        return say("decision.rule.parts", factor=changes.factor(1 / goal.factor), base=base)
     return say("decision.rule", change=changes.change(goal.factor), base=base)
 
 
@@ -215,14 +217,20 @@ def _item(standing: Standing) -> Words:
         return say("decision.item.few", **words)
     if d.verdict == SAME:
         return say("decision.item.same", **words)
-    of_size = size(d, paired=standing.goal.limit is None)
     if standing.state == OPEN and standing.cut:
         return say("decision.item.cut", **words)
     if standing.state == OPEN and d.clear:
-        return say("decision.item.alone", size=of_size, more=seeds_needed(d), **words)
+        return say("decision.item.alone", than=_than(standing), more=seeds_needed(d), **words)
     if standing.state == OPEN:
         return say("decision.item.open", between=between(d), more=seeds_needed(d), **words)
-    return say("decision.item", size=of_size, **words)
+    return say("decision.item", than=_than(standing), **words)
+
+
+def _than(standing: Standing) -> Words:
+    """Words the size of a clear difference from the goal: `25 % less (…) than the goal of …`."""
+    d = standing.against
+    of_size = size(d, paired=standing.goal.limit is None)
+    return say(f"decision.than{changes.manner(d.ratio)}", size=of_size, bound=bound(standing))
 
 
 def _others(of: DecisionFacts) -> Words:
@@ -237,7 +245,10 @@ def _rejected(of: DecisionFacts, design: str) -> Words:
     judged = of.judged
     if missed := judged.states(design, MISSED):
         return say(
-            "decision.misses", design=design, items=join([_missed(one) for one in missed], _LISTED)
+            "decision.misses" if len(missed) == 1 else "decision.misses.many",
+            design=design,
+            count=len(missed),
+            items=join([_missed(one) for one in missed], _LISTED),
         )
     if open_ := judged.states(design, OPEN):
         return say(
@@ -274,22 +285,38 @@ def _compared(key: str, of: Mapping[str, float], design: str, today: str, show) 
         return say(f"{key}.same", **words)
     return (
         say(key, change=changes.change(of[design] / of[today]), **words)
-        if of[today]
+        if of[design] and of[today]
         else say(f"{key}.free", **words)
     )
 
 
 def _sure(of: DecisionFacts) -> Words:
-    words = {"goals": of.judged.family, "seeds": of.seeds, "percent": f"{100 * (1 - of.error):.3g}"}
-    said = say("decision.sure", **words)
+    one = of.judged.family == 1
+    seeds = say("seeds.one") if of.seeds == 1 else say("seeds.many", count=of.seeds)
+    words = {"goals": of.judged.family, "seeds": seeds, "percent": f"{100 * (1 - of.error):.3g}"}
+    said = say("decision.sure.one" if one else "decision.sure", **words)
     if of.looks > 1:
         said = join([said, say("decision.looks", looks=of.looks, error=f"{100 * of.error:.3g}")])
     if of.choice.certain and of.drops_frames and (missed := unseen(of.seeds)) > of.error:
         share = f"{100 * missed:.0f}"
-        rare = say("decision.rare", design=of.choice.design, seeds=of.seeds, percent=share)
+        key = "decision.rare.one" if of.seeds == 1 else "decision.rare"
+        rare = say(key, design=of.choice.design, seeds=of.seeds, percent=share)
         said = join([said, rare])
-    cut = [design for design in of.order if any(one.cut for one in of.judged.standings[design])]
-    return join([said, say("decision.cut", designs=", ".join(cut))]) if cut else said
+    return join([said, *_cut(of)])
+
+
+def _cut(of: DecisionFacts) -> Sequence[Words]:
+    """Says which values and which limits are only lower bounds."""
+    said, standings = [], of.judged.standings
+    if cut := [
+        design for design in of.order if any(one.cut and not one.given for one in standings[design])
+    ]:
+        said.append(say("decision.cut", designs=", ".join(cut)))
+    if goals := dict.fromkeys(
+        label(one.goal) for design in of.order for one in standings[design] if one.limit_cut
+    ):
+        said.append(say("decision.cut.limit", goals=join([*goals], (", ", "、"))))
+    return said
 
 
 def unseen(seeds: int) -> float:

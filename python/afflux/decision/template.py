@@ -7,7 +7,10 @@ from pathlib import Path
 
 from .._core import ScenarioError
 from ..scenario import Scenario
+from . import kinds
+from .blocks import belongs, class_of
 from .file import Candidate
+from .measures import Tenant
 from .points import changed
 
 _HEAD = """\
@@ -39,7 +42,7 @@ name = "{name}"
 _GOAL = """
 [[goal]]
 tenant = "{tenant}"
-measure = "fct_p99"
+measure = "{measure}"
 within = 0.1                    # at most 10 % more …
 design = "today"                # … than with this design
 """
@@ -55,17 +58,26 @@ def text(scenario: Path, own: Path) -> str:
     invalid."""
     loaded = Scenario.load(scenario)
     loaded.check()
-    classes = dict.fromkeys(
-        str(block.get("class") or block.get("name") or "default")
-        for block in loaded.get("traffic", [])
-    )
     designs = "".join(
         _DESIGN.format(name=name, lines="\n".join(lines))
         for name, lines in islice(_designs(loaded), _SHOWN)
     )
     return _HEAD.format(own=own, scenario=_relative(scenario, own), designs=designs) + "".join(
-        _GOAL.format(tenant=name) for name in classes
+        _GOAL.format(tenant=tenant, measure=measure) for tenant, measure in _goals(loaded)
     )
+
+
+def _goals(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    """Yields each tenant and the first measure that it has a value of. Background traffic ends with
+    the jobs, so it has none."""
+    blocks = [block for block in scenario.get("traffic", []) if block["kind"] != "background"]
+    for name in dict.fromkeys(map(class_of, blocks)):
+        tenant = Tenant(name, (name,))
+        own = [block for block in blocks if belongs(block, tenant)]
+        for measure in ("fct_p99", "query_p99", "job_time_mean"):
+            if not kinds.without(measure, own, name) and not kinds.elsewhere(measure, own, tenant):
+                yield name, measure
+                break
 
 
 def _designs(scenario: Scenario) -> Iterator[tuple[str, Sequence[str]]]:

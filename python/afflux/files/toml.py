@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -134,10 +135,11 @@ def value(item: Any) -> str:
     match item:
         case bool():
             return "true" if item else "false"
-        case int():
-            return str(item)
-        case float():
-            return repr(item)
+        # Numbers of other libraries, such as numpy's, are numbers, too.
+        case Integral():
+            return str(int(item))
+        case Real():
+            return repr(float(item))
         case str():
             # JSON's escapes are valid in TOML. TOML also requires DEL to be escaped.
             return json.dumps(item, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -231,7 +231,7 @@ def _measures(
         few = all(
             d.verdict == TOO_FEW
             for d in found.differences
-            if d.p is None and d.difference and not d.needed
+            if d.p is None and d.difference and not d.unjudged
         ) and not any(d.p is not None for d in found.differences)
         lead.append(
             say("measures.lead.few" if few else "measures.lead.verdicts", baseline=found.baseline)

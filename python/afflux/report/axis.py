@@ -39,7 +39,8 @@ def short(metric: Metric, value: float) -> str:
     """Formats a value with three digits and its unit; means of counts as the sentences do."""
     if metric.counter:
         return metric.brief(value)
-    size, name = unit(metric, value)
+    # The unit is that of the rounded value: 999.9 kB are 1.00 MB.
+    size, name = unit(metric, float(f"{value:.3g}"))
     return joined(_three(value / size), name)
 
 
@@ -50,7 +51,8 @@ def _bare(metric: Metric, value: float) -> str:
 
 
 def _three(value: float) -> str:
-    before = len(str(int(abs(value))))
+    # Rounding can add a digit: 9.996 becomes 10.0.
+    before = len(str(int(abs(float(f"{value:.3g}")))))
     return number(value, max(3 - before, 0))
 
 

@@ -16,7 +16,8 @@ from . import alike, differs, measures
 from .axis import Axis, axis, in_words, joined, short, span
 from .markup import Terms, both, chip, colour, html_table, plain, small_note, swatch, unseen
 
-#: Most designs in the figure. With more, it shows the best ones and the baseline.
+#: Most designs in the figure. With more, it shows as many best ones, the baseline and the design of
+#: the answer.
 _ROWS = 8
 #: Metrics in the figure of a single design: mean and percentiles of its flows.
 _PERCENTILES = ("fct_mean_ns", "fct_p50_ns", "fct_p99_ns", "fct_p999_ns")
@@ -69,13 +70,15 @@ def figure(
         if chosen
         else _best(every, metric, found, against)
     )
+    base = next((row for row in every if found and found.baseline in row.names), None)
     shown, folded = every, []
     if len(every) > _ROWS + 1:
         order = sorted(
             every, key=lambda row: row.value.mean, reverse=metric.lower_is_better is False
         )
-        kept = [row for row in order[:_ROWS] if row.names[0] != (found.baseline if found else "")]
-        shown = [*[row for row in every if found and found.baseline in row.names], *kept]
+        kept = [row for row in (base, *order[:_ROWS], best) if row]
+        # The baseline comes first; the design of the answer may be none of the best.
+        shown = list(dict.fromkeys(kept))
         folded = [row for row in order if row not in shown]
     ends = [
         end
@@ -86,7 +89,6 @@ def figure(
     drawn = axis(ends, metric)
     priced = any(design.value(COST) for design in designs.values())
     several = any(len(row.seeds) > 1 for row in every)
-    base = next((row for row in every if found and found.baseline in row.names), None)
 
     def table(some: Sequence[Row], last: bool) -> str:
         body = (

@@ -65,7 +65,7 @@ def main_measure(designs: Designs, found: Comparison | None) -> Metric | None:
         unclear = [
             d.metric
             for d in found.differences
-            if d.metric in known and d.verdict != SAME and not d.needed
+            if d.metric in known and d.verdict != SAME and not d.unjudged
         ]
         return next((metric for metric in known if metric in unclear), known[0] if known else None)
     return known[0] if known else None

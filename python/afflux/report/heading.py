@@ -228,7 +228,7 @@ def _changes(found: Comparison, lead: Difference | None) -> list[Words]:
         d = max(contrary, key=lambda one: abs(one.share or 0))
         said.append(
             say(
-                "first.change.contrary",
+                f"first.change.contrary{changes.manner(d.ratio)}",
                 what=_what(found, d),
                 size=_change_of(d),
                 design=lead.design,
@@ -250,7 +250,7 @@ def _changes(found: Comparison, lead: Difference | None) -> list[Words]:
             "size": _change_of(second),
             "lead": lead.design,
         }
-        said.append(say("first.change.second", **words))
+        said.append(say(f"first.change.second{changes.manner(second.ratio)}", **words))
     price = _price_of(found, lead)
     if price and lead.verdict == BETTER:
         key = "first.change.cheaper" if price.fell else "first.change.dearer"

@@ -41,7 +41,7 @@ def verdict(d: Difference | None, found: Comparison, terms: Terms | None = None)
     alone = is_alone(d)
     if d.verdict == SAME:
         return chip("open", say("verdict.same"))
-    if d.verdict == TOO_FEW or d.needed:
+    if d.verdict == TOO_FEW or d.unjudged:
         words = say(f"verdict.{d.verdict}")
         both_words = say("verdict.chip", verdict=words, change=change)
         return chip("none", both_words if _is_of_cells(d, found) else words)

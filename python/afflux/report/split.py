@@ -8,11 +8,9 @@ from typing import Any
 from ..results.designs import Design
 from ..results.explain import ALL, GROUPINGS, LABELS, Explanation, Sums
 from ..results.result import Result
+from ..results.split import Key
 from ..words import Words, both, join, say, text
 from .parts import Breakdown, Changes, signed
-
-#: Key of a group of flows: the grouping, and the name of the group in it.
-Key = tuple[str, str]
 
 
 class Runs:
@@ -60,7 +58,7 @@ class Runs:
         )
         shown = [key for key in every if key == (GROUPINGS[0], ALL)]
         for by in GROUPINGS:
-            own = [key for key in every if key[0] == by and key[1] != ALL]
+            own = [key for key in every if key[0] == by and key[1] is not ALL]
             shown += own if len(own) > 1 else []
         return shown
 
@@ -100,8 +98,8 @@ def _group(designs: Sequence[Design], runs: Runs, key: Key) -> dict[str, Any]:
     by, name = key
     found = Breakdown.of(designs, lambda result: runs.parts(result, key))
     return {
-        "by": ALL if name == ALL else by,
-        "name": text.size_class(name) if by == "size" and name != ALL else name,
+        "by": "all" if name is None else by,
+        "name": text.size_class(name) if by == "size" and name is not None else name or "all",
         "flows": [runs.flows(design, key) for design in designs],
         "unfinished": [runs.left_out(design, key) for design in designs],
         "said": [

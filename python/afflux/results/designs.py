@@ -93,7 +93,7 @@ class Design:
         values = list(_known(metric, self.samples).values())
         if not values:
             return None
-        low, high = interval(values, least=metric.least) or (None, None)
+        low, high = interval(values, least=metric.least, most=metric.most) or (None, None)
         return Value(metric, mean(values), low, high, len(values))
 
     def __repr__(self) -> str:

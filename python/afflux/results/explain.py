@@ -79,8 +79,11 @@ class Flow:
         return head | times | {"queueing_host_ns": self.host_ns}
 
 
-#: Name of the group of all flows, and the two ways of grouping.
-ALL = "all"
+#: Name of a group of flows.
+Name = str | None
+#: Name of the group of all flows. It is no text, because a class of traffic may have any name.
+ALL: Name = None
+#: The two ways of grouping.
 GROUPINGS = ("size", "class")
 
 
@@ -210,8 +213,9 @@ class Explanation:
             )
         names: list[str] = summary.get("host_names", [])
         self._host_name = lambda host: names[host] if names else f"host{host}"
-        # ["all"] if size classes were switched off.
-        self._sizes = list(summary["slowdown"]["by_size"])
+        #: Names of the size classes in ascending order; None if they were switched off.
+        sizes = list(summary["slowdown"]["by_size"])
+        self._sizes = None if sizes == ["all"] else sizes
         self._warmup, self._end = summary["warmup_ns"], summary["simulated_ns"]
 
     def __len__(self) -> int:
@@ -261,29 +265,35 @@ class Explanation:
             for done, start in zip(self._explained, self._start, strict=True)
         )
 
-    def names(self, by: str) -> list[str]:
-        """Returns, for each row, the name of the flow's size class or traffic class."""
+    def names(self, by: str) -> Sequence[Name]:
+        """Returns, for each row, the name of the flow's size class or traffic class. Without size
+        classes, flows belong only to the group of all flows."""
         if by == "class":
             return self._class
         if by != "size":
             raise ValueError(f"--by {by}: write {' or '.join(GROUPINGS)}")
+        if self._sizes is None:
+            return [ALL] * len(self._bytes)
         bounds = [_bytes(name) for name in self._sizes[1:]]
         return [self._sizes[bisect_left(bounds, bytes)] for bytes in self._bytes]
 
-    def sums(self, names: Sequence[str], counted: bytes) -> dict[str, Sums]:
+    def sums(self, names: Sequence[Name], counted: bytes) -> dict[Name, Sums]:
         """Returns sums over the rows that count: of all of them, then by name. Size classes are in
         the order of the summary, traffic classes in alphabetical order."""
         found = {ALL: self._sums(counted)}
-        there = set(compress(names, counted)) - {ALL}
-        for name in [size for size in self._sizes if size in there] or sorted(there):
+        sizes = self._sizes or []
+        there = {name for name in compress(names, counted) if name is not None}
+        # A class of traffic may be called like a size class.
+        order = [*(size for size in sizes if size in there), *sorted(there - set(sizes))]
+        for name in order:
             found[name] = self._sums(
                 bytes(counts and name == own for counts, own in zip(counted, names, strict=True))
             )
         return found
 
     def left_out(
-        self, names: Sequence[str], counted: bytes, other: "Explanation | None" = None
-    ) -> Counter[str]:
+        self, names: Sequence[Name], counted: bytes, other: "Explanation | None" = None
+    ) -> Counter[Name]:
         """Returns the numbers of flows that started after the warm-up and do not count: of all, and
         by name. With another run of the same flows, the later warm-up and the later end apply."""
         warmup, end = self._limits(other)
@@ -296,7 +306,7 @@ class Explanation:
         found[ALL] = found.total()
         return found
 
-    def in_warmup(self, names: Sequence[str], other: "Explanation | None" = None) -> Counter[str]:
+    def in_warmup(self, names: Sequence[Name], other: "Explanation | None" = None) -> Counter[Name]:
         """Returns the numbers of flows that started in the warm-up: of all, and by name. With
         another run of the same flows, the later warm-up applies."""
         warmup, _ = self._limits(other)

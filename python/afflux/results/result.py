@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import tempfile
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -194,11 +195,10 @@ class Result(Displayed):
     def _again(self, damaged: str) -> str:
         if self.stored:
             return ": run its batch again, which simulates damaged points"
-        return (
-            ""
-            if damaged == SCENARIO
-            else f" (afflux run {self.dir}/{SCENARIO} -o {self.dir}-again)"
-        )
+        if damaged == SCENARIO:
+            return ""
+        again = shlex.join(["afflux", "run", f"{self.dir}/{SCENARIO}", "-o", f"{self.dir}-again"])
+        return f" ({again})"
 
     @property
     def scenario(self) -> str | None:

@@ -10,12 +10,15 @@ from typing import Any
 
 from ..words import Words, join, say, text
 from .designs import Design, Designs
-from .explain import LABELS, Explanation, Sums
+from .explain import LABELS, Explanation, Name, Sums
 from .result import Result
 
 #: Most parts of a difference that a sentence names, and the share of all changes below which a part
 #: is not named.
 NAMED, REST = 4, 0.01
+
+#: Key of a group of flows: the grouping, and the name of the group in it.
+Key = tuple[str, Name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +73,8 @@ class Group:
 
     #: `size` or `class`.
     by: str
-    #: Name of the size class or traffic class; `all` for all flows.
-    name: str
+    #: Name of the size class or traffic class; None for all flows.
+    name: Name
     #: Mean completion time and parts of its flows.
     mean: Mean
     #: Number of flows that started and did not finish. They have no completion time.
@@ -86,8 +89,8 @@ class Group:
 def groups(explanations: Iterable[Explanation], by: Sequence[str] = ("size",)) -> list[Group]:
     """Returns all flows, then each size class or traffic class, over all these runs of one design.
     Flows that started in the warm-up are left out."""
-    runs: dict[tuple[str, str], list[Sums]] = {}
-    unfinished: Counter[tuple[str, str]] = Counter()
+    runs: dict[Key, list[Sums]] = {}
+    unfinished: Counter[Key] = Counter()
     for one in explanations:
         counted = one.counted()
         for grouping in by:
@@ -107,8 +110,8 @@ class Change:
 
     #: `size` or `class`.
     by: str
-    #: Name of the size class or traffic class; `all` for all flows.
-    name: str
+    #: Name of the size class or traffic class; None for all flows.
+    name: Name
     #: Mean completion time and parts with the baseline.
     baseline: Mean
     #: Mean completion time and parts with the design.
@@ -171,7 +174,7 @@ class Comparison:
         """Change over all flows."""
         return self.changes[0]
 
-    def of(self, by: str, name: str) -> Change | None:
+    def of(self, by: str, name: Name) -> Change | None:
         """Returns the change of a group; `None` if the group is empty in one of the designs."""
         return next(
             (change for change in self.changes if (change.by, change.name) == (by, name)), None
@@ -304,9 +307,9 @@ class Pairs:
 class Side:
     """One run: sums over its flows and numbers of flows left out, by grouping and group."""
 
-    sums: dict[tuple[str, str], Sums]
-    left_out: Counter[tuple[str, str]]
-    in_warmup: Counter[tuple[str, str]]
+    sums: dict[Key, Sums]
+    left_out: Counter[Key]
+    in_warmup: Counter[Key]
 
     @classmethod
     def of(
@@ -318,8 +321,8 @@ class Side:
         other: Explanation | None = None,
     ) -> "Side":
         """Sums up the rows that count. `other` is the other run of a pair with the same flows."""
-        sums: dict[tuple[str, str], Sums] = {}
-        left_out, in_warmup = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+        sums: dict[Key, Sums] = {}
+        left_out, in_warmup = Counter[Key](), Counter[Key]()
         for grouping in by:
             names = (names_of or one).names(grouping)
             sums |= {(grouping, name): found for name, found in one.sums(names, counted).items()}

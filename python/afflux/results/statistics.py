@@ -53,10 +53,15 @@ def quantile(ordered: Sequence[float], q: float) -> float:
 
 
 def interval(
-    values: Sequence[float], *, signed: bool = False, least: float = 0.0
+    values: Sequence[float],
+    *,
+    signed: bool = False,
+    least: float = 0.0,
+    most: float = math.inf,
 ) -> tuple[float, float] | None:
-    """Returns the 95 % interval of the mean of a quantity that is never below `least`, or of a
-    `signed` one. `least` cuts the lower bound, unless a value is below it.
+    """Returns the 95 % interval of the mean of a quantity that is never below `least` or above
+    `most`, or of a `signed` one. `least` cuts the lower bound, unless a value is below it, and
+    `most` the upper bound, unless a value is above it.
 
     Positive values use Olsson's form of Cox's method (U. Olsson, Journal of Statistics Education 13
     (1), 2005), whose width in logarithms is t·sqrt(s²/n + s⁴/(2(n - 1))). Here it is centred on the
@@ -69,18 +74,19 @@ def interval(
         return None
     middle, factor = mean(values), student(len(values) - 1)
     floor = least if min(values) >= least else 0.0
+    ceiling = most if max(values) <= most else math.inf
     if signed or min(values) <= 0:
         half = factor * deviation(values) / math.sqrt(len(values))
         if signed or min(values) < 0:
             return middle - half, middle + half
         if middle + half > _WIDEST * middle > 0:
             return None
-        return max(middle - half, floor), middle + half
+        return max(middle - half, floor), min(middle + half, ceiling)
     variance = deviation([math.log(value) for value in values]) ** 2
     half = factor * math.sqrt(variance / len(values) + variance**2 / (2 * (len(values) - 1)))
     if half > math.log(_WIDEST):
         return None
-    return max(middle * math.exp(-half), floor), middle * math.exp(half)
+    return max(middle * math.exp(-half), floor), min(middle * math.exp(half), ceiling)
 
 
 #: Largest ratio of an interval's upper bound to the mean. The lower bound is as far below it, so

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from .. import settings
 from ..results import realtime, split
-from ..results.explain import ALL, LABELS, Flow, Queue, Queues
+from ..results.explain import LABELS, Flow, Queue, Queues
 from ..results.senders import Known
 from ..results.waits import NOBODY, Behind, Place, held, where
 from ..words import text
@@ -147,7 +147,9 @@ def parts(groups: Sequence[split.Group], width: int, *, per_flow: bool) -> Itera
 
 
 def _group(group: split.Group | split.Change) -> str:
-    return text.size_class(group.name) if group.by == "size" and group.name != ALL else group.name
+    if group.name is None:
+        return "all flows"
+    return text.size_class(group.name) if group.by == "size" else group.name
 
 
 def change(found: split.Comparison, width: int) -> Iterator[RenderableType]:

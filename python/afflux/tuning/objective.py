@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..metrics import Metric, named
+from ..metrics import COST, Metric, named
 
 
 def objective(words: str) -> Metric:
     """Parses an objective: the name of a metric as `afflux compare --metric` takes it. `:min` or
-    `:max` may follow. Raises `ValueError`."""
+    `:max` may follow, and must follow where neither is better in itself. Prices are minimized.
+    Raises `ValueError`."""
     name, _, direction = words.partition(":")
     if direction not in ("", "min", "max"):
         raise ValueError(
@@ -18,6 +19,11 @@ def objective(words: str) -> Metric:
         found = named(name)
     except LookupError as error:
         raise ValueError(f"--objective: {error}") from None
+    neither = found.lower_is_better is None and found.path != COST.path
+    if neither and not direction:
+        raise ValueError(
+            f"--objective {words}: neither more nor less of it is better in itself: write {words}:min or {words}:max"
+        )
     lower = direction == "min" if direction else found.lower_is_better is not False
     return found if lower == found.lower_is_better else replace(found, lower_is_better=lower)
 

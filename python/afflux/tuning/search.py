@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core, batch, extras, settings
-from ..batch import Silent, Source, Watch
+from ..batch import Silent, Source, Watch, given
 from ..comparison.paired import TOO_FEW, WORSE, Difference
 from ..executors import Executor, opened
 from ..files import durable
@@ -77,7 +77,7 @@ def tune(
     space = _space(vary)
     if budget < 1:
         raise ValueError(f"--budget {budget}: write the number of settings to try, 1 or more")
-    every_seed, fixed = list(seeds), dict(set or {})
+    every_seed, fixed = given.seeds(seeds), dict(set or {})
     loaded = batch.load(scenario, fixed)
     if strict and loaded.warnings:
         raise _core.ScenarioError("\nerror: ".join(map(str, loaded.warnings)))
@@ -137,10 +137,7 @@ def tune(
 
 
 def _space(vary: Mapping[str, str | Sequence[Any]]) -> list[Parameter]:
-    space = [
-        parameter(key, text if isinstance(text, str) else ",".join(map(settings.shown, text)))
-        for key, text in vary.items()
-    ]
+    space = [parameter(key, values) for key, values in vary.items()]
     if not space:
         raise ValueError(
             "--vary is missing: name a key and its range, as in --vary switch.ecn.k=20kB..400kB"

@@ -2,12 +2,13 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from .. import settings
+from ..batch.given import values
 
 #: Families of units that can be converted into each other, from the smallest unit. The unit is the
 #: last word of a setting.
@@ -110,7 +111,8 @@ class Range:
 
     def beyond(self, setting: Any) -> str | None:
         """Returns the range to search next if a setting is at an end of this one: equally long,
-        starting at the middle of this range. None if the setting is further inside."""
+        starting at the middle of this range. None if the setting is further inside, or if there are
+        no values beyond."""
         number = self.number(setting)
         if number is None:
             return None
@@ -128,6 +130,11 @@ class Range:
             low = self.low / 2
             if not low:
                 return None
+        if self.whole and self.low >= 1:
+            # A range of whole numbers without 0 does not reach 0.
+            low = max(low, 1.0)
+        if shift < 0 and low >= self.low:
+            return None
         return f"{settings.shown(self.written(self._rounded(low)))}..{settings.shown(self.written(self._rounded(high)))}"
 
     def end(self, setting: Any, tried: Iterable[Any]) -> str | None:
@@ -161,16 +168,15 @@ class Range:
 Parameter = Choices | Range
 
 
-def parameter(key: str, text: str) -> Parameter:
-    """Parses `20kB..400kB` (`:log` or `:linear` may follow) or `a,b,c`. Raises `ValueError`."""
-    wrong = f"--vary {key}={text}: "
-    if ".." not in text:
-        values = tuple(settings.choices(text))
-        if len(values) < 2 or len(set(values)) < len(values) or not all(values):
-            raise ValueError(
-                f"{wrong}expected a range, as in 20kB..400kB, or two or more different choices, as in cubic,dctcp"
-            )
-        return Choices(key, values)
+def parameter(key: str, given: str | Sequence[Any]) -> Parameter:
+    """Parses `20kB..400kB` (`:log` or `:linear` may follow) or `a,b,c`. A sequence is a list of
+    choices. Raises `ValueError`."""
+    if not isinstance(given, str):
+        return _choices(key, [settings.shown(item) for item in values(key, given)], f"{key}: ")
+    text, wrong = given, f"--vary {key}={given}: "
+    # A relative path has dots, too, but does not begin with a quantity.
+    if not re.match(rf"{_QUANTITY}\.\.", text):
+        return _choices(key, settings.choices(text), wrong)
     ends, _, how = text.partition(":")
     if how not in ("", "log", "linear"):
         raise ValueError(f"{wrong}expected :log or :linear after the range, found :{how}")
@@ -203,6 +209,18 @@ def parameter(key: str, text: str) -> Parameter:
     )
 
 
+#: A number with its unit.
+_QUANTITY = r"\s*(\d+(?:\.\d+)?(?:[eE]-?\d+)?)\s*([a-zA-Z%]*)\s*"
+
+
+def _choices(key: str, found: Sequence[str], wrong: str) -> Choices:
+    if len(found) < 2 or len(set(found)) < len(found) or not all(found):
+        raise ValueError(
+            f"{wrong}expected a range, as in 20kB..400kB, or two or more different choices, as in cubic,dctcp"
+        )
+    return Choices(key, tuple(found))
+
+
 def _quantity(text: str) -> tuple[Fraction, str] | None:
-    matched = re.fullmatch(r"\s*(\d+(?:\.\d+)?(?:[eE]-?\d+)?)\s*([a-zA-Z%]*)\s*", text)
+    matched = re.fullmatch(_QUANTITY, text)
     return (Fraction(matched[1]), matched[2]) if matched else None

@@ -1,25 +1,43 @@
 """Formats numbers for people."""
 
-_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
-_SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+from collections.abc import Sequence
+
+_TIMES = ("ns", "µs", "ms", "s")
+_SIZES = ("B", "kB", "MB", "GB", "TB")
+_RATES = ("bps", "kbps", "Mbps", "Gbps", "Tbps")
 
 
 def digits(value: float, count: int = 4) -> str:
     """Formats a number with `count` significant digits, thousands separators and no exponent."""
     if value == 0:
         return "0"
-    before = len(str(int(abs(value))))
-    return f"{value:,.{max(count - before, 0)}f}"
+    places = max(count - _before(value), 0)
+    # Rounding can add a digit: 9.9996 becomes 10.00.
+    places = max(count - _before(round(value, places)), 0)
+    return f"{value:,.{places}f}"
+
+
+def _before(value: float) -> int:
+    """Returns the number of digits before the decimal point."""
+    return len(str(int(abs(value))))
+
+
+def _in_unit(value: float, units: Sequence[str], count: int) -> str:
+    """Formats a value in the unit that fits, with `count` digits. `units` are in ascending order,
+    each a thousand times the one before. The smallest one has no decimals.
+
+    The unit is that of the rounded value: 999,999.6 ns are 1.000 ms, not 1,000.0 µs.
+    """
+    shown, power = f"{value:.0f}", 0
+    while abs(float(shown.replace(",", ""))) >= 1_000 and power + 1 < len(units):
+        power += 1
+        shown = digits(value / 1_000**power, count)
+    return f"{shown} {units[power]}"
 
 
 def time(ns: float | None, count: int = 4) -> str:
     """Formats nanoseconds in the unit that fits, with `count` digits."""
-    if ns is None:
-        return "–"
-    for unit, name in _TIMES:
-        if abs(ns) >= unit:
-            return f"{digits(ns / unit, count)} {name}"
-    return f"{ns:.0f} ns"
+    return "–" if ns is None else _in_unit(ns, _TIMES, count)
 
 
 def signed_time(ns: int) -> str:
@@ -29,17 +47,12 @@ def signed_time(ns: int) -> str:
 
 def size(bytes: float) -> str:
     """Formats bytes in the decimal unit that fits."""
-    for unit, name in _SIZES:
-        if bytes >= unit:
-            return f"{digits(bytes / unit, 3)} {name}"
-    return f"{bytes:.0f} B"
+    return _in_unit(bytes, _SIZES, 3)
 
 
 def rate(bps: float, count: int = 3) -> str:
-    for unit, name in ((1e12, "Tbps"), (1e9, "Gbps"), (1e6, "Mbps"), (1e3, "kbps")):
-        if bps >= unit:
-            return f"{digits(bps / unit, count)} {name}"
-    return f"{bps:.0f} bps"
+    """Formats bits per second in the decimal unit that fits, with `count` digits."""
+    return _in_unit(bps, _RATES, count)
 
 
 def count(value: int) -> str:

@@ -181,7 +181,7 @@ def _by_class(design: Design) -> dict[str, split.Mean]:
         )
     except LookupError:
         return {}
-    return {group.name: group.mean for group in groups if group.name != "all"}
+    return {group.name: group.mean for group in groups if group.name is not None}
 
 
 def _fresh(result: Result) -> Result:
