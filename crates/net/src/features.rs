@@ -8,6 +8,7 @@ use crate::queue::flowcontrol::Pause;
 use crate::queue::marking::Memory;
 use crate::queue::qdisc::Qdisc;
 use crate::queue::scheduling::Turns;
+use crate::queue::scheduling::about::Scheduling;
 use crate::queue::waiting::Waiting;
 use std::collections::VecDeque;
 
@@ -18,6 +19,8 @@ pub struct Features {
     pub marking: Vec<QueueMarking>,
     /// Index of the queue of each priority.
     pub of_priority: [u8; 8],
+    /// Bit set of the classes whose frames precede a new frame, by its priority.
+    pub preceding: [u8; 8],
     /// Queues with policies of their own, which then hold the frames in place of the lane.
     pub discipline: Option<Box<Discipline>>,
     /// Queueing discipline of a host's kernel, which holds frames back. The only queue of the lane
@@ -93,11 +96,12 @@ pub struct Interval {
 }
 
 impl Features {
-    pub fn new(queues: u8, of_priority: [u8; 8], series: bool) -> Self {
+    pub fn new(queues: u8, scheduling: &Scheduling, series: bool) -> Self {
         let rows = if queues > 1 { queues as usize + 1 } else { 1 };
         Features {
             marking: (0..queues).map(|_| QueueMarking::default()).collect(),
-            of_priority,
+            of_priority: scheduling.of_priority(),
+            preceding: scheduling.preceding(),
             series: series
                 .then(|| Box::new(Series { rows: vec![Interval::default(); rows], rx_bytes: 0 })),
             ..Features::default()
@@ -181,13 +185,13 @@ impl Features {
         }
     }
 
-    /// Returns the first queue of the class of `priority`. The queues after it belong to this class
-    /// or to higher ones.
-    pub fn first_queue_of(&self, priority: u8) -> usize {
-        match self.turns() {
-            Some(Turns::Cores(cores)) => cores.queue_of(priority, 0),
-            _ => self.queue_of_priority(priority),
-        }
+    /// True if the frames of `queue` precede a new frame of `priority`.
+    pub fn precedes(&self, queue: usize, priority: u8) -> bool {
+        let class = match self.turns() {
+            Some(Turns::Cores(cores)) => cores.class_of(queue),
+            _ => queue,
+        };
+        self.preceding[usize::from(priority)] >> class & 1 != 0
     }
 
     /// True if `queue` belongs to `class`.

@@ -2,7 +2,8 @@
 
 use crate::{Draws, Generated, purpose};
 use afflux_engine::random::Stream;
-use afflux_units::Span;
+use afflux_net::spec::{Flow, Start};
+use afflux_units::{Span, Time};
 use std::collections::BTreeMap;
 
 /// An exponential distribution of deadlines with a mean and a floor. Draws below the floor are
@@ -21,6 +22,32 @@ impl Deadlines {
         drawn.max(self.least).max(Span::from_ns(1))
     }
 
+    /// Gives every flow of a job the deadline of its job, which counts from the arrival of the job.
+    /// Each host that jobs send to draws independently, in the order of its jobs.
+    pub fn assign_to_jobs(&self, part: &mut Generated, draws: &Draws) {
+        let mut receivers: BTreeMap<u32, u32> = BTreeMap::new();
+        for flow in part.flows.iter().filter(|flow| flow.job != Flow::NO_JOB) {
+            receivers.entry(flow.job).or_insert(flow.dst);
+        }
+        let mut streams: BTreeMap<u32, Stream> = BTreeMap::new();
+        let deadlines: BTreeMap<u32, Span> = receivers
+            .into_iter()
+            .map(|(job, host)| {
+                let stream = streams
+                    .entry(host)
+                    .or_insert_with(|| draws.stream(purpose::DEADLINE, u64::from(host)));
+                (job, self.sample(stream.next_f64()))
+            })
+            .collect();
+        for flow in &mut part.flows {
+            let (Some(deadline), Start::At(start)) = (deadlines.get(&flow.job), flow.start) else {
+                continue;
+            };
+            let arrival = part.jobs[flow.job as usize].arrival.unwrap_or(start);
+            flow.deadline = Some(since_start(*deadline, arrival, start));
+        }
+    }
+
     /// Gives a deadline to every flow without one. Each source draws independently, in the order of
     /// its flows.
     pub fn assign(&self, part: &mut Generated, draws: &Draws) {
@@ -36,12 +63,15 @@ impl Deadlines {
     }
 }
 
+/// Returns the time from the start of a flow of a job until the deadline of the job, at least 1 ps.
+pub fn since_start(deadline: Span, arrival: Time, start: Time) -> Span {
+    Span(deadline.0.saturating_sub(start.0 - arrival.0).max(1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Template;
-    use afflux_net::spec::Start;
-    use afflux_units::Time;
+    use crate::{Job, JobKind, Template};
 
     #[test]
     fn mean_and_floor() {
@@ -75,5 +105,28 @@ mod tests {
         let mut given = flow(0, 2);
         given.deadline = Some(Span::from_us(5));
         assert_eq!(of(vec![flow(0, 1), given, flow(0, 3)]), [all[0], Span::from_us(5), all[2]]);
+    }
+
+    /// Answers to one query have one deadline, which counts from the query. Further answers and the
+    /// queries of other hosts do not change it.
+    #[test]
+    fn a_job_has_one_deadline() {
+        let deadlines = Deadlines { mean: Span::from_ms(20), least: Span::from_ms(3) };
+        let of = |flows: &[(u32, u32, u32, u64)]| {
+            let jobs = (0..3).map(|job| Job::new(JobKind::Query, job, Some(Time::from_ns(100))));
+            let flows = flows.iter().map(|&(job, src, dst, ns)| {
+                let start = Start::At(Time::from_ns(ns));
+                Flow { job, ..Template::default().flow(0, src, dst, 1, start) }
+            });
+            let (flows, jobs) = (flows.collect(), jobs.collect());
+            let mut part = Generated { flows, jobs, ..Generated::default() };
+            deadlines.assign_to_jobs(&mut part, &Draws::new(1, "web"));
+            part.flows.iter().map(|flow| flow.deadline).collect::<Vec<_>>()
+        };
+        let all = of(&[(0, 1, 9, 150), (1, 2, 8, 100), (0, 3, 9, 100), (2, 3, 9, 100)]);
+        assert_eq!(all[0].map(|after| after + Span::from_ns(50)), all[2]);
+        assert!(all[2] != all[1] && all[2] != all[3]);
+        assert_eq!(of(&[(0, 3, 9, 100), (2, 1, 9, 100)]), all[2..]);
+        assert_eq!(of(&[(Flow::NO_JOB, 1, 2, 100)]), [None]);
     }
 }

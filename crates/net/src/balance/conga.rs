@@ -112,7 +112,7 @@ impl Policy for Conga {
             ns3: config.ns3,
             estimators: Estimators::new((config.tdre, config.alpha), config.ns3, ports),
             // The simulator forgets flowlets when it ages its tables. It does not prefer the
-            // previous path, so this has no effect on its choices.
+            // previous path, so forgetting has no effect on its choices.
             flowlets: Flowlets::new(config.gap.0, aging, config.ns3),
             leaves: Vec::new(),
             costs: Vec::new(),

@@ -11,8 +11,10 @@ use afflux_units::Bytes;
 keys! {
     /// DeTail's adaptive load balancing.
     pub struct Keys as "Detail" => DetailConfig(_context: &PathContext<'_>) {
-        /// Two thresholds for the waiting bytes of the frame's priority and above. A port at or
-        /// above the first is less favoured, a port at or above the second is avoided.
+        /// Two thresholds for the waiting bytes of the frame's priority and above: those of its
+        /// queue, of strict queues that are served before it, and of queues with higher priorities
+        /// only. A port at or above the first is less favoured, a port at or above the second is
+        /// avoided.
         thresholds: [Size; 2] as [u64; 2] = ([Size(Bytes(16_000)), Size(Bytes(64_000))]) "`[\"16kB\", \"64kB\"]`" from "the paper, recalled", check ascending;
     }
 }
@@ -75,8 +77,9 @@ pub const MODEL: Model = Model {
     kind: "balance",
     name: "detail",
     source: "Zats et al., SIGCOMM 2012 (recalled)",
-    faithful: "every switch decides for every frame, also for acknowledgements; the bytes of the frame's priority and above that wait for a next hop put \
-               it into one of three classes (below 16 kB, below 64 kB, above); one next hop of the best non-empty class is drawn",
+    faithful: "every switch decides for every frame, also for acknowledgements; the bytes of the frame's priority and above that wait for a next hop (its \
+               queue, strict queues that are served before it, queues with higher priorities only) put it into one of three classes (below 16 kB, below \
+               64 kB, above); one next hop of the best non-empty class is drawn",
     simplified: "occupancies are current values instead of bitmaps that are updated at intervals; other keys provide the rest of DeTail: lossless classes \
                  (`pfc`), and a transport that does not treat reordering as loss",
 };

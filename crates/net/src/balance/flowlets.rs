@@ -5,18 +5,25 @@ use super::Site;
 use crate::frame::Frame;
 use rustc_hash::FxHashMap;
 
-/// Idle time in ps after which a flow is forgotten (ConWeave's simulator clears its tables every 2
-/// ms).
+/// Idle time in ps after which a flow may be forgotten (ConWeave's simulator clears its tables every
+/// 2 ms).
 pub const REMEMBERED: u64 = 2_000_000_000;
 
+/// Number of flows up to which a table forgets none.
+const ALWAYS_KEPT: usize = 65_536;
+
 /// Flowlet table with an entry per flow, so there are no collisions, as in ConWeave's simulator.
+///
+/// A full table removes the flows that have been idle for longer than `keep`. Its size is therefore
+/// at most twice the number of flows that have sent within this time, or `ALWAYS_KEPT` if that is more.
 pub struct Flowlets {
     gap: u64,
-    /// Idle time in ps for which the path of a flow is remembered.
+    /// Idle time in ps for which the path of a flow is remembered in a full table. In ConWeave's
+    /// simulator, the path is forgotten after this time in any table.
     keep: u64,
     ns3: bool,
     flows: FxHashMap<u64, Flowlet>,
-    /// Number of entries at which long-idle flows are removed.
+    /// Number of entries at which the table is full.
     room: usize,
 }
 
@@ -28,7 +35,7 @@ struct Flowlet {
 
 impl Flowlets {
     pub fn new(gap: u64, keep: u64, ns3: bool) -> Self {
-        Flowlets { gap, keep: keep.max(gap), ns3, flows: FxHashMap::default(), room: 1024 }
+        Flowlets { gap, keep: keep.max(gap), ns3, flows: FxHashMap::default(), room: ALWAYS_KEPT }
     }
 
     /// Returns the path of the frame's flowlet. If a flowlet begins, or if `is_open` is false for
@@ -42,7 +49,8 @@ impl Flowlets {
     ) -> u32 {
         let now = site.now();
         let key = if self.ns3 { site.ns3_key(frame.flow) } else { frame.flow as u64 };
-        let known = self.flows.get_mut(&key).filter(|flowlet| now - flowlet.last <= self.keep);
+        let (ns3, keep) = (self.ns3, self.keep);
+        let known = self.flows.get_mut(&key).filter(|known| !ns3 || now - known.last <= keep);
         let Some(flowlet) = known else {
             let path = choose(site, None);
             self.forget_idle(now);
@@ -66,7 +74,7 @@ impl Flowlets {
         if self.flows.len() >= self.room {
             let keep = self.keep;
             self.flows.retain(|_, flowlet| now - flowlet.last <= keep);
-            self.room = (2 * self.flows.len()).max(1024);
+            self.room = (2 * self.flows.len()).max(ALWAYS_KEPT);
         }
     }
 }
@@ -80,4 +88,21 @@ pub fn path_is_open(site: &impl Site, rack: u32, path: u32) -> bool {
 pub fn draw_path(site: &mut impl Site, rack: u32) -> u32 {
     let draw = site.below(site.paths(rack).len() as u64);
     site.paths(rack)[draw as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_full_table_forgets() {
+        for (flows, rest) in [(ALWAYS_KEPT - 1, ALWAYS_KEPT - 1), (ALWAYS_KEPT, 10)] {
+            let mut table = Flowlets::new(1, 5, false);
+            let idle = (0..flows as u64).map(|key| (key, Flowlet { last: 0, path: 0 }));
+            table.flows.extend(idle);
+            (0..10).for_each(|key| table.flows.get_mut(&key).expect("known").last = 3);
+            table.forget_idle(8);
+            assert_eq!((table.flows.len(), table.room), (rest, ALWAYS_KEPT));
+        }
+    }
 }

@@ -48,8 +48,8 @@ pub trait Site {
     fn hash(&self, frame: &Frame) -> u32;
     /// Returns the bytes in the queues of one of this switch's ports, as its buffer counts them.
     fn queued(&mut self, port: u16) -> u64;
-    /// Returns how many of these bytes precede a new frame of this priority: those of its priority
-    /// and above.
+    /// Returns how many of these bytes precede a new frame of this priority: those of its queue, of
+    /// strict queues that are served before it, and of queues with higher priorities only.
     fn bytes_before(&mut self, port: u16, priority: u8) -> u64;
     /// Returns the bytes whose transmission by the port has begun since the start of the run.
     fn sent(&mut self, port: u16) -> u64;

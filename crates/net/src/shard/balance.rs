@@ -408,14 +408,18 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
         let port = self.advanced_port(port);
         let p = &self.shard.ports[port as usize];
         let Some(a) = &p.features else { return p.queued };
-        let from = a.first_queue_of(priority);
+        let (lane, until_start) = (&self.shard.lanes[port as usize], self.state().until_start);
+        let precedes = |(queue, _): &(usize, _)| a.precedes(*queue, priority);
         if let Some(d) = &a.discipline {
-            return d.queues[from..].iter().map(|queue| queue.bytes).sum();
+            let bytes = d.queues.iter().map(|queue| queue.bytes).enumerate();
+            return bytes.filter(precedes).map(|(_, bytes)| bytes).sum();
         }
-        let lane = &self.shard.lanes[port as usize];
-        let counts = !self.state().until_start && lane.sent.queue as usize >= from;
-        let sent = if counts { lane.in_transmission(p, None, self.now) } else { 0 };
-        lane.queues[from..].iter().map(|queue| queue.waits.all_bytes()).sum::<u64>() + sent
+        let sending = |queue| match until_start {
+            true => 0,
+            false => lane.in_transmission(p, Some(queue), self.now),
+        };
+        let bytes = lane.queues.iter().map(|queue| queue.waits.all_bytes()).enumerate();
+        bytes.filter(precedes).map(|(queue, bytes)| bytes + sending(queue)).sum()
     }
     fn sent(&mut self, port: u16) -> u64 {
         let port = self.advanced_port(port);

@@ -310,7 +310,7 @@ impl<'w> Site<'w> {
             capture: self.capture(info).map(|capture| capture as u32),
             watch: self.watch(),
             uplink: self.is_uplink(info).then_some(0),
-            ..Features::new(self.queues, self.scheduling.of_priority(), self.sampled)
+            ..Features::new(self.queues, self.scheduling, self.sampled)
         }
     }
 

@@ -185,10 +185,12 @@ impl<'a> Shard<'a> {
         let arrives = p.arrives(start, time, &frame);
         let departure = Departure { start, ends: p.free_at, ready };
         p.count_sent(frame.size, time);
+        // Nodes that forward a notification do not count it again.
+        let notifies = frame.notifies() && self.world.flow(frame.flow).dst == state.id;
         let a = p.features_mut();
         a.note(queue, |i| {
             i.latency_max = i.latency_max.max(start.saturating_sub(ready));
-            i.cnps += u64::from(frame.notifies());
+            i.cnps += u64::from(notifies);
         });
         a.marking[queue].free_at = departure.ends;
         if let Some(turns) = a.discipline.as_mut().and_then(|d| d.turns.as_mut()) {

@@ -161,6 +161,27 @@ fn a_flowlet_ends_with_a_gap_longer_than_the_limit_and_draws_uniformly() {
     assert!((reroutes - 0.875).abs() < 0.02, "{reroutes}");
 }
 
+/// A frame every 3 ms is a flowlet of its own, although its flow could be forgotten by then.
+/// ConWeave's simulator forgets it.
+#[test]
+fn a_long_silence_does_not_end_a_flow() {
+    let letflow = |ns3| Balance::Letflow(LetflowConfig { gap: Span::from_us(500), ns3 });
+    let counts = |balance| {
+        let output = outcome(&probe(8, 40, Span::from_us(3_000), balance));
+        let counters = output.counters.balance;
+        (output.paths.len(), counters.flowlets, counters.reroutes)
+    };
+    let (paths, flowlets, reroutes) = counts(letflow(false));
+    assert_eq!((paths, flowlets), (8, 39));
+    assert!((28..=38).contains(&reroutes), "seven of eight draws change the path: {reroutes}");
+    assert_eq!(counts(letflow(true)), (8, 0, 0));
+    // All paths are equally good, so CONGA and DLB stay.
+    for name in ["conga", "dlb, flowlets", "glb, flowlets"] {
+        let (_, balance) = balancers().into_iter().find(|(known, _)| *known == name).unwrap();
+        assert_eq!(counts(balance), (1, 39, 0), "{name}");
+    }
+}
+
 /// Returns the number of frames of a run through each of two spines.
 fn by_spine(p: &Plan, output: &Output) -> [u64; 2] {
     let spine =
@@ -418,44 +439,57 @@ fn detail_leaves_a_port_alone_where_much_waits() {
     assert!((0.48..0.52).contains(&never), "all are favoured: {never}");
 }
 
-/// Frames that wait in lower classes do not count.
+/// Frames that wait in lower classes do not count, whatever the numbers of the queues.
 #[test]
 fn detail_counts_what_goes_before() {
-    let share = |priority| {
-        let mut topology = leaf_spine(2, 2, 4);
-        link_between(&mut topology, "leaf0", "spine1").rate = Rate::from_gbps(25);
-        let mut flows: Vec<Flow> =
-            (0..4).map(|h| flow(h, h as u32, 4 + h as u32, 2_000_000, Time(h as u64))).collect();
-        // The host's own frames are served last.
-        flows[3].priority = priority;
-        let mut p = plan(topology, flows);
-        p.transports = vec![TransportConfig::Datagram(Datagram {
-            rate: Some(Rate::from_gbps(20)),
-            payload: 1_460,
-            ecn_capable: false,
-        })];
-        p.switches[0].balance = Balance::Detail(DetailConfig { thresholds: [16_000, 64_000] });
-        p.switches[0].scheduling = Scheduling::Priorities { queues: 2 };
-        p.switches[0].buffer = Buffer::Unlimited;
-        p.record.paths = true;
-        let output = outcome(&p);
-        let over = |spine: &str| {
-            let through = |path: &&crate::record::PathRecord| {
-                path.nodes.iter().any(|&node| p.topology.nodes[node as usize].name == spine)
-            };
-            output
-                .paths
-                .iter()
-                .filter(|path| path.flow == 3)
-                .filter(through)
-                .map(|path| path.frames)
-                .sum::<u64>() as f64
-        };
-        over("spine1") / (over("spine0") + over("spine1"))
+    let classes = |of_priority, service: [Service; 2]| {
+        let service = service.to_vec();
+        Scheduling::Classes(Classes { of_priority, service, quantum: 1_500 })
     };
-    let (low, high) = (share(0), share(1));
-    assert!(low < 0.25, "{low}");
-    assert!((0.46..0.54).contains(&high), "{high}");
+    for scheduling in [
+        Scheduling::Priorities { queues: 2 },
+        classes([0, 1, 0, 0, 0, 0, 0, 0], [Service::Weight(1), Service::Strict]),
+        classes([1, 0, 0, 0, 0, 0, 0, 0], [Service::Strict, Service::Weight(1)]),
+    ] {
+        let [low, high] = [0, 1].map(|priority| share_of_fourth(priority, &scheduling));
+        assert!(low < 0.25, "{scheduling:?}: {low}");
+        assert!((0.46..0.54).contains(&high), "{scheduling:?}: {high}");
+    }
+}
+
+/// Sends four flows over two spines with DeTail, and the fourth has this priority. Returns the share
+/// of its frames over the slow spine.
+fn share_of_fourth(priority: u8, scheduling: &Scheduling) -> f64 {
+    let mut topology = leaf_spine(2, 2, 4);
+    link_between(&mut topology, "leaf0", "spine1").rate = Rate::from_gbps(25);
+    let mut flows: Vec<Flow> =
+        (0..4).map(|h| flow(h, h as u32, 4 + h as u32, 2_000_000, Time(h as u64))).collect();
+    // The host's own frames are served last.
+    flows[3].priority = priority;
+    let mut p = plan(topology, flows);
+    p.transports = vec![TransportConfig::Datagram(Datagram {
+        rate: Some(Rate::from_gbps(20)),
+        payload: 1_460,
+        ecn_capable: false,
+    })];
+    p.switches[0].balance = Balance::Detail(DetailConfig { thresholds: [16_000, 64_000] });
+    p.switches[0].scheduling = scheduling.clone();
+    p.switches[0].buffer = Buffer::Unlimited;
+    p.record.paths = true;
+    let output = outcome(&p);
+    let over = |spine: &str| {
+        let through = |path: &&crate::record::PathRecord| {
+            path.nodes.iter().any(|&node| p.topology.nodes[node as usize].name == spine)
+        };
+        output
+            .paths
+            .iter()
+            .filter(|path| path.flow == 3)
+            .filter(through)
+            .map(|path| path.frames)
+            .sum::<u64>() as f64
+    };
+    over("spine1") / (over("spine0") + over("spine1"))
 }
 
 /// Sends many small flows over two spines, one of which has 40 Gbps instead of 100. Returns the

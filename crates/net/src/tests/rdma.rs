@@ -4,7 +4,7 @@
 use super::determinism::{same_everywhere, traffic};
 use super::lossless::{conweave, sonic};
 use super::scenarios::*;
-use crate::record::Output;
+use crate::record::{Output, PortRecord};
 use crate::spec::*;
 use crate::testing::*;
 use crate::{Progress, run};
@@ -355,6 +355,34 @@ fn slow_frames_have_no_timeouts() {
     let slowest = output.senders.iter().map(|record| record.rate).min().unwrap();
     assert!(slowest < 1_500 * 8 * 1_000_000 / 100, "a frame per 100 us or more: {slowest}");
     assert_eq!((output.counters.timeouts, output.counters.retransmits), (0, 0));
+}
+
+/// The port of the receiver counts a notification, and the other ports on its path do not. Hosts of
+/// a BCube forward notifications of others.
+#[test]
+fn a_notification_counts_once() {
+    let several = |topology: Topology| {
+        let last = topology.hosts - 1;
+        let flows = (0..last).map(|src| flow(src as i64, src, last, 200_000, Time::ZERO));
+        let mut p = plan(topology, flows.collect());
+        p.transports = transport(RdmaConfig { control: RateControl::None, ..rdma() });
+        p.switches[0].buffer = Buffer::Unlimited;
+        p.switches[0].marking = Some(step(Limit::Bytes(10_000)));
+        let nodes = (0..p.topology.nodes.len() as NodeId).collect();
+        p.record.ports = Some(PortSeries { interval: Span::from_us(1), nodes });
+        same_everywhere("notifications that are counted", &p)
+    };
+    for topology in [leaf_spine(2, 2, 2), bcube(3, 2)] {
+        let last = topology.hosts - 1;
+        let output = several(topology);
+        let sent = output.ports.iter().filter(|row| row.queue < 0);
+        let (of_last, others): (Vec<_>, Vec<_>) = sent.partition(|row| row.node == last);
+        let all = |rows: &[&PortRecord]| rows.iter().map(|row| row.cnps).sum::<u64>();
+        // The series ends with the last whole interval.
+        let (counted, sent) = (all(&of_last), output.counters.cnps);
+        assert!(counted > 100 && counted <= sent && sent < counted + 10, "{counted} of {sent}");
+        assert_eq!(all(&others), 0);
+    }
 }
 
 /// Notifications in separate frames are sent at most once per interval.

@@ -106,36 +106,32 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Oversubscription of a rack: capacity of its hosts' links divided by the capacity of its
-    /// switch's other links; 1 if there are no such links.
+    /// Oversubscription of the switches that hosts are linked to: capacity of a switch's links to
+    /// hosts divided by the capacity of its other links; 1 if there are no such links.
     pub fn oversubscription(&self) -> Result<f64, String> {
         let mut found: Option<(f64, NodeId)> = None;
-        let mut last = None;
-        for host in 0..self.hosts() {
-            let anchor = self.anchor(host);
-            if last == Some(anchor) {
-                continue;
-            }
-            last = Some(anchor);
+        for switch in self.hosts()..self.topology.nodes.len() as NodeId {
             let (mut down, mut up) = (0u64, 0u64);
-            for port in self.ports.of(anchor) {
+            for port in self.ports.of(switch) {
                 let rate = self.rate(port).0;
                 match self.topology.nodes[port.peer as usize].kind {
                     NodeKind::Host => down += rate,
                     NodeKind::Switch => up += rate,
                 }
             }
-            let ratio = if up == 0 || anchor == host { 1.0 } else { down as f64 / up as f64 };
+            if down == 0 {
+                continue;
+            }
+            let ratio = if up == 0 { 1.0 } else { down as f64 / up as f64 };
             match found {
                 Some((other, node)) if other != ratio => {
-                    let name = |node: NodeId| &self.topology.nodes[node as usize].name;
                     return Err(format!(
                         "needs racks of one oversubscription: \"{}\" has {other}, \"{}\" {ratio}",
-                        name(node),
-                        name(anchor)
+                        self.name(node),
+                        self.name(switch)
                     ));
                 }
-                _ => found = Some((ratio, anchor)),
+                _ => found = Some((ratio, switch)),
             }
         }
         Ok(found.map_or(1.0, |(ratio, _)| ratio))

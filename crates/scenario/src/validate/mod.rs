@@ -165,6 +165,7 @@ pub fn check(
         written: &written,
         document,
         plan: &plan,
+        switch_keys: &switch_keys,
         transports: &traffic.transports,
         uses: &traffic.uses,
         kernels: (!kernels.is_empty()).then_some(of_dscps),

@@ -337,7 +337,7 @@ fn buffer(keys: &mut SwitchKeys, nic_rate: Rate, key: &Key) -> Result<Buffer, Wr
         ("buffer", keys.buffer.is_some(), total.is_some() || form == Form::PerQueue),
         ("alpha", keys.alpha.is_some(), alpha.is_some()),
         ("reserved", keys.reserved.is_some(), reserved.is_some()),
-        ("voq", keys.voq.is_some(), managed || form == Form::Voq),
+        ("voq", keys.voq.is_some(), form == Form::Voq),
         ("drop_when", keys.drop_when.is_some(), form == Form::PerQueue),
         ("mmu", keys.mmu.is_some(), managed),
     ] {

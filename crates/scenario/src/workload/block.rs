@@ -33,8 +33,8 @@ pub trait Workload {
     fn names_transport(&self) -> bool {
         true
     }
-    /// True if only flows of jobs have the block's deadline.
-    fn dates_jobs_only(&self) -> bool {
+    /// True if the block's deadline is that of each job, and flows without a job have none.
+    fn dates_jobs(&self) -> bool {
         false
     }
     /// True if the transports of hosts (`[[host.override]] transport`) do not apply.

@@ -17,7 +17,8 @@ pub enum Deadline {
 as_written!(Deadline);
 
 table! {
-    /// Deadlines drawn from an exponential distribution, independently for each source.
+    /// Deadlines drawn from an exponential distribution, independently for each source. With
+    /// `kind = "partition_aggregate"`, every query has one deadline for all its answers.
     #[derive(Copy)]
     pub struct DeadlineTable {
         /// Mean of the distribution before the floor `least`. D3 and PDQ were studied with

@@ -77,7 +77,11 @@ impl Workload for Keys {
             Receiver::Random => true,
         };
         let random = block.random_senders;
-        let everybody = self.senders.is_none() && !random;
+        if random && self.senders.is_none() {
+            let text = "has no effect, because all other hosts send in every round: write senders, the number of hosts to draw, or remove it";
+            return Err(Wrong::at(place.at("random_senders"), text));
+        }
+        let everybody = self.senders.is_none();
         let others = Senders::Count((hosts.len() - usize::from(takes_part)) as u32);
         let senders = match fill(&mut self.senders, others) {
             _ if everybody => afflux_traffic::Senders::These(hosts.clone()),
@@ -112,6 +116,9 @@ impl Workload for Keys {
             }
         };
         let rhythm = match block.request_delay {
+            _ if block.closed_loop && block.rounds == 1 => {
+                return Err(meaningless(place.at("closed_loop"), "rounds = 1"));
+            }
             _ if block.closed_loop && block.period.is_some() => {
                 return Err(meaningless(place.at("period"), "closed_loop = true"));
             }

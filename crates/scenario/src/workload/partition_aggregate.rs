@@ -6,7 +6,7 @@ use super::keys::FlowKeys;
 use crate::validate::traffic::common::Shared;
 use crate::validate::traffic::context::TrafficContext;
 use crate::validate::traffic::{select, sizes};
-use afflux_config::keys::at_most_a_day;
+use afflux_config::keys::{at_most_a_day, meaningless};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Size, keys};
 use afflux_net::Model;
@@ -15,6 +15,11 @@ use afflux_units::{Bytes, Span};
 
 /// Largest default number of workers of a query.
 const WORKERS: usize = 40;
+
+/// Default sizes in bytes, from and to: of answers, messages and background flows.
+const QUERY: (u64, u64) = (2_000, 20_000);
+const MESSAGE: (u64, u64) = (50_000, 1_000_000);
+const BACKGROUND: (u64, u64) = (1_000_000, 50_000_000);
 
 keys! {
     /// A service that splits its work. Every host sends queries, and many hosts answer each query
@@ -27,19 +32,19 @@ keys! {
         /// Hosts that take part.
         hosts: Hosts as Vec<u32> = "all", check select::of(context);
         /// Number of hosts that answer a query, drawn anew for each query.
-        workers: u32 = (hosts.len().saturating_sub(1).min(WORKERS) as u32) "all others, 40 at most" from "DCTCP, SIGCOMM 2010";
+        workers: u32 = (usual_workers(&hosts)) "all others, 40 at most" from "DCTCP, SIGCOMM 2010";
         /// Size of an answer.
-        query: Sizes = (range(2_000, 20_000)) "from 2 to 20 kB" from "DCTCP; Fujii et al. 2014";
+        query: Sizes = (range(QUERY)) "from 2 to 20 kB" from "DCTCP; Fujii et al. 2014";
         /// Queries per second of one host.
         queries_per_second: f64 = required, check per_second;
         /// Each answer is delayed by a uniform time up to this, so that answers do not arrive together.
         jitter: Duration = "0s", check at_most_a_day;
         /// Size of a message.
-        message: Sizes = (range(50_000, 1_000_000)) "from 50 kB to 1 MB";
+        message: Sizes = (range(MESSAGE)) "from 50 kB to 1 MB";
         /// Messages per second of one host.
         messages_per_second: f64 = 1.0 from "the source has seconds between them", check per_second;
         /// Size of a background flow.
-        background: Sizes = (range(1_000_000, 50_000_000)) "from 1 to 50 MB";
+        background: Sizes = (range(BACKGROUND)) "from 1 to 50 MB";
         /// Background flows per second of one host.
         background_per_second: f64 = 0.1 from "such flows are rare, and yet carry most of the bytes", check per_second;
         /// Time during which flows start.
@@ -60,8 +65,12 @@ fn per_second(rate: f64, key: Key) -> Result<f64, Wrong> {
     }
 }
 
+fn usual_workers(hosts: &[u32]) -> u32 {
+    hosts.len().saturating_sub(1).min(WORKERS) as u32
+}
+
 /// Returns sizes that are uniform from `min` to `max`.
-fn range(min: u64, max: u64) -> Sizes {
+fn range((min, max): (u64, u64)) -> Sizes {
     let size = |bytes| Some(Size(Bytes(bytes)));
     Sizes::Table(SizeTable { min: size(min), max: size(max), ..SizeTable::default() })
 }
@@ -74,6 +83,7 @@ impl Workload for Keys {
         context: &mut TrafficContext,
     ) -> Result<Generated, Wrong> {
         let block = self.resolve(place.key, context)?;
+        self.refuse_idle(&block, &place)?;
         let mut class = |name: &str| {
             place
                 .classes
@@ -117,8 +127,31 @@ impl Workload for Keys {
             .flat_map(Sizes::paths)
             .collect()
     }
-    fn dates_jobs_only(&self) -> bool {
+    fn dates_jobs(&self) -> bool {
         true
+    }
+}
+
+impl Keys {
+    /// Refuses keys of flows of which none start, unless they have their defaults, which resolved
+    /// scenarios repeat.
+    fn refuse_idle(&self, block: &PartitionAggregate, place: &Place) -> Result<(), Wrong> {
+        let differs = |sizes: &Option<Sizes>, usual| *sizes != Some(range(usual));
+        let queries = (block.queries_per_second, "queries_per_second = 0");
+        let messages = (block.messages_per_second, "messages_per_second = 0");
+        let background = (block.background_per_second, "background_per_second = 0");
+        for (name, differs, (per_second, word)) in [
+            ("workers", block.workers != usual_workers(&block.hosts), queries),
+            ("query", differs(&self.query, QUERY), queries),
+            ("jitter", block.jitter != Span::ZERO, queries),
+            ("message", differs(&self.message, MESSAGE), messages),
+            ("background", differs(&self.background, BACKGROUND), background),
+        ] {
+            if differs && per_second == 0.0 {
+                return Err(meaningless(place.at(name), word));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -256,7 +256,7 @@ fn warn_of_flows_and_duration(
 }
 
 /// Warns if the traffic between racks exceeds the uplinks of an oversubscribed fabric. Returns true
-/// if it does.
+/// if it does. A host with several links has no rack, so it draws no warning.
 fn beyond_the_rack(
     pattern: &afflux_traffic::Random,
     rate: f64,
@@ -268,6 +268,7 @@ fn beyond_the_rack(
         return false;
     };
     if over <= 1.0
+        || context.facts.topology.is_multihomed()
         || pattern.sources.len() != hosts
         || pattern.destinations.len() != hosts
         || racks.len() < 2

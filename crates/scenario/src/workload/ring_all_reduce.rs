@@ -70,6 +70,9 @@ impl Workload for Keys {
             }
             _ => {}
         }
+        if block.compute > Span::ZERO && block.iterations == 1 {
+            return Err(meaningless(place.at("compute"), "iterations = 1"));
+        }
         let steps = 2 * (count - 1);
         let flows = steps as f64 * count as f64 * f64::from(block.iterations);
         context.budget.reserve(flows, || place.at("iterations"))?;

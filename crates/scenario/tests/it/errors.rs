@@ -308,6 +308,22 @@ says! {
         "fabric.toml:21: key host.processor.queue: found 0: write a number of frames from 1 to 1000000";
     a_stall_after_hardly_any_work: "wire = \"ethernet\"" => "processor = { stall = { work = \"10ns\", pause = \"1s\" } }",
         "fabric.toml:21: key host.processor.stall.work: \"10ns\": write a time from 1us to 3600s";
+    a_loop_of_one_round: "senders = 3" => "senders = 3\nclosed_loop = true",
+        "fabric.toml:41: key traffic[1].closed_loop: has no effect with rounds = 1: remove it";
+    random_senders_of_all: "senders = 3" => "random_senders = true",
+        "fabric.toml:40: key traffic[1].random_senders: has no effect, because all other hosts send in every round: write senders, the number of hosts to draw, or remove it";
+    one_iteration_that_computes: "kind = \"incast\"\nto = 0\nsenders = 3\nbytes = \"64kB\"" => "kind = \"ring_all_reduce\"\nbytes = \"64kB\"\ncompute = \"1us\"",
+        "fabric.toml:40: key traffic[1].compute: has no effect with iterations = 1: remove it";
+    workers_without_queries: "kind = \"incast\"\nto = 0\nsenders = 3\nbytes = \"64kB\"" => "kind = \"partition_aggregate\"\nqueries_per_second = 0\nmessages_per_second = 0\nbackground_per_second = 0\nduration = \"1ms\"\nworkers = 2",
+        "fabric.toml:43: key traffic[1].workers: has no effect with queries_per_second = 0: remove it";
+    sizes_without_queries: "kind = \"incast\"\nto = 0\nsenders = 3\nbytes = \"64kB\"" => "kind = \"partition_aggregate\"\nqueries_per_second = 0\nmessages_per_second = 0\nbackground_per_second = 0\nduration = \"1ms\"\nquery = \"1kB\"",
+        "fabric.toml:43: key traffic[1].query: has no effect with queries_per_second = 0: remove it";
+    jitter_without_queries: "kind = \"incast\"\nto = 0\nsenders = 3\nbytes = \"64kB\"" => "kind = \"partition_aggregate\"\nqueries_per_second = 0\nmessages_per_second = 0\nbackground_per_second = 0\nduration = \"1ms\"\njitter = \"1us\"",
+        "fabric.toml:43: key traffic[1].jitter: has no effect with queries_per_second = 0: remove it";
+    sizes_without_messages: "kind = \"incast\"\nto = 0\nsenders = 3\nbytes = \"64kB\"" => "kind = \"partition_aggregate\"\nqueries_per_second = 0\nmessages_per_second = 0\nbackground_per_second = 0\nduration = \"1ms\"\nmessage = \"1kB\"",
+        "fabric.toml:43: key traffic[1].message: has no effect with messages_per_second = 0: remove it";
+    sizes_without_background: "kind = \"incast\"\nto = 0\nsenders = 3\nbytes = \"64kB\"" => "kind = \"partition_aggregate\"\nqueries_per_second = 0\nmessages_per_second = 0\nbackground_per_second = 0\nduration = \"1ms\"\nbackground = \"1kB\"",
+        "fabric.toml:43: key traffic[1].background: has no effect with background_per_second = 0: remove it";
     an_early_request: "senders = 3" => "senders = 3\nrounds = 2\nclosed_loop = true\nrequest_delay = \"1ns\"",
         "fabric.toml:43: key traffic[1].request_delay: \"1ns\" is below the shortest link delay of the fabric: write at least \"1us\"";
     a_negative_buffer: "\"9MB\"" => "\"-1kB\"",

@@ -224,6 +224,27 @@ fn jobs_have_the_names_of_their_blocks() {
     );
 }
 
+/// Tests that drawn deadlines of answers are those of their query, and that they count from it.
+#[test]
+fn each_query_has_a_deadline() {
+    let scenario = load(&star(
+        "[[traffic]]\nkind = \"partition_aggregate\"\nqueries_per_second = 1000\njitter = \"2ms\"\nduration = \"5ms\"\nmessages_per_second = 1000\n\
+         deadline = { mean = \"10ms\", least = \"3ms\" }\n",
+    ));
+    let mut of_jobs = std::collections::BTreeMap::new();
+    for flow in scenario.plan.flows.iter() {
+        let Some(job) = scenario.jobs.get(flow.job as usize) else {
+            assert_eq!(flow.deadline, None, "a message");
+            continue;
+        };
+        let afflux_net::spec::Start::At(start) = flow.start else { panic!("{flow:?}") };
+        let end = start.0 - job.arrival.unwrap().0 + flow.deadline.unwrap().0;
+        assert_eq!(*of_jobs.entry(flow.job).or_insert(end), end, "{flow:?} {job:?}");
+    }
+    let different: std::collections::BTreeSet<u64> = of_jobs.values().copied().collect();
+    assert!(of_jobs.len() > 5 && different.len() > 3, "{of_jobs:?}");
+}
+
 #[test]
 fn each_client_has_an_incast() {
     let flows = |to: &str| {

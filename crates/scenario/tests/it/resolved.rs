@@ -227,6 +227,16 @@ fn every_kind_of_thing_survives() {
     }
 }
 
+/// Tests keys without effect that have their defaults in a resolved scenario.
+#[test]
+fn defaults_of_flows_that_do_not_start_survive() {
+    let text = "format = 1\n[topology]\nkind = \"star\"\nhosts = 4\n[[traffic]]\nkind = \"ring_all_reduce\"\nbytes = \"1kB\"\n[[traffic]]\n\
+                kind = \"partition_aggregate\"\nqueries_per_second = 0\nmessages_per_second = 0\nbackground_per_second = 0\nduration = \"1ms\"\n";
+    let scenario = parse(text).unwrap_or_else(|error| panic!("{error}"));
+    assert!(scenario.resolved.contains("compute = \"0ps\""), "{}", scenario.resolved);
+    same(&scenario);
+}
+
 /// Tests queue disciplines, their defaults, and overrides that replace marking by a discipline or a
 /// discipline by marking.
 #[test]

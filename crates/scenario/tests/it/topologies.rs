@@ -250,6 +250,29 @@ fn loads() {
     assert_eq!(hot, 7.14);
 }
 
+/// Tests loads of fabrics whose hosts have several links. Eight hosts share the two uplinks of their
+/// two edge switches, 8:1. Switches of a BCube have no uplinks.
+#[test]
+fn loads_of_hosts_with_several_links() {
+    let note = |fabric: &str| {
+        let text = format!(
+            "format = 1\n[topology]\n{fabric}\n[[traffic]]\nkind = \"random\"\nsizes = \"1460kB\"\nload = 0.8\nload_basis = \"fabric_oversub\"\n\
+             duration = \"1ms\"\n"
+        );
+        let scenario = parse(&text).unwrap_or_else(|error| panic!("{error}"));
+        assert!(scenario.warnings.is_empty(), "{:?}", scenario.warnings[0].to_string());
+        let mut notes = scenario.notes.into_iter();
+        notes.find(|note| note.contains("of a source's link")).unwrap()
+    };
+    for (fabric, share) in [
+        ("kind = \"dual_homed_fat_tree\"\nk = 4\nhosts_per_pair = 8", "is 10.00 %"),
+        ("kind = \"bcube\"\nports = 4", "is 80.00 %"),
+    ] {
+        let note = note(fabric);
+        assert!(note.contains(share), "{note}");
+    }
+}
+
 /// Tests that the most loaded link carries the load asked for, on the fabric of `loads`, with a
 /// matrix and some or all sources. Rack 0 sends a quarter of all traffic if all hosts send.
 #[test]

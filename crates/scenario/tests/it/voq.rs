@@ -91,6 +91,8 @@ says! {
         "13: key switch.buffer: has no effect with sharing = \"voq\": remove it";
     not_without_it: "sharing = \"dynamic\"\nvoq = { dram = \"4GB\" }",
         "13: key switch.voq: has no effect with sharing = \"dynamic\": remove it";
+    not_with_a_memory_management_unit: "sharing = \"sonic\"\nvoq = { dram = \"4GB\" }",
+        "13: key switch.voq: has no effect with sharing = \"sonic\": remove it";
     unknown_key: "voq = { dramm = \"4GB\" }",
         "12: key switch.voq.dramm: unknown key (did you mean \"dram\"?); the keys here are ingress, ports_per_core, credit, grant_latency, credit_speedup, \
          max_credits, fabric_speedup, max_bytes, max_time, on_chip, evict_bytes, evict_packets, dram, dram_bandwidth, write_buffer, reserved, dynamic, xoff, xon";

@@ -163,6 +163,9 @@ warns! {
     lossless_keys_without_pfc: STAR, [("buffer = \"1MB\"", "buffer = \"1MB\"\nsharing = \"sonic\"\nmmu = { xon = \"2kB\" }")],
         "fabric.toml:12: key switch.mmu.xon: has no effect without PFC, which makes priorities lossless: write [switch.pfc], or remove it";
 
+    a_threshold_of_pauses_without_pfc: STAR, [("buffer = \"1MB\"", "buffer = \"1MB\"\nsharing = \"conweave\"\nmmu = { ingress_alpha = 0.125 }")],
+        "fabric.toml:12: key switch.mmu.ingress_alpha: has no effect without PFC, which makes priorities lossless: write [switch.pfc], or remove it";
+
     a_load_above_1: STAR, [("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"random\"\nsizes = \"100kB\"\nload = 1.2\nload_basis = \"host_wire\"\nduration = \"1ms\"")],
         "fabric.toml:19: key traffic[0].load: load = 1.2 is above 1: the traffic exceeds the capacity \"host_wire\", and queues grow as long as it lasts; write at most 1";
     loads_above_1_together: STAR, [("kind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "kind = \"random\"\nsizes = \"100kB\"\nload = 0.6\nload_basis = \"host_wire\"\nduration = \"1ms\"\n\n[[traffic]]\nkind = \"random\"\nsizes = \"100kB\"\nload = 0.6\nload_basis = \"host_wire\"\nduration = \"1ms\"")],
@@ -202,6 +205,13 @@ warns! {
     a_switch_key_that_every_queue_has: STAR, [
         ("ecn = { k = \"65kB\" }\n", "ecn = { k = \"65kB\" }\nscheduling = \"dwrr\"\nqueue = [{ weight = 1, ecn = { k = \"30kB\" } }, { weight = 1, ecn = { k = \"30kB\" } }]\n")],
         "fabric.toml:11: key switch.ecn: has no effect: every [[switch.queue]] has its own ecn; remove it";
+
+    a_switch_key_that_every_queue_has_beside_an_override: STAR, [
+        ("ecn = { k = \"65kB\" }\n", "ecn = { k = \"65kB\" }\nscheduling = \"dwrr\"\nqueue = [{ weight = 1, ecn = { k = \"30kB\" } }, { weight = 1, ecn = { k = \"30kB\" } }]\noverride = [{ match = \"switch0\", buffer = \"2MB\" }]\n"), ("buffer = \"1MB\"\n", "")],
+        "fabric.toml:10: key switch.ecn: has no effect: every [[switch.queue]] has its own ecn; remove it";
+    a_key_of_an_override_that_every_queue_has: STAR, [
+        ("ecn = { k = \"65kB\" }\n", "scheduling = \"dwrr\"\nqueue = [{ weight = 1, alpha = 1, ecn = { k = \"30kB\" } }, { weight = 1, alpha = 1, ecn = { k = \"30kB\" } }]\noverride = [{ match = \"switch0\", alpha = 0.01 }]\n")],
+        "fabric.toml:13: key switch.override[0].alpha: has no effect: each queue of these switches has its own alpha; write it in queue blocks here, or remove it";
 
     a_balancer_without_a_choice: STAR, [("buffer = \"1MB\"", "buffer = \"1MB\"\nbalance = \"drill\"")],
         "fabric.toml:11: key switch.balance: has no effect: this fabric has one path between any two hosts; remove it, or write another [topology]";
@@ -300,6 +310,39 @@ fn what_is_meant_is_not_warned_of() {
         let text = changed(STAR, &changes);
         assert_eq!(warnings(&text), [""; 0], "{text}");
     }
+}
+
+/// Tests that each key of lossless priorities is named.
+#[test]
+fn several_lossless_keys_without_pfc() {
+    let mmu = "buffer = \"1MB\"\nsharing = \"sonic\"\nmmu = { lossless_alpha = 0.5, xon = \"2kB\", xon_offset = \"3kB\" }";
+    let said = warnings(&changed(STAR, &[("buffer = \"1MB\"", mmu)]));
+    let keys = said.iter().map(|text| text.split(": ").nth(1).unwrap());
+    assert_eq!(
+        keys.collect::<Vec<_>>(),
+        ["lossless_alpha", "xon", "xon_offset"].map(|name| format!("key switch.mmu.{name}"))
+    );
+}
+
+/// Tests a value for all queues that some switches use: those whose queues have no value of their
+/// own.
+#[test]
+fn a_value_of_all_queues_for_some_switches() {
+    let queues = |keys: &str| {
+        format!("scheduling = \"dwrr\"\nqueue = [{{ weight = 1{keys} }}, {{ weight = 1{keys} }}]")
+    };
+    let own = ", alpha = 2";
+    let text = |base: &str, of_leaf: &str| {
+        format!(
+            "format = 1\n[topology]\nkind = \"leaf_spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n[switch]\nalpha = 1\n{base}\n[[switch.override]]\n\
+             match = \"leaf*\"\n{of_leaf}\n[[traffic]]\nkind = \"incast\"\nto = 0\nbytes = \"1kB\"\n"
+        )
+    };
+    assert_eq!(warnings(&text(&queues(own), &queues(""))), [""; 0]);
+    assert_eq!(warnings(&text(&queues(own), &(queues("") + "\nalpha = 3"))).len(), 1);
+    assert_eq!(warnings(&text(&queues(own), "alpha = 3")).len(), 2);
+    assert_eq!(warnings(&text(&queues(""), &(queues(own) + "\nalpha = 3"))).len(), 1);
+    assert_eq!(warnings(&text("", &queues(own))), [""; 0]);
 }
 
 /// Tests a load of the hosts' links that the fabric cannot carry.

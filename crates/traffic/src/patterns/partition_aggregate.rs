@@ -6,6 +6,7 @@ use super::bulk::{jitter_ps, later};
 use super::destinations::Destinations;
 use super::random::{Random, Stop};
 use super::sorted;
+use crate::deadlines::since_start;
 use crate::{
     Arrivals, Draws, Generated, Job, JobKind, SizeDistribution, Template, TrafficError, purpose,
 };
@@ -120,9 +121,8 @@ impl PartitionAggregate {
                 let mut flow = template.flow(0, worker, aggregator, bytes, Start::At(start));
                 flow.job = job as u32;
                 // The deadline is that of the query, so the jitter of an answer shortens it.
-                flow.deadline = template
-                    .deadline
-                    .map(|deadline| Span(deadline.0.saturating_sub(start.0 - time.0).max(1)));
+                flow.deadline =
+                    template.deadline.map(|deadline| since_start(deadline, time, start));
                 given.flows.push(flow);
             }
         }

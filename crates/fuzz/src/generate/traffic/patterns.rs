@@ -73,6 +73,9 @@ pub fn incast(c: &mut Choices, keys: &mut Keys, hosts: u64, bytes: u64) {
         keys.put("closed_loop", true);
         keys.put("rounds", int(rounds));
         keys.draw(c, &[REQUEST_DELAY]);
+        if rounds == 1 {
+            keys.0.retain(|key, _| key != "closed_loop" && key != "request_delay");
+        }
     } else {
         periodic(c, keys, rounds);
     }
@@ -110,6 +113,9 @@ pub fn ring_all_reduce(c: &mut Choices, keys: &mut Keys, hosts: u64, bytes: u64)
     keys.put("bytes", c.size(hosts, (bytes / iterations / hosts).max(2 * hosts)));
     keys.may(c, 60, "iterations", |_| int(iterations));
     keys.draw(c, &[(40, "compute", Time(1, 200_000)), (20, "step_delay", Time(60_000, 300_000))]);
+    if iterations == 1 || !keys.has("iterations") {
+        keys.0.remove("compute");
+    }
     if c.chance(40) {
         keys.put("stragglers", int(c.range(0, hosts - 1)));
         keys.put("straggler_delay", c.time(1, 100_000));

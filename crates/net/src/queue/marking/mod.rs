@@ -118,7 +118,7 @@ impl Red {
         stream: &mut Stream,
     ) -> Verdict {
         let above = |k: u64| if self.or_equal { length >= k as f64 } else { length > k as f64 };
-        if !above(self.kmin) || self.spacing.prevents(present, self.in_packets) {
+        if !above(self.kmin) || self.spacing.prevents(present) {
             memory.count = -1;
             return Verdict::Admit;
         }
@@ -314,6 +314,25 @@ mod tests {
         };
         assert_eq!(marks(Spacing::Ns2), [false, true, true, false, false, true, false]);
         assert_eq!(marks(Spacing::Independent), [true, true, true, false, true, true, false]);
+    }
+
+    /// ns-3's rule in bytes: one byte that waits prevents marks, two do not. A mark above `kmax`
+    /// counts as a frame between marks. With p = 1/4 the seventh frame is marked for certain.
+    #[test]
+    fn marks_above_the_curve_do_not_end_the_wait_of_ns3() {
+        let red = Red::new(&spec::Marking { spacing: Spacing::Ns3, ..config(100, 300, 0.5) });
+        let (mut memory, mut stream) = (Memory::default(), Stream::new(1, 1, 1));
+        let frames = [(400.0, 1), (400.0, 2), (200.0, 2)];
+        let more = [(400.0, 1_500); 5].into_iter().chain([(200.0, 1_500)]);
+        let marks: Vec<bool> = frames
+            .into_iter()
+            .chain(more)
+            .map(|(average, present)| {
+                red.verdict(average, present, true, &mut memory, &mut stream) == Verdict::Mark
+            })
+            .collect();
+        assert_eq!(marks, [false, true, false, true, true, true, true, true, true]);
+        assert_eq!(memory.count, 0);
     }
 
     /// Floyd and Jacobson: independent marks are geometrically spaced, with mean 1/p and deviation

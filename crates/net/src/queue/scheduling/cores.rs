@@ -78,9 +78,13 @@ impl Cores {
         class * self.cores..(class + 1) * self.cores
     }
 
+    pub fn class_of(&self, queue: usize) -> usize {
+        queue / self.cores
+    }
+
     /// True if `queue` belongs to the class of `priority`.
     pub fn is_of_class(&self, queue: usize, priority: u8) -> bool {
-        queue / self.cores == usize::from(self.of_priority[usize::from(priority)])
+        self.class_of(queue) == usize::from(self.of_priority[usize::from(priority)])
     }
 
     /// Returns the queue whose turn it is at `at`, among those that may send. The caller has
@@ -141,7 +145,7 @@ impl Cores {
     /// Returns a charge to `queue`, because the frame was dropped instead of sent. `queues` still
     /// count it.
     pub fn give_back(&mut self, queues: &[Queue], queue: usize, bytes: u64) {
-        let class = queue / self.cores;
+        let class = self.class_of(queue);
         let of_class = self.of_class(class);
         if let Some(classes) = &mut self.classes {
             classes.give_back(

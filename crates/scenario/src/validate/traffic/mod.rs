@@ -146,12 +146,10 @@ fn part(
     mtu::fit(&mut part.flows, context)?;
     segments::fit(&part.flows, block, key, &context.transports.configs)?;
     if let Some((deadlines, draws)) = deadlines {
-        deadlines.assign(&mut part, &draws);
-        if block.dates_jobs_only() {
-            part.flows
-                .iter_mut()
-                .filter(|flow| flow.job == Flow::NO_JOB)
-                .for_each(|flow| flow.deadline = None);
+        if block.dates_jobs() {
+            deadlines.assign_to_jobs(&mut part, &draws);
+        } else {
+            deadlines.assign(&mut part, &draws);
         }
     }
     if let Some(stop) = common::stop(&common, block.ends_with_jobs(), key, context.run)? {

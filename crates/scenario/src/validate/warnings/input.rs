@@ -5,7 +5,7 @@ use crate::document::Document;
 use crate::validate::traffic::context::TransportUsage;
 use crate::validate::transport::Transports;
 use afflux_config::tree::{Key, Tree};
-use afflux_net::spec::{HostConfig, NodeKind, Plan, SwitchConfig, TransportConfig};
+use afflux_net::spec::{HostConfig, NodeKind, Plan, SwitchConfig, SwitchKeys, TransportConfig};
 use std::collections::BTreeSet;
 
 /// The scenario and its plan, in which warnings are searched for.
@@ -17,6 +17,8 @@ pub struct WarningInput<'a> {
     /// The document with every default filled in.
     pub document: &'a Document,
     pub plan: &'a Plan,
+    /// Keys of each of the plan's switch settings, every default filled in.
+    pub switch_keys: &'a [SwitchKeys],
     pub transports: &'a Transports,
     pub uses: &'a TransportUsage,
     /// Bit mask of the priorities that packets of Linux kernels can have: programs choose the DSCP.

@@ -211,11 +211,11 @@ fn unused_keys(input: &WarningInput, any: bool, found: &mut Vec<Wrong>) {
     if !input.switches().any(|switch| matches!(switch.buffer, Buffer::Mmu(_))) {
         return;
     }
-    let keys = ["lossless_alpha", "lossless_reserved", "xon", "xon_offset"]
+    let keys = ["lossless_alpha", "lossless_reserved", "ingress_alpha", "xon", "xon_offset"]
         .map(|name| input.switch_key(&format!("mmu.{name}")));
-    if let Some(key) = keys.into_iter().find(|key| input.tree.has(key)) {
-        found.push(Wrong::at(key, "has no effect without PFC, which makes priorities lossless: write [switch.pfc], or remove it"));
-    }
+    let text = "has no effect without PFC, which makes priorities lossless: write [switch.pfc], or remove it";
+    found
+        .extend(keys.into_iter().filter(|key| input.tree.has(key)).map(|key| Wrong::at(key, text)));
 }
 
 /// Warns of `honours_pause` if nothing sends PAUSE frames.

@@ -4,7 +4,7 @@ use super::input::WarningInput;
 use crate::validate::switch::matching;
 use afflux_config::Names;
 use afflux_config::tree::{Key, Wrong};
-use afflux_net::spec::{NodeId, NodeKind};
+use afflux_net::spec::{NodeId, NodeKind, QueueKeys};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
         })
         .collect();
     overrides(input, "host", NodeKind::Host, &of_hosts, found);
-    queues(input, found);
+    queues(input, &of_switches, found);
 }
 
 fn transports(input: &WarningInput, found: &mut Vec<Wrong>) {
@@ -165,23 +165,51 @@ fn overrides(
     }
 }
 
-/// Warns of keys of `[switch]` for all queues if each queue has its own value.
-fn queues(input: &WarningInput, found: &mut Vec<Wrong>) {
-    let Some(blocks) = input.written.switch.keys.queue.as_ref().filter(|blocks| !blocks.is_empty())
-    else {
-        return;
+/// Warns of keys for all queues of a switch if each queue has its own value at all switches that
+/// the key applies to.
+fn queues(input: &WarningInput, of_switches: &[Override], found: &mut Vec<Wrong>) {
+    let nodes = || {
+        let nodes = (0..).zip(&input.plan.topology.nodes);
+        nodes.filter(|(_, node)| node.kind == NodeKind::Switch)
     };
-    for (name, own) in [
-        ("ecn", blocks.iter().all(|queue| queue.ecn.is_some())),
-        ("alpha", blocks.iter().all(|queue| queue.alpha.is_some())),
-        ("reserved", blocks.iter().all(|queue| queue.reserved.is_some())),
-    ] {
-        let key = Key::from("switch").name(name);
-        if own && input.tree.has(&key) && input.written.switch.overrides().is_empty() {
-            found.push(Wrong::at(
-                key,
-                format!("has no effect: every [[switch.queue]] has its own {name}; remove it"),
-            ));
+    let has = |queue: &QueueKeys, name: &str| match name {
+        "ecn" => queue.ecn.is_some(),
+        "alpha" => queue.alpha.is_some(),
+        _ => queue.reserved.is_some(),
+    };
+    let is_idle = |config: u32, name: &str| {
+        let queues = input.switch_keys[config as usize].queue.as_ref();
+        queues.is_some_and(|queues| !queues.is_empty() && queues.iter().all(|q| has(q, name)))
+    };
+    let overrides = (0..of_switches.len()).map(Some);
+    for (place, name) in std::iter::once(None)
+        .chain(overrides)
+        .flat_map(|place| ["ecn", "alpha", "reserved"].map(|name| (place, name)))
+    {
+        let table = match place {
+            None => Key::from("switch"),
+            Some(index) => Key::from("switch").name("override").index(index),
+        };
+        let key = table.clone().name(name);
+        // The last override with the key decides on its value.
+        let sets = |change: &Override, id: NodeId| {
+            change.nodes.contains(&id) && change.keys.contains(name)
+        };
+        let mut configs = nodes()
+            .filter(|(id, _)| of_switches.iter().rposition(|change| sets(change, *id)) == place)
+            .map(|(_, node)| node.config)
+            .peekable();
+        let applies = configs.peek().is_some();
+        if !input.tree.has(&key) || !applies || !configs.all(|config| is_idle(config, name)) {
+            continue;
         }
+        let text = if input.tree.has(&table.name("queue")) {
+            format!("has no effect: every [[switch.queue]] has its own {name}; remove it")
+        } else {
+            format!(
+                "has no effect: each queue of these switches has its own {name}; write it in queue blocks here, or remove it"
+            )
+        };
+        found.push(Wrong::at(key, text));
     }
 }

@@ -24,13 +24,14 @@ macro_rules! spacings {
             /// since the last mark. Spacings are then uniform, up to 1/p (Floyd and Jacobson 1993).
             uniform Uniform;
             /// Default of ns-3 (`Wait`): no mark before 1/p frames, then with probability p / (2 −
-            /// count · p), so that spacings are uniform from 1/p to 2/p. No mark while at most one
-            /// frame is queued, nor for the first frame after that. A frame that ends an idle
-            /// period also counts in the average.
+            /// count · p), so that spacings are uniform from 1/p to 2/p. No mark while the queue
+            /// holds at most one packet (thresholds in packets) or nothing (in bytes), nor for the
+            /// first frame after that. A mark above `kmax` leaves the count as it is. A frame that
+            /// ends an idle period also counts in the average.
             ns3 Ns3;
-            /// Default of ns-2 (`wait_`, `use_mark_p_`): like `"ns3"`, with two differences. Only
-            /// an empty queue prevents marks. Above `kmax`, the first frame after a queue below
-            /// `kmin` is not marked either.
+            /// Default of ns-2 (`wait_`, `use_mark_p_`): like `"ns3"`, with two differences above
+            /// `kmax`. The first frame after a queue below `kmin` is not marked either. Each mark
+            /// starts the count anew.
             ns2 Ns2;
             /// Linux: draws one number R per mark, uniform in 0 to 1, and marks the first frame
             /// with count · p ≥ R.

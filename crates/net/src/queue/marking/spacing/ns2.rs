@@ -11,7 +11,7 @@ impl Rule for Ns2 {
     fn idle_arrivals(&self) -> f64 {
         1.0
     }
-    fn prevents(&self, present: u64, _: bool) -> bool {
+    fn prevents(&self, present: u64) -> bool {
         present <= 1
     }
     fn marks(&self, p: f64, memory: &mut Memory, stream: &mut Stream) -> bool {

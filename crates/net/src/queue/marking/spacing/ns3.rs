@@ -3,9 +3,6 @@
 use super::rule::{Memory, Rule};
 use afflux_engine::random::Stream;
 
-/// Size in bytes of the frame up to which a queue in bytes is as good as empty.
-const FRAME: u64 = 1_500;
-
 #[derive(Debug)]
 pub struct Ns3;
 
@@ -13,11 +10,19 @@ impl Rule for Ns3 {
     fn idle_arrivals(&self) -> f64 {
         1.0
     }
-    fn prevents(&self, present: u64, in_packets: bool) -> bool {
-        present <= if in_packets { 1 } else { FRAME }
+    // `RedQueueDisc::DoEnqueue` compares the queue's size in its own unit with 1.
+    fn prevents(&self, present: u64) -> bool {
+        present <= 1
     }
     fn marks(&self, p: f64, memory: &mut Memory, stream: &mut Stream) -> bool {
         marks_after_wait(p, memory, stream)
+    }
+    // A forced mark neither ends the wait (`m_count`) nor replaces the first frame (`m_old`).
+    fn marks_above(&self, memory: &mut Memory, _: &mut Stream) -> bool {
+        if memory.count >= 0 {
+            memory.count = memory.count.saturating_add(1);
+        }
+        true
     }
 }
 

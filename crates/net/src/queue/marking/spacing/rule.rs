@@ -51,8 +51,8 @@ pub trait Rule: Debug + Send + Sync {
         0.0
     }
 
-    /// True if no frame is marked at a queue length of `present`, which is in packets or bytes.
-    fn prevents(&self, _present: u64, _in_packets: bool) -> bool {
+    /// True if no frame is marked at a queue length of `present`, in the unit of the thresholds.
+    fn prevents(&self, _present: u64) -> bool {
         false
     }
 
