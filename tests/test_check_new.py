@@ -79,6 +79,33 @@ def test_estimates_of_packet_hops(example):
     assert check(scenario.check()).packet_hops == pytest.approx(summary["packet_hops"], rel=0.1)
 
 
+SIDE_BY_SIDE = """
+format = 1
+topology.kind = "custom"
+topology.hosts = 4
+topology.switches = ["left", "right"]
+switch.balance = "spray"
+topology.link = [
+    { a = "host0", b = "left", rate = "10Gbps" },
+    { a = "host1", b = "left", rate = "10Gbps" },
+    { a = "host2", b = "right", rate = "10Gbps" },
+    { a = "host3", b = "right", rate = "10Gbps" },
+    { a = "left", b = "right", rate = "10Gbps", count = 2 },
+]
+[[traffic]]
+kind = "pairs"
+pairs = [[0, 2], [3, 1]]
+sizes = "1MB"
+"""
+
+
+def test_links_beside_each_other_have_the_capacity_of_all():
+    """The switches of a pair of racks are of one tier, so frames are sprayed neither up nor down."""
+    found = parse(SIDE_BY_SIDE, "pair.toml")
+    hops = json.loads(found.run().summary)["packet_hops"]
+    assert check(found).packet_hops == pytest.approx(hops, rel=0.1)
+
+
 WEB = """
 format = 1
 [topology]

@@ -158,7 +158,7 @@ fn seconds(ps: u64) -> f64 {
 }
 
 /// Returns the capacities in bytes per second of the links' directions, and of two bundles for each
-/// node: all links up from it, and all links down to it.
+/// node: all links up from it, with those to nodes of its own tier, and all links down to it.
 fn capacities(topology: &Topology) -> Vec<f64> {
     let directed = 2 * topology.links.len();
     let mut capacity: Vec<f64> = topology
@@ -171,7 +171,11 @@ fn capacities(topology: &Topology) -> Vec<f64> {
     for link in &topology.links {
         let (low, high) =
             if tier(link.a) <= tier(link.b) { (link.a, link.b) } else { (link.b, link.a) };
-        if tier(low) != tier(high) {
+        if tier(low) == tier(high) {
+            for (node, back) in [(link.a, false), (link.b, true)] {
+                capacity[directed + 2 * node as usize] += link.rate_of(back).0 as f64 / 8.0;
+            }
+        } else {
             // The direction up from `low` is from `a` if `low` is `a`.
             for bundle in [0, 1] {
                 capacity[directed + 2 * low as usize + bundle] +=
