@@ -18,9 +18,11 @@ def values(key: str, given: Any) -> list[Any]:
     found = [_plain(key, item) for item in given]
     if not found:
         raise ValueError(f"{key}: no values")
-    texts = [settings.shown(item) for item in found]
-    if twice := [text for text in texts if texts.count(text) > 1]:
-        raise ValueError(f"{key}: the value {twice[0]} is given twice")
+    seen = set()
+    for text in map(settings.shown, found):
+        if text in seen:
+            raise ValueError(f"{key}: the value {text} is given twice")
+        seen.add(text)
     return found
 
 
@@ -30,12 +32,14 @@ def seeds(given: Iterable[int]) -> list[int]:
     found = list(itertools.islice(given, settings.MOST_POINTS + 1))
     if not found:
         raise ValueError("seeds: there are none: name at least one, as in range(1, 6)")
+    seen: set[int] = set()
     for seed in found:
         if not isinstance(seed, Integral):
             raise ValueError(f"seeds: found {seed!r}: write whole numbers, as in range(1, 6)")
         settings.seed(int(seed))
-        if found.count(seed) > 1:
+        if seed in seen:
             raise ValueError(f"seeds: {seed} is given twice")
+        seen.add(seed)
     return [int(seed) for seed in found]
 
 
