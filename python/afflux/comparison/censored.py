@@ -69,13 +69,12 @@ def of_flows(
 
 
 def started(result: Result, *columns: str) -> Iterable[dict[str, Any]]:
-    """Yields the flows that started before the end of the run. The start of a flow may be known
-    although it lies beyond the end."""
-    names, end = ("class", "start_ns", "status", *columns), result.summary["simulated_ns"]
-    for row in zip(*(result.flows.column(name) for name in names), strict=True):
-        flow = dict(zip(names, row, strict=True))
-        if flow["start_ns"] is not None and flow["start_ns"] <= end:
-            yield flow
+    """Yields the flows that started before the end of the run."""
+    names = ("class", "status", *columns)
+    some = (result.flows.column(name) for name in names)
+    for start, *row in zip(result.starts(), *some, strict=True):
+        if start is not None:
+            yield {"start_ns": start, **dict(zip(names, row, strict=True))}
 
 
 def measured(result: Result, *columns: str) -> Iterable[dict[str, Any]]:

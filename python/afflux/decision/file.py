@@ -430,13 +430,7 @@ def _measurable(
     for number, goal in enumerate(goals):
         tenant = goal.tenant
         some = [block for block in blocks if tenant is None or belongs(block, tenant)]
-        who = f"tenant {tenant.name}" if tenant else "the traffic"
-        found = (
-            kinds.without(goal.measure, some, who)
-            or kinds.elsewhere(goal.measure, some, tenant)
-            or kinds.unequal(goal.measure, some, tenant)
-        )
-        if found:
+        if found := kinds.refusal(goal.measure, some, tenant):
             raise file.wrong(("goal", number, "measure"), f": {found}")
 
 

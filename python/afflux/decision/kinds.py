@@ -22,9 +22,22 @@ _NAMES = {
 }
 
 
-def without(measure: str, blocks: Sequence[Mapping[str, Any]], who: str) -> str | None:
+def refusal(measure: str, blocks: Sequence[Mapping[str, Any]], tenant: Tenant | None) -> str | None:
+    """Says why a measure has no value for these blocks of traffic, which are the tenant's; without
+    a tenant, all traffic. None if it has one."""
+    return (
+        _without(measure, blocks, tenant)
+        or _elsewhere(measure, blocks, tenant)
+        or _unequal(measure, blocks, tenant)
+    )
+
+
+def _without(
+    measure: str, blocks: Sequence[Mapping[str, Any]], tenant: Tenant | None
+) -> str | None:
     """Says that these blocks of traffic have no jobs for a measure, and which measure is right. None
-    if they have some. `who` names the tenant."""
+    if they have some."""
+    who = f"tenant {tenant.name}" if tenant else "the traffic"
     kind, _, statistic = measure.rpartition("_")
     kinds = {_kind(block) for block in blocks}
     if kind not in _NAMES or kinds & {*PHASES[kind]}:
@@ -37,7 +50,9 @@ def without(measure: str, blocks: Sequence[Mapping[str, Any]], who: str) -> str 
     )
 
 
-def unequal(measure: str, blocks: Sequence[Mapping[str, Any]], tenant: Tenant | None) -> str | None:
+def _unequal(
+    measure: str, blocks: Sequence[Mapping[str, Any]], tenant: Tenant | None
+) -> str | None:
     """Says that the flows of these blocks are of several classes, for Jain's index. None if they
     are of one."""
     every = dict.fromkeys(name for block in blocks for name in _classes(block))
@@ -45,7 +60,7 @@ def unequal(measure: str, blocks: Sequence[Mapping[str, Any]], tenant: Tenant | 
     return several(own) if measure == "jain" and len(own) > 1 else None
 
 
-def elsewhere(
+def _elsewhere(
     measure: str, blocks: Sequence[Mapping[str, Any]], tenant: Tenant | None
 ) -> str | None:
     """Says that the flows of these blocks, which are the tenant's by their name, are of another

@@ -75,7 +75,7 @@ def _goals(scenario: Scenario) -> Iterator[tuple[str, str]]:
         tenant = Tenant(name, (name,))
         own = [block for block in blocks if belongs(block, tenant)]
         for measure in ("fct_p99", "query_p99", "job_time_mean"):
-            if not kinds.without(measure, own, name) and not kinds.elsewhere(measure, own, tenant):
+            if not kinds.refusal(measure, own, tenant):
                 yield name, measure
                 break
 

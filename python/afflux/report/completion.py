@@ -195,14 +195,10 @@ def _distributions(flows: Sequence[Flows], points: int) -> dict[str, Any]:
 def _flows(design: Design) -> Flows:
     found = Flows([], [], [], [], Counter(), Counter())
     for result in design.results.values():
-        warmup, end = result.summary["warmup_ns"], result.summary["simulated_ns"]
-        columns = (
-            result.flows.column(name)
-            for name in ("start_ns", "bytes", "fct_ns", "slowdown", "class")
-        )
-        for start, bytes, fct, slowdown, kind in zip(*columns, strict=True):
-            # A start that is known beforehand can be later than the end of the run.
-            if start is None or start > end:
+        warmup = result.summary["warmup_ns"]
+        columns = (result.flows.column(name) for name in ("bytes", "fct_ns", "slowdown", "class"))
+        for start, bytes, fct, slowdown, kind in zip(result.starts(), *columns, strict=True):
+            if start is None:
                 found.not_started[kind] += 1
             elif start >= warmup and fct is None:
                 found.unfinished[kind] += 1

@@ -34,10 +34,7 @@ def of(result: Result) -> dict[str, Any]:
     status, fct, slowdown, bytes = (
         table.column(name) for name in ("status", "fct_ns", "slowdown", "bytes")
     )
-    # A start that is known beforehand can be later than the end of the run.
-    end = result.summary["simulated_ns"]
-    starts = enumerate(table.column("start_ns"))
-    started = [row for row, start in starts if start is not None and start <= end]
+    started = [row for row, start in enumerate(result.starts()) if start is not None]
     finished = [row for row in started if fct[row] is not None]
     kinds = {
         # Flows of kernels have no slowdown. They come last, in order of their completion times.

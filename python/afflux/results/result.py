@@ -243,6 +243,15 @@ class Result(Displayed):
         """Table with one row per flow."""
         return self.table("flows")
 
+    def starts(self) -> list[int | None]:
+        """Returns the start of each flow in ns; None if it did not start. The table has also starts
+        that were known beforehand and are later than the end of the run."""
+        end = self.summary["simulated_ns"]
+        return [
+            None if start is None or start > end else start
+            for start in self.flows.column("start_ns")
+        ]
+
     @property
     def ports(self) -> Table:
         """Table with one row per port, queue and sampling interval."""
