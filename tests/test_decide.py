@@ -369,6 +369,19 @@ def test_errors_name_the_decision_file_and_its_design(folder, command):
     )
 
 
+@pytest.mark.parametrize("key", ["traffic.web.load", "traffic[0].load", "traffic.0.load"])
+def test_an_error_names_the_line_of_a_key_however_it_names_the_block(folder, command, key):
+    text = (
+        (folder / "designs.toml")
+        .read_text()
+        .replace('"switch.buffer" = "20kB"', f'"switch.buffer" = "20kB"\n"{key}" = -1.0')
+    )
+    (folder / "designs.toml").write_text(text)
+    line = text[: text.index(" = -1.0")].count("\n") + 1
+    said = " ".join(command("decide", "designs.toml").stderr.split())
+    assert said.startswith(f"error: designs.toml:{line}: design tiny: "), said
+
+
 RARE = """
 [[traffic]]
 kind = "random"

@@ -127,8 +127,15 @@ def contradictions(found: dict) -> list[str]:
         return wrong
     if name not in met:
         wrong.append(f"{name} does not meet every goal")
-    if "no other design meets every goal" in rest and met != [name]:
+    if re.search("no other design (meets|is shown to meet) every goal", rest) and met != [name]:
         wrong.append(f"{len(met)} designs meet every goal")
+    open_ = [
+        one
+        for one in order
+        if one not in met and not any(goal["state"] == "missed" for goal in of[one]["goals"])
+    ]
+    if ("shown to meet" in rest) != bool(open_):
+        wrong.append(f"{len(open_)} designs have open goals")
     if count := re.search(r"of (\d+) designs", rest):
         if int(count[1]) != len(met):
             wrong.append(f"{len(met)} designs meet every goal")

@@ -13,6 +13,8 @@ export class Unit {
   // Selects the format for values up to the largest, which has three digits. Differences may have
   // one more digit.
   constructor(largest: number, difference = largest) {
+    largest = rounded(largest);
+    difference = rounded(difference);
     [this.size, this.name] = UNITS.find(([size]) => Math.abs(largest) >= size) ?? UNITS[UNITS.length - 1];
     const decimals = (value: number): number => (this.size === 1 ? 0 : Math.max(0, 2 - Math.floor(Math.log10(Math.max(Math.abs(value) / this.size, 1e-9)))));
     this.decimals = Math.min(decimals(difference), decimals(largest) + (difference === largest ? 0 : 1));
@@ -40,6 +42,11 @@ export class Unit {
   interval(low: number, high: number): string {
     return say("interval", { low: this.signed(low), high: this.signed(high) });
   }
+}
+
+// Rounds to three digits: 999.9 µs are 1.00 ms.
+function rounded(value: number): number {
+  return Number(value.toPrecision(3));
 }
 
 function fixed(value: number, decimals: number): string {

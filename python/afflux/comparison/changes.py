@@ -200,7 +200,8 @@ def interval(d: Difference) -> str:
 def _rough(d: Difference, value: float, more: int) -> str:
     """Formats an end of an interval of counts. Thousands and millions are abbreviated."""
     for unit, name in ((1e6, "M"), (1e3, "k")):
-        if abs(value) >= 10 * unit or abs(value) >= unit == 1e6:
+        rounded = abs(float(f"{value:.{3 + more}g}"))
+        if rounded >= 10 * unit or rounded >= unit == 1e6:
             return f"{sign(value)}{text.digits(abs(value) / unit, 3 + more)}{name}"
     return _amount(d, value, more)
 

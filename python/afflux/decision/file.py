@@ -2,6 +2,7 @@
 file, or in a file that it names."""
 
 import math
+import operator
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -212,14 +213,25 @@ def place_of(question: Question, point: str, key: str | None) -> str:
         for number, one in enumerate(every)
         if one.name in names
     ]
+    wrong = _steps(question.scenario, key) if key else []
     places: list[Place] = [
         (*block, "set", name)
         for block, table in own
         for name in table
-        if key and (f"{key}.".startswith(f"{name}.") or name.startswith(f"{key}."))
+        if wrong and all(map(operator.eq, wrong, _steps(question.scenario, name)))
     ]
     place = max(places, key=lambda place: len(str(place[-1])), default=own[0][0] if own else ())
     return File.of(question.path).at(place)
+
+
+def _steps(scenario: Scenario, key: str) -> list[str]:
+    """Returns the names and numbers that lead to a key, with the number of a traffic block in place
+    of its name. The core names `traffic[1].load` what a file may call `traffic.web.load`."""
+    steps = settings.path(key)
+    if steps[0] == "traffic":
+        names = [str(block.get("name")) for block in scenario.get("traffic") or []]
+        steps[1:2] = [str(names.index(step)) if step in names else step for step in steps[1:2]]
+    return steps
 
 
 def _seeds(file: File, seeds: str) -> tuple[int, ...]:

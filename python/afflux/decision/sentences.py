@@ -153,21 +153,14 @@ def _choice(of: DecisionFacts) -> Words:
     met = [
         design for design in of.order if all(one.state == MET for one in judged.standings[design])
     ]
-    today = choice.design == of.order[0]
-    if len(met) == 1:
-        return say("decision.keep.only" if today else "decision.only", design=choice.design)
     dearer = [
         design for design in met if of.prices.get(design, 0.0) > of.prices.get(choice.design, 0.0)
     ]
-    if len(dearer) == len(met) - 1:
-        return say(
-            "decision.keep.cheapest" if today else "decision.cheapest",
-            design=choice.design,
-            count=len(met),
-        )
-    return say(
-        "decision.keep.first" if today else "decision.first", design=choice.design, count=len(met)
-    )
+    reason = "only" if len(met) == 1 else "cheapest" if len(dearer) == len(met) - 1 else "first"
+    key = f"decision.keep.{reason}" if choice.design == of.order[0] else f"decision.{reason}"
+    # More seeds may show that designs with open goals meet them too.
+    open_ = set(judged.unresolved) - set(met)
+    return say(f"{key}.shown" if open_ else key, design=choice.design, count=len(met))
 
 
 def _nearest(of: DecisionFacts) -> Words:

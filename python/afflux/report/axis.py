@@ -2,7 +2,7 @@
 values in one unit."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..metrics import Metric
@@ -19,14 +19,14 @@ _UNITS = {
 }
 
 
-def unit(metric: Metric, value: float) -> tuple[float, str]:
-    """Returns the unit for a value of this metric: its size and name. 1 and an empty name for
-    numbers without a unit."""
-    # Each metric formats its values with one of these functions.
-    units = next((units for show, units in _UNITS.items() if metric.show is show), None)
+def unit(show: Callable[[float], str], value: float) -> tuple[float, str]:
+    """Returns the unit for a value that this function formats: its size and name. 1 and an empty
+    name for numbers without a unit. 999.9 kB are 1.00 MB: the value is rounded to three digits."""
+    units = next((units for one, units in _UNITS.items() if one is show), None)
     if units is None:
         return 1.0, ""
-    return next(((size, name) for size, name in units if abs(value) >= size), units[-1])
+    value = abs(float(f"{value:.3g}"))
+    return next(((size, name) for size, name in units if value >= size), units[-1])
 
 
 def number(value: float, decimals: int) -> str:
@@ -39,14 +39,13 @@ def short(metric: Metric, value: float) -> str:
     """Formats a value with three digits and its unit; means of counts as the sentences do."""
     if metric.counter:
         return metric.brief(value)
-    # The unit is that of the rounded value: 999.9 kB are 1.00 MB.
-    size, name = unit(metric, float(f"{value:.3g}"))
+    size, name = unit(metric.show, value)
     return joined(_three(value / size), name)
 
 
 def _bare(metric: Metric, value: float) -> str:
     """Formats a round number with its unit."""
-    size, name = unit(metric, value)
+    size, name = unit(metric.show, value)
     return joined(f"{value / size:,.6g}", name)
 
 
@@ -65,7 +64,7 @@ def span(
 ) -> str:
     """Formats both ends of an interval in the unit of the value `of`. Uses as many decimals as show
     that the ends differ, but not more than the value has."""
-    size, title = unit(metric, of)
+    size, title = unit(metric.show, of)
     low, high = low / size, high / size
     width = abs(high - low)
     decimals = 0 if width == 0 else max(1 - math.floor(math.log10(width)), 0)
@@ -101,7 +100,7 @@ class Axis:
 
     def labels(self, metric: Metric) -> list[tuple[float, str]]:
         """Returns the positions and texts of the ticks. Each text contains the unit."""
-        size, name = unit(metric, max(abs(self.ticks[0]), abs(self.ticks[-1])))
+        size, name = unit(metric.show, max(abs(self.ticks[0]), abs(self.ticks[-1])))
         if self.logarithmic:
             return [(self.at(tick), _bare(metric, tick)) for tick in self.ticks]
         step = (self.ticks[1] - self.ticks[0]) / size if len(self.ticks) > 1 else 1.0
@@ -128,7 +127,7 @@ def axis(
         low, high = min(low, 0.0), max(high, 0.0)
     if log or (log is None and low > 0 and high / low > _WIDE):
         return _logarithmic(low, high, most)
-    size = unit(metric, max(abs(low), abs(high)))[0] if metric else 1.0
+    size = unit(metric.show, max(abs(low), abs(high)))[0] if metric else 1.0
     if high == low:
         high, low = (
             (high * 1.1, low * 0.9)

@@ -9,7 +9,6 @@ from ..metrics import METRICS, Metric
 from ..results.designs import Value
 from ..results.explain import LABELS
 from ..results.statistics import ENOUGH_SEEDS, interval, mean
-from ..words import text
 
 if TYPE_CHECKING:
     from .printed import Figure
@@ -171,28 +170,6 @@ def metric_of(name: str) -> Metric:
 
 def title(metric: Metric) -> str:
     return metric.title[0].upper() + metric.title[1:]
-
-
-def unit(ns: float) -> tuple[str, float]:
-    return next(
-        ((unit, size) for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)) if ns >= size),
-        ("ns", 1.0),
-    )
-
-
-def unit_of(metric: Metric, most: float) -> tuple[str, float]:
-    if metric.show is text.time:
-        return unit(most)
-    if metric.show is text.rate:
-        return next(
-            (
-                (unit, size)
-                for unit, size in (("Tbps", 1e12), ("Gbps", 1e9), ("Mbps", 1e6))
-                if most >= size
-            ),
-            ("bps", 1.0),
-        )
-    return "", 1.0
 
 
 def percentile(name: str) -> str:

@@ -25,7 +25,8 @@ from ..results import split as parts_of
 from ..results.designs import Design, Results, gather
 from ..results.explain import LABELS
 from ..results.statistics import ENOUGH_SEEDS
-from . import completion, drawing, series
+from ..words import text
+from . import axis, completion, drawing, series
 
 if TYPE_CHECKING:
     from .printed import Figure
@@ -92,7 +93,7 @@ def completion_times(
     grid = found["cdf"][measure]
     label, factor = _MEASURES[measure], 1.0
     if measure == "fct":
-        unit, factor = drawing.unit((grid["x"][0] * grid["x"][-1]) ** 0.5)
+        factor, unit = axis.unit(text.time, (grid["x"][0] * grid["x"][-1]) ** 0.5)
         label += f" ({unit})"
     figure, axes = drawing.begin(width, height)
     xs = [x / factor for x in grid["x"]]
@@ -188,8 +189,10 @@ def slowdown_by_size(
         raise NothingToDraw(
             f"{chosen}: no class of flow sizes has enough flows in every seed: choose a lower percentile, or simulate more flows"
         )
-    unit, factor = (
-        ("", 1.0) if measure == "slowdown" else drawing.unit((min(every) * max(every)) ** 0.5)
+    factor, unit = (
+        (1.0, "")
+        if measure == "slowdown"
+        else axis.unit(text.time, (min(every) * max(every)) ** 0.5)
     )
     name = (
         "mean" if chosen == "mean" else "median" if chosen == "p50" else drawing.percentile(chosen)
@@ -226,7 +229,7 @@ def designs(
         raise NothingToDraw(
             f"no design has {metric!r}: there are {', '.join(known.name for known in found.metrics())}"
         )
-    unit, factor = drawing.unit_of(wanted, max(value.mean for _, value in values))
+    factor, unit = axis.unit(wanted.show, max(value.mean for _, value in values))
     figure, axes = drawing.begin(width, height or max(1.0, 0.55 + 0.24 * len(values)))
     for index, (name, value) in enumerate(values):
         mean, bounds = drawing.estimated(value, value.seeds, factor)
@@ -410,7 +413,7 @@ def split(
         raise NothingToDraw(
             "the split of completion times was not recorded: remove explain = false from [record]"
         )
-    unit, factor = drawing.unit(max(one.fct_ns for one in shown.values()))
+    factor, unit = axis.unit(text.time, max(one.fct_ns for one in shown.values()))
     figure, axes = drawing.begin(width, height or 0.85 + 0.3 * len(shown))
     ends = [0.0] * len(shown)
     for label in LABELS:
@@ -453,12 +456,13 @@ def split_difference(
             f"there is no difference from {base!r} to show: it needs a second design, and [record] explain"
         )
     rows = [*labels, "in all"]
-    unit, factor = drawing.unit(
+    factor, unit = axis.unit(
+        text.time,
         max(
             abs(ns)
             for change in shown.values()
             for ns in (*change.parts_ns.values(), change.fct_ns)
-        )
+        ),
     )
     figure, axes = drawing.begin(width, height or 0.75 + (0.1 + 0.1 * len(shown)) * len(rows))
     thick = 0.8 / len(shown)
@@ -520,8 +524,8 @@ def swept(
             )
     if not known:
         raise NothingToDraw(f"no point of the sweep has {metric!r}")
-    unit, factor = drawing.unit_of(
-        wanted, max(value for points in known.values() for _, (value, _) in points)
+    factor, unit = axis.unit(
+        wanted.show, max(value for points in known.values() for _, (value, _) in points)
     )
     figure, axes = drawing.begin(width, height)
     for index, (name, points) in enumerate(known.items()):
