@@ -62,6 +62,12 @@ def test_paths_say_what_is_better(path, lower):
     assert named(path).lower_is_better is lower
 
 
+def test_names_with_dots_stand_in_quotes_within_paths():
+    assert named('slowdown.by_class."web.v2".p99').path == ("slowdown", "by_class", "web.v2", "p99")
+    with pytest.raises(LookupError, match=r"metric slowdown\.\.p99: expected names with dots"):
+        named("slowdown..p99")
+
+
 def test_more_deadlines_met_is_better():
     """Every path but `goodput` counted as better if lower."""
     both = Designs([design("few"), design("many")])

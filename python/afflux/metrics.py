@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from . import settings
 from .spelling import unknown
 from .words import known, say, text
 
@@ -318,8 +319,8 @@ def names() -> list[str]:
 def named(words: str) -> Metric:
     """Finds a metric by its name in JSON output or its short name. The unit at the end may be
     missing: `fct_p99`, `p99_slowdown`, `class.web.fct_p99`, `class.web.jain`, `query.p99`,
-    `job.sort.mean`. Paths into summary.json are names, too: `fct.by_size.le_100KB.p99_ns`.
-    Raises `LookupError`."""
+    `job.sort.mean`. Paths into summary.json are names, too: `fct.by_size.le_100KB.p99_ns`,
+    `slowdown.by_class."web.v2".p99`. Raises `LookupError`."""
     kind, _, rest = words.partition(".")
     if kind == "class":
         group, _, measure = rest.rpartition(".")
@@ -353,8 +354,11 @@ def _full(name: str, known: Collection[str]) -> str | None:
 
 
 def _of_path(words: str) -> Metric:
-    """Returns the metric at a path into summary.json."""
-    path = tuple(words.split("."))
+    """Returns the metric at a path into summary.json. Names with dots stand in double quotes."""
+    try:
+        path = tuple(settings.path(words))
+    except ValueError as error:
+        raise LookupError(f"metric {error}") from None
     rate = words.endswith(("_bps", ".bps"))
     show = text.time if words.endswith("_ns") else text.rate if rate else text.ratio
     title = " ".join(part for part in path if part not in ("all", "by_class", "by_size"))
