@@ -8,7 +8,7 @@ from here import Here
 
 import afflux
 from afflux.comparison import censored
-from afflux.decision.blocks import names_of_jobs
+from afflux.decision.blocks import described
 from afflux.decision.file import Question, read
 from afflux.decision.measures import Tenant, value
 from afflux.decision.points import changed, keep
@@ -117,7 +117,9 @@ def test_names_of_jobs_are_those_of_the_engine(blocks):
     for block, own in zip(made["traffic"], blocks, strict=True):
         block |= own
     summary = made.run(seed=1).summary
-    assert sorted(names_of_jobs(made["traffic"])) == sorted(summary["jobs"]["by_block"])
+    assert sorted(of_core.name for _, of_core in described(made)) == sorted(
+        summary["jobs"]["by_block"]
+    )
 
 
 @pytest.mark.parametrize("own", ["", 'name = "incast"', "seed = 3"])
@@ -206,8 +208,8 @@ def test_a_class_called_all_is_not_all_traffic(tmp_path):
     assert own < every < large
 
 
-HADOOP = '[[traffic]]\nkind = "hadoop"\nclass = "sort"\n'
-SERVICE = '[[traffic]]\nkind = "partition_aggregate"\nclass = "web"\nmessages_per_second = 0\nbackground_per_second = 0\n'
+HADOOP = '[[traffic]]\nkind = "hadoop"\nsize = "1GB"\nclass = "sort"\n'
+SERVICE = '[[traffic]]\nkind = "partition_aggregate"\nqueries_per_second = 100\nduration = "1s"\nclass = "web"\nmessages_per_second = 0\nbackground_per_second = 0\n'
 
 
 @pytest.mark.parametrize(

@@ -374,6 +374,30 @@ def parse(
     """Parses and validates scenario text. Input files are relative to `path`; with `store` they are
     in that directory, named by their SHA-256."""
 
+def line_of(text: str, path: Sequence[str | int]) -> int | None:
+    """Returns the line of an item of a TOML file, from 1, at a path such as `("goal", 2, "within")`:
+    that of the key, of the head of the table, or of the item of a list. `None` if the file lacks
+    the item."""
+
+@final
+class Block:
+    """A block of traffic, as far as its scenario describes it."""
+
+    @property
+    def name(self) -> str:
+        """Name in the names of its jobs."""
+    @property
+    def jobs(self) -> str | None:
+        """Kind of its jobs in results: `"query"`, `"coflow"` or `"job"`; `None`: it has only
+        flows."""
+    @property
+    def classes(self) -> list[str]:
+        """Classes of its flows; empty if a list of flows may have some of its own."""
+
+def blocks(text: str, path: str | os.PathLike[str]) -> list[Block]:
+    """Reads the blocks of traffic of a scenario, of which other parts may be wrong. Raises
+    `ScenarioError` if a block is wrong."""
+
 def schema() -> str:
     """Returns the JSON Schema of scenario files."""
 

@@ -34,7 +34,7 @@ mod _core {
     #[pymodule_export]
     use super::result::Result;
     #[pymodule_export]
-    use super::scenario::{Expected, Scenario, Warning, load, parse};
+    use super::scenario::{Block, Expected, Scenario, Warning, blocks, line_of, load, parse};
     #[pymodule_export]
     use super::table::{Table, read_parquet};
 

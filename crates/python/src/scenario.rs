@@ -12,7 +12,7 @@ use afflux_net::memory::Memory;
 use afflux_net::record::Output;
 use afflux_net::spec::{Link, NodeKind, Plan};
 use afflux_results::{ParquetFlowLists, ProcessStart, Replace};
-use afflux_scenario::{Links, Overrides, Tier};
+use afflux_scenario::{JobKind, Key, Links, Overrides, Tier};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -117,6 +117,46 @@ pub fn parse(
 ) -> PyResult<Scenario> {
     let overrides = Overrides { set, seed, threads, store, most_flows: None };
     validate(py, move || afflux_scenario::parse(&text, &path, &overrides, &ParquetFlowLists))
+}
+
+/// A name or a number that leads to an item of a TOML file.
+#[derive(FromPyObject)]
+pub enum Step {
+    Index(usize),
+    Name(String),
+}
+
+/// Returns the line of an item of a TOML file, from 1; `None` if the file lacks the item.
+#[pyfunction]
+pub fn line_of(text: &str, path: Vec<Step>) -> Option<usize> {
+    let key = path.into_iter().fold(Key::default(), |key, step| match step {
+        Step::Index(index) => key.index(index),
+        Step::Name(name) => key.name(&name),
+    });
+    afflux_scenario::line_of(text, &key)
+}
+
+/// A block of traffic of a scenario, as far as the scenario describes it.
+#[pyclass(frozen, get_all, module = "afflux._core")]
+pub struct Block {
+    /// Name in the names of its jobs.
+    name: String,
+    /// Kind of its jobs in results; `None`: it has only flows.
+    jobs: Option<&'static str>,
+    /// Classes of its flows; empty if a list of flows may have some of its own.
+    classes: Vec<String>,
+}
+
+/// Reads the blocks of traffic of a scenario, of which other parts may be wrong.
+#[pyfunction]
+pub fn blocks(py: Python<'_>, text: &str, path: PathBuf) -> PyResult<Vec<Block>> {
+    let found = afflux_scenario::blocks(text, &path).map_err(|error| from_scenario(py, error))?;
+    let block = |afflux_scenario::Block { name, jobs, classes }| Block {
+        name,
+        jobs: jobs.map(JobKind::word),
+        classes,
+    };
+    Ok(found.into_iter().map(block).collect())
 }
 
 fn validate(

@@ -1,6 +1,7 @@
 //! The scenario file: its document (the keys as written), validation, topologies, and the plan that
 //! the engine runs.
 
+mod blocks;
 mod document;
 mod error;
 mod inputs;
@@ -13,7 +14,9 @@ mod validate;
 mod wire;
 mod workload;
 
+pub use afflux_config::tree::Key;
 pub use afflux_traffic::{FlowColumns, HostColumn, Job, JobKind};
+pub use blocks::{Block, blocks};
 pub use document::Parameter;
 pub use error::{ScenarioError, Warning};
 pub use models::models;
@@ -22,7 +25,7 @@ pub use topology::{Links, Tier, tiers};
 pub use validate::OwnCongestion;
 
 use afflux_config::keys::fill;
-use afflux_config::tree::{Key, Origin, Tree, Value, Wrong};
+use afflux_config::tree::{Origin, Tree, Value, Wrong};
 use document::Document;
 use inputs::Inputs;
 use serde::Deserialize;
@@ -42,6 +45,11 @@ pub fn load(
     let text = inputs::text_of(bytes)
         .map_err(|(line, message)| ScenarioError::no_text(path, line, &message))?;
     parse(&text, path, overrides, reader)
+}
+
+/// Returns the line of a key of a TOML file, if the file has it.
+pub fn line_of(text: &str, key: &Key) -> Option<usize> {
+    Tree::read(text).ok()?.line_of(key)
 }
 
 fn bytes_of(path: &Path) -> std::io::Result<Vec<u8>> {

@@ -1,8 +1,10 @@
-"""Blocks of traffic: their tenants, and the names of their jobs and of their random draws."""
+"""Blocks of traffic: their tenants, their jobs, and the names of their random draws."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
+from .. import _core
+from ..scenario import Scenario
 from .measures import Tenant
 
 
@@ -18,24 +20,14 @@ def class_of(block: Mapping[str, Any]) -> str:
 
 def drawn_name(block: Mapping[str, Any], place: int) -> str:
     """Returns the name of a block's random draws: its own, or one by its place in the scenario."""
-    return str(block.get("name", _name_at(place)))
+    return str(block.get("name", f"traffic{place}"))
 
 
-def names_of_jobs(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Returns the name of each block in the names of its jobs, as the engine does: the first block
-    of a kind without a name is called by its kind, further ones by their place in the scenario."""
-    written = {
-        str(block["name"])
-        for place, block in enumerate(blocks)
-        if block.get("name", _name_at(place)) != _name_at(place)
-    }
-    names: list[str] = []
-    for place, block in enumerate(blocks):
-        kind, own = str(block.get("kind")), drawn_name(block, place)
-        named = own != _name_at(place) or kind in written or kind in names
-        names.append(own if named else kind)
-    return names
-
-
-def _name_at(place: int) -> str:
-    return f"traffic{place}"
+def described(scenario: Scenario) -> list[tuple[Mapping[str, Any], _core.Block]]:
+    """Returns each traffic block with what the core says of it; nothing if the traffic is wrong,
+    which the check of a design reports."""
+    try:
+        found = _core.blocks(scenario.to_toml(), scenario.path)
+    except _core.ScenarioError:
+        return []
+    return list(zip(scenario.get("traffic", []), found, strict=True))

@@ -15,7 +15,7 @@ from ..metrics import Metric
 from ..scenario import Scenario
 from ..words import text
 from . import kinds
-from .blocks import belongs, class_of, drawn_name, names_of_jobs
+from .blocks import belongs, class_of, described, drawn_name
 from .located import File, Place
 from .measures import MEASURES, Tenant, key_of, of_tenant
 
@@ -334,13 +334,16 @@ def _tenants(file: File, scenario: Scenario, own: Mapping[str, Any]) -> tuple[Te
     """Returns the tenants that the file names. If it names none, each traffic class is a tenant."""
     blocks = [block for block in scenario.get("traffic", []) if isinstance(block, dict)]
     classes = list(dict.fromkeys(map(class_of, blocks)))
-    jobs = names_of_jobs(blocks)
+    named = [of_core.name for _, of_core in described(scenario)]
 
     def of(name: str, some: Sequence[str], load: str | None = None) -> Tenant:
         kept = Tenant(name, tuple(some), load=load)
         mine = [place for place, block in enumerate(blocks) if belongs(block, kept)]
         # In the run alone, a block is called by the name of its draws.
-        names = [name for place in mine for name in (jobs[place], drawn_name(blocks[place], place))]
+        names = [
+            *(named[place] for place in mine if named),
+            *(drawn_name(blocks[place], place) for place in mine),
+        ]
         return replace(kept, blocks=tuple(dict.fromkeys(names)))
 
     tables = _tables(file, own, "tenant")
@@ -438,10 +441,10 @@ def _measurable(
     ]
     if any(map(_changes_traffic, changes)):
         return
-    blocks = [block for block in scenario.get("traffic", []) if isinstance(block, dict)]
-    for number, goal in enumerate(goals):
+    blocks = described(scenario)
+    for number, goal in enumerate(goals) if blocks else ():
         tenant = goal.tenant
-        some = [block for block in blocks if tenant is None or belongs(block, tenant)]
+        some = [of_core for block, of_core in blocks if tenant is None or belongs(block, tenant)]
         if found := kinds.refusal(goal.measure, some, tenant):
             raise file.wrong(("goal", number, "measure"), f": {found}")
 

@@ -1,19 +1,10 @@
 """Refuses goals that a tenant's traffic cannot have a value of, before anything is simulated."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from .. import _core
 from .measures import PHASES, Tenant, several
 
-#: Kind of the jobs of each kind of traffic; other traffic has only flows.
-_KINDS = {
-    "incast": "query",
-    "partition_aggregate": "query",
-    "all_to_all": "coflow",
-    "ring_all_reduce": "coflow",
-    "hadoop": "job",
-    "hadoop_trace": "job",
-}
 #: Kind of the jobs that each kind of measure is named after, and the word for them.
 _NAMES = {
     "query": ("query", "queries"),
@@ -22,7 +13,7 @@ _NAMES = {
 }
 
 
-def refusal(measure: str, blocks: Sequence[Mapping[str, Any]], tenant: Tenant | None) -> str | None:
+def refusal(measure: str, blocks: Sequence[_core.Block], tenant: Tenant | None) -> str | None:
     """Says why a measure has no value for these blocks of traffic, which are the tenant's; without
     a tenant, all traffic. None if it has one."""
     return (
@@ -32,14 +23,12 @@ def refusal(measure: str, blocks: Sequence[Mapping[str, Any]], tenant: Tenant | 
     )
 
 
-def _without(
-    measure: str, blocks: Sequence[Mapping[str, Any]], tenant: Tenant | None
-) -> str | None:
+def _without(measure: str, blocks: Sequence[_core.Block], tenant: Tenant | None) -> str | None:
     """Says that these blocks of traffic have no jobs for a measure, and which measure is right. None
     if they have some."""
     who = f"tenant {tenant.name}" if tenant else "the traffic"
     kind, _, statistic = measure.rpartition("_")
-    kinds = {_kind(block) for block in blocks}
+    kinds = {block.jobs for block in blocks}
     if kind not in _NAMES or kinds & {*PHASES[kind]}:
         return None
     others = [other for other, (job, _) in _NAMES.items() if job in kinds]
@@ -50,24 +39,20 @@ def _without(
     )
 
 
-def _unequal(
-    measure: str, blocks: Sequence[Mapping[str, Any]], tenant: Tenant | None
-) -> str | None:
+def _unequal(measure: str, blocks: Sequence[_core.Block], tenant: Tenant | None) -> str | None:
     """Says that the flows of these blocks are of several classes, for Jain's index. None if they
     are of one."""
-    every = dict.fromkeys(name for block in blocks for name in _classes(block))
+    every = dict.fromkeys(name for block in blocks for name in block.classes)
     own = [name for name in every if tenant is None or tenant.has(name)]
     return several(own) if measure == "jain" and len(own) > 1 else None
 
 
-def _elsewhere(
-    measure: str, blocks: Sequence[Mapping[str, Any]], tenant: Tenant | None
-) -> str | None:
+def _elsewhere(measure: str, blocks: Sequence[_core.Block], tenant: Tenant | None) -> str | None:
     """Says that the flows of these blocks, which are the tenant's by their name, are of another
     class, for a measure of flows. None if the tenant has flows."""
     if tenant is None or measure.rpartition("_")[0] in _NAMES:
         return None
-    every = [_classes(block) for block in blocks]
+    every = [block.classes for block in blocks]
     if not all(every) or any(tenant.has(name) for names in every for name in names):
         return None
     classes = " and ".join(dict.fromkeys(name for names in every for name in names))
@@ -75,23 +60,3 @@ def _elsewhere(
         f"found {measure!r}, but flows of tenant {tenant.name} are of class {classes}: "
         f'write class = "{tenant.name}" in its [[traffic]] block'
     )
-
-
-def _classes(block: Mapping[str, Any]) -> list[str]:
-    """Returns the classes of a block's flows, as far as the scenario tells them."""
-    own, kind = str(block.get("class", "default")), block.get("kind")
-    if kind in ("hadoop", "hadoop_trace"):
-        prefix = "" if own == "default" else f"{own}."
-        return [f"{prefix}{purpose}" for purpose in ("read", "fetch", "write", "rpc", "log")]
-    if kind == "partition_aggregate":
-        others = {"message": "messages_per_second", "background": "background_per_second"}
-        return [own, *(name for name, rate in others.items() if block.get(rate) != 0)]
-    # The flows of a list may have classes of their own.
-    return [] if kind == "flows" and own == "default" else [own]
-
-
-def _kind(block: Mapping[str, Any]) -> str | None:
-    kind = block.get("kind")
-    if kind == "flows":
-        return "coflow" if block.get("format") == "coflow" else None
-    return _KINDS.get(str(kind))

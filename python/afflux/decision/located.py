@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import _core
-from ..files import toml
 
 #: Keys and places in lists that lead to an item of the file.
 Place = tuple[str | int, ...]
@@ -27,7 +26,7 @@ class File:
         """Returns the file and the line of a key or a block. A key that is missing belongs to its
         block."""
         for end in range(len(place), 0, -1):
-            if line := toml.line_of(self.text, place[:end]):
+            if line := _core.line_of(self.text, place[:end]):
                 return f"{self.path}:{line}"
         return str(self.path)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from .._core import ScenarioError
 from ..scenario import Scenario
 from . import kinds
-from .blocks import belongs, class_of
+from .blocks import belongs, class_of, described
 from .file import Candidate
 from .measures import Tenant
 from .points import changed
@@ -70,10 +70,10 @@ def text(scenario: Path, own: Path) -> str:
 def _goals(scenario: Scenario) -> Iterator[tuple[str, str]]:
     """Yields each tenant and the first measure that it has a value of. Background traffic ends with
     the jobs, so it has none."""
-    blocks = [block for block in scenario.get("traffic", []) if block["kind"] != "background"]
-    for name in dict.fromkeys(map(class_of, blocks)):
+    blocks = [pair for pair in described(scenario) if pair[0]["kind"] != "background"]
+    for name in dict.fromkeys(class_of(block) for block, _ in blocks):
         tenant = Tenant(name, (name,))
-        own = [block for block in blocks if belongs(block, tenant)]
+        own = [of_core for block, of_core in blocks if belongs(block, tenant)]
         for measure in ("fct_p99", "query_p99", "job_time_mean"):
             if not kinds.refusal(measure, own, tenant):
                 yield name, measure

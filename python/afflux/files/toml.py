@@ -3,7 +3,7 @@
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -41,65 +41,6 @@ def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, 
     return {
         key: (a.get(key), b.get(key)) for key in dict.fromkeys([*a, *b]) if a.get(key) != b.get(key)
     }
-
-
-#: A line that may begin a statement: the head of a table, or a key with a value. Lines within a
-#: value of several lines may look like one, too.
-_KEY = r"""(?:[\w-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
-_DOTTED = rf"{_KEY}(?:[ \t]*\.[ \t]*{_KEY})*"
-_STATEMENT = re.compile(rf"[ \t]*(?:\[\[?[ \t]*{_DOTTED}[ \t]*\]|{_DOTTED}[ \t]*=)")
-#: Most attempts to parse the beginning of a document, for `line_of`.
-_ATTEMPTS = 200
-
-
-def line_of(document: str, path: Sequence[str | int]) -> int | None:
-    """Returns the line, from 1, of the statement that first defines the item at a path such as
-    `("goal", 2, "within")`: the line of a key, of the head of a table, or of the inline value that
-    holds the item. None if the document lacks the item, or is too long to find it.
-
-    tomllib gives no positions. But the beginning of a document is itself a document exactly if it
-    ends between two statements. So the line is found by bisection: all longer beginnings contain
-    the item, and all shorter ones lack it.
-    """
-    lines = document.replace("\r\n", "\n").split("\n")
-    starts = [place for place, line in enumerate(lines) if _STATEMENT.match(line)]
-    ends = [*starts[1:], len(lines)]
-    attempts = 0
-
-    def defined(last: int) -> bool | None:
-        """True if the item is defined by the statements that begin on the line `starts[last]` or
-        before; None if that is not known."""
-        nonlocal attempts
-        for end in ends[last:]:
-            attempts += 1
-            if attempts > _ATTEMPTS:
-                return None
-            try:
-                return _has(tomllib.loads("\n".join(lines[:end])), path)
-            except tomllib.TOMLDecodeError:
-                continue  # the last statement goes on
-        return None
-
-    low, high = -1, len(starts) - 1
-    if not path or high < 0 or not defined(high):
-        return None
-    while low + 1 < high:
-        middle = (low + high) // 2
-        if (found := defined(middle)) is None:
-            return None
-        low, high = (low, middle) if found else (middle, high)
-    return starts[high] + 1
-
-
-def _has(item: Any, path: Sequence[str | int]) -> bool:
-    for part in path:
-        if isinstance(part, int):
-            if not isinstance(item, list) or part >= len(item):
-                return False
-        elif not isinstance(item, dict) or part not in item:
-            return False
-        item = item[part]
-    return True
 
 
 def inputs(resolved: str) -> dict[str, str]:

@@ -63,7 +63,7 @@ impl Value {
 
 impl Tree {
     /// Returns the value at `key`, if there is one.
-    fn at(&self, key: &Key) -> Option<&Tree> {
+    pub fn at(&self, key: &Key) -> Option<&Tree> {
         key.segments().iter().try_fold(self, |tree, segment| match (&tree.value, segment) {
             (Value::Table(entries), Segment::Name(name)) => {
                 entries.iter().find(|entry| entry.name == *name).map(|entry| &entry.tree)
@@ -81,6 +81,14 @@ impl Tree {
     /// True if the value at `key` is the number 0.
     pub fn is_zero(&self, key: &Key) -> bool {
         self.at(key).is_some_and(|tree| matches!(tree.value, Value::Integer(0)))
+    }
+
+    /// Returns the line of `key`, if the file has it.
+    pub fn line_of(&self, key: &Key) -> Option<usize> {
+        match self.origin_of(key) {
+            Origin::Line(line) if self.has(key) => Some(line),
+            _ => None,
+        }
     }
 
     /// Returns the origin of `key`, or of the innermost written table that would contain it.

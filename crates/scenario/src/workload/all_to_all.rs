@@ -11,7 +11,7 @@ use afflux_config::keys::meaningless;
 use afflux_config::tree::Wrong;
 use afflux_config::{Duration, keys};
 use afflux_net::Model;
-use afflux_traffic::{Generated, Stagger};
+use afflux_traffic::{Generated, JobKind, Stagger};
 use afflux_units::Span;
 
 keys! {
@@ -61,6 +61,9 @@ impl Workload for Keys {
             afflux_traffic::AllToAll { hosts: block.hosts, sizes, start: shared.start, stagger };
         context.budget.reserve(pattern.expected_flows(), || place.at("hosts"))?;
         pattern.generate(&shared.template, &shared.draws).map_err(|error| place.wrong(error))
+    }
+    fn jobs(&self) -> Option<JobKind> {
+        Some(JobKind::Coflow)
     }
     fn paths(&mut self) -> Vec<&mut String> {
         Sizes::paths(&mut self.sizes)

@@ -4,7 +4,7 @@ use crate::validate::traffic::common::{self, Shared};
 use crate::validate::traffic::context::TrafficContext;
 use afflux_config::tree::{Key, Wrong};
 use afflux_net::Model;
-use afflux_traffic::{Classes, Generated, TrafficError};
+use afflux_traffic::{Classes, Generated, JobKind, TrafficError};
 use std::path::Path;
 
 /// A block of traffic of one kind, as written.
@@ -28,6 +28,15 @@ pub trait Workload {
     /// Returns the paths of input files. They do not count in the hash of the scenario.
     fn paths(&mut self) -> Vec<&mut String> {
         Vec::new()
+    }
+    /// Returns the kind of the jobs that the block generates; `None`: it has only flows.
+    fn jobs(&self) -> Option<JobKind> {
+        None
+    }
+    /// Returns the classes of the block's flows, of which `own` is the block's; empty if the
+    /// scenario does not tell them.
+    fn classes(&self, own: &str) -> Vec<String> {
+        vec![own.to_string()]
     }
     /// True if the key `transport` has a meaning.
     fn names_transport(&self) -> bool {

@@ -78,6 +78,17 @@ pub fn add(
     Ok(())
 }
 
+/// Purposes of a cluster's flows.
+const PURPOSES: [&str; 5] = ["read", "fetch", "write", "rpc", "log"];
+
+/// Returns the classes of a cluster's flows, one for each purpose, with the class of the block.
+pub fn classes(own: &str) -> [String; PURPOSES.len()] {
+    PURPOSES.map(|purpose| match own {
+        "default" => purpose.to_string(),
+        own => format!("{own}.{purpose}"),
+    })
+}
+
 /// Creates the variants of the block's transport, and the classes of its flows.
 fn transports(
     shared: &Shared,
@@ -114,22 +125,14 @@ fn transports(
     let mut add = |config| context.transports.add(TransportConfig::Tcp(config), Some(connect));
     let (answer, read, write) = (add(answer), add(read), add(write));
     context.uses.variants.insert((connect, shared.template.priority));
-    let prefix = match shared.block.class.as_str() {
-        "default" => String::new(),
-        class => format!("{class}."),
-    };
-    let mut index = |purpose: &str| {
-        classes
-            .index(&format!("{prefix}{purpose}"))
-            .ok_or_else(|| Wrong::at(key.clone(), "at most 65,536 different classes are possible"))
-    };
-    let classes = hadoop::Classes {
-        read: index("read")?,
-        fetch: index("fetch")?,
-        write: index("write")?,
-        rpc: index("rpc")?,
-        log: index("log")?,
-    };
+    let mut indices = [0; PURPOSES.len()];
+    for (index, name) in indices.iter_mut().zip(self::classes(&shared.block.class)) {
+        *index = classes.index(&name).ok_or_else(|| {
+            Wrong::at(key.clone(), "at most 65,536 different classes are possible")
+        })?;
+    }
+    let [read_class, fetch, write_class, rpc, log] = indices;
+    let classes = hadoop::Classes { read: read_class, fetch, write: write_class, rpc, log };
     Ok(TransportChoice {
         connect,
         answer,

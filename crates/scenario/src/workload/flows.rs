@@ -12,7 +12,7 @@ use afflux_net::spec::Start;
 use afflux_traffic::coflow::{self, CoflowOptions};
 use afflux_traffic::hpcc::{self, HpccOptions};
 use afflux_traffic::matrix::{self, MatrixOptions};
-use afflux_traffic::{FlowListOptions, Generated, LocalFlows, from_columns, read_csv};
+use afflux_traffic::{FlowListOptions, Generated, JobKind, LocalFlows, from_columns, read_csv};
 use afflux_units::{Bytes, Span, Time};
 use std::path::Path;
 
@@ -163,6 +163,13 @@ impl Workload for Keys {
             .budget
             .reserve((given.flows.len() + given.local.len()) as f64, || key.clone().name("file"))?;
         Ok(given)
+    }
+    fn jobs(&self) -> Option<JobKind> {
+        (self.format == Some(FileFormat::Coflow)).then_some(JobKind::Coflow)
+    }
+    fn classes(&self, own: &str) -> Vec<String> {
+        // A column of the file may have them.
+        if own == "default" { Vec::new() } else { vec![own.to_string()] }
     }
     fn size_key(&self) -> &'static str {
         "file"

@@ -1,7 +1,7 @@
 //! `kind = "hadoop"`: one Hadoop job.
 
 use super::block::{Place, Workload, model};
-use super::cluster::{Cluster, MOST_MAPS, add};
+use super::cluster::{self, Cluster, MOST_MAPS, add};
 use super::keys::FlowKeys;
 use crate::validate::traffic::common::Shared;
 use crate::validate::traffic::context::TrafficContext;
@@ -86,6 +86,12 @@ impl Workload for Keys {
             jobs: vec![Job::new(JobKind::Application, "", Some(shared.start))],
             ..Generated::default()
         })
+    }
+    fn jobs(&self) -> Option<JobKind> {
+        Some(JobKind::Application)
+    }
+    fn classes(&self, own: &str) -> Vec<String> {
+        cluster::classes(own).into()
     }
     fn ends_with_jobs(&self) -> bool {
         true

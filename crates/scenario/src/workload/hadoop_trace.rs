@@ -1,7 +1,7 @@
 //! `kind = "hadoop_trace"`: Hadoop jobs of a trace.
 
 use super::block::{Place, Workload, model};
-use super::cluster::{Cluster, add};
+use super::cluster::{self, Cluster, add};
 use super::keys::FlowKeys;
 use crate::validate::traffic::common::{self, Shared};
 use crate::validate::traffic::context::TrafficContext;
@@ -87,6 +87,12 @@ impl Workload for Keys {
         }
         add(settings, index, shared.template.transport, key, ("file", Some(&path)), context)?;
         Ok(given)
+    }
+    fn jobs(&self) -> Option<JobKind> {
+        Some(JobKind::Application)
+    }
+    fn classes(&self, own: &str) -> Vec<String> {
+        cluster::classes(own).into()
     }
     fn ends_with_jobs(&self) -> bool {
         true

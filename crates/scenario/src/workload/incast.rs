@@ -11,7 +11,7 @@ use afflux_config::keys::{at_most_a_day, fill, meaningless};
 use afflux_config::tree::Wrong;
 use afflux_config::{Duration, Size, keys};
 use afflux_net::Model;
-use afflux_traffic::{Generated, IncastSize, Loop, Receiver};
+use afflux_traffic::{Generated, IncastSize, JobKind, Loop, Receiver};
 
 keys! {
     /// Rounds of simultaneous flows to one receiver. Every round is a query, named `BLOCK.0`,
@@ -149,6 +149,9 @@ impl Workload for Keys {
             }
             wrong
         })
+    }
+    fn jobs(&self) -> Option<JobKind> {
+        Some(JobKind::Query)
     }
     fn size_key(&self) -> &'static str {
         if self.total.is_some() { "total" } else { "bytes" }

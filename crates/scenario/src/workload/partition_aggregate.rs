@@ -10,11 +10,15 @@ use afflux_config::keys::{at_most_a_day, meaningless};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Size, keys};
 use afflux_net::Model;
-use afflux_traffic::{BackgroundFlows, Generated};
+use afflux_traffic::{BackgroundFlows, Generated, JobKind};
 use afflux_units::{Bytes, Span};
 
 /// Largest default number of workers of a query.
 const WORKERS: usize = 40;
+
+/// Classes of the flows that belong to no query.
+const MESSAGE_CLASS: &str = "message";
+const BACKGROUND_CLASS: &str = "background";
 
 /// Default sizes in bytes, from and to: of answers, messages and background flows.
 const QUERY: (u64, u64) = (2_000, 20_000);
@@ -90,7 +94,7 @@ impl Workload for Keys {
                 .index(name)
                 .ok_or_else(|| Wrong::at(place.key.clone(), "there are more than 65,536 classes"))
         };
-        let (message, background) = (class("message")?, class("background")?);
+        let (message, background) = (class(MESSAGE_CLASS)?, class(BACKGROUND_CLASS)?);
         let mut sizes = |slot: &mut Option<Sizes>, name: &str| {
             sizes::required(slot, &place.key.clone().name(name), context)
         };
@@ -117,6 +121,17 @@ impl Workload for Keys {
         };
         context.budget.reserve(pattern.expected_flows(), || place.at("duration"))?;
         pattern.generate(&shared.template, &shared.draws).map_err(|error| place.wrong(error))
+    }
+    fn jobs(&self) -> Option<JobKind> {
+        Some(JobKind::Query)
+    }
+    fn classes(&self, own: &str) -> Vec<String> {
+        let others = [
+            (MESSAGE_CLASS, self.messages_per_second),
+            (BACKGROUND_CLASS, self.background_per_second),
+        ];
+        let there = others.into_iter().filter(|(_, per_second)| *per_second != Some(0.0));
+        [own].into_iter().chain(there.map(|(name, _)| name)).map(String::from).collect()
     }
     fn size_key(&self) -> &'static str {
         "duration"

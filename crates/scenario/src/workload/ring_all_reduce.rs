@@ -78,6 +78,9 @@ impl Workload for Keys {
         context.budget.reserve(flows, || place.at("iterations"))?;
         Ok(block.flows(&shared.template, shared.start))
     }
+    fn jobs(&self) -> Option<JobKind> {
+        Some(JobKind::Coflow)
+    }
     fn size_key(&self) -> &'static str {
         "bytes"
     }

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ... import _core
-from ...files import toml
 from ..account import Account, shown
 from .document import Document
 from .ports import Key
@@ -264,7 +263,7 @@ class Embedded:
     def line(self, where: tuple[str, ...]) -> int:
         """Returns the line of the innermost of nested names that is found."""
         for length in range(len(where), -1, -1):
-            if (line := toml.line_of(self.text, ("sonic", *where[:length]))) is not None:
+            if (line := _core.line_of(self.text, ("sonic", *where[:length]))) is not None:
                 return line
         return 1
 

@@ -3,7 +3,7 @@
 mod by_host;
 pub mod common;
 pub mod context;
-mod jobs;
+pub mod jobs;
 pub mod mtu;
 pub mod offered;
 pub mod segments;
@@ -121,6 +121,7 @@ fn part(
     let block = block.workload();
     let place = Place { index, key, classes };
     let mut part = block.generate(shared, place, context)?;
+    debug_assert!(part.jobs.iter().all(|job| Some(job.kind) == block.jobs()));
     reach.check(part.flows.iter().map(|flow| (flow.src, flow.dst)), key)?;
     if let Some(cluster) = context.clusters.last().filter(|cluster| cluster.block == index) {
         let hosts = cluster.settings.hosts();
