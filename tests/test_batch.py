@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from tiny_study import Tiny
 
 import afflux
 from afflux import batch, studies, worker
-from afflux.batch import Point
+from afflux.batch import Point, verification
 from afflux.studies import Study, pfabric
 from afflux.studies.pfabric import schemes
 from afflux.studies.pfabric.measure import idle_ns
@@ -89,6 +90,135 @@ def test_each_point_is_run_once_and_again_when_it_changes(small, tmp_path):
         rest.unlink()
     assert run(small, out, seeds=(3,))[1] == ["small-3"]
     assert batch.run([Point("small", small, seed=3)], out, fresh=True).reused == 0
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_point_without_summary_is_simulated_again(fresh, small, tmp_path):
+    out = tmp_path / "batch"
+    whole = run(small, out, seeds=(1,))[0].results["small", 1].summary["result_hash"]
+    (out / "small-1" / "summary.json").unlink()
+    (out / "small-1" / "leaf0-spine1.pcapng").touch()
+    outcome = batch.run([Point("small", small, seed=1)], out, fresh=fresh)
+    assert (outcome.reused, outcome.failures) == (0, ())
+    assert outcome.notes == (f"small-1 was simulated again: {out}/small-1 has no summary.json",)
+    assert outcome.results["small", 1].summary["result_hash"] == whole
+    assert not (out / "small-1" / "leaf0-spine1.pcapng").exists()
+
+
+def test_own_files_in_a_point_without_summary_stay(small, tmp_path):
+    """The point fails with a cure. Its manifest entry is then that of a failed point, and the point
+    is simulated again once the file is moved."""
+    out = tmp_path / "batch"
+    run(small, out, seeds=(1,))
+    (out / "small-1" / "summary.json").unlink()
+    (out / "small-1" / "thesis.tex").write_text("mine")
+    before = sorted((out / "small-1").iterdir())
+    outcome, _ = run(small, out)
+    (failure,) = outcome.failures
+    assert failure.point == "small-1"
+    assert "it has no summary.json): move your own files, remove it, and run" in failure.error
+    assert (sorted((out / "small-1").iterdir()), outcome.notes) == (before, ())
+    assert list(outcome.results) == [("small", 2)]
+    (out / "small-1" / "thesis.tex").unlink()
+    assert run(small, out)[0].failures == ()
+
+
+def test_a_directory_that_the_manifest_does_not_list_is_not_cleared(small, tmp_path):
+    out = tmp_path / "batch"
+    run(small, out, seeds=(1,))
+    (out / "small-2").mkdir()
+    (out / "small-2" / "flows.parquet").write_text("mine")
+    (failure,) = run(small, out)[0].failures
+    assert "small-2 is not a result that afflux may replace" in failure.error
+    assert (out / "small-2" / "flows.parquet").read_text() == "mine"
+
+
+def spoil(point: Path, how: str) -> None:
+    """Replaces a point, or a file in it, by something that is neither a result nor missing."""
+    if how in ("summary.json", "flows.parquet"):
+        (point / how).unlink()
+        (point / how).mkdir()
+        return
+    shutil.rmtree(point)
+    if how == "file":
+        point.touch()
+    else:
+        point.symlink_to(point.name if how == "loop" else "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("how", "found"),
+    [
+        ("summary.json", "may replace (it has no summary.json)"),
+        ("flows.parquet", "holds files that are not part of its result (flows.parquet)"),
+        ("loop", "small-1 is not a directory: remove"),
+        ("dangling", "small-1 is not a directory: remove"),
+        ("file", "small-1 is not a directory: remove"),
+    ],
+)
+def test_damage_of_one_point_stops_no_other(how, found, small, tmp_path):
+    out = tmp_path / "batch"
+    run(small, out)
+    spoil(out / "small-1", how)
+    checked = verification.verify(out)
+    assert (checked.results, len(checked.problems)) == (2, 1)
+    assert "small-1" in checked.problems[0]
+    outcome, done = run(small, out, seeds=(1, 2, 3))
+    assert (outcome.reused, done, outcome.notes) == (1, ["small-1", "small-3"], ())
+    (failure,) = outcome.failures
+    assert failure.point == "small-1"
+    assert found in failure.error
+    assert sorted(outcome.results) == [("small", 2), ("small", 3)]
+    # The cure that the message names works.
+    place = out / "small-1"
+    shutil.rmtree(place) if place.is_dir() else place.unlink()
+    assert run(small, out)[0].failures == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({"result_hash": None}, "it has no points.small-1.result_hash"),
+        ({"status": None}, "it has no points.small-1.status"),
+        ({"status": "failed"}, "it has no points.small-1.error"),
+        ({"status": "done"}, 'status is \'done\', expected "finished" or "failed"'),
+        ({"result_hash": 5}, "points.small-1.result_hash is 5, expected text"),
+        ({"digest": []}, "points.small-1.digest is a list, expected text"),
+        ({"set": "none"}, "points.small-1.set is 'none', expected an object"),
+        ({"seed": "one"}, "points.small-1.seed is 'one', expected a whole number"),
+        ({"build": ["x"]}, "points.small-1.build is a list"),
+        ({"wall_s": "long"}, "points.small-1.wall_s is 'long'"),
+    ],
+)
+def test_wrong_keys_of_a_manifest_are_named(change, found, small, tmp_path):
+    """`None` removes the key. `verify` and the batch refuse the manifest alike."""
+    out = tmp_path / "batch"
+    out.mkdir()
+    point = POINT | change
+    point = {key: value for key, value in point.items() if value is not None}
+    (out / "manifest.json").write_text(json.dumps({"format": 1, "points": {"small-1": point}}))
+    with pytest.raises(afflux.DamagedResult) as refused:
+        run(small, out, seeds=(1,))
+    assert "manifest.json: not as afflux writes it: " in str(refused.value)
+    assert found in str(refused.value)
+    assert verification.verify(out).problems == [str(refused.value)]
+
+
+#: Entry of a finished point in a manifest.
+POINT = {
+    "scenario": "small.toml",
+    "set": {},
+    "seed": 1,
+    "scenario_hash": "0",
+    "digest": "0",
+    "afflux_version": "0.0",
+    "build": "0.0",
+    "status": "finished",
+    "wall_s": 0.1,
+    "result_hash": "0",
+    "peak_rss_bytes": 1,
+    "packet_hops": 1,
+}
 
 
 def test_a_failed_point_stops_no_other_and_is_tried_again(small, tmp_path):

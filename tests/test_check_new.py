@@ -295,6 +295,8 @@ def test_drawings():
     assert any("oversubscribed 2:1" in line for line in large)
     dumbbell = "\n".join(drawing(tiers(scenario('kind = "dumbbell"\npairs = 2'))))
     assert "1 link of 10 Gbps, 10 µs among them" in dumbbell
+    short = drawing(tiers(scenario('kind = "star"\nhosts = 2\nrate = "1Tbps"\ndelay = "1.5ns"')))
+    assert short[1].endswith("2 links of 1 Tbps, 1.5 ns")
 
 
 def test_new(invoke, tmp_path):
@@ -312,6 +314,10 @@ def test_new(invoke, tmp_path):
     assert invoke("new", "incast", "-o", "mine.toml", "--force").exit_code == 0
     blank = invoke("new", "incast", "-o", "of mine.toml")
     assert "next: afflux check 'of mine.toml', afflux run 'of mine.toml'" in blank.stdout
+    assert "--json only lists" in invoke("new", "incast", "--json", "-o", "other.toml").stderr
+    assert "-o other.toml: no template is named" in invoke("new", "-o", "other.toml").stderr
+    assert "--force: no template is named" in invoke("new", "--force").stderr
+    assert not (tmp_path / "other.toml").exists()
     unknown = invoke("new", "incest")
     assert unknown.exit_code == 2
     assert "did you mean 'incast'" in unknown.stderr

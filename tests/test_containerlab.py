@@ -5,6 +5,7 @@ import tomllib
 import pytest
 from containerlab_base import OPTIONS, topology_of
 
+from afflux import _core
 from afflux.exchange import containerlab
 from afflux.exchange.account import Wrong
 from afflux.exchange.into import Into
@@ -24,6 +25,28 @@ topology:
     - endpoints: ["pc1:eth1", "r1:eth2"]
     - endpoints: ["pc2:eth1", "r2:eth2"]
 """
+
+
+_WHOLE = "expected a mapping with name and topology, and in topology nodes and links"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "name: [\nb: }",
+            "2: found text that is not YAML (did not find expected node content), expected a topology file",
+        ),
+        ("- a\n- b\n", f"1: found a list of 2, {_WHOLE}"),
+        ("just text", f"1: found 'just text', {_WHOLE}"),
+        ("", f"1: found nothing, {_WHOLE}"),
+        ("name: x\ntopology:\n", f"2: found topology: nothing, {_WHOLE}"),
+    ],
+)
+def test_files_that_are_no_topology_are_refused_in_a_sentence(tmp_path, text, message):
+    with pytest.raises(Wrong) as error:
+        topology_of(tmp_path, text)
+    assert str(error.value) == f"{tmp_path}/x.clab.yml:{message}"
 
 
 @pytest.mark.parametrize(
@@ -389,3 +412,15 @@ def test_free_names_do_not_flood_the_notes(tmp_path):
     assert any("label further names of nodes" in note and "(4,9" in note for note in notes), notes[
         -3:
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "lab"),
+    [("my fabric", "my-fabric"), ("_x", "lab_x"), ("B\u00fcro", "B-ro"), ("fabric_1.a", None)],
+)
+def test_a_lab_has_a_name_that_docker_allows(tmp_path, name, lab):
+    text = f'format = 1\nname = "{name}"\ntopology = {{ kind = "star", hosts = 2 }}\ntraffic = [{{ kind = "permutation", sizes = "1kB" }}]\n'
+    scenario = _core.parse(text, tmp_path / "x.toml")
+    written, account = containerlab.topology_of(scenario, "nokia_srlinux", None, "alpine:3")
+    assert written.splitlines()[0] == f"name: {lab or name}"
+    assert any("name of the lab" in note for note in account.notes) == (lab is not None)

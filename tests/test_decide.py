@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import as_many
+import yaml
+from conftest import REPO, as_many
 from test_decision_judging import contradictions
 
 import afflux
@@ -110,7 +111,7 @@ def test_one_command_gives_answer_table_and_report(folder, command):
     assert done.returncode == 0, done.stderr
     found = json.loads((folder / "out/decide-designs/decision.json").read_text())
     assert not contradictions(found)
-    assert found["choice"] == "marking", done.stdout
+    assert found["chosen"] == "marking", done.stdout
     assert found["certain"]
     assert " ".join(done.stdout.split()).startswith(
         "Choose marking: no other design meets every goal."
@@ -170,6 +171,8 @@ def test_python(folder, monkeypatch):
     assert found.judged.choice.design == "marking"
     assert str(found.sentence()) in repr(found)
     assert "<table" in found._repr_html_()
+    with pytest.raises(ValueError, match=r"seeds: found 3: write a list of seeds"):
+        afflux.decide("designs.toml", seeds=3)
 
 
 @pytest.mark.slow  # starts the command seven times
@@ -200,10 +203,80 @@ def test_killed_at_random_moments_and_continued_it_gives_the_same_bytes(folder):
         process.send_signal(signal.SIGKILL)
         process.wait(30)
     assert start("killed").wait(120) == 0
-    for name in ("decision.json", "report.html"):
-        assert (folder / "whole" / name).read_bytes() == (folder / "killed" / name).read_bytes(), (
-            name
-        )
+    whole, killed = (folder / "whole", folder / "killed")
+    assert (whole / "report.html").read_bytes() == (killed / "report.html").read_bytes()
+    # The processor time of two runs differs.
+    one, other = (
+        re.sub(r'"seconds": [\d.]+', "", (place / "decision.json").read_text())
+        for place in (whole, killed)
+    )
+    assert one == other
+
+
+#: The shape of `decide --json` and of `decision.json`, as the contract of the project fixes it.
+SHAPE = "{answer, chosen, designs: [{name, price, goals: [{goal, value, low, high, bound, verdict}], differences}], seeds, seconds}"
+
+
+def lacks(found: object, shape: object, place: str = "") -> list[str]:
+    """Returns the keys of the shape that the found JSON lacks."""
+    if isinstance(shape, list):
+        assert isinstance(found, list), place
+        return [key for one in found for key in lacks(one, shape[0], place)]
+    if not isinstance(shape, dict):
+        return []
+    assert isinstance(found, dict), place
+    missing = [f"{place}.{key}" for key in shape if key not in found]
+    return missing + [
+        key
+        for name, inner in shape.items()
+        if name in found
+        for key in lacks(found[name], inner, f"{place}.{name}")
+    ]
+
+
+@pytest.mark.usefixtures("here")
+def test_json_has_the_shape_of_the_contract(folder, command):
+    contract = REPO.parent / "shared/CONTRACT.md"
+    assert not contract.is_file() or SHAPE in contract.read_text()
+    assert SHAPE in (REPO / "docs/decide.md").read_text()
+    shape = yaml.safe_load(SHAPE)
+    found = json.loads(command("decide", "designs.toml", "--quick", "--json").stdout)
+    assert lacks(found, shape) == []
+    assert lacks({"answer": ""} | {"designs": [{}]}, shape), "the check can fail"
+    # No name of an earlier version stays beside its new one.
+    goals = [goal for design in found["designs"] for goal in design["goals"]]
+    assert not {"choice", "comparison"} & found.keys()
+    assert not {key for goal in goals for key in goal} & {"state", "limit", "limit_cut"}
+    today, marking, tiny = found["designs"]
+    assert today["differences"] == []
+    for design in (marking, tiny):
+        assert {row["design"] for row in design["differences"]} == {design["name"]}
+        assert "fct_p99_ns" in {row["metric"] for row in design["differences"]}
+    assert [goal["goal"] for goal in today["goals"]] == [
+        "web: FCT p50, at most 90.0 µs",
+        "storage: FCT mean, at most 3.0 times what it has alone",
+        "goodput while busy, at least 30 % less than with today",
+    ]
+    for goal in goals:
+        assert goal["verdict"] in ("met", "missed", "open")
+        assert goal["bound"] > 0
+        assert (goal["low"] is None) == (goal["high"] is None)
+        assert goal["low"] is None or goal["low"] < goal["value"] < goal["high"]
+    assert any(goal["low"] is not None for goal in goals)
+    assert goals[0]["bound"] == 90_000
+    points = (folder / "out/decide-designs/points").glob("*/summary.json")
+    taken = [json.loads(point.read_text())["cpu_s"] for point in points]
+    assert len(taken) == 18
+    assert found["seconds"] == pytest.approx(sum(taken))
+    # Without goals the keys are the same.
+    (folder / "designs.toml").write_text(
+        f'scenario = "fabric.toml"\n{DESIGNS.partition("[[goal]]")[0]}'
+    )
+    found = json.loads(command("decide", "designs.toml", "--quick", "--json").stdout)
+    assert lacks(found, shape) == []
+    assert found["chosen"] is None
+    assert [design["goals"] for design in found["designs"]] == [[], [], []]
+    assert found["designs"][1]["differences"]
 
 
 def test_new_writes_a_file_that_can_be_decided(folder, command):
@@ -212,7 +285,39 @@ def test_new_writes_a_file_that_can_be_decided(folder, command):
     found = read(folder / "fabric-designs.toml")
     assert found.order == ["today", "marking", "deep"]
     assert [goal.tenant.name for goal in found.goals] == ["web", "storage"]
+    marks = found.design("marking").set["switch.ecn"]
+    assert (marks["kmin"], marks["kmax"]) == ("40kB", "160kB"), "10 Gbps, and queues of 200 kB"
     assert "write afflux new decide SCENARIO.toml" in command("new", "decide").stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kmin"),
+    [
+        ('rate = "10Gbps"', 'rate = "100Gbps"', "25kB"),  # 400 kB, halved until 200 kB hold 100 kB
+        ('buffer = "200kB"', 'buffer = "9MB"', "40kB"),
+        ('buffer = "200kB"', 'buffer = "100kB"', "20kB"),
+        ('sharing = "static"\nbuffer = "200kB"', 'buffer = "200kB"', "20kB"),
+        # A link of 2 ms has 2.5 MB on the way and back: a seventh of it is 357 kB.
+        (
+            'delay = "1us"\n\n[switch]\nsharing = "static"\nbuffer = "200kB"',
+            'delay = "1ms"\n\n[switch]\nbuffer = "90MB"',
+            "357kB",
+        ),
+        ('buffer = "200kB"', 'buffer = "9kB"', None),
+    ],
+)
+def test_the_thresholds_of_a_new_decision_suit_rate_and_buffer(folder, command, old, new, kmin):
+    assert old in FABRIC
+    (folder / "fabric.toml").write_text(FABRIC.replace(old, new))
+    done = command("new", "decide", "fabric.toml")
+    assert done.returncode == 0, done.stderr
+    found = read(folder / "fabric-designs.toml")
+    assert ("marking" in found.order) == (kmin is not None)
+    for design in found.designs:
+        warnings = changed(found.scenario, design).check(seed=1).warnings
+        assert not [one for one in warnings if "marks nothing" in one.text]
+        if design.name == "marking":
+            assert design.set["switch.ecn"]["kmin"] == kmin
 
 
 @pytest.mark.parametrize("name", [one.name for one in templates.every()])
@@ -303,7 +408,31 @@ def test_each_template_has_a_decision_whose_designs_are_valid(name, command):
         ("price = 900", "price = inf", "key design[2].price: found inf: write 0 or more"),
         ("price = 900", "power = -inf", "key design[2].power: found -inf: write 0 or more"),
         ('"switch.buffer" = "20kB"', '"switch.bufer" = "20kB"', "switch.bufer: unknown key"),
-        ('scenario = "fabric.toml"', 'scenario = "nothing.toml"', "nothing.toml"),
+        (
+            'scenario = "fabric.toml"',
+            'scenario = "nothing.toml"',
+            "key scenario: found 'nothing.toml': there is no file nothing.toml",
+        ),
+        (
+            '"switch.buffer" = "20kB"',
+            '"run.seed" = 9',
+            "key design[2].set.run.seed: all designs have the same seeds: write seeds = ",
+        ),
+        (
+            '"switch.buffer" = "20kB"',
+            "run.seed = 9",
+            "key design[2].set.run.seed: all designs have the same seeds",
+        ),
+        (
+            "[[goal]]",
+            '[[condition]]\nname = "x"\ndesigns = []\nset = { "run.seed" = 9 }\n[[goal]]',
+            "key condition[0].set.run.seed: all designs have the same seeds",
+        ),
+        (
+            "[[goal]]",
+            '[[variant]]\nname = "x"\n[[variant]]\nname = "y"\nset = { "run.seed" = 9 }\n[[goal]]',
+            "key variant[1].set.run.seed: all designs have the same seeds",
+        ),
         ('scenario = "fabric.toml"', "", "there is no scenario: write scenario"),
         (
             'scenario = "fabric.toml"',
@@ -333,14 +462,36 @@ def test_a_wrong_file_is_refused_with_key_and_cure(folder, command, old, new, wa
 
 
 def test_options_that_contradict_each_other(folder, command):
-    assert (
-        "leave out --seeds and --until-decided"
-        in command("decide", "designs.toml", "--quick", "--seeds", "1-3").stderr
+    budget = "--budget is the limit of --until-decided: add --until-decided, or leave out --budget"
+    by_itself = "--until-decided adds seeds by itself: leave out --seeds, or write --budget for the most seeds"
+    for options, said in (
+        (["--quick", "--seeds", "1-3"], "leave out --seeds and --until-decided"),
+        (["--until-decided", "--seeds", "1-3"], by_itself),
+        (["--budget", "10"], budget),
+        (["--budget", "10", "--seeds", "1-3"], budget),
+    ):
+        done = command("decide", "designs.toml", *options)
+        assert done.returncode == 2
+        # Nothing is announced before.
+        assert " ".join(done.stderr.split()).startswith("error: --"), done.stderr
+        assert said in " ".join(done.stderr.split())
+    text = (folder / "designs.toml").read_text()
+    (folder / "designs.toml").write_text(text[: text.index("[[goal]]")])
+    done = command("decide", "designs.toml", "--until-decided")
+    assert done.stderr.startswith("error: designs.toml: --until-decided needs a [[goal]]")
+    assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["run", "check"])
+def test_other_commands_recognize_a_decision_file(folder, command, name):
+    done = command(name, "designs.toml")
+    assert done.returncode == 2
+    assert " ".join(done.stderr.split()) == (
+        "error: designs.toml: this is a decision file of the scenario fabric.toml, not a scenario: "
+        "write afflux decide designs.toml, or name fabric.toml"
     )
-    assert (
-        "adds seeds by itself"
-        in command("decide", "designs.toml", "--until-decided", "--seeds", "1-3").stderr
-    )
+    (folder / "fabric.toml").write_text(FABRIC.replace("format = 1\n", ""))
+    assert 'the key "format" is missing' in command(name, "fabric.toml").stderr
 
 
 @pytest.mark.usefixtures("here")

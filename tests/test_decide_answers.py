@@ -9,7 +9,7 @@ from here import Here
 import afflux
 from afflux.comparison import changes
 from afflux.comparison.censored import Value
-from afflux.decision.decide import seeds_of
+from afflux.decision.decide import planned
 from afflux.decision.file import Goal, read
 from afflux.decision.judge import MET, MISSED, OPEN, Judged
 from afflux.decision.measures import Tenant
@@ -209,11 +209,21 @@ def test_prices_of_only_some_designs_are_refused(tmp_path, more, today, new, lin
 
 def test_the_nearest_request_gives_the_seeds(tmp_path):
     with_seeds = read(written(tmp_path, head='seeds = "4-7"\n'))
-    assert seeds_of(with_seeds, [9], True) == [9]
-    assert seeds_of(with_seeds, None, True) == [1, 2, 3]
-    assert seeds_of(with_seeds, None, False) == [4, 5, 6, 7]
     without = read(written(tmp_path))
-    assert seeds_of(without, None, False) == [1, 2, 3, 4, 5]
+    for question, seeds, quick, wanted in (
+        (with_seeds, [9], False, [9]),
+        (with_seeds, None, True, [1, 2, 3]),
+        (with_seeds, None, False, [4, 5, 6, 7]),
+        (without, None, False, [1, 2, 3, 4, 5]),
+    ):
+        chosen, (look,) = planned(question, seeds, quick, until_decided=False, budget=None)
+        assert chosen == wanted
+        assert (look.seeds, look.level) == (len(wanted), pytest.approx(0.05))
+    with pytest.raises(ValueError, match="--quick is three seeds"):
+        planned(with_seeds, [9], True, until_decided=False, budget=None)
+    chosen, made = planned(with_seeds, None, False, until_decided=True, budget=7)
+    assert [*chosen] == [1, 2, 3, 4, 5, 6, 7]
+    assert [look.seeds for look in made] == [5, 7]
 
 
 def test_quick_comes_before_the_seeds_of_the_file(tmp_path):

@@ -209,7 +209,10 @@ def test_a_class_called_all_is_not_all_traffic(tmp_path):
 
 
 HADOOP = '[[traffic]]\nkind = "hadoop"\nsize = "1GB"\nclass = "sort"\n'
-SERVICE = '[[traffic]]\nkind = "partition_aggregate"\nqueries_per_second = 100\nduration = "1s"\nclass = "web"\nmessages_per_second = 0\nbackground_per_second = 0\n'
+SERVICE = (
+    '[[traffic]]\nkind = "partition_aggregate"\nqueries_per_second = 100\nduration = "1s"\n'
+    'class = "web"\nmessages_per_second = 0\nbackground_per_second = 0\n'
+)
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def beyond(goal: dict) -> bool:
     """True if the typical value or the mean, which is the value shown, is on the wrong side of its
     limit."""
     more_is_better = goal["measure"] in ("goodput", "jain")
-    ratios = goal["ratio"], goal["value"] / goal["limit"]
+    ratios = goal["ratio"], goal["value"] / goal["bound"]
     return any(ratio != 1 and (ratio > 1) != more_is_better for ratio in ratios)
 
 
@@ -101,7 +101,7 @@ def contradictions(found: dict) -> list[str]:
     verb, name, rest = first[1], first[2], first[3]
     of = {design["name"]: design for design in found["designs"]}
     order = list(of)
-    met = [name for name in order if all(goal["state"] == "met" for goal in of[name]["goals"])]
+    met = [name for name in order if all(goal["verdict"] == "met" for goal in of[name]["goals"])]
     price = {name: of[name]["price"] or 0.0 for name in order}
     if verb == "No design":
         if met:
@@ -113,12 +113,12 @@ def contradictions(found: dict) -> list[str]:
     if rest.startswith(" for now"):
         if met:
             wrong.append(f"{met[0]} meets every goal")
-        if any(goal["state"] == "missed" for goal in goals):
+        if any(goal["verdict"] == "missed" for goal in goals):
             wrong.append(f"{name} misses a goal")
         within = [
             one
             for one in order
-            if not any(goal["state"] == "missed" or beyond(goal) for goal in of[one]["goals"])
+            if not any(goal["verdict"] == "missed" or beyond(goal) for goal in of[one]["goals"])
         ]
         if name not in within:
             wrong.append(f"a value of {name} is beyond its limit")
@@ -132,7 +132,7 @@ def contradictions(found: dict) -> list[str]:
     open_ = [
         one
         for one in order
-        if one not in met and not any(goal["state"] == "missed" for goal in of[one]["goals"])
+        if one not in met and not any(goal["verdict"] == "missed" for goal in of[one]["goals"])
     ]
     if ("shown to meet" in rest) != bool(open_):
         wrong.append(f"{len(open_)} designs have open goals")
@@ -146,11 +146,11 @@ def contradictions(found: dict) -> list[str]:
         ):
             wrong.append("it is not cheaper than all others")
     for goal in (goal for design in found["designs"] for goal in design["goals"]):
-        if (goal["state"] == "met" and beyond(goal) and not goal["given"]) or (
-            goal["state"] == "missed" and not beyond(goal)
+        if (goal["verdict"] == "met" and beyond(goal) and not goal["given"]) or (
+            goal["verdict"] == "missed" and not beyond(goal)
         ):
             wrong.append(
-                f"{goal['tenant']} {goal['measure']} is {goal['state']} at {goal['ratio']:.3f} of its limit"
+                f"{goal['tenant']} {goal['measure']} is {goal['verdict']} at {goal['ratio']:.3f} of its limit"
             )
     return wrong
 
@@ -207,11 +207,12 @@ def test_the_first_sentence_never_contradicts_the_table():
         if found["certain"]:
             for other in names:
                 if any(
-                    goal["state"] != "met" for goal in found["designs"][names.index(other)]["goals"]
+                    goal["verdict"] != "met"
+                    for goal in found["designs"][names.index(other)]["goals"]
                 ):
                     assert contradictions(
                         found
-                        | {"answer": found["answer"].replace(f" {found['choice']}", f" {other}", 1)}
+                        | {"answer": found["answer"].replace(f" {found['chosen']}", f" {other}", 1)}
                     )
                     refused += 1
     assert seen == {"Choose", "Keep", "No"}

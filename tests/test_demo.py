@@ -1,5 +1,6 @@
 """`afflux demo`: it poses its question, and its answer follows from the numbers."""
 
+import json
 import re
 
 from made import design, spread
@@ -189,6 +190,16 @@ def test_it_runs_and_writes_a_report(monkeypatch, tmp_path, invoke):
     # The scenario comes from the package, because an installed afflux has no checkout.
     assert str(demo.SCENARIO) in "".join(shown.split())
     assert demo.SCENARIO.is_file()
+    # The same results again, as JSON.
+    run = demo.batch.run
+    monkeypatch.setattr(demo.batch, "run", lambda *of, **how: run(*of, **how | {"fresh": False}))
+    done = invoke("demo", "-o", "answer", "--json")
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["baseline"], found["designs"]) == ("deep", list(demo.DESIGN_NAMES)[1:])
+    assert found["answer"].startswith("These seeds do not tell which design is best.")
+    assert demo.JOB_TIME.name in {difference["metric"] for difference in found["differences"]}
+    assert found["report"] == "answer/report.html"
 
 
 def test_what_is_not_its_own_is_left_alone(monkeypatch, tmp_path, invoke):

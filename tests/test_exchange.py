@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -168,7 +169,7 @@ def test_broken_tables_are_named(command, config, tmp_path, change, says):
     path = config(change)
     done = command("import", "sonic", path, "-o", "leaf.toml")
     assert done.returncode == 2
-    assert f"{path}: line " in done.stderr
+    assert re.search(rf"{re.escape(str(path))}:\d+: ", done.stderr)
     assert says in done.stderr
     assert not (tmp_path / "leaf.toml").exists()
 

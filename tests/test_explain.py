@@ -208,6 +208,103 @@ def test_the_part_of_the_queueing_in_hosts_is_shown_with_recorded_waits(command,
     assert "Where frames waited, by port" in waits
 
 
+# -------------------------------------------------------------------------------------------------------- persistent connections
+
+#: Two connections of three flows each, and a flow with its own connection.
+PERSISTENT = """\
+format = 1
+name = "persistent"
+
+[topology]
+kind = "star"
+hosts = 4
+rate = "1Gbps"
+
+[[traffic]]
+kind = "incast"
+to = 0
+senders = 2
+bytes = "20kB"
+rounds = 3
+period = "3ms"
+persistent = true
+
+[[traffic]]
+kind = "pairs"
+pairs = [[3, 0]]
+sizes = "3kB"
+rounds = 1
+
+[record]
+waits = "all"
+senders = "100us"
+"""
+
+
+def ids_from(result: afflux.Result, src: int) -> list[int]:
+    return [
+        flow
+        for flow, found in zip(result.flows["id"], result.flows["src"], strict=True)
+        if found == src
+    ]
+
+
+def test_waits_of_later_flows_on_a_connection_are_those_of_the_first(command, scenario, tmp_path):
+    assert command("run", scenario(text=PERSISTENT), "-o", "r").returncode == 0
+    result = afflux.Result.open(tmp_path / "r")
+    first, *later = ids_from(result, 1)
+    (alone,) = ids_from(result, 3)
+    assert (len(later), set(result.table("waits")["flow"]) & set(later)) == (2, set())
+    place = f"flow {first}, the first flow of the connection: --flow {first} shows them."
+    for flow in later:
+        for table in ("--where", "--waits"):
+            told = f"Flow {flow} came later on a persistent connection. Its waits are recorded under {place}"
+            assert shown(command("explain", "r", table, "--flow", flow).stdout) == told
+            done = command("explain", "r", table, "--flow", flow, "--json")
+            assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", f"note: {told}\n")
+        told = shown(command("explain", "r", "--flow", flow).stdout)
+        assert f"Its waits and sender samples are recorded under {place}" in told
+    told = f"Flow {first} came first on a persistent connection. Its waits are those of all 3 flows of the connection."
+    for table in ("--where", "--waits"):
+        assert told in shown(command("explain", "r", table, "--flow", first).stdout)
+        assert "connection" not in command("explain", "r", table, "--flow", alone).stdout
+    slowest = shown(command("explain", "r", "--slowest", "7", "--where").stdout)
+    assert "Of these flows, 4 came later on a persistent connection." in slowest
+    assert "Of these flows, 2 came first on a persistent connection." in slowest
+    assert "connection" not in command("explain", "r", "--where").stdout
+
+
+def test_flows_whose_connection_is_not_certain(command, scenario, tmp_path):
+    """Flows of two priorities are on two connections, and the result has no priorities. So no number
+    of flows is told."""
+    (tmp_path / "list.csv").write_text(
+        "start_ns,src,dst,bytes,priority\n"
+        "0,1,0,20000,0\n0,1,0,20000,1\n3000000,1,0,20000,0\n3000000,1,0,20000,1\n"
+    )
+    block = 'kind = "flows"\nfile = "list.csv"\npersistent = true\n'
+    head, _, tail = PERSISTENT.partition("[[traffic]]\n")
+    text = f"{head}[[traffic]]\n{block}\n[record]{tail.partition('[record]')[2]}"
+    done = command("run", scenario(text=text), "-o", "r")
+    assert done.returncode == 0, done.stderr
+    assert set(afflux.Result.open(tmp_path / "r").table("waits")["flow"]) == {0, 1}
+    assert (
+        "Flow 1 came first on a persistent connection. Its waits are those of all flows of the connection."
+        in shown(command("explain", "r", "--where", "--flow", "1").stdout)
+    )
+    assert (
+        "Its waits are recorded under the first flow of the connection, an earlier flow between the same hosts."
+        in shown(command("explain", "r", "--where", "--flow", "3").stdout)
+    )
+
+
+def test_without_persistent_connections_nothing_is_said(command, scenario):
+    path = scenario(("persistent = true", ""), text=PERSISTENT)
+    assert command("run", path, "-o", "r").returncode == 0
+    for flow in range(7):
+        found = command("explain", "r", "--where", "--flow", flow).stdout
+        assert ("Where frames waited" in found, "connection" in found) == (True, False)
+
+
 # ----------------------------------------------------------------------------------------------------------------------- options
 
 NO_EFFECT = [
@@ -238,3 +335,19 @@ NO_EFFECT = [
 def test_options_without_effect_are_refused(options, message, command):
     done = command("explain", "out/small-1", *options.split())
     assert (done.returncode, shown(done.stderr)) == (2, f"error: {message}")
+
+
+def test_what_a_result_lacks_is_named(command, scenario):
+    """Tables that were not recorded come with the option that records them, and an unknown flow
+    with the identifiers that there are."""
+    path = scenario()
+    assert command("run", path, "-o", "r", "--set", "record.waits=[]").returncode == 0
+    for option in ("--where", "--waits"):
+        done = command("explain", "r", option)
+        assert done.returncode != 0
+        assert shown(done.stderr).startswith("error: r: no table 'waits' (recorded: flows, ")
+        assert shown(done.stderr).endswith("): run again with --set record.waits=all")
+    done = command("explain", "r", "--flow", "99999")
+    assert shown(done.stderr) == (
+        "error: r: there is no flow 99999: its flows have identifiers from 0 to 23"
+    )

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import lzma
 
 import pyarrow.parquet
 import pytest
@@ -87,10 +88,14 @@ def test_flows_of_scenarios_and_results(command, scenario, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "24 flows taken" in done.stderr
     command("run", path, "-o", "result")
-    for name in ("was.csv", "was.csv.gz", "was.parquet"):
+    for name in ("was.csv", "was.csv.gz", "was.csv.xz", "was.parquet"):
         assert command("export", "flows", "result", "-o", name).returncode == 0
     assert (
         gzip.decompress((tmp_path / "was.csv.gz").read_bytes()).decode()
+        == (tmp_path / "was.csv").read_text()
+    )
+    assert (
+        lzma.decompress((tmp_path / "was.csv.xz").read_bytes()).decode()
         == (tmp_path / "was.csv").read_text()
     )
     assert (tmp_path / "was.csv").read_text() == (tmp_path / "planned.csv").read_text()
@@ -98,13 +103,55 @@ def test_flows_of_scenarios_and_results(command, scenario, tmp_path):
     expected = afflux.Result.open(tmp_path / "result").flows["fct_ns"]
     text = path.read_text()
     replay = text[: text.index("[[traffic]]")] + '[[traffic]]\nkind = "flows"\nfile = "{}"\n'
-    for name in ("was.csv", "was.parquet"):
+    for name in ("was.csv", "was.csv.xz", "was.parquet"):
         assert (
             afflux.load(scenario(text=replay.format(name), name="replay.toml"))
             .run()
             .flows["fct_ns"]
             == expected
         )
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("was.txt", "ends with .txt"),
+        ("was.csv.bz2", "ends with .bz2"),
+        ("was", "has no ending"),
+    ],
+)
+def test_other_endings_are_refused(command, scenario, tmp_path, name, found):
+    done = command("export", "flows", scenario(), "-o", name)
+    assert done.returncode == 2
+    assert (
+        f"{name}: the name of the flow list {found}: write .csv, .csv.gz, .csv.xz or .parquet"
+        in " ".join(done.stderr.split())
+    )
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("change", ["gone", "changed"])
+def test_a_result_has_its_flows_without_the_list_they_came_from(command, tmp_path, change):
+    listed = tmp_path / "listed.csv"
+    listed.write_text("start_ns,src,dst,bytes\n0,0,1,10000\n0,2,1,20000\n")
+    (tmp_path / "listed.toml").write_text(
+        PRIORITIES[: PRIORITIES.index("[[traffic]]")]
+        + '[[traffic]]\nkind = "flows"\nfile = "listed.csv"\n'
+    )
+    assert command("run", "listed.toml", "-o", "result").returncode == 0
+    formats = ("flows", "htsim", "hpcc-flows")
+    before = [command("export", format, "result").stdout for format in formats]
+    assert before[1].startswith("Nodes 4\nConnections 2\n")
+    if change == "gone":
+        listed.unlink()
+    else:
+        listed.write_text("start_ns,src,dst,bytes\n0,0,1,10\n")
+    for format, text in zip(formats, before, strict=True):
+        done = command("export", format, "result")
+        assert (done.returncode, done.stdout) == (0, text)
+        said = " ".join(done.stderr.split())
+        assert "2 flows taken, 0 dropped" in said
+        assert f"note: the priorities of the flows are unknown: {listed}: " in said
 
 
 #: A run that ends within the second of three rounds, next to listed flows. Two of these have a

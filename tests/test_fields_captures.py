@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from conftest import SHARED
 
-from afflux.exchange import capture
-from afflux.exchange.account import Account
+from afflux.exchange import capture, hosts
+from afflux.exchange.account import Account, Wrong
 from fuzz.importer_samples import pcap
 
 SECOND = 10**9
@@ -277,3 +277,14 @@ def test_captures_that_went_wrong(name, right):
         pytest.skip(f"needs {file}")
     flows, _, _ = taken(file)
     assert [(size, of) for _, _, size, of, _ in flows] == right
+
+
+def test_addresses_have_several_spellings(tmp_path):
+    path = tmp_path / "hosts.csv"
+    path.write_text("host,name\n4,2001:DB8::1\n5,2001:0db8:0::2\n6,::FFFF:10.0.0.1\n7,Node-1\n")
+    known = hosts.read(path)
+    names = ("2001:db8::1", "2001:db8::2", "::ffff:10.0.0.1", "Node-1", "node-1", "10.0.0.1")
+    assert [known.find(name) for name in names] == [4, 5, 6, 7, None, None]
+    path.write_text("host,name\n4,2001:DB8::1\n5,2001:db8::1\n")
+    with pytest.raises(Wrong, match=r"hosts.csv:3: .*a second time"):
+        hosts.read(path)

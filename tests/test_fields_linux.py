@@ -313,3 +313,35 @@ def test_quick_acknowledgements_are_no_silent_key():
     assert "delayed_ack = " in exported(
         'delayed_ack = { segments = 2, timeout = "40ms", quick = 4 }'
     )
+
+
+@pytest.mark.parametrize(
+    ("keys", "line", "note"),
+    [
+        ('receive_buffer = "3GB"', "tcp_rmem = 4096 2147483647 2147483647", "receive_buffer: "),
+        ('receive_buffer_max = "3GB"', "tcp_rmem = 4096 131072 2147483647", "receive_buffer_max: "),
+        (
+            'stack = "ns3"\nreceive_window = "2GiB"',
+            "tcp_rmem = 4096 2147483647 2147483647",
+            "receive_window: a buffer of 4294967296 B: ",
+        ),
+        ('send_buffer = "3GB"', "tcp_wmem = 4096 2147483647 2147483647", "send_buffer: "),
+        ('send_buffer_max = "3GB"', "tcp_wmem = 4096 16384 2147483647", "send_buffer_max: "),
+        ("retries = 300", "tcp_retries2 = 255", "retries = 300: Linux takes 0 to 255"),
+        ("syn_retries = 128", "tcp_syn_retries = 127", "syn_retries = 128: "),
+        ("syn_retries = 0", "tcp_syn_retries = 1", "syn_retries = 0: Linux takes 1 to 127"),
+    ],
+)
+def test_values_that_linux_refuses_are_not_written(keys, line, note):
+    text = exported(keys if "stack" in keys else f'stack = "linux"\n{keys}')
+    assert f"{line}\n" in text
+    assert f"#   {note}" in text
+
+
+def test_disciplines_have_units_and_values_that_tc_takes():
+    text, notes = of_host(
+        'qdisc = { kind = "fq_codel", target = "5500ns", interval = "200us", quantum = "3000B" }'
+    )
+    assert " fq_codel target 6us interval 200us quantum 3000\n" in text
+    [target] = [note for note in notes if "host.qdisc" in note]
+    assert 'target = "5500ns": tc counts whole microseconds; the file sets 6 us' in target

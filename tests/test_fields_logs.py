@@ -398,6 +398,25 @@ def test_events_that_stand_there_twice_are_refused(read_jhist):
         read_jhist([*events, ended])
 
 
+def test_a_job_history_counts_once(read_jhist, tmp_path):
+    plain = read_jhist(history())
+    path, copied = tmp_path / "job.jhist", tmp_path / "copy.jhist"
+    again = Outcome(jhist.read([path, path]), None)
+    assert again.trace == plain.trace
+    assert "a file was given twice and is read once (job.jhist)" in again.said
+    copied.write_bytes(path.read_bytes())
+    with pytest.raises(Wrong, match=r"copy.jhist: found job_7_0001 a second time \(first in .*job"):
+        jhist.read([path, copied])
+
+
+def test_attempts_without_a_start_begin_with_their_job(read_jhist):
+    events = [event for event in history(submit=1_000) if not event[0].endswith("_ATTEMPT_STARTED")]
+    found = read_jhist([*events])
+    assert "attempts whose start is not in the file" in found.said
+    assert "4 times" in found.said
+    assert min(row[0] for row in found.flows) == 0
+
+
 def test_a_byte_order_mark_is_no_part_of_the_first_line(read_jhist, tmp_path):
     plain = read_jhist(history())
     path = tmp_path / "job.jhist"

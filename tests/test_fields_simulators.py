@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from afflux import ScenarioError
+from afflux import ScenarioError, _core
 from afflux.exchange import Account, hpcc, htsim
 from afflux.exchange.account import Wrong
 from afflux.exchange.flow_list import FlowList
@@ -180,3 +180,32 @@ def test_text_after_the_links_is_noted(tmp_path):
     text, said = topology(path)
     assert tomllib.loads(text)["topology"]["kind"]
     assert "text after the links: left out (line 14, line 15)" in said
+
+
+def test_small_losses_are_written(tmp_path):
+    path, back = tmp_path / "small.toml", tmp_path / "topology.txt"
+    path.write_text(
+        'format = 1\ntraffic = [{ kind = "permutation", sizes = "1kB" }]\n[topology]\nkind = "star"\nhosts = 2\n'
+        'fault = [{ link = "host0-*", loss = 1e-8 }]\n'
+    )
+    back.write_text(hpcc.topology_of(_core.load(path))[0])
+    assert tomllib.loads(hpcc.topology(back, None)[0])["topology"]["fault"][0]["loss"] == 1e-8
+
+
+def test_a_matrix_names_what_it_drops():
+    flows = FlowList([0], [0], [1], [1000], dscps=[46], priorities=[5])
+    account = Account("flows")
+    htsim.matrix_of(flows, 2, account)
+    assert account.notes == [
+        "the format has no DSCPs: they were dropped",
+        "the format has no priorities: they were dropped",
+    ]
+
+
+def test_one_note_is_about_the_default_group(tmp_path):
+    path = tmp_path / "flow.txt"
+    path.write_text(FLOWS)
+    _, account = hpcc.flows(path)
+    assert [note for note in account.notes if "group" in note] == [
+        "all flows are in priority group 3, that of all data there: written without priorities"
+    ]

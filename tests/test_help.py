@@ -28,6 +28,7 @@ from fuzz import importer_samples
 #: Examples that are only parsed, to check that the command and its options exist, with the reason.
 PARSED = {
     "afflux demo": "takes a minute; tests/test_demo.py runs it",
+    "afflux demo --json": "takes a minute; tests/test_demo.py runs it",
     "afflux live examples/live-bottleneck.toml -- bash": "needs root",
     "afflux live fabric.toml --hosts host0,host16 --duration 30s -- ./experiment.sh": "needs root",
     "afflux live fabric.toml --attach host0=eth1 --attach host1=eth2 --duration 60s": "needs root and two network cards",

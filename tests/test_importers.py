@@ -498,6 +498,13 @@ def test_avro_of_any_bytes():
             continue
 
 
+@pytest.mark.parametrize("kind", ["record", "enum", "fixed", "array", "map"])
+def test_avro_types_without_their_parts_are_refused(kind):
+    schema = {"type": "record", "name": "r", "fields": [{"name": "a", "type": kind}]}
+    with pytest.raises(avro.AvroError, match=f"a type '{kind}' without its parts"):
+        avro.Schema(schema)
+
+
 def test_files_of_the_reference_runs(command, tmp_path):
     """Reads topologies, flows, completion times and matrices of the reference runs."""
     inputs = REFERENCE / "conweave/inputs"

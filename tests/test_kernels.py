@@ -374,7 +374,9 @@ def the_samples_fit_the_packets(result: Result, row: int) -> None:
     """The kernel's own account of a flow agrees with that of its packets."""
     id, start, fct = (result.flows.column(name)[row] for name in ("id", "start_ns", "fct_ns"))
     senders, packets = result.table("senders"), result.table("packets")
-    columns = [senders.column(name) for name in ("flow", "time_ns", "cwnd_bytes", "srtt_ns")]
+    columns = [
+        senders.column(name) for name in ("flow", "time_ns", "window_bytes", "smoothed_rtt_ns")
+    ]
     samples = [rest for flow, *rest in zip(*columns, strict=True) if flow == id]
     assert [time for time, *_ in samples] == [
         time for time in range(500_000_000, 700_000_000, 1_000_000) if start <= time < start + fct

@@ -8,6 +8,7 @@ import functools
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -614,3 +615,20 @@ def test_an_interface_behind_which_nobody_answers(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "host0  10.0.0.1  behind wire, nobody answers yet" in done.stderr
     assert "nobody behind wire has said that it is 10.0.0.1 (host0)" in done.stderr
+
+
+@needs_hosts
+@pytest.mark.skipif(shutil.which("ip") is None, reason="deleting a device needs `ip`")
+def test_a_device_that_vanishes_ends_the_run_with_its_result(tmp_path):
+    """The whole run was lost."""
+    script = f"{sys.executable} {PEER} found.json call 5 && ip link del nic0 && sleep 5"
+    done = live(tmp_path, *LENIENT, "--json", "-o", "out", "--", "sh", "-c", script)
+    assert done.returncode == 1, done.stderr
+    report = json.loads((tmp_path / "out/live.json").read_text())
+    assert report == json.loads(done.stdout)
+    assert not report["valid"]
+    assert re.match(
+        r"reading from host0: .*: the run ended there, at \d\.\d+ s$", report["wrong"][0]
+    )
+    assert report["packets"]["delivered"] > 10
+    assert report["duration_s"] < 5

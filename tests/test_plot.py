@@ -14,7 +14,7 @@ from conftest import INCAST, REPO
 import afflux
 from afflux import plot
 from afflux.extras import MissingExtra
-from afflux.report import drawing
+from afflux.report import drawing, series
 from afflux.results.designs import gather
 from afflux.results.statistics import interval, mean
 
@@ -167,8 +167,19 @@ def test_ports(results):
     figure = plot.queues(results, brief, whole_run=True)
     labels = [axes.get_ylabel() for axes in figure.axes]
     assert labels == ["Queue (kB), switch0 port 0 → host0", "Queue (kB), switch0 port 1 → host1"]
-    with pytest.raises(ValueError, match=r"no recorded port 'x': there are switch0 port"):
+    message = r"there is no recorded port called 'x': there are switch0 port"
+    with pytest.raises(ValueError, match=message):
         plot.queues(results, "x")
+
+
+def test_every_recorded_port_can_be_named(results, monkeypatch):
+    """Ports beyond the most notable ones, which the page shows, are drawn too."""
+    monkeypatch.setattr(series, "PORTS", 1)
+    for name in ("switch0 → host0", "switch0 → host1"):
+        (axes,) = plot.queues(results, name).axes
+        assert axes.get_ylabel().endswith(name.partition("→ ")[2])
+    both = plot.queues(results, ["switch0 → host1", "switch0 → host0"]).axes
+    assert [axes.get_ylabel()[-5:] for axes in both] == ["host1", "host0"]
 
 
 def test_wide_changes_are_ratios(results):
@@ -177,6 +188,33 @@ def test_wide_changes_are_ratios(results):
     figure = plot.changes([*results, *ideal], metrics=["fct_mean_ns"])
     assert figure.axes[0].get_xlabel() == "Ratio to tail-drop"
     assert figure.axes[0].get_xscale() == "log"
+
+
+def test_metrics_are_those_of_comparisons(tmp_path):
+    """Every row of `afflux compare --json`, short names, and further metrics of classes can be
+    drawn."""
+    text = reported.MIXED.replace('name = "background"', 'name = "background"\nclass = "web"')
+    results = [
+        result
+        for name, keys in reported.DESIGNS.items()
+        for result in reported._run(tmp_path, text, name, keys, (1, 2))
+    ]
+    rows = {one.metric.name for one in afflux.compare(results).differences}
+    assert "class.web.fct_mean_ns" in rows
+    for metric in rows:
+        plot.designs(results, metric)
+    label = plot.designs(results, "class.web.fct_mean_ns").axes[0].get_xlabel()
+    assert label.startswith("web: FCT mean (")
+    assert plot.designs(results, "fct_p99").axes[0].get_xlabel().startswith("FCT p99 (")
+    assert "class.web.fct_p50_ns" not in rows
+    names = ["class.web.fct_mean_ns", "class.web.fct_p50", "fct"]
+    axes = plot.changes(results, metrics=names).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        "web: FCT mean",
+        "web: FCT p50",
+        "FCT mean",
+    ]
+    assert len(axes.containers) == 3
 
 
 def test_own_lines():
@@ -204,7 +242,7 @@ def test_a_sweep_is_a_line_per_value(tmp_path):
     (tmp_path / "quick.toml").write_text(
         INCAST.replace("rounds = 3", "rounds = 2").replace('bytes = "200kB"', 'bytes = "20kB"')
     )
-    vary = {"switch.buffer": ["9packets", "90packets"], "traffic.query.senders": [2, 4, 8]}
+    vary = {"switch.buffer": ["9packets", "90packets"], "traffic.query.senders": [4, 2, 8]}
     found = afflux.sweep(tmp_path / "quick.toml", vary, seeds=[1, 2, 3], out=tmp_path / "out")
     axes = plot.swept(found, "traffic.query.senders", "fct_mean_ns", by="switch.buffer").axes[0]
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["9packets", "90packets"]
@@ -213,6 +251,8 @@ def test_a_sweep_is_a_line_per_value(tmp_path):
         line, _, (bars,) = container
         some = [one for one in found.combinations if one.values["switch.buffer"] == buffer]
         assert list(line.get_xdata()) == [2, 4, 8]
+        # The axis is that of numbers, whatever the order in which they were given.
+        some.sort(key=lambda one: one.values["traffic.query.senders"])
         factor = some[0].means["fct_mean_ns"].mean / line.get_ydata()[0]
         assert [y * factor for y in line.get_ydata()] == pytest.approx(
             [one.means["fct_mean_ns"].mean for one in some]
@@ -221,6 +261,9 @@ def test_a_sweep_is_a_line_per_value(tmp_path):
         assert (low * factor, high * factor) == pytest.approx(
             (some[0].means["fct_mean_ns"].low, some[0].means["fct_mean_ns"].high)
         )
+    assert plot.swept(found, "traffic.query.senders", "fct", by="switch.buffer").axes
+    with pytest.raises(ValueError, match=r"no point of the sweep has 'cost': there are .*fct_mean"):
+        plot.swept(found, "traffic.query.senders", "cost", by="switch.buffer")
     words = plot.swept(found, "switch.buffer", by="traffic.query.senders").axes[0]
     assert [text.get_text() for text in words.get_xticklabels()] == ["9packets", "90packets"]
     with pytest.raises(ValueError, match=r"switch\.buffer varied, too: write by='switch\.buffer'"):
@@ -245,7 +288,14 @@ def test_a_sweep_is_a_line_per_value(tmp_path):
             lambda results: plot.slowdown_by_size(results, percentile="p999"),
             "no class of flow sizes has enough flows in every seed",
         ),
-        (lambda results: plot.designs(results, "x"), "no measure 'x': there are job_time_mean_ns"),
+        (
+            lambda results: plot.designs(results, "x"),
+            "there is no metric called 'x': there are job",
+        ),
+        (
+            lambda results: plot.changes(results, metrics=["class.x"]),
+            "metric class.x: write class.NAME.MEASURE",
+        ),
         (
             lambda results: plot.designs(results, "cost"),
             "no design has 'cost': there are job_time_mean_ns",

@@ -103,6 +103,15 @@ def test_blocks_have_names(small):
         named.set("traffic.querry.senders", 2)
 
 
+@pytest.mark.parametrize("seed", ["2", True, 2.0, -1, 2**63])
+def test_seeds_that_are_no_whole_numbers_are_refused(small, seed):
+    message = f"seed {seed!r}: expected a whole number from 0 to {2**63 - 1}"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        small.run(seed=seed)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        small.check(seed=seed)
+
+
 def test_loaded_scenarios_tell_what_they_are(small):
     checked = small.check(seed=9)
     assert (

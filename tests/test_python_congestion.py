@@ -423,30 +423,30 @@ def test_a_sweep_over_its_parameters(own, command, tmp_path):
         (
             "x = 1\n",
             {},
-            r"aimd.py: host.python.class: the file has no class derived from afflux.CongestionControl",
+            r"aimd.py: the file has no class derived from afflux.CongestionControl",
         ),
         (
             OWN + OWN.replace("Aimd", "Other"),
             {},
-            r"host.python.class: the file has the classes Aimd, Other: write class = ",
+            r"aimd.py: the file has the classes Aimd, Other: write class = ",
         ),
         (
             OWN,
             {"class": "Aimed"},
-            r"host.python.class: no class 'Aimed' derived from afflux.CongestionControl: there are Aimd",
+            r"aimd.py: no class 'Aimed' derived from afflux.CongestionControl: there are Aimd",
         ),
         (
             OWN,
             {"parameters": {"increment": 1}},
-            r"host.python.parameters: Aimd\(increment=1\): .*unexpected keyword argument 'increment'",
+            r"aimd.py: Aimd\(increment=1\): .*unexpected keyword argument 'increment'",
         ),
         (
             OWN,
             {"parameters": {"increase": [1]}},
             r"host.python.parameters.increase: write a number, a string, true or false",
         ),
-        (OWN + "\nx = 1 /\n", {}, r"aimd.py:19: host.python.file: SyntaxError"),
-        (OWN + "\nx = 1 / 0\n", {}, r"aimd.py:19: host.python.file: ZeroDivisionError"),
+        (OWN + "\nx = 1 /\n", {}, r"aimd.py:19: SyntaxError"),
+        (OWN + "\nx = 1 / 0\n", {}, r"aimd.py:19: ZeroDivisionError"),
     ],
 )
 def test_a_wrong_file_is_an_error_with_its_line(own, tmp_path, text, table, says):
@@ -454,6 +454,45 @@ def test_a_wrong_file_is_an_error_with_its_line(own, tmp_path, text, table, says
     own["host.python"] = {"file": "aimd.py"} | table
     with pytest.raises(afflux.ScenarioError, match=says):
         own.run()
+
+
+WRONG = {
+    "file": (OWN + "\nx = 1 /\n", {}, "aimd.py:19: SyntaxError"),
+    "class": (OWN, {"class": "Aimed"}, "aimd.py: no class 'Aimed'"),
+    "parameters": (OWN, {"parameters": {"increment": 1}}, "aimd.py: Aimd(increment=1): "),
+}
+
+
+@pytest.mark.parametrize("key", WRONG)
+@pytest.mark.parametrize(
+    "begin",
+    [
+        "check star.toml",
+        "run star.toml",
+        "run star.toml --seeds 1-2",
+        "sweep star.toml --vary switch.buffer=1MB,2MB",
+        "tune star.toml --vary switch.buffer=1MB..2MB --objective fct_p99",
+        "decide designs.toml",
+    ],
+)
+def test_a_wrong_class_is_refused_before_anything_is_written(own, command, tmp_path, key, begin):
+    text, table, says = WRONG[key]
+    (tmp_path / "aimd.py").write_text(text)
+    own["host.python"] = {"file": "aimd.py"} | table
+    own.path.write_text(own.to_toml())
+    (tmp_path / "designs.toml").write_text(
+        'scenario = "star.toml"\n[[design]]\nname = "a"\n[[design]]\nname = "b"\n'
+        'set = { "switch.buffer" = "400kB" }\n[[goal]]\nmeasure = "fct_p99"\nat_most = "1s"\n'
+    )
+    before = set(tmp_path.iterdir())
+    done = command(*begin.split())
+    assert done.returncode == 2, done.stderr
+    lines = own.path.read_text().splitlines()
+    head = re.compile(rf"{key} = |\[host\.python\.{key}\]")
+    (line,) = [number for number, text in enumerate(lines, 1) if head.match(text)]
+    assert says in done.stderr
+    assert f"(key host.python.{key}, star.toml:{line})" in done.stderr
+    assert set(tmp_path.iterdir()) == before
 
 
 def test_an_exception_of_the_class_names_its_line(own, command, tmp_path):

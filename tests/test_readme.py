@@ -207,10 +207,7 @@ def test_validation_of_one_run(tmp_path):
         timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    rows = {
-        row["metric"]: row
-        for row in json.loads((tmp_path / "out/validate.json").read_text())["rows"]
-    }
+    rows = {row["metric"]: row for row in json.loads((tmp_path / "out/validate.json").read_text())}
     assert rows["half2_mbps"]["within"]
     assert "half2_mbps" in (tmp_path / "out/validation.md").read_text()
 

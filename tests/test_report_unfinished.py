@@ -196,6 +196,101 @@ def test_classes_have_their_own_flows(cut):
     assert group["unfinished"] == [0, 41]
 
 
+#: Two rounds of c1, three of c2, one of each other class. Flows of `long` are too long to finish;
+#: those of `late` start after the end of the run.
+CLASSES = {f"c{place}": {"sizes": "2kB"} for place in range(1, 12)}
+CLASSES["c1"] |= {"rounds": 2, "period": "1us"}
+CLASSES["c2"] |= {"rounds": 3, "period": "1us"}
+CLASSES |= {"long": {"sizes": "1GB"}, "late": {"sizes": "1kB", "start": "1s"}}
+
+
+@pytest.fixture(scope="module")
+def classes(once: Callable[..., Path]) -> Path:
+    """Returns the page of a run with more traffic classes than a page shows."""
+
+    def write(folder: Path) -> None:
+        traffic = [{"kind": "permutation", "class": name, **keys} for name, keys in CLASSES.items()]
+        result = afflux.Scenario(
+            name="classes",
+            topology={"kind": "star", "hosts": 4, "rate": "10Gbps", "delay": "1us"},
+            traffic=traffic,
+            run={"until": "1ms"},
+        ).run(seed=1)
+        report.write([result], folder / "report.html")
+
+    return once("report of many classes", write) / "report.html"
+
+
+def test_classes_with_the_most_flows_are_shown_in_the_order_of_the_scenario(classes):
+    data = data_of(classes)
+    found = data["completion"]
+    assert [group["name"] for group in found["groups"]] == [
+        None,
+        *(f"c{place}" for place in range(1, 9)),
+    ]
+    assert found["hidden"] == len(CLASSES) - 8
+    names = [group["name"] for group in data["split"]["groups"] if group["by"] == "class"]
+    assert names == [f"c{place}" for place in range(1, 12)]
+    assert data["split"]["without"] == {
+        "en": "No parts are known of classes without a finished flow: long, late.",
+        "ja": "完了したフローがないため内訳のないクラス: long、late。",
+    }
+
+
+def test_classes_without_a_finished_flow_are_shown():
+    of_designs = [
+        flows(TIMES, kind="short"),
+        flows(TIMES[:5], kind="short"),
+    ]
+    for of_design, never in zip(of_designs, (4, 5), strict=True):
+        of_design.unfinished["long"] = 3
+        of_design.not_started["late"] = never
+    counted = {"short": {"fct": 5, "p99": 20, "goodput": 1}}
+    designs = [design(name, classes=counted) for name in ("a", "b")]
+    for result in (result for one in designs for result in one.results.values()):
+        groups = result.summary["fct"]["by_class"]
+        groups["long"] = {"count": 0, "unfinished": 3, "not_started": 0}
+        groups["late"] = {"count": 0, "unfinished": 0, "not_started": 4}
+    kinds = completion._kinds(designs, of_designs)
+    assert kinds == ["short", "late", "long"]
+    assert completion.unfinished_classes(designs) == ["long", "late"]
+    groups = completion._groups(designs, of_designs, kinds)
+    assert [group["name"] for group in groups] == [None, "short", "long", "late"]
+    assert groups[3]["said"]["fct"]["en"] == (
+        "Not finished when the run ended: 4 of 4 flows with a (4 of them never started); "
+        "5 of 5 flows with b (5 of them never started)."
+    )
+    assert groups[3]["cdf"]["fct"]["flows"] == [0, 0]
+
+
+def test_the_page_says_which_classes_it_leaves_out(opened, classes):  # noqa: F811
+    page = opened(classes)
+    note = page.locator("#completion > .note").first
+    assert note.inner_text().startswith("The list has the 8 classes with the most flows, of 13 in")
+    assert "without a finished flow: long, late." in page.locator("#split").inner_text()
+    rows = [text.split("\n")[0] for text in page.locator("#measures tbody th").all_inner_texts()]
+    assert "c1: FCT mean" in rows
+    assert not any(row.startswith("C1") for row in rows)
+
+
+def test_the_page_has_no_distribution_of_classes_without_a_finished_flow(tmp_path, opened):  # noqa: F811
+    result = afflux.Scenario(
+        name="long",
+        topology={"kind": "star", "hosts": 4, "rate": "10Gbps", "delay": "1us"},
+        traffic=[
+            {"kind": "permutation", "class": name, "sizes": size}
+            for name, size in (("short", "2kB"), ("long", "1GB"))
+        ],
+        run={"until": "1ms"},
+    ).run(seed=1)
+    page = opened(report.write([result], tmp_path / "report.html"))
+    page.get_by_label("long", exact=True).first.check(force=True)
+    text = page.locator("#completion").inner_text()
+    assert "Not finished when the run ended: 4 of 4 flows." in text
+    assert "None of these flows finished, so there are no completion times." in text
+    assert "Height: share" not in text
+
+
 def test_the_page_says_how_many_flows_finished(opened, cut):  # noqa: F811
     page = opened(cut)
     section = page.locator("#completion")

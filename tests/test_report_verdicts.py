@@ -2,11 +2,13 @@
 
 import html
 import re
+from dataclasses import replace
 
 import pytest
 from made import Made, compare, design, spread, summary
 
 import afflux
+from afflux import metrics
 from afflux.comparison import headline
 from afflux.comparison.compare import Comparison
 from afflux.comparison.paired import UNCLEAR, Difference
@@ -421,3 +423,17 @@ def test_the_time_of_any_job_is_described():
 
 
 TIMES = [10.0, 12.0, 11.0, 13.0, 14.0]
+
+
+def test_names_of_classes_and_blocks_keep_their_case():
+    """A title that begins with a name is not capitalized; that of all flows is."""
+    of_class = replace(metrics.named("class.c1.fct_mean_ns"), whole=None)
+    for metric in (of_class, metrics.named("job.sort.p99_ns")):
+        for words in (measures.title(metric), dots.capital_of(metric)):
+            assert words == metric.title
+            assert words.startswith(f"{metric.group}: ")
+            assert words.ja.startswith(f"{metric.group}: ")
+    named = dots.capital_of(metrics.named("class.c1.fct_mean_ns"))
+    assert named == "Mean completion time of c1"
+    whole = metrics.named("drops")
+    assert measures.title(whole) == dots.capital_of(whole) == "Queue drops"

@@ -241,7 +241,7 @@ def test_a_result_of_the_previous_format_is_read(result, tmp_path):
     old = tmp_path / "old"
     shutil.copytree(result, old)
     summary = json.loads((old / "summary.json").read_text())
-    assert summary["format"] == FORMAT == 3
+    assert summary["format"] == FORMAT == 4
     since = "format build ended_by early_end delivered_bytes busy_ns goodput_flow_mean_bps goodput failed_checks failed_checks_total warnings host_names"
     for key in (*since.split(), "digests", "summary_digest"):
         summary.pop(key, None)  # names of hosts only where the scenario gives some
@@ -266,6 +266,6 @@ def test_a_result_of_the_previous_format_is_read(result, tmp_path):
     )
     with pytest.raises(
         afflux.Error,
-        match=r"has result format 4 \(afflux 9.0\), and this afflux reads formats 1 to 3: install a newer version",
+        match=r"has result format 5 \(afflux 9.0\), and this afflux reads formats 1 to 4: install a newer version",
     ):
         afflux.Result.open(old)

@@ -52,14 +52,14 @@ def test_the_window_limits(run: afflux.Result) -> None:
     assert "senders" in afflux.Result.open(run.dir).recorded
     table = run.table("senders")
     assert set(table.column("flow")) == {0}, "datagrams have no window"
-    assert max(table.column("cwnd_bytes")) == 20 * 1460
+    assert max(table.column("window_bytes")) == 20 * 1460
     (one,) = known(table, run.flows)
-    assert (one.flow_class, one.cwnd_bytes, one.flight_bytes) == ("limited", 29_200, 29_200)
+    assert (one.flow_class, one.window_bytes, one.in_flight_bytes) == ("limited", 29_200, 29_200)
     # The window is full except during the last round trip.
     assert one.window_full is not None
     assert 0.97 < one.window_full < 1
     # 1,000 segments, 20 per round trip.
-    assert one.srtt_ns == pytest.approx(8e6, rel=0.02)
+    assert one.smoothed_rtt_ns == pytest.approx(8e6, rel=0.02)
     assert known(table, run.flows, only=[1]) == []
 
 

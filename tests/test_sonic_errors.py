@@ -32,6 +32,12 @@ def test_a_key_that_occurs_twice_is_named(tmp_path):
     assert "thousands of digits" in wrong(tmp_path, '{"a": ' + "9" * 5_000 + "}")
 
 
+def test_errors_name_the_line_as_editors_read_it(tmp_path):
+    message = wrong(tmp_path, '{"BUFFER_POOL":\n3}')
+    expected = "config_db.json:1: BUFFER_POOL: found a number, expected an object of entries"
+    assert message == f"{tmp_path}/{expected}"
+
+
 def edited(*path_and_value: Any) -> str:
     tables: Any = base()
     *path, value = path_and_value

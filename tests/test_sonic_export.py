@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sonic_base import PORTS, Config, base, computed
+from sonic_base import PORTS, Config, base, computed, imported
 
 from afflux import _core
 from afflux.exchange import sonic
@@ -353,7 +353,7 @@ def test_a_wrong_table_of_the_scenario_is_named(tmp_path, old, new, says):
     with pytest.raises(ConfigError, match=re.escape(str(scenario))) as error:
         sonic.exported(scenario)
     assert says in str(error.value)
-    assert re.search(r": line \d+: ", str(error.value))
+    assert re.search(r":\d+: ", str(error.value))
 
 
 def test_hosts_do_not_send_dscps_of_classes_above_seven(tmp_path):
@@ -370,3 +370,109 @@ def test_what_is_written_is_not_called_lost(tmp_path):
     _, notes = sonic.exported(star(tmp_path, 'ecn = { k = "30kB" }'))
     assert any(note.startswith("WRED_PROFILE: afflux has one colour") for note in notes)
     assert not any("one colour" in note for note in lost(notes))
+
+
+QUEUES = """\
+buffer = "16MB"
+scheduling = "dwrr"
+[[switch.queue]]
+weight = 50
+priorities = [0, 1, 2]
+ecn = { kmin = "100kB", kmax = "200kB", pmax = 0.1 }
+[[switch.queue]]
+weight = 50
+priorities = [3, 4, 5, 6, 7]
+ecn = { kmin = "100kB", kmax = "200kB", pmax = 0.1 }
+"""
+
+
+def test_a_wred_profile_that_another_queue_uses_stays(tmp_path):
+    tables, _ = sonic.exported(star(tmp_path, QUEUES), ports=2)
+    assert {entry["wred_profile"] for entry in tables["QUEUE"].values()} == {"AFFLUX_QUEUE0"}
+    scenario = edited(
+        tmp_path, (r'kmin = "100kB"|kmin = "100000B"', 'kmin = "50kB"'), tables=tables
+    )
+    tables, notes = sonic.exported(scenario)
+    assert not lost(notes)
+    thresholds = [
+        tables["WRED_PROFILE"][tables["QUEUE"][f"Ethernet0|{queue}"]["wred_profile"]]
+        for queue in (0, 1)
+    ]
+    assert [each["green_min_threshold"] for each in thresholds] == ["50000", "100000"]
+    assert again(tmp_path, tables) == settings(scenario)
+
+
+def test_a_buffer_profile_that_other_queues_use_stays(tmp_path):
+    """The profile of all queues has the name that export gives to that of queue 0."""
+    tables = base()
+    profiles = tables["BUFFER_PROFILE"]
+    profiles["egress_queue0_profile"] = profiles.pop("egress_lossy_profile")
+    for entry in tables["BUFFER_QUEUE"].values():
+        if entry["profile"] == "egress_lossy_profile":
+            entry["profile"] = "egress_queue0_profile"
+    scenario = edited(tmp_path, (r"\[\[switch.queue\]\]\n", "\\g<0>alpha = 2.0\n"), tables=tables)
+    tables, notes = sonic.exported(scenario)
+    assert not lost(notes)
+    assert tables["BUFFER_PROFILE"]["egress_queue0_profile"] == profiles["egress_queue0_profile"]
+    assert tables["BUFFER_QUEUE"]["Ethernet0|0"] == {"profile": "egress_queue0_profile_2"}
+    assert again(tmp_path, tables) == settings(scenario)
+
+
+#: Fields of newer images: marking thresholds apart from those of drops.
+MARKS = {
+    f"ecn_{colour}_{what}": value
+    for colour in ("green", "yellow", "red")
+    for what, value in (
+        ("min_threshold", "100000"),
+        ("max_threshold", "400000"),
+        ("mark_probability", "20"),
+    )
+}
+
+
+def test_marking_thresholds_come_before_those_of_drops(tmp_path):
+    tables = base()
+    profile = tables["WRED_PROFILE"]["AZURE_LOSSLESS"]
+    profile.update(MARKS)
+    scenario, account = imported(tmp_path, tables)
+    ecn = scenario["switch"]["queue"][3]["ecn"]
+    assert (ecn["kmin"], ecn["kmax"], ecn["pmax"]) == ("100000B", "400000B", 0.2)
+    assert ecn.get("incapable", "pass") == "pass"
+    assert any(
+        "wred_green_enable = true, green_min_threshold = 250000" in note
+        and "drop curve" in note
+        and "left out" in note
+        for note in account.lines()
+    )
+    # A change goes into the fields of marking, and the drop curve stays.
+    edit = edited(tmp_path, (r'kmin = "100000B"', 'kmin = "50kB"'), tables=tables)
+    out, notes = sonic.exported(edit)
+    assert not lost(notes)
+    name = out["QUEUE"]["Ethernet0|3"]["wred_profile"]
+    lower = {field: "50000" for field in MARKS if "min" in field}
+    assert out["WRED_PROFILE"][name] == {**profile, **lower}
+    assert again(tmp_path, out) == settings(edit)
+
+
+def test_equal_thresholds_of_marks_and_drops_are_one_curve(tmp_path):
+    tables = base()
+    plain, _ = imported(tmp_path, tables)
+    profile = tables["WRED_PROFILE"]["AZURE_LOSSLESS"]
+    profile["ecn_green_min_threshold"] = profile["green_min_threshold"]
+    assert imported(tmp_path, tables)[0] == plain
+    edit = edited(tmp_path, (r'kmin = "250000B"', 'kmin = "50kB"'), tables=tables)
+    out, notes = sonic.exported(edit)
+    assert not lost(notes)
+    written = out["WRED_PROFILE"][out["QUEUE"]["Ethernet0|3"]["wred_profile"]]
+    assert written["ecn_green_min_threshold"] == written["green_min_threshold"] == "50000"
+    assert again(tmp_path, out) == settings(edit)
+
+
+def test_a_marking_threshold_above_the_largest_is_refused(tmp_path):
+    tables = base()
+    tables["WRED_PROFILE"]["AZURE_LOSSLESS"]["ecn_green_min_threshold"] = "2000000"
+    with pytest.raises(
+        ConfigError,
+        match="ecn_green_min_threshold: found '2000000', expected at most green_max_threshold",
+    ):
+        imported(tmp_path, tables)

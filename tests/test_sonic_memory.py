@@ -187,6 +187,25 @@ def test_a_headroom_pool_of_0_is_none(tmp_path):
     assert "headroom_pool" not in imported(tmp_path, tables)[0]["switch"]["mmu"]
 
 
+def test_pools_without_a_size_are_noted_as_the_memory_is_known(tmp_path):
+    """The memory is the sum of the ingress pools that have a size, or the largest other pool."""
+    tables = base()
+    pools = tables["BUFFER_POOL"]
+    del pools["ingress_lossless_pool"]["size"], pools["ingress_lossless_pool"]["xoff"]
+    scenario, account = imported(tmp_path, tables)
+    assert scenario["switch"]["buffer"] == "64000000B"
+    assert said(account, "egress_lossless_pool: its size, 64000000 B, is taken for the whole")
+    assert not said(account, "has no size")
+    pools["ingress_other_pool"] = {"type": "ingress", "mode": "dynamic", "size": "30000000"}
+    scenario, account = imported(tmp_path, tables)
+    assert scenario["switch"]["buffer"] == "30000000B"
+    assert said(account, "ingress_lossless_pool has no size", "[switch] buffer lacks it")
+    del pools["ingress_other_pool"]
+    for pool in pools.values():
+        pool.pop("size", None)
+    assert said(imported(tmp_path, tables)[1], "has no size", "buffer must be written")
+
+
 def test_two_ingress_pools_are_added(tmp_path):
     tables = base()
     tables["BUFFER_POOL"]["ingress_lossy_pool"] = {

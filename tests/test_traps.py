@@ -406,6 +406,21 @@ def test_a_result_runs_again_with_another_key(command, scenario, tmp_path):
     assert jumbo["result_hash"] != first["result_hash"]
 
 
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--json"], "--json"),
+        (["-o", "r"], "-o"),
+        (["--force", "--json"], "--force and --json"),
+        (["--watch"], "--watch"),
+    ],
+)
+def test_show_config_refuses_options_that_it_would_ignore(command, scenario, options, named):
+    done = command("run", scenario(text=TWO_FLOWS.format(transport="")), "--show-config", *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"leave out {named}\n" in done.stderr
+
+
 def test_show_config_has_defaults_as_comments(command, scenario):
     text = command("run", scenario(text=TWO_FLOWS.format(transport="")), "--show-config").stdout
     assert "\n# alpha = 1.0\n" in text

@@ -302,6 +302,7 @@ def test_command(invoke, tmp_path):
         ({"switch.buffer": "4packets..9packets"}, "job_tme", "job_time"),
         ({"switch.buffer": "4packets..9packets"}, [], "--objective is missing"),
         ({}, "job_time", "--vary is missing"),
+        ({"run.seed": "1..9"}, "job_time", "run.seed cannot be varied: write --seeds instead"),
         ({"switch.buffer": "4packets..9packets"}, "fct.by_class.nobody.p99_ns", "no number at"),
     ],
 )
@@ -317,6 +318,15 @@ def test_what_cannot_be_tuned(tmp_path, vary, metrics, words):
             out=tmp_path / "out",
             executor=Here(),
         )
+
+
+def test_the_seed_cannot_be_set(invoke, tmp_path):
+    (tmp_path / "small.toml").write_text(QUICK)
+    of_search = ("--vary", "switch.buffer=4packets..9packets", "--objective", "fct_mean")
+    done = invoke("tune", tmp_path / "small.toml", *of_search, "--set", "run.seed=9")
+    assert done.exit_code == 2
+    assert "run.seed cannot be set: write --seeds instead" in done.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_missing_library_is_named(tmp_path, monkeypatch):

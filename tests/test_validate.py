@@ -1,6 +1,7 @@
 """`make validate`: every input yields rows, tolerances are applied correctly, and the product does
 not depend on references."""
 
+import json
 import math
 from pathlib import Path
 from types import SimpleNamespace
@@ -68,6 +69,17 @@ def test_every_input_yields_rows(ref: Path):
     page_ = (ref.parent / "out" / "validation.md").read_text()
     assert "linux.a1_window" in page_
     assert "pfabric" in page_
+
+
+def test_the_table_is_a_list_of_rows_and_the_times_have_a_file_of_their_own(ref: Path):
+    validate(ref, "--only", "linux.a1_window")
+    rows = json.loads((ref.parent / "out" / "validate.json").read_text())
+    assert isinstance(rows, list)
+    contract = {"reference", "run", "metric", "theirs", "ours", "ours_low", "ours_high"}
+    contract |= {"ratio", "bar", "within", "compat"}
+    assert all(contract <= set(row) for row in rows)
+    times = json.loads((ref.parent / "out" / "validate-times.json").read_text())
+    assert sorted(times) == ["seconds", "took"]
 
 
 def test_the_page_again_without_a_simulation(ref: Path, monkeypatch: pytest.MonkeyPatch):

@@ -1,5 +1,5 @@
-"""Runs afflux on every reference in a folder and compares. Writes `out/validate.json` and
-`out/validation.md`.
+"""Runs afflux on every reference in a folder and compares. Writes `out/validate.json` (a list of
+rows), `out/validate-times.json` (how long the simulations took) and `out/validation.md`.
 
     make validate                              everything in ../shared/reference, or if that is missing, in
                                                validation/reference, which has the same numbers; also renews
@@ -58,25 +58,22 @@ def main(arguments: list[str] | None = None) -> int:
             )
             return 2
     if options.rows:
-        found = json.loads(options.rows.read_text(encoding="utf-8"))
-        rows, took, spent = found["rows"], found["took"], found["seconds"]
+        rows, times = read_json(options.rows), read_json(times_beside(options.rows))
     else:
         done = simulate(cases, options)
         rows = [row for case in cases for row in rows_of(case, done)]
         rows += derived(cases, done, bars)
         minutes = max(1, round((time.monotonic() - start) / 60))
         took = f"{minutes} min with {options.jobs} process{'es' if options.jobs > 1 else ''}"
-        spent = spent_on(cases, done)
+        times = {"took": took, "seconds": spent_on(cases, done)}
     seconds = time.monotonic() - start
 
     options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "validate.json").write_text(
-        json.dumps({"took": took, "seconds": spent, "rows": rows}, indent=1, ensure_ascii=False)
-        + "\n",
-        encoding="utf-8",
-    )
+    table = options.out / "validate.json"
+    write_json(table, rows)
+    write_json(times_beside(table), times)
     missing = [] if options.only else without_runs(bars, cases)
-    text = page.page(rows, notes, took, missing, decision.decisions(decision.read()))
+    text = page.page(rows, notes, times["took"], missing, decision.decisions(decision.read()))
     (options.out / "validation.md").write_text(text, encoding="utf-8")
     if (
         not (options.only or options.lenient or options.repetitions)
@@ -84,9 +81,7 @@ def main(arguments: list[str] | None = None) -> int:
     ):
         PAGE.write_text(text, encoding="utf-8")
     show(rows)
-    print(
-        f"{seconds:.0f} s; written to {options.out / 'validate.json'} and {options.out / 'validation.md'}"
-    )
+    print(f"{seconds:.0f} s; written to {table} and {options.out / 'validation.md'}")
     return 0 if all(row["within"] or row["absent"] for row in rows) else 1
 
 
@@ -112,7 +107,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--rows",
         type=Path,
-        help="a validate.json: nothing is simulated, the page is made again, as after a change of the notes",
+        help="a validate.json with its validate-times.json beside it: nothing is simulated, the page is made "
+        "again, as after a change of the notes",
     )
     parser.add_argument(
         "--lenient",
@@ -120,6 +116,19 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         help="leave out keys that this afflux does not know; such rows are never within",
     )
     return parser.parse_args(arguments)
+
+
+def times_beside(table: Path) -> Path:
+    """Returns the path of the file with the times of the simulations whose rows `table` has."""
+    return table.with_name(f"{table.stem}-times.json")
+
+
+def read_json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 # ------------------------------------------------------------------------------------------------------------------------- inputs

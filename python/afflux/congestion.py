@@ -26,12 +26,15 @@ class. The scenario's transport detects and repairs losses.
 import functools
 import math
 import os
+import tomllib
 import traceback
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from ._core import Ack, RunError, ScenarioError
+from . import _core
+from ._core import Ack, RunError, Scenario, ScenarioError
 
 __all__ = ["Ack", "CongestionControl"]
 
@@ -114,6 +117,63 @@ def is_paced(make: object) -> bool:
     return bool(getattr(make, "paced", False))
 
 
+class _Unsound(Exception):
+    """A class of `[host.python]` that cannot be used: the key of the table, and the reason."""
+
+
+def check_class(
+    scenario: Scenario,
+    path: str | os.PathLike[str],
+    changes: Sequence[tuple[str, str]] = (),
+    text: str | None = None,
+) -> None:
+    """Raises `ScenarioError` if `[host.python]` of a validated scenario names a class that a run
+    would refuse. Executes the Python file, as a run does.
+
+    `path` is the scenario file and `text` its content, read from the file if it is `None`.
+    `changes` are keys set on the command line, as `_core.load` takes them.
+    """
+    if not scenario.has_own_congestion:
+        return
+    own = tomllib.loads(scenario.resolved)["host"]["python"]
+    file = Path(own["file"])
+    parameters = tuple(own.get("parameters", {}).items())
+    try:
+        _try(file, file.read_text(encoding="utf-8"), own.get("class"), parameters)
+    except _Unsound as error:
+        key, reason = error.args
+        if text is None:
+            text = Path(path).read_text(encoding="utf-8-sig")
+        place = _place(f"host.python.{key}", path, changes, text)
+        raise _refused(key, reason, f", {place}") from error.__cause__
+
+
+@functools.lru_cache(maxsize=64)
+def _try(path: Path, text: str, name: str | None, parameters: tuple[tuple[str, Any], ...]) -> None:
+    """Makes one object of the class. Points of a batch that differ in other keys only have the same
+    answer."""
+    _class_of(os.fspath(path), text, name, dict(parameters))
+
+
+def _place(
+    key: str, path: str | os.PathLike[str], changes: Sequence[tuple[str, str]], text: str
+) -> str:
+    """Names the place where a scenario sets a key: an option, or the file with the line of the key
+    or of its table."""
+    for other, value in reversed(changes):
+        if f"{key}.".startswith(f"{other}."):
+            return f"{path}: --set {other}={value}"
+    parts = key.split(".")
+    line = _core.line_of(text, parts) or _core.line_of(text, parts[:-1])
+    return f"{path}:{line}" if line else f"{path}"
+
+
+def _refused(key: str, reason: str, place: str = "") -> ScenarioError:
+    error = ScenarioError(f"{reason} (key host.python.{key}{place})")
+    error.key = f"host.python.{key}"
+    return error
+
+
 def of_file(
     path: str | os.PathLike[str], text: str, name: str | None, parameters: Mapping[str, Any]
 ) -> tuple[Callable[[], CongestionControl], bool]:
@@ -123,7 +183,17 @@ def of_file(
     Raises `ScenarioError` if the file cannot be executed, has no such class, or the class does not
     take the parameters.
     """
-    path = os.fspath(path)
+    try:
+        made = _class_of(os.fspath(path), text, name, parameters)
+    except _Unsound as error:
+        raise _refused(*error.args) from error.__cause__
+    return functools.partial(made, **parameters), is_paced(made)
+
+
+def _class_of(
+    path: str, text: str, name: str | None, parameters: Mapping[str, Any]
+) -> type[CongestionControl]:
+    """Returns the class in a Python file. Raises `_Unsound`."""
     module = types.ModuleType(f"afflux congestion control {path}")
     module.__file__ = path
     try:
@@ -134,9 +204,7 @@ def of_file(
             if isinstance(error, SyntaxError)
             else traceback.extract_tb(error.__traceback__)[-1].lineno
         )
-        raise ScenarioError(
-            f"{path}:{line}: host.python.file: {type(error).__name__}: {error}"
-        ) from error
+        raise _Unsound("file", f"{path}:{line}: {type(error).__name__}: {error}") from error
     found = {
         key: value
         for key, value in vars(module).items()
@@ -148,20 +216,19 @@ def of_file(
             if found
             else _NONE
         )
-        raise ScenarioError(f"{path}: host.python.class: the file has {what}")
+        raise _Unsound("class", f"{path}: the file has {what}")
     if name is not None and name not in found:
         what = f"there are {', '.join(found)}" if found else f"the file has {_NONE}"
-        raise ScenarioError(
-            f"{path}: host.python.class: no class {name!r} derived from afflux.CongestionControl: {what}"
+        raise _Unsound(
+            "class", f"{path}: no class {name!r} derived from afflux.CongestionControl: {what}"
         )
     made = found[name or next(iter(found))]
     try:
         made(**parameters)
     except Exception as error:
-        raise ScenarioError(
-            f"{path}: host.python.parameters: {made.__name__}({', '.join(f'{k}={v!r}' for k, v in parameters.items())}): {error}"
-        ) from error
-    return functools.partial(made, **parameters), is_paced(made)
+        call = f"{made.__name__}({', '.join(f'{k}={v!r}' for k, v in parameters.items())})"
+        raise _Unsound("parameters", f"{path}: {call}: {error}") from error
+    return made
 
 
 def located(path: str | os.PathLike[str], error: Exception) -> Exception:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from . import _core, batch, report
 from .comparison import changes
@@ -28,7 +28,7 @@ from .results.statistics import CONFIDENCE, holm, mean
 from .studies import files
 from .studies.hadoop import DESIGNS
 from .terminal import drawing, progress
-from .terminal.console import warn_of_failed_checks
+from .terminal.console import print_json, warn_of_failed_checks
 from .words import Marked, Words, capital, join, known, say, text
 
 OUT = Path("out") / "demo"
@@ -497,9 +497,26 @@ def _from_here(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-def main(out: Path = OUT) -> int:
+def _table(designs: Designs, found: Comparison) -> RenderableType:
+    head, rows = cells(designs, found)
+    made = drawing.table("", *head)
+    for row in rows:
+        made.add_row(*row)
+    return made
+
+
+def _with_judged(found: Comparison) -> Comparison:
+    """Returns the comparison with the verdicts of `judged` on job times."""
+    times = {name: replace(d, established=d.clear) for name, d in judged(found).items()}
+    differences = tuple(times[d.design] if d.metric is JOB_TIME else d for d in found.differences)
+    return replace(found, differences=differences)
+
+
+def main(out: Path = OUT, as_json: bool = False) -> int:
+    """Simulates the designs, prints the answer and writes the page. Returns the exit code."""
     began = time.monotonic()
-    console, errors = Console(highlight=False), Console(stderr=True)
+    errors = Console(stderr=True)
+    console = Console(highlight=False, quiet=as_json)
     console.print(QUESTION)
     try:
         with progress.of_batch(errors) as watch:
@@ -522,28 +539,27 @@ def main(out: Path = OUT) -> int:
         if name.startswith(WITHOUT_TRAFFIC)
     )
     found = compare(designs, "deep")
-    head, rows = cells(designs, found)
-    printed = drawing.table("", *head)
-    for row in rows:
-        printed.add_row(*row)
     background = Background.of(designs, without_traffic)
     answered = answer(designs, found, background)
-    console.print(printed)
+    console.print(_table(designs, found))
     console.print(drawing.answer(answered))
     for note in NOTES:
         console.print(note, style="dim")
-    against = {name: replace(d, established=d.clear) for name, d in judged(found).items()}
-    differences = tuple(against[d.design] if d.metric is JOB_TIME else d for d in found.differences)
+    against = _with_judged(found)
     page = report.write(
         designs,
         out / "report.html",
         answer=explained(designs, found, background),
         question=QUESTION,
-        against=replace(found, differences=differences),
+        against=against,
         metrics=MEASURES,
         title=TITLE,
         notes=NOTES,
     )
+    if as_json:
+        notes = [*against.notes, *NOTES]
+        told = {"answer": str(answered), "notes": notes, "report": str(page)}
+        print_json(against.to_dict() | told)
     hops = sum(result.summary["packet_hops"] for result in outcome.results.values())
     console.print(
         f"{hops:,} packet-hops in {time.monotonic() - began:.0f} s. The report: {page}. The scenario: {_from_here(SCENARIO)}.",

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from . import settings
+from .files.keys import split_key
 from .spelling import unknown
 from .words import known, say, text
 
@@ -39,6 +39,12 @@ class Metric:
     least: float = 0.0
     #: Largest possible value, which cuts intervals: 1 for shares.
     most: float = math.inf
+
+    @property
+    def begins_with_name(self) -> bool:
+        """True if the title begins with the name of a traffic class or of a block of jobs, which
+        must not be capitalized."""
+        return self.group is not None and self.title.startswith(f"{self.group}:")
 
     @property
     def after_warmup(self) -> bool:
@@ -356,7 +362,7 @@ def _full(name: str, known: Collection[str]) -> str | None:
 def _of_path(words: str) -> Metric:
     """Returns the metric at a path into summary.json. Names with dots stand in double quotes."""
     try:
-        path = tuple(settings.path(words))
+        path = tuple(split_key(words))
     except ValueError as error:
         raise LookupError(f"metric {error}") from None
     rate = words.endswith(("_bps", ".bps"))

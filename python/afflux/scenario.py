@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from . import _core, settings, spelling
-from .congestion import CongestionControl, check_callable, is_paced
+from .congestion import CongestionControl, check_callable, check_class, is_paced
 from .display import Card, Displayed
 from .files import toml
+from .files.keys import split_key
 from .results import failed_checks, own
 from .results.result import Result
 from .sketch import card
@@ -96,7 +97,7 @@ class Scenario(Displayed, MutableMapping[str, Any]):
         `"traffic[0].load"`). `"traffic.web.load"` finds the block with the name or class `web`.
         A name with dots stands in quotes: `'host.transports."my.tcp".min_rto'`."""
         try:
-            return self._find(settings.path(key))
+            return self._find(split_key(key))
         except (KeyError, IndexError, TypeError, ValueError):
             return default
 
@@ -104,7 +105,7 @@ class Scenario(Displayed, MutableMapping[str, Any]):
         """Writes a value at a path as `get` takes it, and creates missing tables. Raises
         `TypeError` or `ValueError` if the path leads into a value, and `ValueError` if it is
         none."""
-        *tables, last = settings.path(key)
+        *tables, last = split_key(key)
         table = self._find(tables, make=True)
         if not isinstance(table, list | dict):
             raise TypeError(f"{key}: {'.'.join(tables)} is {table!r}, not a table")
@@ -127,15 +128,18 @@ class Scenario(Displayed, MutableMapping[str, Any]):
         )
 
     def check(self, *, seed: int | None = None, threads: int | None = None) -> _core.Scenario:
-        """Validates the scenario. Returns its name, hash, resolved text, number of hosts, flows, …
-        Raises `ScenarioError`."""
-        settings.seed(seed)
+        """Validates the scenario, with the class of its `[host.python]`. Returns its name, hash,
+        resolved text, number of hosts, flows, … Raises `ScenarioError`, and `ValueError` for a seed
+        that is no whole number from 0 on."""
+        seed = settings.seed(seed)
         text, path = self.to_toml(), self.path
         if text != self._text and self._text is not None:
             # Line numbers refer to the changed text, so the path must not look like the file. The
             # stem stays.
             path = path.with_name(path.name + " (changed)")
-        return _core.parse(text, path, seed=seed, threads=threads)
+        checked = _core.parse(text, path, seed=seed, threads=threads)
+        check_class(checked, path, text=text)
+        return checked
 
     def run(
         self,
@@ -204,7 +208,7 @@ class Scenario(Displayed, MutableMapping[str, Any]):
 
     def __getitem__(self, key: str) -> Any:
         try:
-            return self._find(settings.path(key))
+            return self._find(split_key(key))
         except (IndexError, TypeError, ValueError):
             raise KeyError(key) from None
 
@@ -213,7 +217,7 @@ class Scenario(Displayed, MutableMapping[str, Any]):
 
     def __delitem__(self, key: str) -> None:
         try:
-            *tables, last = settings.path(key)
+            *tables, last = split_key(key)
             table = self._find(tables)
             del table[_number(table, last) if isinstance(table, list) else last]
         except (IndexError, TypeError, ValueError):

@@ -5,9 +5,11 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 from .files import toml
+from .files.keys import PART
 
 #: Most points of a sweep, a search or a study. Manifest and table have one line per point.
 MOST_POINTS = 100_000
@@ -16,24 +18,6 @@ MOST_SEED = 2**63 - 1
 #: Longest name of a point in characters. File systems limit names to 255 bytes, and the seed is
 #: appended.
 LONGEST_NAME = 120
-#: Parts of a key between dots. A name in quotes may have dots.
-_PART = re.compile(r'"[^"]*"|[^."]+')
-_NAME = r'(?:"[^"]*"|[^."\[\]]+)'
-_KEY = re.compile(rf"{_NAME}(?:\[[^\"\[\]]+\]|\.{_NAME})*")
-
-
-def path(key: str) -> list[str]:
-    """Splits a key such as `traffic[0].load` into the names and numbers that lead to it. Raises
-    `ValueError`."""
-    if not _KEY.fullmatch(key):
-        raise ValueError(
-            f"{key}: expected names with dots between them, as in switch.buffer; a name with dots stands in double quotes"
-        )
-    return [
-        name
-        for part in _PART.findall(key)
-        for name in ([part[1:-1]] if part.startswith('"') else re.findall(r"[^\[\]]+", part))
-    ]
 
 
 def assignment(text: str) -> tuple[str, str]:
@@ -111,11 +95,15 @@ def limited(*lengths: int) -> None:
         )
 
 
-def seed(number: int | None) -> int | None:
-    """Returns the seed if scenarios can have it. Raises `ValueError`."""
-    if number is not None and not 0 <= number <= MOST_SEED:
-        raise ValueError(f"seed {number}: expected a whole number from 0 to {MOST_SEED}")
-    return number
+def seed(number: Any) -> int | None:
+    """Returns a seed as Python's own number; `None` stays. Raises `ValueError` if scenarios cannot
+    have it."""
+    if number is None:
+        return None
+    whole = isinstance(number, Integral) and not isinstance(number, bool)
+    if not whole or not 0 <= int(number) <= MOST_SEED:
+        raise ValueError(f"seed {number!r}: expected a whole number from 0 to {MOST_SEED}")
+    return int(number)
 
 
 def shown(item: Any) -> str:
@@ -135,7 +123,7 @@ def short(keys: Sequence[str]) -> list[str]:
     """Shortens each key to its last parts, as few as distinguish it."""
 
     def last(key: str, parts: int) -> str:
-        return ".".join(_PART.findall(key)[-parts:])
+        return ".".join(PART.findall(key)[-parts:])
 
     def fits(key: str, parts: int) -> bool:
         return [last(other, parts) for other in keys].count(last(key, parts)) == 1

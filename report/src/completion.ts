@@ -5,7 +5,7 @@ import type { Completion, Percentiles, Report } from "./data";
 import { choice, chooser, details, html, svg, table } from "./dom";
 import { type Show, between, count, ratio, size, time } from "./format";
 import { Multiples, axis, ticks } from "./multiples";
-import { counted, language, say } from "./words";
+import { counted, language, say, sentences } from "./words";
 
 type Measure = "fct" | "slowdown";
 
@@ -37,7 +37,11 @@ export function completion(report: Report): HTMLElement[] {
     const show = state.measure === "fct" ? time : ratio;
     lead.textContent = group.said[state.measure][language()];
     title.textContent = say(`completion.distribution.${state.measure}`);
-    rows.replaceChildren(...distribution(group.cdf?.[state.measure] ?? data.cdf[state.measure], group, shown, show));
+    const grid = group.cdf?.[state.measure] ?? data.cdf[state.measure];
+    const known = grid.flows.some((flows) => flows > 0);
+    rows.classList.toggle("curves", known);
+    rows.replaceChildren(...(known ? distribution(grid, group, shown, show) : [html("p", { class: "note" }, say(`completion.none.${state.measure}`))]));
+    heights.hidden = !known;
     const cells = (name: keyof Percentiles): string[] => group.percentiles.map((of) => (of[state.measure][name] === null ? "–" : show(of[state.measure][name]!)));
     const censored = group.unfinished.some((left) => left > 0);
     const left = censored ? [[say("completion.left"), ...group.unfinished.map(count)]] : [];
@@ -88,7 +92,9 @@ export function completion(report: Report): HTMLElement[] {
   // With few sizes, the traffic classes are more informative.
   const several = data.sizes.length >= 4;
   const bySize = several ? [html("figure", { class: "later" }, sizesTitle, statistic, sizes.element, details(say("completion.numbers"), sizeNumbers))] : [];
-  return [lead, controls, figure, ...bySize, html("p", { class: "note" }, say("completion.note")), ...alikeNote(report)];
+  const classes = data.groups.length - 1;
+  const hidden = data.hidden ? [say("completion.hidden", { shown: count(classes), all: count(classes + data.hidden) })] : [];
+  return [lead, controls, figure, ...bySize, html("p", { class: "note" }, sentences([...hidden, say("completion.note")])), ...alikeNote(report)];
 }
 
 function distribution(grid: Completion["cdf"]["fct"], group: Completion["groups"][number], shown: Shown[], show: Show): HTMLElement[] {

@@ -33,6 +33,8 @@ export interface Completion {
     percentiles: Record<"fct" | "slowdown", Percentiles>[];
     said: Record<"fct" | "slowdown", Record<Language, string>>;
   }[];
+  // Number of traffic classes that are not among the groups: those with the fewest flows.
+  hidden: number;
 }
 
 export type Metric = "queue_max" | "queue_min" | "drops" | "in_discards" | "ecn_marks" | "pause_tx" | "pause_rx" | "paused_ns" | "latency_max" | "tx_bytes" | "rx_bytes";
@@ -108,6 +110,8 @@ export interface Split {
   labels: string[];
   // Groups: all flows, size classes, traffic classes.
   groups: (Omit<Breakdown, "labels"> & { by: "all" | "size" | "class"; name: string; flows: number[]; unfinished: number[] })[];
+  // Names the traffic classes without a finished flow. They are not among the groups.
+  without: Record<Language, string> | null;
 }
 
 export interface Fabric {

@@ -78,5 +78,5 @@ export function split(report: Report): HTMLElement[] {
   const against = others.map(({ index, name }): [string, string] => [String(index), name]);
   const other = against.length > 1 ? [chooser(say("split.against", { baseline: report.designs[0].name }), against, String(state.other), (value) => ((state.other = Number(value)), draw()))] : [];
   draw();
-  return [lead, ...(other.length + which.length ? [html("div", { class: "controls" }, ...other, ...which)] : []), box, ...alikeNote(report)];
+  return [lead, ...(other.length + which.length ? [html("div", { class: "controls" }, ...other, ...which)] : []), box, ...(causes?.without ? [html("p", { class: "note" }, causes.without[language()])] : []), ...alikeNote(report)];
 }

@@ -4,7 +4,7 @@
 const BLOCK: usize = 512;
 
 /// Returns path and content of the regular files in an archive. An archive that breaks off gives
-/// the files that are complete. Paths that lead out of the archive are left out.
+/// the files that are complete. Symbolic links are left out, and paths that lead out of the archive.
 pub fn unpack(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     let mut at = 0;
@@ -18,16 +18,29 @@ pub fn unpack(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
             b'L' => long_name = Some(text(content)),
             b'0' | 0 => {
                 let path = name.trim_start_matches("./").to_string();
-                let inside = !path.is_empty()
-                    && path.split('/').all(|part| !part.is_empty() && part != "..");
-                if inside {
+                if is_inside(&path) {
                     files.push((path, content.to_vec()));
+                }
+            }
+            // A second name of a file before it.
+            b'1' => {
+                let first = text(&header[157..257]);
+                let first = first.trim_start_matches("./");
+                let content = files.iter().find(|(path, _): &&(String, Vec<u8>)| path == first);
+                let path = name.trim_start_matches("./").to_string();
+                if let Some((_, content)) = content.filter(|_| is_inside(&path)) {
+                    files.push((path, content.clone()));
                 }
             }
             _ => {}
         }
     }
     files
+}
+
+/// True if the path does not lead out of the archive.
+fn is_inside(path: &str) -> bool {
+    !path.is_empty() && path.split('/').all(|part| !part.is_empty() && part != "..")
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -53,6 +66,12 @@ mod tests {
         block
     }
 
+    fn second(name: &str, first: &str) -> Vec<u8> {
+        let mut block = entry(name, b'1', b"");
+        block[157..157 + first.len()].copy_from_slice(first.as_bytes());
+        block
+    }
+
     #[test]
     fn reads_files_and_nothing_else() {
         let long = "x".repeat(120);
@@ -62,13 +81,22 @@ mod tests {
             entry("././@LongLink", b'L', long.as_bytes()),
             entry(&long[..100], b'0', b"long"),
             entry("link", b'2', b""),
+            second("b.txt", "./a.txt"),
+            second("c.txt", "nothing"),
             entry("../outside", b'0', b"no"),
             entry("/etc/passwd", b'0', b"no"),
             entry("cut", b'0', &[1; 2000])[..1000].to_vec(),
         ]
         .concat();
         let found = unpack(&archive);
-        assert_eq!(found, [("a.txt".into(), b"hello".to_vec()), (long, b"long".to_vec())]);
+        assert_eq!(
+            found,
+            [
+                ("a.txt".into(), b"hello".to_vec()),
+                (long, b"long".to_vec()),
+                ("b.txt".into(), b"hello".to_vec())
+            ]
+        );
         assert!(unpack(b"").is_empty() && unpack(&[7; 600]).is_empty());
     }
 }

@@ -49,6 +49,8 @@ pub struct Watched {
     pub refused: u64,
     pub real_time: bool,
     pub interrupted: bool,
+    /// Error that ended the run before its time. The packets until then are in the result.
+    pub broken: Option<LiveError>,
     /// Exit status of the command. `None` if it was killed or there is no command.
     pub status: Option<i32>,
     /// Shortest propagation delay of a round trip between two hosts that have exchanged packets.
@@ -135,11 +137,16 @@ pub fn relay(
     let ended = relay.until_the_end(command.as_ref(), options, control);
     relay.watched.duration = relay.clock.elapsed();
     relay.watched.base_rtt = relay.base_rtt();
-    ended?;
     if let Some(command) = &mut command {
         relay.watched.status = command.end()?;
     }
-    relay.watched.unread = hosts.iter().map(Host::unread).sum::<Result<u64, _>>()?;
+    let unread = hosts.iter().map(Host::unread).sum::<Result<u64, _>>();
+    relay.watched.broken = ended.err();
+    relay.watched.unread = match unread {
+        // The device that ended the run may have no counters left.
+        Err(_) if relay.watched.broken.is_some() => 0,
+        unread => unread?,
+    };
     Ok(relay.watched)
 }
 
@@ -239,14 +246,23 @@ impl Relay<'_, '_, '_, '_> {
         let from = &self.hosts[host];
         let mut count = 0;
         while count < BATCH {
-            let taken = from.nics[nic].take(&mut self.handed, most);
-            match taken.map_err(|source| LiveError::System {
-                doing: format!("reading from {}", from.name),
-                source,
-            })? {
-                Taken::Nothing => break,
-                Taken::Packet => {}
-                other => {
+            match from.nics[nic].take(&mut self.handed, most) {
+                // The kernel says this once each time that the device goes down.
+                Err(source) if source.raw_os_error() == Some(libc::ENETDOWN) => {
+                    let seconds = self.clock.now_ns() as f64 / 1e9;
+                    self.watched.notes.push(format!(
+                        "the device of {} went down at {seconds:.3} s: its packets are missing until it is up",
+                        from.name
+                    ));
+                    break;
+                }
+                Err(source) => {
+                    let doing = format!("reading from {}", from.name);
+                    return Err(LiveError::System { doing, source });
+                }
+                Ok(Taken::Nothing) => break,
+                Ok(Taken::Packet) => {}
+                Ok(other) => {
                     self.watched.ignored += u64::from(other == Taken::Foreign);
                     self.watched.too_long += u64::from(other == Taken::TooLong);
                     count += 1;

@@ -221,6 +221,10 @@ fn invalid(
     bound_us: f64,
 ) -> Vec<String> {
     let mut wrong = Vec::new();
+    if let Some(error) = &watched.broken {
+        let seconds = watched.duration.as_secs_f64();
+        wrong.push(format!("{error}: the run ended there, at {seconds:.3} s"));
+    }
     if p99 > bound_us {
         wrong.push(format!(
             "packets left {p99:.0} us late at the 99th percentile, and at most {bound_us:.0} us are allowed: the machine fell behind"

@@ -3,6 +3,7 @@
 
 pub use crate::app::TaskRecord;
 pub use crate::balance::{BalanceCounters, ConweaveCounters, LateCounters};
+use crate::congestion::State;
 use crate::counters::counters;
 pub use crate::frame::Control;
 pub use crate::probe::hops::{Behind, Gap, RoundTrips, Wait};
@@ -368,6 +369,8 @@ pub struct SenderRecord {
     pub flight: u64,
     /// Pacing rate in bit/s.
     pub rate: u64,
+    /// State of congestion control; `None`: the transport has none.
+    pub state: Option<State>,
 }
 
 impl SenderRecord {
@@ -384,6 +387,7 @@ impl SenderRecord {
             smoothed: Self::NONE,
             flight,
             rate: Self::NONE,
+            state: None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Congestion control algorithms written in Python.
 
 use afflux_net::spec::{CongestionControl, Pacing, Plan};
-use afflux_net::{Algorithm, Factory, Foreign, Progress, State, Window};
+use afflux_net::{Algorithm, Factory, Foreign, Progress, Window};
 use afflux_scenario::{OwnCongestion, Parameter};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -137,12 +137,7 @@ impl OfPython {
 impl Algorithm for OfPython {
     fn on_ack(&mut self, window: &mut Window, ack: &afflux_net::Ack) {
         let Some(object) = &self.object else { return };
-        let state = match ack.state {
-            State::Open => "open",
-            State::Reduced => "reduced",
-            State::Recovery => "recovery",
-            State::Loss => "loss",
-        };
+        let state = ack.state.word();
         let seen = Ack {
             now_ns: ack.now as f64 / 1e3,
             rtt_ns: (ack.rtt > 0).then_some(ack.rtt as f64 / 1e3),

@@ -18,8 +18,8 @@ use afflux_units::Span;
 /// Times of a flow in ns, as written to results.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlowTimes {
-    /// Start of the flow. For a flow that had not started at the end of the run: its planned start,
-    /// or `None` if that depended on other flows.
+    /// Start of the flow. For a flow that had not started at the end of the run: its planned start;
+    /// `None` if that depended on other flows, or its sender stopped before.
     pub start_ns: Option<i64>,
     pub finish_ns: Option<i64>,
     pub fct_ns: Option<i64>,
@@ -33,7 +33,7 @@ pub struct FlowTimes {
 impl FlowTimes {
     pub fn of(flow: &Flow, record: &FlowRecord) -> Self {
         let planned = match flow.start {
-            Start::At(time) => Some(time),
+            Start::At(time) => Some(time).filter(|time| *time < flow.stop),
             Start::After { .. } => None,
         };
         let start_ns = record.start.or(planned).map(|time| int(time.round_ns()));

@@ -20,7 +20,7 @@ from typing import Protocol
 from .. import __version__, _core, settings, signals
 from ..executors import Answer, Executor, named
 from ..files import durable
-from ..results import designs, own
+from ..results import designs
 from ..results.result import Result
 from ..worker import build
 from .manifest import Manifest, Task
@@ -174,7 +174,6 @@ def run(
             if builds
             else []
         )
-        notes += manifest.notes
         watch.listed({task.key: task.dir for task in tasks}, done)
         watch.begin(len(tasks), len(done))
         missing = [task for task in tasks if task.key not in done]
@@ -183,6 +182,7 @@ def run(
         elif missing:
             with named("local", jobs=jobs) as ours:
                 _simulate(missing, manifest, ours, watch)
+        notes += manifest.notes()
         failures = [
             Failure(task.key, manifest.points[task.key]["error"])
             for task in tasks
@@ -231,7 +231,7 @@ def _validated(
 def _simulate(tasks: Sequence[Task], manifest: Manifest, executor: Executor, watch: Watch) -> None:
     missing = {task.key: task for task in tasks}
     for task in tasks:
-        if found := own.foreign(task.dir, of_batch=True):
+        if found := manifest.obstacle(task):
             manifest.put(task.key, missing.pop(task.key).entry(Answer(0.0, found)))
             watch.finished(task.key, 0.0, found)
         else:

@@ -2,11 +2,11 @@
 
 import itertools
 from collections.abc import Iterable, Mapping
-from numbers import Integral
 from typing import Any
 
 from .. import settings
 from ..files import toml
+from ..files.keys import split_key
 
 
 def values(key: str, given: Any) -> list[Any]:
@@ -26,21 +26,38 @@ def values(key: str, given: Any) -> list[Any]:
     return found
 
 
-def seeds(given: Iterable[int]) -> list[int]:
-    """Returns seeds as Python's own numbers. Raises `ValueError` without seeds, if one is given
-    twice, and if one is no seed."""
+def seeds(given: Any) -> list[int]:
+    """Returns seeds as Python's own numbers. Raises `ValueError` if they are no list, without
+    seeds, if one is given twice, and if one is no seed."""
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise ValueError(f"seeds: found {given!r}: write a list of seeds, as in range(1, 6)")
     found = list(itertools.islice(given, settings.MOST_POINTS + 1))
     if not found:
         raise ValueError("seeds: there are none: name at least one, as in range(1, 6)")
     seen: set[int] = set()
-    for seed in found:
-        if not isinstance(seed, Integral):
-            raise ValueError(f"seeds: found {seed!r}: write whole numbers, as in range(1, 6)")
-        settings.seed(int(seed))
+    for item in found:
+        seed = settings.seed(item)
+        if seed is None:
+            raise ValueError("seeds: found None: write whole numbers, as in range(1, 6)")
         if seed in seen:
             raise ValueError(f"seeds: {seed} is given twice")
         seen.add(seed)
-    return [int(seed) for seed in found]
+    return list(seen)
+
+
+def sets_seed(key: str, value: Any) -> bool:
+    """True if the key is the seed of the run, or the table `run` with a seed in it."""
+    path = split_key(key)
+    table = path == ["run"] and isinstance(value, Mapping) and "seed" in value
+    return table or path == ["run", "seed"]
+
+
+def without_seed(changes: Mapping[str, Any], tried: str = "set") -> dict[str, Any]:
+    """Returns the changes of a scenario. Raises `ValueError` if they set its seed, which the seeds
+    of the points would replace."""
+    if any(sets_seed(key, value) for key, value in changes.items()):
+        raise ValueError(f"run.seed cannot be {tried}: write --seeds instead")
+    return dict(changes)
 
 
 def _plain(key: str, item: Any) -> Any:

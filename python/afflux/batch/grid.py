@@ -258,7 +258,10 @@ def sweep(
     """
     vary = {key: _values(key, values) for key, values in vary.items()}
     fixed = dict(set or {})
-    chosen_seeds = None if seeds is None else given.seeds(seeds)
+    chosen_seeds = None
+    if seeds is not None:
+        given.without_seed(fixed)
+        chosen_seeds = given.seeds(seeds)
     settings.limited(*map(len, vary.values()), 1 if chosen_seeds is None else len(chosen_seeds))
     combinations = [
         dict(zip(vary, values, strict=True)) for values in itertools.product(*vary.values())
@@ -297,11 +300,12 @@ def sweep(
 
 
 def _values(key: str, values: Sequence[Any]) -> list[Any]:
-    if key in ("run.seed", "name"):
-        raise ValueError(
-            f"{key} cannot be varied: {'write --seeds instead' if key == 'run.seed' else 'the points are named after the varied keys'}"
-        )
-    return given.values(key, values)
+    if key == "name":
+        raise ValueError("name cannot be varied: the points are named after the varied keys")
+    found = given.values(key, values)
+    for value in found:
+        given.without_seed({key: value}, "varied")
+    return found
 
 
 def _first_valid(scenario: Source, combinations: Iterable[Mapping[str, Any]]) -> _core.Scenario:

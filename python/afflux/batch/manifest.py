@@ -13,9 +13,10 @@ from typing import Any
 
 from .. import __version__
 from ..executors import Answer, Order
-from ..files import durable, toml
-from ..results.result import Result
-from ..results.written import DamagedResult, NotAsWritten, read_object
+from ..files import durable, plain, toml
+from ..results import own
+from ..results.result import SUMMARY, Result
+from ..results.written import DamagedResult, NotAsWritten, checked_point, read_object
 from ..worker import build
 from .place import LOCK, MANIFEST, refuse_foreign
 from .point import Point
@@ -96,14 +97,11 @@ def entries(path: Path) -> tuple[dict[str, dict[str, Any]], str | None]:
     """Returns the points of a manifest and the identifier of its batch. Raises `NotAsWritten`."""
     found = read_object(path.read_bytes(), path)
     points, id = found.get("points"), found.get("id")
-    if not isinstance(points, dict) or not all(
-        isinstance(entry, dict) and entry.get("status") in ("finished", "failed")
-        for entry in points.values()
-    ):
+    if not isinstance(points, dict):
         raise NotAsWritten(path, "points are no object of finished and failed points")
     if id is not None and not (isinstance(id, str) and re.fullmatch(r"[0-9a-f]{32}", id)):
         raise NotAsWritten(path, "id is no identifier")
-    return points, id
+    return {key: checked_point(entry, key, path) for key, entry in points.items()}, id
 
 
 def members(path: Path) -> list[Path] | None:
@@ -128,8 +126,8 @@ class Manifest:
         self.id = id or uuid.uuid4().hex
         #: Place of each point in the order of the batch.
         self.places: dict[str, int] = {}
-        #: Reasons why points run again, for the user.
-        self.notes: list[str] = []
+        #: Damage because of which points run again, by key.
+        self.damage: dict[str, str] = {}
 
     @classmethod
     def read(cls, out: Path) -> "Manifest":
@@ -164,11 +162,30 @@ class Manifest:
             return result.summary["result_hash"] == entry["result_hash"]
         except FileNotFoundError:
             return False
-        except DamagedResult as error:
-            self.notes.append(
-                f"{task.key} was simulated again: {str(error).partition(': restore')[0]}"
-            )
+        except (DamagedResult, OSError) as error:
+            self.damage[task.key] = plain.words(error).partition(": restore")[0]
             return False
+
+    def obstacle(self, task: Task) -> str | None:
+        """Returns the reason why a result cannot be written to the directory of this point. Removes
+        the files of a result without summary.json if the manifest lists the point, because a run
+        replaces only directories with a summary."""
+        try:
+            found = own.foreign(task.dir, of_batch=True)
+            if found is None and own.lacks_summary(task.dir):
+                if task.key in self.points and own.remove_tables(task.dir):
+                    self.damage[task.key] = f"{task.dir} has no {SUMMARY}"
+                else:
+                    found = f"{task.dir} is not a result that afflux may replace (it has no {SUMMARY}): move your own files, remove it, and run the batch again"
+        except OSError as error:
+            found = f"{plain.words(error)}: remove {task.dir}, and run the batch again"
+        if found is not None:
+            self.damage.pop(task.key, None)
+        return found
+
+    def notes(self) -> list[str]:
+        """Returns the reasons why points ran again, for the user."""
+        return [f"{key} was simulated again: {damage}" for key, damage in self.damage.items()]
 
     def put(self, key: str, entry: dict[str, Any]) -> None:
         self.points[key] = entry

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core, settings
+from ..congestion import check_class
 from ..files import toml
 from ..scenario import Scenario, existing
 
@@ -44,10 +45,16 @@ def load(
     seed: int | None = None,
     threads: int | None = None,
 ) -> _core.Scenario:
-    """Loads a scenario with some keys changed and validates it. Raises `ScenarioError`, which is
-    also a `FileNotFoundError` if the file does not exist."""
-    settings.seed(seed)
+    """Loads a scenario with some keys changed and validates it, with the class of its
+    `[host.python]`. Raises `ScenarioError`, which is also a `FileNotFoundError` if the file does not exist, and `ValueError` for a seed that is no
+    whole number from 0 on."""
+    seed = settings.seed(seed)
     pairs = [(key, toml.value(value)) for key, value in changes.items()]
     if isinstance(scenario, Scenario):
-        return _core.parse(scenario.to_toml(), scenario.path, set=pairs, seed=seed, threads=threads)
-    return _core.load(existing(scenario), set=pairs, seed=seed, threads=threads)
+        text, path = scenario.to_toml(), scenario.path
+        loaded = _core.parse(text, path, set=pairs, seed=seed, threads=threads)
+        check_class(loaded, path, pairs, text)
+        return loaded
+    loaded = _core.load(existing(scenario), set=pairs, seed=seed, threads=threads)
+    check_class(loaded, scenario, pairs)
+    return loaded

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..files import durable
+from ..files import durable, plain
 from ..results.result import STORED, SUMMARY, Result, UncheckedResult
 from ..results.written import DamagedResult, NotAsWritten
 from .manifest import entries
@@ -80,8 +80,8 @@ def _result(found: Verification, dir: Path) -> Result | None:
             f"{dir} has no digests (written by an older version): its files cannot be checked"
         )
         return None
-    except (DamagedResult, FileNotFoundError) as error:
-        found.problems.append(str(error))
+    except (DamagedResult, OSError) as error:
+        found.problems.append(plain.words(error))
         return None
     sizes = {SUMMARY: (dir / SUMMARY).stat().st_size, **result.sizes()}
     found.files += len(sizes)
@@ -89,8 +89,8 @@ def _result(found: Verification, dir: Path) -> Result | None:
     for name in result.digests:
         try:
             result.check(name)
-        except DamagedResult as error:
-            found.problems.append(str(error))
+        except (DamagedResult, OSError) as error:
+            found.problems.append(plain.words(error))
     ours = {*result.digests, SUMMARY, *([STORED] if result.stored else [])}
     found.notes += [
         f"{child} is not part of the result"

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import _core, settings
+from ..congestion import check_class
 from ..terminal.console import failures, print_json, show, warn
 from ..words import text
 from .options import Json, NoPager, ScenarioFile, Set, Strict
@@ -32,9 +33,9 @@ def check(
     from ..estimates import checking
 
     with failures():
-        loaded = _core.load(
-            scenario, set=[settings.assignment(one) for one in set or []], most_flows=checking.DRAWN
-        )
+        changes = [settings.assignment(one) for one in set or []]
+        loaded = _core.load(scenario, set=changes, most_flows=checking.DRAWN)
+        check_class(loaded, scenario, changes)
         warn(loaded.warnings, strict)
         found = checking.check(loaded)
         print_json(found.to_dict()) if as_json else show(_shown(found), paged=True)

@@ -64,9 +64,11 @@ def decide(
         ),
     ] = False,
     budget: Annotated[
-        int,
-        SELECTION.option("--budget", "SEEDS", "Most seeds with --until-decided.", min=3),
-    ] = 40,
+        int | None,
+        SELECTION.option(
+            "--budget", "SEEDS", "Most seeds with --until-decided.", min=3, show_default="40"
+        ),
+    ] = None,
     execution: Execution = Execution(),
     fresh: Fresh = False,
     out: Annotated[
@@ -84,8 +86,6 @@ def decide(
         question = read(file)
         dir = out or Path("out") / f"decide-{file.stem}"
         numbers = None if seeds is None else settings.seeds(seeds)
-        if quick and (seeds is not None or until_decided):
-            raise ValueError("--quick is three seeds: leave out --seeds and --until-decided")
         _announce(question, numbers, quick, until_decided, budget)
         with execution.begun(f"decide {file.name}") as options:
             found = decided(
@@ -114,15 +114,21 @@ def decide(
 
 
 def _announce(
-    question: "Question", seeds: list[int] | None, quick: bool, until_decided: bool, budget: int
+    question: "Question",
+    seeds: list[int] | None,
+    quick: bool,
+    until_decided: bool,
+    budget: int | None,
 ) -> None:
-    """Says how many scenarios and seeds will be simulated, and about how long they take on one core."""
-    from ..decision.decide import seeds_of
+    """Says how many scenarios and seeds will be simulated, and about how long they take on one core.
+    Raises `ValueError` for contradictory options first."""
+    from ..decision.decide import planned
     from ..decision.file import place_of
     from ..decision.points import points
     from ..estimates import checking
     from ..words import text
 
+    count = len(planned(question, seeds, quick, until_decided, budget)[0])
     once = []
     for point in points(question, [1]):
         try:
@@ -130,7 +136,6 @@ def _announce(
         except _core.ScenarioError as error:
             place = place_of(question, point.name, error.key)
             raise ValueError(f"{place}: design {point.name}: {error}") from None
-    count = budget if until_decided else len(seeds_of(question, seeds, quick))
     seconds = sum(max(one.seconds, 0.1) for one in once)
     runs = f"{len(once)} scenarios with {'up to ' if until_decided else ''}{count} seed{'s' * (count != 1)}"
     note(

@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import RenderableType
+from rich.text import Text
 
 from ..results.result import Result
-from ..terminal.console import complain, failures, print_json, show, warn_of_failed_checks, width
+from ..terminal.console import (
+    complain,
+    failures,
+    note,
+    print_json,
+    show,
+    warn_of_failed_checks,
+    width,
+)
 from .options import SELECTION, By, Dir, Json, NoPager
 
 if TYPE_CHECKING:
@@ -127,12 +136,14 @@ def explain(
         else:
             found = groups = split.groups([explanation], [by])
             parts = [] if as_json else _by_group(result, groups, report, per_flow, hosts, others)
+        shared = _shared(result, chosen, ("waits",) if front or where else ("waits", "senders"))
         if as_json:
             rows = [one.to_dict() for one in found]
             print_json(rows if flow is None or front or where else rows[0])
+            _note_all(shared if front or where else [])
         else:
             more = [] if front or where else _recorded(result, only)
-            show(chain(parts, more), paged=True)
+            show(chain(parts, map(Text, shared), more), paged=True)
 
 
 #: Options that select what is shown, and options of the tables of all flows.
@@ -266,6 +277,25 @@ def _by_group(
 def _paused(result: Result) -> bool:
     """True if ports sent PAUSE frames in the run."""
     return bool(result.summary["pause_frames"])
+
+
+def _shared(result: Result, chosen: "Sequence[Flow] | None", tables: Iterable[str]) -> list[str]:
+    """Says which chosen flows have rows in these tables for all flows of a persistent connection, or
+    none because these rows belong to another flow."""
+    from ..results import connections
+
+    names = {"waits": "waits", "senders": "sender samples"}
+    shown = [table for table in tables if table in result.recorded]
+    if chosen is None or not shown:
+        return []
+    recorded = {flow for table in shown for flow in result.table(table).column("flow")}
+    what = " and ".join(names[table] for table in shown)
+    return connections.remarks(result, [one.id for one in chosen], recorded, what)
+
+
+def _note_all(sentences: Iterable[str]) -> None:
+    for sentence in sentences:
+        note(sentence)
 
 
 def _recorded(result: Result, only: Sequence[int] | None) -> Iterable[RenderableType]:

@@ -62,6 +62,11 @@ def new(
 
     with failures():
         if template is None:
+            if out is not None or force:
+                option = "--force" if out is None else f"-o {out}"
+                raise ValueError(
+                    f"{option}: no template is named: write afflux new TEMPLATE {option}"
+                )
             listed = templates.every()
             if as_json:
                 print_json([{"template": one.name, "title": one.title} for one in listed])
@@ -75,6 +80,8 @@ def new(
             )
             show([made])
             return
+        if as_json:
+            raise ValueError(f"--json only lists the templates: leave out {template} or --json")
         if template == _DECIDE:
             from ..decision.template import text
 

@@ -23,15 +23,16 @@ PATH, HOSTS = Panel("Path"), Panel("Hosts")
 
 _RATES = {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12}
 _TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
-_SIZES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
+_SIZES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+_SIZES |= {"KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
 
 
 def _shown(value: float, units: Mapping[str, float]) -> str:
-    unit, factor = max(
-        ((unit, factor) for unit, factor in units.items() if factor <= value),
-        key=lambda pair: pair[1],
-    )
-    return f"{value / factor:g}{unit}"
+    """Formats a value in the unit that gives the shortest text, and of equally short ones in the
+    largest unit. The number is at least 1."""
+    fitting = [(unit, factor) for unit, factor in units.items() if factor <= value]
+    texts = [(f"{value / factor:.15g}{unit}", factor) for unit, factor in fitting]
+    return min(texts, key=lambda found: (len(found[0]), -found[1]))[0]
 
 
 def _quantity(
@@ -45,7 +46,8 @@ def _quantity(
             f"{option} {text}: write a number and a unit of {', '.join(units)}, as in {like}"
         )
     value = float(found[1]) * units[found[2]]
-    if not least <= value <= most:
+    # The product is rounded: 100us must not be below 1e-4 s.
+    if not least * (1 - 1e-12) <= value <= most * (1 + 1e-12):
         raise ValueError(f"{option} {text}: write {_shown(least, units)} to {_shown(most, units)}")
     return value
 

@@ -1,5 +1,6 @@
 """`afflux run`."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -7,6 +8,7 @@ import typer
 from rich.console import Console
 
 from .. import _core, settings
+from ..congestion import check_class
 from ..results import own
 from ..results.result import Result
 from ..terminal.console import (
@@ -88,6 +90,8 @@ def run(
     from ..terminal import progress, summary
 
     with failures():
+        if show_config:
+            _only_shown({"-o": out, "--force": force, "--json": as_json, "--watch": watched})
         if seeds is not None:
             if seed is not None or show_config or force:
                 raise ValueError(
@@ -95,12 +99,9 @@ def run(
                 )
             _several(scenario, set, settings.seeds(seeds), strict, threads, watched, out, as_json)
             return
-        loaded = _core.load(
-            scenario,
-            set=[settings.assignment(text) for text in set or []],
-            seed=seed,
-            threads=threads,
-        )
+        changes = [settings.assignment(text) for text in set or []]
+        loaded = _core.load(scenario, set=changes, seed=seed, threads=threads)
+        check_class(loaded, scenario, changes)
         warn(loaded.warnings, strict)
         if show_config:
             print_text(loaded.resolved)
@@ -134,6 +135,14 @@ def run(
             raise _core.RunError(f"{result.ended_early} (written to {where})")
         if doubtful:
             raise typer.Exit(FAILED)
+
+
+def _only_shown(others: Mapping[str, object]) -> None:
+    """Refuses options that `--show-config` would ignore."""
+    if given := [option for option, value in others.items() if value]:
+        raise ValueError(
+            f"--show-config prints the scenario and runs nothing: leave out {' and '.join(given)}"
+        )
 
 
 def _several(

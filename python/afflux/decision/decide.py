@@ -2,6 +2,7 @@
 
 import html
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import batch, report
-from ..batch import Outcome, Watch
+from ..batch import Outcome, Watch, given
 from ..comparison.compare import Comparison, compare
 from ..executors import Executor, opened
 from ..files import durable
@@ -20,7 +21,7 @@ from ..results.statistics import CONFIDENCE, ENOUGH_SEEDS
 from ..words import Marked, Words, capital, join, say
 from . import sentences
 from .file import Question, read
-from .judge import MET, MISSED, OPEN, Judged
+from .judge import MET, MISSED, OPEN, Judged, Standing
 from .looks import BUDGET, Look, looks
 from .points import (
     alone_values,
@@ -143,58 +144,68 @@ class Decision:
         table = f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>" if rows else ""
         return f"<p>{html.escape(str(self.sentence()))}</p>{table}"
 
+    @property
+    def seconds(self) -> float:
+        """Processor time of all simulations in seconds. Results that were read instead of
+        simulated count with the time that they took, so the number does not depend on them."""
+        return math.fsum(result.summary["cpu_s"] for result in self.outcome.results.values())
+
     def to_dict(self) -> dict[str, Any]:
         """Returns the content of `decision.json`: the answer and all facts behind it."""
+        choice = self.judged.choice if self.judged else None
         made: dict[str, Any] = {
             "answer": str(self.sentence()),
+            "chosen": choice and choice.design,
+            "designs": [self._design(name) for name in self.question.order],
             "seeds": list(self.seeds),
+            "seconds": self.seconds,
             "currency": self.question.currency,
+            "judged_together": self.judged.family if self.judged else self.comparison.family,
+            "notes": list(self.comparison.notes),
         }
-        if self.judged:
-            choice = self.judged.choice
+        if choice:
             made |= {
-                "choice": choice.design,
                 "certain": choice.certain,
                 "nearest": choice.nearest,
-                "judged_together": self.judged.family,
-            }
-            made |= {
                 "error": self.facts.error,
                 "looks": [{"seeds": look.seeds, "level": look.level} for look in self.looks],
             }
-        made["designs"] = [self._design(name) for name in self.question.order]
-        return made | {"comparison": self.comparison.to_dict()}
+        return made
 
     def _design(self, name: str) -> dict[str, Any]:
-        made: dict[str, Any] = {
+        return {
             "name": name,
             "price": self.prices.get(name),
+            "goals": [*map(_goal, self.judged.standings[name])] if self.judged else [],
+            "differences": [difference.to_dict() for difference in self.comparison.of(name)],
             "power": self.power.get(name),
             "drops_frames": self.drops_frames(name),
         }
-        if self.judged:
-            made["goals"] = [
-                {
-                    "tenant": one.goal.tenant.name if one.goal.tenant else None,
-                    "measure": one.goal.measure,
-                    "state": one.state,
-                    "value": one.value,
-                    "limit": one.limit,
-                    "ratio": one.against.ratio,
-                    "ratio_low": one.against.ratio_low,
-                    "ratio_high": one.against.ratio_high,
-                    "p": one.against.p,
-                    "samples": one.against.samples,
-                    "given": one.given,
-                    "cut": one.cut,
-                    "limit_cut": one.limit_cut,
-                }
-                for one in self.judged.standings[name]
-            ]
-        return made
 
 
-def _title(standing: Any) -> Words:
+def _goal(standing: Standing) -> dict[str, Any]:
+    low, high = standing.interval or (None, None)
+    return {
+        "goal": str(_title(standing)),
+        "value": standing.value,
+        "low": low,
+        "high": high,
+        "bound": standing.limit,
+        "verdict": standing.state,
+        "tenant": standing.goal.tenant.name if standing.goal.tenant else None,
+        "measure": standing.goal.measure,
+        "ratio": standing.against.ratio,
+        "ratio_low": standing.against.ratio_low,
+        "ratio_high": standing.against.ratio_high,
+        "p": standing.against.p,
+        "samples": standing.against.samples,
+        "given": standing.given,
+        "cut": standing.cut,
+        "bound_cut": standing.limit_cut,
+    }
+
+
+def _title(standing: Standing) -> Words:
     """Words a goal as `web: FCT p99, at most 1.80 ms`. If the limit differs between designs, gives
     the rule instead."""
     goal = standing.goal
@@ -208,7 +219,7 @@ def decide(
     seeds: Sequence[int] | None = None,
     quick: bool = False,
     until_decided: bool = False,
-    budget: int = BUDGET,
+    budget: int | None = None,
     out: str | os.PathLike[str] | None = None,
     executor: str | Executor = "local",
     address: str | None = None,
@@ -221,23 +232,14 @@ def decide(
 
     All results are in `out` (default `out/decide-<name>`), together with `decision.json` and
     `report.html`. Points with a result are not simulated again. With `until_decided`, seeds are
-    added (5, 10, 20, … up to `budget`) until more of them cannot change the choice. Raises
-    `ValueError` for an invalid file, and `RuntimeError` if points failed.
+    added (5, 10, 20, … up to `budget`, 40 by default) until more of them cannot change the choice.
+    Raises `ValueError` for an invalid file and for contradictory options, and `RuntimeError` if
+    points failed.
     """
     asked = question if isinstance(question, Question) else read(Path(question))
     dir = Path(out) if out is not None else Path("out") / f"decide-{asked.path.stem}"
+    chosen, planned_looks = planned(asked, seeds, quick, until_decided, budget)
     place = batch.home(dir)
-    if until_decided:
-        if seeds is not None:
-            raise ValueError("until_decided adds seeds by itself: name a budget instead of seeds")
-        if not asked.goals:
-            raise ValueError(
-                f"{asked.path}: without a [[goal]] nothing can be decided by adding seeds"
-            )
-        planned = looks(budget)
-    else:
-        chosen = seeds_of(asked, seeds, quick)
-        planned = [Look(len(chosen), 1 - CONFIDENCE)]
     found = None
     with opened(executor, jobs=jobs, address=address, storage=storage) as running:
 
@@ -246,13 +248,13 @@ def decide(
                 list(points(asked, some)), place, fresh=fresh, watch=watch, executor=running
             )
 
-        for number, look in enumerate(planned, 1):
-            some = range(1, look.seeds + 1) if until_decided else chosen
+        for number, look in enumerate(planned_looks, 1):
+            some = chosen[: look.seeds]
             if fresh and number > 1:
                 # The seeds of the looks before are fresh already.
-                _refuse_failures(simulated(some[planned[number - 2].seeds :], True))
+                _refuse_failures(simulated(some[planned_looks[number - 2].seeds :], True))
             outcome = simulated(some, fresh and number == 1)
-            found = judged(asked, outcome, some, planned[:number])
+            found = judged(asked, outcome, some, planned_looks[:number])
             if found.judged is None or found.judged.decided(found.prices):
                 break
     assert found
@@ -260,10 +262,36 @@ def decide(
     return found
 
 
-def seeds_of(question: Question, seeds: Sequence[int] | None, quick: bool) -> list[int]:
-    """Returns the seeds of every design: those that were asked for, three with `quick`, those of
-    the file, or five."""
-    return list(seeds or (QUICK if quick else question.seeds or SEEDS))
+def planned(
+    question: Question,
+    seeds: Sequence[int] | None,
+    quick: bool,
+    until_decided: bool,
+    budget: int | None,
+) -> tuple[Sequence[int], Sequence[Look]]:
+    """Returns the seeds of every design, and the looks at their results. The seeds are those that
+    were asked for, three with `quick`, those of the file, or five; with `until_decided` all of the
+    budget. Raises `ValueError` for values that are no seeds and for contradictory options."""
+    if quick and (seeds is not None or until_decided):
+        raise ValueError("--quick is three seeds: leave out --seeds and --until-decided")
+    if not until_decided:
+        if budget is not None:
+            raise ValueError(
+                "--budget is the limit of --until-decided: add --until-decided, or leave out --budget"
+            )
+        usual = QUICK if quick else question.seeds or SEEDS
+        chosen = given.seeds(usual if seeds is None else seeds)
+        return chosen, [Look(len(chosen), 1 - CONFIDENCE)]
+    if seeds is not None:
+        raise ValueError(
+            "--until-decided adds seeds by itself: leave out --seeds, or write --budget for the most seeds"
+        )
+    if not question.goals:
+        raise ValueError(
+            f"{question.path}: --until-decided needs a [[goal]]: without one, nothing can be decided by adding seeds"
+        )
+    made = looks(BUDGET if budget is None else budget)
+    return range(1, made[-1].seeds + 1), made
 
 
 def _refuse_failures(outcome: Outcome) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import settings, spelling
+from ..batch import given
+from ..files.keys import split_key
 from ..metrics import Metric
 from ..scenario import Scenario
 from ..words import text
@@ -146,6 +148,8 @@ def read(path: Path, scenario: Path | None = None, otherwise: Path | None = None
         wrong = next(iter(data))
         raise file.wrong((wrong,), f": {spelling.unknown('key', wrong, list(KEYS))}")
     source = path if data else scenario or path.parent / str(named)
+    if scenario is None and named is not None and not source.is_file():
+        raise file.wrong(("scenario",), f": found {named!r}: there is no file {source}")
     made = Scenario(data, path) if data else Scenario.load(source)
     designs = tuple(
         _design(file, ("design", place), table)
@@ -194,6 +198,22 @@ def read(path: Path, scenario: Path | None = None, otherwise: Path | None = None
     )
 
 
+def taken_for_scenario(path: Path) -> str | None:
+    """Says that this file is a decision file, of which scenario, and which command reads it. None
+    if it is none."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError):
+        return None
+    named = data.get("scenario")
+    if "format" in data or "design" not in data or not isinstance(named, str):
+        return None
+    return (
+        f"{path}: this is a decision file of the scenario {named}, not a scenario: "
+        f"write afflux decide {path}, or name {path.parent / named}"
+    )
+
+
 def place_of(question: Question, point: str, key: str | None) -> str:
     """Returns the decision file, with the line of the setting by which a point changes this key of
     the scenario; with the line of the point's design if no setting does.
@@ -227,7 +247,7 @@ def place_of(question: Question, point: str, key: str | None) -> str:
 def _steps(scenario: Scenario, key: str) -> list[str]:
     """Returns the names and numbers that lead to a key, with the number of a traffic block in place
     of its name. The core names `traffic[1].load` what a file may call `traffic.web.load`."""
-    steps = settings.path(key)
+    steps = split_key(key)
     if steps[0] == "traffic":
         names = [str(block.get("name")) for block in scenario.get("traffic") or []]
         steps[1:2] = [str(names.index(step)) if step in names else step for step in steps[1:2]]
@@ -307,9 +327,15 @@ def _set(
     found: Mapping[str, Any] = _take(file, place, table, "set", dict, default)
     for key in found:
         try:
-            settings.path(key)
+            seed = given.sets_seed(key, found[key])
         except ValueError as error:
             raise file.wrong((*place, "set"), f": {error}") from None
+        if seed:
+            inside = ("seed",) if isinstance(found[key], dict) else ()
+            raise file.wrong(
+                (*place, "set", key, *inside),
+                ': all designs have the same seeds: write seeds = "1-5" at the top of the file',
+            )
     return found
 
 
@@ -320,7 +346,7 @@ def _priced(file: File, scenario: Scenario, designs: Sequence[Candidate]) -> Non
         for place, design in enumerate(designs)
         if design.price is None
         and "cost" not in scenario
-        and not any(settings.path(key)[0] == "cost" for key in design.set)
+        and not any(split_key(key)[0] == "cost" for key in design.set)
     ]
     if 0 < len(without) < len(designs):
         name = designs[without[0]].name
@@ -451,7 +477,7 @@ def _measurable(
 
 def _changes_traffic(key: str) -> bool:
     """True if the key may change kinds, names or classes of traffic."""
-    table, *rest = settings.path(key)
+    table, *rest = split_key(key)
     return table == "traffic" and (len(rest) < 2 or rest[1] in ("kind", "format", "name", "class"))
 
 

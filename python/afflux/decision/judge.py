@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 
 from ..comparison.censored import Value
 from ..comparison.paired import SAME, Difference, more_seeds, next_level, of_pairs
-from ..results.statistics import CONFIDENCE, ENOUGH_SEEDS, holm
+from ..results.statistics import CONFIDENCE, ENOUGH_SEEDS, holm, interval
 from .file import Goal
 
 #: Values by design, goal (`Goal.name`) and seed.
@@ -50,6 +50,9 @@ class Standing:
     #: For a relative goal: difference of the value from the reference value, without the share that
     #: the goal allows.
     start: Difference | None = None
+    #: 95 % interval of `value`. None with one seed, if all seeds have the same value, and if the
+    #: interval is too wide to say anything.
+    interval: tuple[float, float] | None = None
 
     @property
     def limit(self) -> float:
@@ -154,6 +157,7 @@ def _standing(values: Values, alone: Values, design: str, goal: Goal) -> Standin
             paired(goal, design, starts, own),
         )
     given = goal.against == design and not goal.alone
+    numbers = [own[seed].number for seed in own.keys() & limits.keys()]
     cut, limit_cut = (
         any(not some[seed].exact for seed in own.keys() & some.keys() & limits.keys())
         for some in (own, reference)
@@ -166,7 +170,16 @@ def _standing(values: Values, alone: Values, design: str, goal: Goal) -> Standin
         cut,
         limit_cut and not given,
         start,
+        _interval(goal, numbers),
     )
+
+
+def _interval(goal: Goal, numbers: Sequence[float]) -> tuple[float, float] | None:
+    """Returns the interval of the mean. Equal values get none: one of width zero would look like
+    certainty, although the values of only these seeds agree."""
+    several = len({*numbers}) > 1
+    metric = goal.metric
+    return interval(numbers, least=metric.least, most=metric.most) if several else None
 
 
 def _state(one: Standing, held: bool) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
+from .. import _core
 from .._core import ScenarioError
 from ..scenario import Scenario
 from . import kinds
@@ -46,7 +47,20 @@ measure = "{measure}"
 within = 0.1                    # at most 10 % more …
 design = "today"                # … than with this design
 """
-_MARKING = '"switch.ecn" = { kmin = "400kB", kmax = "1600kB", pmax = 0.05, incapable = "pass" }'
+#: Marking begins at `kmin` and reaches 5 % at four times as much.
+_MARKING = (
+    '"switch.ecn" = {{ kmin = "{kmin}kB", kmax = "{kmax}kB", pmax = 0.05, incapable = "pass" }}'
+)
+_STEP = '"switch.ecn" = {{ k = "{kmax}kB", incapable = "pass" }}'
+_SPREAD = 4
+#: Marking threshold in kB for each Gbps of the slowest link: 400 kB at 100 Gbps, as Li et al.
+#: (HPCC, SIGCOMM 2019) have it for DCQCN.
+_PER_GBPS = 4
+#: The threshold is at least that of 20 frames in kB, as Alizadeh et al. (DCTCP, SIGCOMM 2010) have
+#: it at 1 Gbps, and a seventh of the bandwidth-delay product, which is their lower bound.
+_FRAMES, _PART = 30, 7
+#: Smallest threshold in kB, of two frames. Short queues have less than the above.
+_LEAST = 3
 _DEEP = 'switch = { preset = "jericho_plus" }'
 _LARGER = '"switch.buffer" = "32MB"'
 #: Designs that are shown next to today's.
@@ -82,13 +96,36 @@ def _goals(scenario: Scenario) -> Iterator[tuple[str, str]]:
 
 def _designs(scenario: Scenario) -> Iterator[tuple[str, Sequence[str]]]:
     """Yields name and lines of those designs that the scenario admits."""
-    marking = [_MARKING]
-    for line in _reactions(scenario):
-        if _admits(scenario, [*marking, line]):
-            marking.append(line)
-    for name, lines in (("marking", marking), ("deep", [_DEEP]), ("larger", [_LARGER])):
-        if _admits(scenario, lines):
-            yield name, lines
+    kmin = _threshold(scenario)
+    if kmin is not None:
+        marking = [_MARKING.format(kmin=kmin, kmax=_SPREAD * kmin)]
+        for line in _reactions(scenario):
+            if _admits(scenario, [*marking, line]):
+                marking.append(line)
+        yield "marking", marking
+    for name, line in (("deep", _DEEP), ("larger", _LARGER)):
+        if _admits(scenario, [line]):
+            yield name, [line]
+
+
+def _threshold(scenario: Scenario) -> int | None:
+    """Returns the queue length in kB at which marking begins: by the rate of the slowest link and
+    the delay of the longest one, halved until queues reach four times this length. None if the
+    scenario admits no marking, or if all queues are too short for it."""
+    edges = scenario.check().edges
+    rate = min((rate for *_, rate, _ in edges), default=0)
+    delay_ns = max((delay for *_, delay in edges), default=0.0)
+    product = rate * 2 * delay_ns / 8e12
+    kmin = max(round(_PER_GBPS * rate / 1e9), round(product / _PART), _FRAMES)
+    while kmin >= _LEAST:
+        made = _checked(scenario, [_STEP.format(kmax=_SPREAD * kmin)])
+        if made is None:
+            return None
+        # The check warns of a threshold that no queue reaches.
+        if not any("marks nothing: marking begins at" in warning.text for warning in made.warnings):
+            return kmin
+        kmin //= 2
+    return None
 
 
 def _reactions(scenario: Scenario) -> Iterator[str]:
@@ -107,12 +144,16 @@ def _reactions(scenario: Scenario) -> Iterator[str]:
 
 def _admits(scenario: Scenario, lines: Sequence[str]) -> bool:
     """Returns whether the scenario is valid with these lines of a design."""
+    return _checked(scenario, lines) is not None
+
+
+def _checked(scenario: Scenario, lines: Sequence[str]) -> _core.Scenario | None:
+    """Returns the scenario with these lines of a design; None if it is invalid."""
     design = Candidate("", tomllib.loads("\n".join(lines)))
     try:
-        changed(scenario, design).check()
+        return changed(scenario, design).check()
     except (ScenarioError, TypeError, ValueError):
-        return False
-    return True
+        return None
 
 
 def _relative(scenario: Path, own: Path) -> str:

@@ -34,7 +34,7 @@ class Links:
     def __str__(self) -> str:
         rates, delays = (
             _span(self.rates_bps, text.rate),
-            _span(self.delays_ns, lambda ns: text.time(ns, 3)),
+            _span(self.delays_ns, _delay),
         )
         return f"{text.count(self.count)} link{'s' if self.count != 1 else ''} of {rates}, {delays}"
 
@@ -121,6 +121,11 @@ def _listed(racks: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
     return lines + (
         [f"… {text.count(len(racks) - RACKS)} more racks"] if len(racks) > RACKS else []
     )
+
+
+def _delay(ns: float) -> str:
+    """Formats a delay with up to three digits. Delays may be fractions of a nanosecond."""
+    return f"{ns:.3g} ns" if ns < 100 else text.time(ns, 3)
 
 
 def _connection(width: int, meshed: bool) -> str:

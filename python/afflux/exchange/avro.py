@@ -23,6 +23,8 @@ _VALUES = 2_000_000
 #: Largest depth of nested schemas and values.
 _DEEPEST = 100
 _PRIMITIVE = {"null", "boolean", "int", "long", "float", "double", "bytes", "string"}
+#: Types that a schema describes with an object, not with their name alone.
+_COMPLEX = {"record", "enum", "fixed", "array", "map"}
 
 
 class Schema:
@@ -83,6 +85,8 @@ class Schema:
                 raise AvroError(f"a type {shown(kind)}")
         elif not isinstance(schema, str):
             raise AvroError(f"a schema {shown(schema)}")
+        elif schema in _COMPLEX:
+            raise AvroError(f"a type {shown(schema)} without its parts")
 
     def read(self, stream: BinaryIO) -> Any:
         """Reads a value. Records are dicts. A value of a union is the value itself; a record in a

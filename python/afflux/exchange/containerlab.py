@@ -6,7 +6,6 @@ These files have nodes, kinds and links, but no rates, delays or losses. Those c
 """
 
 import fnmatch
-import os
 import re
 import tomllib
 from collections import Counter
@@ -365,7 +364,7 @@ def topology_of(
     if switch_image is not None:
         kinds.setdefault(switch_kind, {})["image"] = switch_image
     lab = {
-        "name": scenario.name.replace(os.sep, "-"),
+        "name": _lab_name(scenario.name, account),
         "topology": {"kinds": kinds, "nodes": nodes, "links": links},
     }
     account.notes.append(
@@ -379,6 +378,19 @@ def topology_of(
             f"containerlab may refuse names like {shown(odd[0])}: it takes letters, digits, _, . and -"
         )
     return yaml.safe_dump(lab, sort_keys=False, default_flow_style=None, width=140), account
+
+
+def _lab_name(name: str, account: Account) -> str:
+    """Returns a name for the lab that Docker allows in the names of its containers and networks.
+    Notes a changed one."""
+    allowed = re.sub(r"[^A-Za-z0-9_.-]", "-", name)
+    if not re.match(r"[A-Za-z0-9]", allowed):
+        allowed = f"lab{allowed}"
+    if allowed != name:
+        account.notes.append(
+            f"name of the lab: {shown(allowed)} for {shown(name)}: Docker takes letters, digits, _, . and -, and a letter or digit first"
+        )
+    return allowed
 
 
 def _settings(link: Link) -> dict[str, Any]:

@@ -3,6 +3,7 @@ or Parquet."""
 
 import gzip
 import io
+import lzma
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -95,9 +96,15 @@ class FlowList:
         return [names[host] for host in self.src], [names[host] for host in self.dst]
 
     def writer(self, path: Path) -> Writer:
-        """Returns the writer for a file, by the ending of its name: `.parquet`, `.csv.gz`,
-        otherwise CSV."""
-        if path.suffix == ".parquet":
+        """Returns the writer for a file, by the ending of its name: `.csv`, `.gz`, `.xz` or
+        `.parquet`. Raises `ValueError` for another ending."""
+        ending = path.suffix.lower()
+        if ending not in (".csv", ".gz", ".xz", ".parquet"):
+            found = f"ends with {path.suffix}" if path.suffix else "has no ending"
+            raise ValueError(
+                f"{path}: the name of the flow list {found}: write .csv, .csv.gz, .csv.xz or .parquet"
+            )
+        if ending == ".parquet":
             src, dst = self._ends()
             table = _core.flow_table(
                 self.start_ns,
@@ -111,9 +118,7 @@ class FlowList:
                 self.priorities,
             )
             return lambda partial: _core.write_parquet(table, partial)
-        if path.suffix == ".gz":
-            return self._write_compressed
-        return self._write
+        return {".csv": self._write, ".gz": self._write_gzip, ".xz": self._write_xz}[ending]
 
     def csv(self) -> Iterator[str]:
         """Yields pieces of the CSV form."""
@@ -143,11 +148,15 @@ class FlowList:
         with path.open("w", encoding="utf-8", newline="") as file:
             file.writelines(self.csv())
 
-    def _write_compressed(self, path: Path) -> None:
+    def _write_gzip(self, path: Path) -> None:
         # The compressed file has no time of writing, so the same flows give the same bytes.
         with (
             path.open("wb") as raw,
             gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as zipped,
             io.TextIOWrapper(zipped, "utf-8", newline="") as file,
         ):
+            file.writelines(self.csv())
+
+    def _write_xz(self, path: Path) -> None:
+        with lzma.open(path, "wt", encoding="utf-8", newline="") as file:
             file.writelines(self.csv())

@@ -1,6 +1,7 @@
 """Maps names of machines to the numbers of hosts in a scenario."""
 
 import csv
+import ipaddress
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -25,7 +26,17 @@ class Known:
     source: str = ""
 
     def find(self, name: str) -> int | None:
-        return self.numbers.get(name)
+        return self.numbers.get(canonical(name))
+
+
+def canonical(name: str) -> str:
+    """Returns the usual spelling of an IPv6 address: lower case, shortened as in RFC 5952. Returns
+    other names as they are."""
+    try:
+        address = ipaddress.IPv6Address(name)
+    except ValueError:
+        return name
+    return f"::ffff:{address.ipv4_mapped}" if address.ipv4_mapped else str(address)
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
@@ -59,7 +70,7 @@ def read(path: str | os.PathLike[str]) -> Known:
                 raise Wrong(
                     path, at, shown(",".join(fields)), "a host's number and a name, as in 3,node-7"
                 )
-            name = account.name(fields[1].strip(), "the name", path, at)
+            name = canonical(account.name(fields[1].strip(), "the name", path, at))
             if name in numbers:
                 raise Wrong(path, at, f"the name {shown(name)} a second time", "each name once")
             numbers[name] = int(fields[0])

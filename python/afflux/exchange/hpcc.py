@@ -93,6 +93,8 @@ def flows(path: Path, origin_ns: int = ORIGIN_NS) -> tuple[FlowList, Account]:
         # Columns of a line: `src dst group [port] bytes start`.
         groups = {int(line.split()[2]) for _, line in itertools.islice(lines(path), 1, None)}
         if groups == {GROUP}:
+            # The reader's note about the same column is for scenarios that name such a file.
+            account.notes = [note for note in account.notes if "`pg` of " not in note]
             account.notes.append(
                 f"all flows are in priority group {GROUP}, that of all data there: written without priorities"
             )
@@ -184,7 +186,7 @@ def topology_of(scenario: _core.Scenario) -> tuple[str, Account]:
     for link in fabric.links:
         # In that format, the first end of a host's link is the host.
         a, b = sorted((number[link.a], number[link.b]))
-        out.append(f"{a} {b} {_rate(link.rate)} {_delay(link.delay)} {link.loss:.6f}")
+        out.append(f"{a} {b} {_rate(link.rate)} {_delay(link.delay)} {_loss(link.loss)}")
     if down := sum(outages > 0 for _, outages, _ in scenario.link_faults()):
         account.notes.append(f"outages of {plural(down, 'link')} are not expressed")
     for link in [*written.get("link", []), *written.get("override", [])]:
@@ -213,6 +215,12 @@ def _delay(text: str) -> str:
         if text.endswith(unit):
             return f"{int(text.removesuffix(unit)) * size}ns"
     return text
+
+
+def _loss(loss: float) -> str:
+    """Formats a loss with six decimals, as in their files, if these are exact."""
+    text = f"{loss:.6f}"
+    return text if float(text) == loss else repr(loss)
 
 
 def flows_of(flows: FlowList, account: Account, *, ports: bool, origin_ns: int = ORIGIN_NS) -> str:

@@ -30,6 +30,10 @@ def matrix_of(flows: FlowList, hosts: int, account: Account) -> str:
     """Returns a connection matrix. Identifiers count from 1, as htsim's scripts write them."""
     if flows.classes is not None and any(flows.classes):
         account.notes.append("the format has no classes: they were dropped")
+    if flows.dscps is not None:
+        account.notes.append("the format has no DSCPs: they were dropped")
+    if flows.priorities is not None:
+        account.notes.append("the format has no priorities: they were dropped")
     if flows.deadlines_ns is not None:
         account.notes.append("the format has no deadlines: they were dropped")
     rows = zip(flows.src, flows.dst, flows.start_ns, flows.bytes, strict=True)

@@ -56,7 +56,13 @@ def read(paths: Sequence[Path]) -> Log:
     """Returns the jobs of these files."""
     log = Log()
     noting = _Noting(log.account)
+    seen: set[str] = set()
+    jobs: dict[str, Path] = {}
     for path in paths:
+        if os.path.realpath(path) in seen:
+            log.account.noted("a file was given twice and is read once", path.name)
+            continue
+        seen.add(os.path.realpath(path))
         log.size += os.stat(path).st_size
         history = _History()
         for at, kind, event in _events(path, log):
@@ -68,6 +74,13 @@ def read(paths: Sequence[Path]) -> Log:
         elif history.end != "JOB_FINISHED":
             log.account.drop("failed or killed")
         else:
+            if (first := jobs.setdefault(history.name, path)) is not path:
+                raise Wrong(
+                    path,
+                    None,
+                    f"{history.name} a second time (first in {first})",
+                    "the history of each job once",
+                )
             log.jobs.append(_job(history, path, log.account))
             _machines(history, log.machines)
             log.making.append(functools.partial(_transfers, history, path))
@@ -217,9 +230,13 @@ def _take(
         case "MAP_ATTEMPT_FINISHED" | "REDUCE_ATTEMPT_FINISHED":
             is_map = kind.startswith("MAP")
             id_, end = text("attemptId"), time("mapFinishTime" if is_map else "finishTime")
-            attempt = _Attempt(
-                history.started.get(id_, 0), end, text("hostname"), id_ in history.local
-            )
+            if id_ not in history.started:
+                account.noted(
+                    "attempts whose start is not in the file: they are taken to start with the submission of their job",
+                    _place(path, at),
+                )
+            start = history.started.get(id_, history.submit_ms)
+            attempt = _Attempt(start, end, text("hostname"), id_ in history.local)
             attempt.counters = (
                 _counters(event.get("counters"), path, at, noting)
                 if event.get("counters") is not None

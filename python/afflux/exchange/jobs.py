@@ -105,9 +105,11 @@ def flows(log: Log, known: hosts.Known | None) -> tuple[FlowList, dict[str, int]
 
     @functools.cache
     def number_of(name: str) -> int | None:
-        return next(
-            (numbers[other] for other in log.machines.names(name) if other in numbers), None
+        found = (
+            numbers.get(other) if known is None else known.find(other)
+            for other in log.machines.names(name)
         )
+        return next((number for number in found if number is not None), None)
 
     origin = min((job.submit_ms for job in log.jobs), default=0)
     list_ = FlowList([], [], [], [], [])

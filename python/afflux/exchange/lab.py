@@ -47,7 +47,7 @@ class Lab:
     def __init__(self, path: Path, account: Account) -> None:
         self.path, self.account = path, account
         self._fields = lab_fields.Fields(path, account)
-        root = self._mapping(marked.read(path, "a topology file", self._expanded), "the file", 1)
+        root = self._mapping(marked.read(path, "a topology file", self._expanded), "", 1)
         self._fields.look(root, lab_fields.TOP, "", "")
         self.name = root.get("name") or ""
         if root.get("mgmt"):
@@ -474,11 +474,12 @@ class Lab:
 
     def _mapping(self, value: Any, what: str, line: int) -> Map:
         if not isinstance(value, Map):
+            found = "nothing" if value is None else shown(value)
             raise Wrong(
                 self.path,
                 line,
-                f"{what} that is not a mapping",
-                "name and topology, with nodes and links",
+                f"{what}: {found}" if what else found,
+                "a mapping with name and topology, and in topology nodes and links",
             )
         return value
 

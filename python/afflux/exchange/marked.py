@@ -75,7 +75,7 @@ class _Reader:
 
     def _not_yaml(self, error: Exception, text: str) -> Wrong:
         mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or "something that is not YAML"
+        problem = getattr(error, "problem", None) or ""
         line = mark.line + 1 if mark else None
         # libyaml reads ahead of its events, and from PyYAML 6.0.4 on it has a limit of its own.
         if "nesting depth" in problem:
@@ -89,7 +89,9 @@ class _Reader:
                 f"{shown(template.group())}, a placeholder of a template",
                 f"{self.form} in which the template is filled in",
             )
-        return Wrong(self.path, line, shown(problem, 200).strip("'\""), "YAML")
+        reason = shown(problem, 200).strip("'\"")
+        found = f"text that is not YAML{f' ({reason})' if reason else ''}"
+        return Wrong(self.path, line, found, self.form)
 
     def _weigh(self, node: Any, known: dict[int, int | None], depth: int) -> int:
         """Returns the number of values that a node has after all aliases (`*name`, `<<`) are

@@ -10,9 +10,10 @@ from .. import _core
 from .flow_list import FlowList
 
 
-def of_result(flows: FlowList, path: Path, scenario: _core.Scenario) -> list[int | None] | None:
+def of_result(flows: FlowList, path: Path) -> list[int | None] | None:
     """Returns the priority of each flow of a result, from its scenario at `path`. None if the
-    scenario gives no priorities. A flow whose priority is unknown has None.
+    scenario gives no priorities. A flow whose priority is unknown has None. Raises `ScenarioError`
+    if the scenario is needed and cannot be loaded, as when a flow list of it is gone.
 
     Flows that are known before a run have the priority of the scenario's own flow list. A flow that
     starts when others end, or belongs to an application, has the priority of the blocks of its
@@ -23,6 +24,7 @@ def of_result(flows: FlowList, path: Path, scenario: _core.Scenario) -> list[int
     )
     if not any("priority" in b or "dscp" in b or b.get("kind") == "flows" for b in blocks):
         return None
+    scenario = _core.load(path)
     planned = FlowList.of_table(scenario.flow_list()[0])
     known = dict(zip(_keys(planned), planned.priorities or [0] * len(planned), strict=True))
     of_class: dict[str, set[int]] = defaultdict(set)

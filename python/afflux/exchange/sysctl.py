@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import linux_ranges
 from .quantity import seconds, short_time, size
 
 _MODULES = {
@@ -212,13 +213,16 @@ def _loss(transport: Mapping[str, Any], out: Settings) -> None:
 def _window(transport: Mapping[str, Any], out: Settings) -> None:
     buffer, most = transport.get("receive_buffer"), transport.get("receive_buffer_max")
     if buffer:
-        first = size(buffer)
-        out.sysctl["net.ipv4.tcp_rmem"] = f"4096 {first} {size(most) if most else first}"
+        first = linux_ranges.buffer("receive_buffer", size(buffer), out.missing)
+        last = linux_ranges.buffer("receive_buffer_max", size(most), out.missing) if most else first
+        out.sysctl["net.ipv4.tcp_rmem"] = f"4096 {first} {last}"
         out.sysctl["net.ipv4.tcp_moderate_rcvbuf"] = "1" if most else "0"
     elif transport.get("receive_window", "unlimited") != "unlimited":
         # About half of a buffer is window: until Linux 6.5 by tcp_adv_win_scale = 1, since then as
         # measured by the kernel.
-        room = 2 * size(transport["receive_window"])
+        room = linux_ranges.buffer(
+            "receive_window", 2 * size(transport["receive_window"]), out.missing
+        )
         out.sysctl["net.ipv4.tcp_rmem"] = f"4096 {room} {room}"
         out.sysctl["net.ipv4.tcp_moderate_rcvbuf"] = "0"
     else:
@@ -226,9 +230,11 @@ def _window(transport: Mapping[str, Any], out: Settings) -> None:
             "receive_window = 'unlimited': choose tcp_rmem above twice the rate times the round trip"
         )
     if fixed := transport.get("send_buffer"):
-        out.sysctl["net.ipv4.tcp_wmem"] = f"4096 {size(fixed)} {size(fixed)}"
+        room = linux_ranges.buffer("send_buffer", size(fixed), out.missing)
+        out.sysctl["net.ipv4.tcp_wmem"] = f"4096 {room} {room}"
     elif (largest := transport.get("send_buffer_max", "unlimited")) != "unlimited":
-        out.sysctl["net.ipv4.tcp_wmem"] = f"4096 16384 {size(largest)}"
+        room = linux_ranges.buffer("send_buffer_max", size(largest), out.missing)
+        out.sysctl["net.ipv4.tcp_wmem"] = f"4096 16384 {room}"
     else:
         out.missing.append(
             "send_buffer_max = 'unlimited': choose tcp_wmem above twice the rate times the round trip"
@@ -338,8 +344,11 @@ _READ_WITHIN = {
     "htcp": {"rtt_scaling", "bandwidth_switch"},
     "cubic": {"beta", "fast_convergence", "tcp_friendly", "hystart", "flavour"},
 }
-#: Keys that have a sysctl with the same meaning.
-_SYSCTLS = {"retries": "net.ipv4.tcp_retries2", "syn_retries": "net.ipv4.tcp_syn_retries"}
+#: Keys that have a sysctl with the same meaning, and the values that it takes.
+_SYSCTLS = {
+    "retries": ("net.ipv4.tcp_retries2", linux_ranges.RETRIES),
+    "syn_retries": ("net.ipv4.tcp_syn_retries", linux_ranges.SYN_RETRIES),
+}
 
 
 def _rest(transport: Mapping[str, Any], out: Settings) -> None:
@@ -350,7 +359,10 @@ def _rest(transport: Mapping[str, Any], out: Settings) -> None:
         if key in _READ or value == usual.get(key):
             continue
         if key in _SYSCTLS and isinstance(value, int):
-            out.sysctl[_SYSCTLS[key]] = str(value)
+            name, allowed = _SYSCTLS[key]
+            out.sysctl[name] = str(
+                linux_ranges.within(f"{key} = {value}", value, allowed, out.missing)
+            )
         elif isinstance(value, Mapping) and key in _READ_WITHIN:
             if key == transport.get("congestion"):
                 within = {
@@ -447,6 +459,10 @@ def _qdisc(host: Mapping[str, Any], paces: bool, out: Settings) -> str | None:
             continue
         if isinstance(value, bool):
             words.append(key if value else f"no{key}")
+        elif key in ("target", "interval"):
+            words.append(
+                f"{key} {linux_ranges.microseconds(f'host.qdisc.{key}', value, out.missing)}us"
+            )
         else:
             words.append(f"{key} {size(value) if 'quantum' in key else value}")
     return f"{kind} {' '.join(words)}" if words else None

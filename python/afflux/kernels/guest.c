@@ -152,11 +152,11 @@ static void row(struct inet_diag_msg *m, int length, double at)
 	char src[INET_ADDRSTRLEN], dst[INET_ADDRSTRLEN];
 	inet_ntop(AF_INET, m->id.idiag_src, src, sizeof src);
 	inet_ntop(AF_INET, m->id.idiag_dst, dst, sizeof dst);
-	printf("%.6f,%s,%d,%s,%d,%u,%s,%u,%u,%u,%u,%u,%u,%u,%llu,%llu,%llu\n", at, src, ntohs(m->id.idiag_sport), dst,
+	printf("%.6f,%s,%d,%s,%d,%u,%s,%u,%u,%u,%u,%u,%u,%u,%llu,%llu,%llu,%u\n", at, src, ntohs(m->id.idiag_sport), dst,
 	       ntohs(m->id.idiag_dport), m->idiag_state, control, i.tcpi_snd_cwnd, i.tcpi_snd_ssthresh, i.tcpi_rtt,
 	       i.tcpi_rttvar, i.tcpi_unacked, i.tcpi_total_retrans, i.tcpi_delivered_ce,
 	       (unsigned long long)i.tcpi_bytes_acked, (unsigned long long)i.tcpi_pacing_rate,
-	       (unsigned long long)i.tcpi_delivery_rate);
+	       (unsigned long long)i.tcpi_delivery_rate, i.tcpi_ca_state);
 }
 
 static int tcpinfo(long long ms)
@@ -165,7 +165,7 @@ static int tcpinfo(long long ms)
 	if (s < 0)
 		return fail("tcpinfo");
 	printf("time_s,src,src_port,dst,dst_port,state,congestion,cwnd,ssthresh,rtt_us,rttvar_us,unacked,retransmissions,"
-	       "delivered_ce,bytes_acked,pacing_bytes_s,delivery_bytes_s\n");
+	       "delivered_ce,bytes_acked,pacing_bytes_s,delivery_bytes_s,ca_state\n");
 	for (long long at = 0;; at += ms * 1000000) {
 		if (at < now() * 1e9)
 			continue;

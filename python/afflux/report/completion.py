@@ -41,6 +41,11 @@ class Flows:
         """Number of flows that did not finish, with those that never started."""
         return self.unfinished.total() + self.not_started.total()
 
+    @property
+    def by_kind(self) -> Counter[str]:
+        """Number of flows by traffic class, with those that did not finish or never started."""
+        return Counter(self.kinds) + self.unfinished + self.not_started
+
     def of(self, measure: str) -> list[float]:
         """Returns the known values of a measure."""
         return [value for value in getattr(self, measure) if value is not None]
@@ -66,20 +71,56 @@ def of(designs: Sequence[Design]) -> dict[str, Any] | None:
     # Bounds are sizes of existing flows. An upper bound of the class below would promise smaller
     # flows than there are.
     lower = [sizes[0], *(sizes[bisect_right(sizes, bound)] for bound in upper[:-1])]
+    kinds = _kinds(designs, flows)
     return {
         "sizes": list(map(list, zip(lower, upper, strict=True))),
         "designs": [_by_size(of_design, upper) for of_design in flows],
         "cdf": _distributions(flows, POINTS),
-        "groups": _groups(designs, flows),
+        "groups": _groups(designs, flows, kinds[:KINDS]),
+        "hidden": len(kinds[KINDS:]),
     }
 
 
-def _groups(designs: Sequence[Design], flows: Sequence[Flows]) -> list[dict[str, Any]]:
-    """Returns all flows, whose distributions are in a separate field; then each traffic class, if
-    there are several."""
+def classes(designs: Sequence[Design]) -> list[str]:
+    """Returns the names of the traffic classes in the order of the scenarios."""
+    return list(_by_class(designs))
+
+
+def unfinished_classes(designs: Sequence[Design]) -> list[str]:
+    """Returns the traffic classes of which flows started or were due after the warm-up, but no one
+    finished in any run."""
+    return [
+        name
+        for name, groups in _by_class(designs).items()
+        if not any(one["count"] for one in groups)
+        and any(one["unfinished"] or one.get("not_started") for one in groups)
+    ]
+
+
+def _by_class(designs: Sequence[Design]) -> dict[str, list[dict[str, Any]]]:
+    """Returns the completion times of each traffic class in the summaries of all runs."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for result in (result for design in designs for result in design.results.values()):
+        for name, group in (result.summary["fct"].get("by_class") or {}).items():
+            found.setdefault(name, []).append(group)
+    return found
+
+
+def _kinds(designs: Sequence[Design], flows: Sequence[Flows]) -> list[str]:
+    """Returns the traffic classes, those with the most flows first. Flows that did not finish count.
+    A single class is left out, because it equals all flows."""
+    counts = sum((of_design.by_kind for of_design in flows), Counter[str]())
+    order = [kind for kind in classes(designs) if kind in counts]
+    return sorted(order, key=lambda kind: -counts[kind]) if len(order) > 1 else []
+
+
+def _groups(
+    designs: Sequence[Design], flows: Sequence[Flows], kinds: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Returns all flows, whose distributions are in a separate field; then these traffic classes, in
+    the order of the scenarios."""
     found = [{"name": None, "cdf": None, **_described(designs, flows)}]
-    kinds = sorted({kind for of_design in flows for kind in of_design.kinds})
-    for kind in kinds[:KINDS] if len(kinds) > 1 else []:
+    for kind in (kind for kind in classes(designs) if kind in kinds):
         own = [of_design.of_kind(kind) for of_design in flows]
         found.append({"name": kind, "cdf": _distributions(own, COARSE), **_described(designs, own)})
     return found

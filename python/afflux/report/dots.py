@@ -130,9 +130,11 @@ def _key(seeds: int) -> list[tuple[str, Words]]:
 
 
 def capital_of(metric: Metric) -> Words:
-    """Returns the name of a metric for the beginning of a line. A percentile stays as it is."""
+    """Returns the name of a metric for the beginning of a line. A percentile stays as it is, and so
+    does the name of a class or of a block of jobs."""
     words = what_of(metric)
-    return Words(words, japanese(words)) if words[1:2].isdigit() else capital(words)
+    named = metric.begins_with_name and words == metric.title
+    return Words(words, japanese(words)) if named or words[1:2].isdigit() else capital(words)
 
 
 def _head(found: Comparison | None, priced: bool, several: bool, terms: Terms) -> list[str]:

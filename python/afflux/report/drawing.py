@@ -1,11 +1,14 @@
-"""Draws lines, points and intervals on the axes of figures for papers, and names their units."""
+"""Draws lines, points and intervals on the axes of figures for papers, and finds the metrics that
+they show."""
 
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec
 
+from ..comparison.compare import Comparison
+from ..comparison.paired import Difference, compared
 from ..extras import needed
-from ..metrics import METRICS, Metric
+from ..metrics import COST, Metric, named
 from ..results.designs import Value
 from ..results.explain import LABELS
 from ..results.statistics import ENOUGH_SEEDS, interval, mean
@@ -160,16 +163,34 @@ def above(axes: Any, **more: Any) -> None:
 
 
 def metric_of(name: str) -> Metric:
-    found = next((metric for metric in METRICS if metric.name == name), None)
-    if found is None:
-        raise ValueError(
-            f"no measure {name!r}: there are {', '.join(metric.name for metric in METRICS)}"
-        )
-    return found
+    """Returns the metric of a name in JSON output or of a short name. Raises `ValueError`."""
+    try:
+        return named(name)
+    except LookupError as error:
+        raise ValueError(str(error)) from None
+
+
+def ratios(found: Comparison, metrics: Sequence[Metric]) -> dict[tuple[str, str], Difference]:
+    """Returns the differences that have a ratio, by design and name of the metric. Includes those of
+    `metrics` that the comparison does not contain, except where it leaves them out on purpose: costs
+    in several currencies, and slowdowns on different fabrics."""
+    every = {(one.design, one.metric.name): one for one in found.differences}
+    base = found.of_name[found.baseline]
+    for name in found.designs:
+        slowdowns = any(one.metric.path[0] == "slowdown" for one in found.of(name))
+        for metric in metrics:
+            if (name, metric.name) in every or metric is COST:
+                continue
+            if metric.path[0] == "slowdown" and not slowdowns:
+                continue
+            if one := compared(metric, base, found.of_name[name], base.seeds):
+                every[name, metric.name] = one
+    return {key: one for key, one in every.items() if one.ratio is not None}
 
 
 def title(metric: Metric) -> str:
-    return metric.title[0].upper() + metric.title[1:]
+    """Returns the title of a metric for the label of an axis."""
+    return metric.title if metric.begins_with_name else metric.title[0].upper() + metric.title[1:]
 
 
 def percentile(name: str) -> str:

@@ -19,7 +19,7 @@ from ..comparison.paired import (
 from ..metrics import COST, Metric
 from ..results import percentiles
 from ..results.designs import Design, Designs, Value
-from ..words import Words, capital, known, said, say
+from ..words import Words, capital, japanese, known, said, say
 from . import completion, differs
 from .axis import joined, short, span
 from .markup import Terms, both, chip, html_section, html_table, plain, unseen
@@ -29,7 +29,8 @@ _KINDS = {BETTER: "good", WORSE: "bad"}
 
 def title(metric: Metric) -> Words:
     """Returns the name of a metric for the head of a row."""
-    return capital(said(f"metric.{metric.name}", metric.title))
+    words = said(f"metric.{metric.name}", metric.title)
+    return Words(words, japanese(words)) if metric.begins_with_name else capital(words)
 
 
 def verdict(d: Difference | None, found: Comparison, terms: Terms | None = None) -> str:

@@ -14,8 +14,7 @@ A figure raises `NothingToDraw`, a `ValueError`, if the results lack the data th
 `MissingExtra` without matplotlib.
 """
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .. import settings
@@ -221,7 +220,7 @@ def designs(
     height: float | None = None,
 ) -> "Figure":
     """Draws one metric of every design with its 95 % interval over the seeds. `metric` is the name
-    of a row of `afflux compare --json`."""
+    of a row of `afflux compare --json`, or another name that `afflux compare --metric` takes."""
     found = gather(results)
     wanted = drawing.metric_of(metric)
     values = [(name, value) for name, design in found.items() if (value := design.value(wanted))]
@@ -255,40 +254,43 @@ def changes(
     """Draws the change of each metric from the baseline (default: the first design), with the 95 %
     intervals of `afflux.compare`.
 
-    Designs are paired by seed. The axis is in per cent. If the largest ratio is more than three
+    `metrics` are names as in `designs`. Designs are paired by seed. The axis is in per cent. If the largest ratio is more than three
     times the smallest, it shows ratios on a logarithmic scale. Counts of events, and metrics that
     the results lack, are left out.
     """
     found = gather(results)
     try:
-        compared = compare(found, baseline)
+        comparison = compare(found, baseline)
     except ValueError as error:  # only one design, or no seed in common
         raise NothingToDraw(str(error)) from None
     chosen = [drawing.metric_of(name) for name in metrics]
-    known = {(one.design, one.metric): one for one in compared.differences if one.ratio is not None}
+    known = drawing.ratios(comparison, chosen)
     rows = [
-        metric for metric in chosen if any((name, metric) in known for name in compared.designs)
+        metric
+        for metric in chosen
+        if any((name, metric.name) in known for name in comparison.designs)
     ]
     if not rows:
         raise NothingToDraw(
-            f"no design has {', '.join(metrics)} to compare with those of {compared.baseline!r}"
+            f"no design has {', '.join(metrics)} to compare with those of {comparison.baseline!r}"
         )
-    ratios = [one.ratio or 1.0 for one in known.values() if one.metric in rows]
+    shown_names = {metric.name for metric in rows}
+    ratios = [one.ratio or 1.0 for (_, name), one in known.items() if name in shown_names]
     wide_by = max(1.0, *ratios) / min(1.0, *ratios)
     wide = wide_by > WIDE
 
     def shown(ratio: float) -> float:
         return ratio if wide else 100 * (ratio - 1)
 
-    names = list(compared.of_name)
+    names = list(comparison.of_name)
     figure, axes = drawing.begin(
-        width, height or 0.7 + (0.14 * len(compared.designs) + 0.12) * len(rows)
+        width, height or 0.7 + (0.14 * len(comparison.designs) + 0.12) * len(rows)
     )
-    step = 0.7 / len(compared.designs)
-    for place, name in enumerate(compared.designs):
+    step = 0.7 / len(comparison.designs)
+    for place, name in enumerate(comparison.designs):
         label: str | None = name
         for row, metric in enumerate(rows):
-            if (one := known.get((name, metric))) is None or one.ratio is None:
+            if (one := known.get((name, metric.name))) is None or one.ratio is None:
                 continue
             whole = (
                 one.ratio_low is not None
@@ -296,22 +298,22 @@ def changes(
                 and one.samples >= ENOUGH_SEEDS
             )
             bounds = (shown(one.ratio_low or 0), shown(one.ratio_high or 0)) if whole else None
-            at = row + (place - (len(compared.designs) - 1) / 2) * step
+            at = row + (place - (len(comparison.designs) - 1) / 2) * step
             # In the other figures, the first colour is that of the baseline.
             drawing.across(axes, names.index(name), label, at, shown(one.ratio), bounds)
             label = None
     axes.axvline(shown(1.0), color="black", linewidth=0.6)
     axes.set_yticks(range(len(rows)), [drawing.title(metric) for metric in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    one_design = f" of {compared.designs[0]}" if len(compared.designs) == 1 else ""
+    one_design = f" of {comparison.designs[0]}" if len(comparison.designs) == 1 else ""
     if wide:
-        axes.set(xscale="log", xlabel=f"Ratio{one_design} to {compared.baseline}")
+        axes.set(xscale="log", xlabel=f"Ratio{one_design} to {comparison.baseline}")
         # Plain numbers instead of 10⁰.
         axes.xaxis.get_major_locator().set_params(subs=(1, 2, 5) if wide_by < 100 else (1,))
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.xaxis.set_minor_formatter("")
     else:
-        axes.set_xlabel(f"Change{one_design} from {compared.baseline} (%)")
+        axes.set_xlabel(f"Change{one_design} from {comparison.baseline} (%)")
     if not one_design:
         drawing.above(axes, handlelength=1)
     return figure
@@ -336,7 +338,8 @@ def queues(
     end of the run.
     """
     every = list(gather(results).values())
-    found = series.of(every, hosts=hosts or ports is not None)
+    names = [ports] if isinstance(ports, str) else ports
+    found = series.of(every, hosts=hosts, names=names)
     if not found:
         raise NothingToDraw(
             'no port was recorded: write ports = { interval = "100us" } in [record]'
@@ -346,19 +349,16 @@ def queues(
     def whole(of: dict[str, Any] | None) -> list[int]:
         return (of or {}).get("-1", {}).get("queue_max", [])
 
-    known = {port["name"]: port for port in view["ports"]}
-    if ports is None:
-        shown = [
+    shown = (
+        [
             max(
                 view["ports"],
                 key=lambda one: max((max(whole(of), default=0) for of in one["series"]), default=0),
             )
         ]
-    else:
-        names = [ports] if isinstance(ports, str) else list(ports)
-        if missing := [name for name in names if not _ports(name, known)]:
-            raise ValueError(f"no recorded port {missing[0]!r}: there are {', '.join(known)}")
-        shown = [known[port] for port in dict.fromkeys(p for n in names for p in _ports(n, known))]
+        if ports is None
+        else view["ports"]
+    )
     figure, first = drawing.begin(width, height or 0.9 + 1.3 * len(shown), panels=len(shown))
     more = (
         f"; the run ends at {found['end_ns'] / 1e6:.4g} ms"
@@ -385,13 +385,6 @@ def queues(
     figure.axes[-1].set_xlabel(f"Time (ms{more})")
     drawing.above(first)
     return figure
-
-
-def _ports(name: str, known: Iterable[str]) -> list[str]:
-    """Returns the recorded ports that a name means: `leaf1 port 0 → host3`, or `leaf1 → host3` and
-    `host3 → leaf1 (NIC)` as `afflux explain` prints them. Parallel links are several ports."""
-    wanted = name.removesuffix(" (NIC)")
-    return [port for port in known if wanted in (port, re.sub(r" port \d+ →", " →", port))]
 
 
 @drawing.in_style
@@ -495,8 +488,8 @@ def swept(
     """Draws a metric of a sweep over one of its varied keys, with 95 % intervals over the seeds.
     With `by`, another varied key, draws a line for each of its values.
 
-    `metric` is the name of a row of `afflux compare --json`. Points without a result are left out.
-    Intervals need three seeds with different results.
+    `metric` is a column of the sweep's table: the name of a row of `afflux compare --json`, or of a
+    metric that `afflux.sweep` was asked for. Points without a result are left out. Intervals need three seeds with different results.
     """
     wanted = drawing.metric_of(metric)
     for name in (key, *([by] if by else [])):
@@ -510,10 +503,13 @@ def swept(
     if other:
         raise ValueError(f"{', '.join(other)} varied, too: write by={other[0]!r}, or sweep less")
     xs = list(dict.fromkeys(settings.shown(one.values[key]) for one in found.combinations))
-    numbers = all(isinstance(one.values[key], int | float) for one in found.combinations)
+    numbers = all(
+        isinstance(one.values[key], int | float) and not isinstance(one.values[key], bool)
+        for one in found.combinations
+    )
     known: dict[str, list[tuple[float, drawing.Estimated]]] = {}
     for one in found.combinations:
-        if (value := one.means.get(metric)) is not None:
+        if (value := one.means.get(wanted.name)) is not None:
             at = (
                 float(one.values[key])
                 if numbers
@@ -523,7 +519,10 @@ def swept(
                 (at, drawing.estimated(value, one.samples))
             )
     if not known:
-        raise NothingToDraw(f"no point of the sweep has {metric!r}")
+        there = dict.fromkeys(name for one in found.combinations for name in one.means)
+        raise NothingToDraw(f"no point of the sweep has {metric!r}: there are {', '.join(there)}")
+    for points in known.values():
+        points.sort(key=lambda point: point[0])
     factor, unit = axis.unit(
         wanted.show, max(value for points in known.values() for _, (value, _) in points)
     )

@@ -14,11 +14,11 @@ FRAMES, FEWEST = 300, 24
 #: Most values of queue and rate that a page holds, for all designs together. Each takes two bytes
 #: before compression.
 CELLS = 600_000
+#: Values are quantised to fewer than `STEPS` steps. Each is a character of the page, with the code
+#: `ZERO` plus the step (see report/src/moments.ts).
+ZERO, STEPS = 0x100, 1_700
 #: Criteria by which ports are kept if there are too many: those of links between switches first,
 #: then those with the largest values of these columns.
-ZERO, STEPS = 0x100, 1_700
-#: Criteria by which ports are kept if there are too many: those to hosts first, then those with the
-#: largest values of these columns.
 RANKS = ("drops", "queue_max", "tx_bytes")
 #: Counters by their names in the page, with the columns they are summed from.
 COUNTERS = {"d": ("drops", "in_discards"), "m": ("ecn_marks",), "p": ("pause_tx", "pause_rx")}

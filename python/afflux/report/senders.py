@@ -15,9 +15,9 @@ from .markup import both, html_section
 TIMES = 300
 #: Columns with their units.
 MEASURES = {
-    "cwnd_bytes": ("kB", 1e3),
-    "flight_bytes": ("kB", 1e3),
-    "srtt_ns": ("ms", 1e6),
+    "window_bytes": ("kB", 1e3),
+    "in_flight_bytes": ("kB", 1e3),
+    "smoothed_rtt_ns": ("ms", 1e6),
     "pacing_bps": ("Mbps", 1e6),
 }
 

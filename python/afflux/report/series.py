@@ -1,6 +1,7 @@
 """Collects time series of ports (ports.parquet): for the lowest seed of each design, for the most
 notable ports, no finer than a screen shows."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from typing import Any
 
 from ..results.designs import Design
 from ..results.written import Table
+from ..spelling import unknown
 from . import busy
 
 #: Most intervals; fewer if many queues were in use, so that there are at most `VALUES` values; but
@@ -140,14 +142,17 @@ class Recording:
         }
 
 
-def of(designs: Sequence[Design], *, hosts: bool = True) -> dict[str, Any] | None:
-    """Returns the series. Ports of switches come first. Without `hosts`, ports of hosts are left
-    out unless nothing else was recorded."""
+def of(
+    designs: Sequence[Design], *, hosts: bool = True, names: Sequence[str] | None = None
+) -> dict[str, Any] | None:
+    """Returns the series of the most notable ports. Ports of switches come first. Without `hosts`,
+    ports of hosts are left out unless nothing else was recorded. With `names`, returns the series
+    of the ports that these names mean, and raises `ValueError` if one of them was not recorded."""
     recordings = [Recording.of(design) for design in designs]
     there = [recording for recording in recordings if recording]
     if not there:
         return None
-    names = _chosen(there, hosts)
+    ports = _chosen(there, hosts) if names is None else _named(there, names)
     end = max(recording.times[-1] for recording in there)
     last = max(recording.busy_until() or recording.times[-1] for recording in there)
     until = last if last < end else None
@@ -162,9 +167,9 @@ def of(designs: Sequence[Design], *, hosts: bool = True) -> dict[str, Any] | Non
         ],
         "end_ns": end,
         # The first view is shown by default. The second one is the whole run, if it differs.
-        "views": [_view(recordings, names, VALUES)]
+        "views": [_view(recordings, ports, VALUES)]
         if until is None
-        else [_view(part, names, VALUES // 2) for part in (short, recordings)],
+        else [_view(part, ports, VALUES // 2) for part in (short, recordings)],
         "share": None
         if until is None
         else sent_share([recording for recording in short if recording], there),
@@ -227,9 +232,30 @@ def _view(
     }
 
 
+def _every(recordings: Sequence[Recording]) -> list[str]:
+    return list(dict.fromkeys(port for recording in recordings for port in recording.places))
+
+
+def _named(recordings: Sequence[Recording], names: Sequence[str]) -> list[str]:
+    """Returns the recorded ports that names mean, in the order of the names: `leaf1 port 0 → host3`,
+    or `leaf1 → host3` and `host3 → leaf1 (NIC)` as `afflux explain` prints them. Parallel links are
+    several ports. Raises `ValueError`."""
+    every = _every(recordings)
+    by_name: dict[str, list[str]] = {}
+    for port in every:
+        for name in dict.fromkeys((port, re.sub(r" port \d+ →", " →", port))):
+            by_name.setdefault(name, []).append(port)
+    found: list[str] = []
+    for name in names:
+        if (wanted := name.removesuffix(" (NIC)")) not in by_name:
+            raise ValueError(unknown("recorded port", name, every))
+        found += by_name[wanted]
+    return list(dict.fromkeys(found))
+
+
 def _chosen(recordings: Sequence[Recording], hosts: bool) -> list[str]:
     """Returns the most notable ports, the best first."""
-    every = list(dict.fromkeys(port for recording in recordings for port in recording.places))
+    every = _every(recordings)
     inside = {*every}.difference(*(recording.of_hosts for recording in recordings))
     rankings = []
     for metrics in RANKS:

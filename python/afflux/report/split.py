@@ -5,18 +5,26 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from ..comparison.phrases import listed
 from ..results.designs import Design
 from ..results.explain import ALL, GROUPINGS, LABELS, Explanation, Sums
 from ..results.result import Result
 from ..results.split import Key
 from ..words import Words, both, join, say, text
+from . import completion
 from .parts import Breakdown, Changes, signed
+
+#: Most traffic classes that a note names.
+_NAMED = 12
+_COMMAS = (", ", "、")
 
 
 class Runs:
     """Sums of every run by group of flows. Each run is read once."""
 
     def __init__(self, designs: Sequence[Design]) -> None:
+        #: Place of each traffic class.
+        self.order = {name: place for place, name in enumerate(completion.classes(designs))}
         self.sums: dict[int, dict[Key, Sums]] = {}
         self.unfinished: dict[int, Counter[Key]] = {}
         for result in (result for design in designs for result in design.results.values()):
@@ -49,13 +57,14 @@ class Runs:
         )
 
     def keys(self) -> list[Key]:
-        """Returns all flows, then size classes and traffic classes. A single class is left out,
-        because it equals all flows."""
+        """Returns all flows, then size classes, then traffic classes in the order of the scenarios.
+        A single class is left out, because it equals all flows."""
         every = list(
             dict.fromkeys(
                 key for sums in self.sums.values() for key, found in sums.items() if found.flows
             )
         )
+        every.sort(key=lambda key: self.order.get(key[1] or "", 0) if key[0] == "class" else 0)
         shown = [key for key in every if key == (GROUPINGS[0], ALL)]
         for by in GROUPINGS:
             own = [key for key in every if key[0] == by and key[1] is not ALL]
@@ -81,7 +90,14 @@ def of(designs: Sequence[Design]) -> dict[str, Any] | None:
     runs = Runs(designs)
     if not (keys := runs.keys()):
         return None
-    return {"labels": list(LABELS), "groups": [_group(designs, runs, key) for key in keys]}
+    without = completion.unfinished_classes(designs)
+    return {
+        "labels": list(LABELS),
+        "groups": [_group(designs, runs, key) for key in keys],
+        "without": both(say("split.without", classes=listed(without, _NAMED, _COMMAS)))
+        if without
+        else None,
+    }
 
 
 def terms(found: dict[str, Any] | None) -> set[str]:

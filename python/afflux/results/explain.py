@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import compress
 from operator import truediv
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .written import Table
@@ -180,7 +181,9 @@ class Explanation:
     """The split of every finished flow of a run. Flows of real kernels have none and are left
     out."""
 
-    def __init__(self, flows: Table, summary: dict[str, Any]) -> None:
+    def __init__(self, flows: Table, summary: dict[str, Any], dir: Path | None = None) -> None:
+        #: Result directory; None if the result has none.
+        self._dir = dir
         #: Results of earlier versions lack this column, and `queueing_host_ns`.
         kernel = flows.column("kernel") if "kernel" in flows else ()
         #: Number of flows of kernels, which are left out.
@@ -227,7 +230,13 @@ class Explanation:
         try:
             row = self._ids.index(id)
         except ValueError:
-            raise LookupError(f"there is no flow {id}") from None
+            of = "" if self._dir is None else f"{self._dir}: "
+            there = (
+                f"its flows have identifiers from {min(self._ids)} to {max(self._ids)}"
+                if self._ids
+                else "it has no flows"
+            )
+            raise LookupError(f"{of}there is no flow {id}: {there}") from None
         if self._fct[row] < 0:
             raise LookupError(f"flow {id} did not finish: there is no completion time to explain")
         if not self._explained[row]:

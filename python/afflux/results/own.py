@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from .. import _core
 from .realtime import LIVE
 from .result import SCENARIO, STORED, SUMMARY, TABLES
 from .written import NotAsWritten, parsed
@@ -13,6 +14,9 @@ from .written import NotAsWritten, parsed
 _WITHOUT_DIGESTS = frozenset(
     {SUMMARY, SCENARIO, STORED, LIVE, *(f"{table}.parquet" for table in TABLES)}
 )
+
+#: Names of captures. A result without a summary does not say which captures it had.
+_CAPTURE = ".pcapng"
 
 
 def foreign(dir: str | os.PathLike[str], *, of_batch: bool = False) -> str | None:
@@ -42,6 +46,32 @@ def foreign(dir: str | os.PathLike[str], *, of_batch: bool = False) -> str | Non
     if not others:
         return None
     return f"{dir} holds files that are not part of its result ({', '.join(others[:3])}{', …' if others[3:] else ''}): move them, or choose another directory"
+
+
+def lacks_summary(dir: Path) -> bool:
+    """True if the directory holds files but no summary.json, so that no run replaces it. Raises
+    `OSError` if it cannot be read, and `NotADirectoryError` for something else of this name."""
+    if not os.path.lexists(dir) or (dir / SUMMARY).is_file():
+        return False
+    if not dir.is_dir():
+        raise NotADirectoryError(f"{dir} is not a directory")
+    with os.scandir(dir) as entries:
+        return any(entries)
+
+
+def remove_tables(dir: Path) -> bool:
+    """Removes the files of a result that has lost its summary.json. Returns False, and removes
+    nothing, if the directory holds a name that no result has, or a directory."""
+    with os.scandir(dir) as entries:
+        found = list(entries)
+    for entry in found:
+        known = entry.name in _WITHOUT_DIGESTS or entry.name.endswith(_CAPTURE)
+        if not known or not entry.is_file(follow_symlinks=False):
+            return False
+    for entry in found:
+        _core.step("remove", entry.path, removes=True)
+        os.unlink(entry.path)
+    return True
 
 
 def refuse_parts(paths: Iterable[str | os.PathLike[str]]) -> None:

@@ -17,7 +17,7 @@ from ..display import Card, Displayed
 from ..files.storage import Folder
 from . import shown
 from .explain import Explanation
-from .format import migrated
+from .format import migrated, migrated_table
 from .written import DamagedResult, NotAsWritten, Table, checked, parsed
 
 SUMMARY, SCENARIO = "summary.json", "scenario.toml"
@@ -37,6 +37,18 @@ TABLES = (
     "waits",
     "packets",
 )
+
+#: Option of `afflux run` that records a table, for tables that need one.
+_RECORDING = {
+    "ports": "record.ports.interval=100us",
+    "paths": "record.paths=true",
+    "imbalance": "record.imbalance=100us",
+    "reorder": "record.reorder=100us",
+    "round_trips": "record.round_trips=true",
+    "senders": "record.senders=100us",
+    "gaps": "record.gaps=all",
+    "waits": "record.waits=all",
+}
 
 
 class UncheckedResult(UserWarning):
@@ -129,6 +141,7 @@ class Result(Displayed):
                     raise NotAsWritten(
                         path / file.name, str(error).removeprefix(f"{file}: ")
                     ) from None
+            inner = migrated_table(name, inner, summary.get("format", 1))
             return Table(name, inner, path / file.name, result._named)
 
         result = cls(summary, path, recorded, read)
@@ -231,9 +244,10 @@ class Result(Displayed):
     def table(self, name: str) -> Table:
         """Returns a table by name. Raises `LookupError` if it was not recorded."""
         if name not in self.recorded:
-            raise LookupError(
-                f"no table {name!r}: there are {', '.join(self.recorded)}; others need a key in [record] of the scenario"
-            )
+            of = "" if self.dir is None else f"{self.dir}: "
+            option = _RECORDING.get(name)
+            how = f": run again with --set {option}" if option else ""
+            raise LookupError(f"{of}no table {name!r} (recorded: {', '.join(self.recorded)}){how}")
         if name not in self._tables:
             self._tables[name] = self._read(name)
         return self._tables[name]
@@ -290,7 +304,7 @@ class Result(Displayed):
             raise LookupError(f"{self.dir} has no flows.parquet: there is nothing to explain")
         # The explanation copies the columns that it needs, so the table is not kept.
         flows = self._tables.get("flows")
-        return Explanation(self._read("flows") if flows is None else flows, self.summary)
+        return Explanation(self._read("flows") if flows is None else flows, self.summary, self.dir)
 
     def report(self, path: str | os.PathLike[str], *, answer: str | None = None) -> Path:
         """Writes an HTML report of this result alone. `afflux.report.write` takes several

@@ -20,10 +20,10 @@ class Known:
 
     flow_class: str
     samples: int
-    cwnd_bytes: float | None
-    ssthresh_bytes: float | None
-    srtt_ns: float | None
-    flight_bytes: float
+    window_bytes: float | None
+    threshold_bytes: float | None
+    smoothed_rtt_ns: float | None
+    in_flight_bytes: float
     pacing_bps: float | None
     #: Share of the samples with a window in which the window was full.
     window_full: float | None
@@ -42,10 +42,10 @@ def known(senders: Table, flows: Table, only: Iterable[int] | None = None) -> li
         senders.column(name)
         for name in (
             "flow",
-            "cwnd_bytes",
-            "ssthresh_bytes",
-            "srtt_ns",
-            "flight_bytes",
+            "window_bytes",
+            "threshold_bytes",
+            "smoothed_rtt_ns",
+            "in_flight_bytes",
             "pacing_bps",
         )
     )

@@ -1,5 +1,5 @@
-"""Checks a result against the format that afflux writes: keys of summary.json and columns of its
-tables, with types and ranges. All readers get values that were checked here first. So a result of
+"""Checks a result against the format that afflux writes: keys of summary.json, columns of its
+tables, and points in the manifest of a batch, with types and ranges. All readers get values that were checked here first. So a result of
 another program, or one that was edited and sealed again, causes one plain error message.
 
 A table is checked column by column, when a column is used: a report reads a third of the columns of
@@ -183,6 +183,21 @@ _SUMMARY: dict[str, Any] = {
 }
 
 
+#: Keys of a point in the manifest of a batch.
+_POINT: dict[str, Any] = {
+    **dict.fromkeys(("scenario", "scenario_hash", "digest", "afflux_version"), _TEXT),
+    "set": _ByName(_TEXT),
+    "seed": _COUNT,
+    "build": _TEXT | None,
+    "status": _Kind('"finished" or "failed"', lambda value: value in ("finished", "failed")),
+    "wall_s": _NUMBER,
+    "result_hash": _TEXT,
+    "peak_rss_bytes": _COUNT | None,
+    "packet_hops": _COUNT,
+    "error": _TEXT,
+}
+
+
 class _Object(dict[str, Any]):
     """An object of a summary. A missing key is refused only when it is used, because earlier
     versions wrote fewer keys."""
@@ -244,6 +259,15 @@ def checked(summary: Mapping[str, Any], path: Path) -> dict[str, Any]:
             raise NotAsWritten(
                 path, f"jobs.each: {_shown(job['name'])} has a finish_ns and no start_ns"
             )
+    return found
+
+
+def checked_point(entry: Any, key: str, path: Path) -> dict[str, Any]:
+    """Returns the entry of a point in a manifest after comparing its keys with those that afflux
+    writes. Raises `NotAsWritten`."""
+    found: dict[str, Any] = _checked(entry, _POINT, f"points.{key}", path)
+    # Reading a key that is missing raises the error.
+    found["result_hash" if found["status"] == "finished" else "error"]
     return found
 
 
@@ -316,7 +340,8 @@ _COLUMNS = {
     "imbalance": "time_ns i64, node string, uplinks i32, bytes_min i64, bytes_max i64, bytes_avg f64, imbalance f64?",
     "reorder": "time_ns i64, node string, port i32 -1, queues i64, bytes i64",
     "round_trips": "flow i64, subflow i64, samples i64, least_ns i64?, mean_ns f64?, most_ns i64?, smoothed_ns i64",
-    "senders": "time_ns i64, flow i64, subflow i64, cwnd_bytes i64?, ssthresh_bytes i64?, srtt_ns i64?, flight_bytes i64, pacing_bps i64?",
+    "senders": "time_ns i64, flow i64, subflow i64, window_bytes i64?, threshold_bytes i64?, in_flight_bytes i64, smoothed_rtt_ns i64?, "
+    "pacing_bps i64?, state string?",
     "gaps": "node string, port i32, peer string, flow i64, subflow i64, frames i64, bytes i64, gap_ns_least i64?, gap_ns_mean f64?, "
     "gap_ns_deviation f64?, gap_ns_most i64?",
     "waits": "flow i64, node string, port i32, peer string, behind string?, own bool?, frames i64, wait_ns i64",

@@ -47,7 +47,9 @@ def failures(failed: int = FAILED) -> Iterator[None]:
         with signals.working(), _note_unchecked():
             yield
     except (_core.ScenarioError, _core.ResultExists, LookupError, ValueError) as error:
-        complain(str(error.args[0]) if isinstance(error, KeyError) else error)
+        complain(
+            str(error.args[0]) if isinstance(error, KeyError) else _of_decision(error) or error
+        )
         raise typer.Exit(WRONG) from None
     except OSError as error:
         complain(error)
@@ -59,6 +61,18 @@ def failures(failed: int = FAILED) -> Iterator[None]:
     except (_core.Error, MemoryError) as error:
         complain(error)
         raise typer.Exit(failed) from None
+
+
+def _of_decision(error: Exception) -> str | None:
+    """Returns the message about a decision file that was taken for a scenario; None for any other
+    error."""
+    # Errors that Python raises have neither file nor key.
+    file = getattr(error, "file", None)
+    if not isinstance(error, _core.ScenarioError) or file is None or error.key is not None:
+        return None
+    from ..decision.file import taken_for_scenario
+
+    return taken_for_scenario(Path(file))
 
 
 #: System error codes that come from a file name that the user gave.

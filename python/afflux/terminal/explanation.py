@@ -409,9 +409,9 @@ def senders(found: Sequence[Known]) -> Iterator[RenderableType]:
     for one in found:
         sizes = [
             text.size(value) if value is not None else "–"
-            for value in (one.cwnd_bytes, one.ssthresh_bytes, one.flight_bytes)
+            for value in (one.window_bytes, one.threshold_bytes, one.in_flight_bytes)
         ]
         full = text.share(one.window_full) if one.window_full is not None else "–"
         pacing = text.rate(one.pacing_bps) if one.pacing_bps is not None else "–"
-        made.add_row(one.flow_class, *sizes, full, text.time(one.srtt_ns), pacing)
+        made.add_row(one.flow_class, *sizes, full, text.time(one.smoothed_rtt_ns), pacing)
     yield made

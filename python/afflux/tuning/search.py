@@ -77,7 +77,7 @@ def tune(
     space = _space(vary)
     if budget < 1:
         raise ValueError(f"--budget {budget}: write the number of settings to try, 1 or more")
-    every_seed, fixed = given.seeds(seeds), dict(set or {})
+    every_seed, fixed = given.seeds(seeds), given.without_seed(set or {})
     loaded = batch.load(scenario, fixed)
     if strict and loaded.warnings:
         raise _core.ScenarioError("\nerror: ".join(map(str, loaded.warnings)))
@@ -137,6 +137,7 @@ def tune(
 
 
 def _space(vary: Mapping[str, str | Sequence[Any]]) -> list[Parameter]:
+    given.without_seed(vary, "varied")
     space = [parameter(key, values) for key, values in vary.items()]
     if not space:
         raise ValueError(

@@ -97,8 +97,8 @@ class Page:
             self._changed.notify_all()
 
     def wait(self, known: int) -> tuple[int, bool, bytes]:
-        """Waits until the number of the state differs from `known` (at most `QUIET` seconds) or the
-        run is over. Returns the number, whether the run is over, and the state."""
+        """Waits until the number of the state differs from `known` (at most `RESEND_AFTER` seconds) or
+        the run is over. Returns the number, whether the run is over, and the state."""
         with self._changed:
             self._changed.wait_for(lambda: self._number != known or self._over, RESEND_AFTER)
             return self._number, self._over, self._state

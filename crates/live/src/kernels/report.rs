@@ -6,6 +6,7 @@ use crate::addresses::address;
 use afflux_net::spec::Plan;
 use afflux_scenario::KernelHost;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// Report of a run with kernels.
 #[derive(Debug, Clone, Serialize)]
@@ -68,6 +69,7 @@ pub fn make(
     failure: Option<String>,
 ) -> (KernelReport, Vec<(String, Vec<u8>)>) {
     let (mut hosts, mut files, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+    let mut names = Names::with_own_files(plan, kernels);
     for (mut resident, kernel) in residents.into_iter().zip(kernels) {
         let name = plan.topology.nodes[resident.host as usize].name.clone();
         let console = from_first_mark(&resident.guest.console());
@@ -92,7 +94,7 @@ pub fn make(
             wall_s: counts.wall.as_secs_f64(),
         };
         for (path, content) in left.unwrap_or_default() {
-            let file = format!("{name}.{}", path.replace('/', "_"));
+            let file = names.unused(format!("{name}.{}", path.replace('/', "_")));
             report.files.push(file.clone());
             files.push((file, content));
         }
@@ -102,6 +104,28 @@ pub fn make(
     }
     let failure = failure.or_else(|| first(failed));
     (KernelReport { failure, flows: 0, shared_wait_ns: 0, hosts }, files)
+}
+
+/// Names of files in the result.
+struct Names(BTreeSet<String>);
+
+impl Names {
+    /// Consoles and captures of all hosts keep their names.
+    fn with_own_files(plan: &Plan, kernels: &[KernelHost]) -> Names {
+        let hosts = kernels.iter().map(|kernel| &plan.topology.nodes[kernel.host as usize].name);
+        Names(hosts.flat_map(|name| [format!("{name}.console"), format!("{name}.pcap")]).collect())
+    }
+
+    /// Returns the name, or the first with a number behind it that no other file has.
+    fn unused(&mut self, name: String) -> String {
+        let numbered = (2..).map(|number| format!("{name}_{number}"));
+        let free = std::iter::once(name.clone())
+            .chain(numbered)
+            .find(|name| !self.0.contains(name))
+            .expect("numbers do not end");
+        self.0.insert(free.clone());
+        free
+    }
 }
 
 /// Returns the console from the first line that a guest's own scripts or a panic wrote. Lines
@@ -181,6 +205,16 @@ mod tests {
             status: Some(status),
             end_s: Some(end_s),
         }
+    }
+
+    #[test]
+    fn no_file_of_a_guest_replaces_another() {
+        let mut names = Names(BTreeSet::from(["host0.console".to_string()]));
+        let left = ["host0.a_b", "host0.a_b", "host0.a_b", "host0.console"];
+        assert_eq!(
+            left.map(|name| names.unused(name.into())),
+            ["host0.a_b", "host0.a_b_2", "host0.a_b_3", "host0.console_2"]
+        );
     }
 
     #[test]

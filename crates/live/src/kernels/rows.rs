@@ -11,6 +11,7 @@ use super::received::FlowKey;
 use super::segment::{TCP, Tuple, of_ends, reversed};
 use super::wire::{self, Flows, Transfer};
 use crate::addresses::host_of;
+use afflux_net::State;
 use afflux_net::record::{
     Carried, FlowRecord, GapRecord, Output, OutsideRecord, PathRecord, RoundTrips, SenderRecord,
     Split, Status, WaitRecord,
@@ -187,6 +188,8 @@ impl Rows {
             smoothed: or_none(round_trip.saturating_mul(1_000_000), round_trip > 0),
             rate: or_none(pacing.saturating_mul(8), pacing > 0 && pacing < u64::MAX / 8),
             subflow: known.subflow,
+            // Images that were built before this column lack it.
+            state: number(17).and_then(state_of),
             ..SenderRecord::new(known.flow, unacknowledged * known.segment)
         })
     }
@@ -314,5 +317,15 @@ fn packets(number: FlowId, key: &FlowKey, flow: &wire::Flow, dropped: u64) -> Ou
         last_received: received.last.map(time),
         delays: exact(received.delays),
         round_trips: exact(sent.round_trips),
+    }
+}
+/// Returns the state by its number in Linux. A sender in Disorder (1) has not changed its window.
+fn state_of(number: u64) -> Option<State> {
+    match number {
+        0 | 1 => Some(State::Open),
+        2 => Some(State::Reduced),
+        3 => Some(State::Recovery),
+        4 => Some(State::Loss),
+        _ => None,
     }
 }

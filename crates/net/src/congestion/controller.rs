@@ -23,6 +23,18 @@ pub enum State {
     Loss,
 }
 
+impl State {
+    /// Returns the word for this state in results.
+    pub fn word(self) -> &'static str {
+        match self {
+            State::Open => "open",
+            State::Reduced => "reduced",
+            State::Recovery => "recovery",
+            State::Loss => "loss",
+        }
+    }
+}
+
 /// An acknowledgement as input of a congestion control. Data are in segments, times in ps.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ack {

@@ -40,16 +40,20 @@ pub struct Coupled {
     samples: u64,
     /// Segment whose acknowledgement ends the round.
     round_end: u32,
-    /// Weighted Vegas: target number of segments in queues, and the least queueing time seen in ps.
-    alpha: f64,
+    /// Weighted Vegas: target number of segments in queues; the least queueing time since the queues
+    /// were last drained, in ps (0: none); and whether the next acknowledgement begins a round.
+    alpha: u64,
     least_wait: u64,
+    begins: bool,
 }
 
 /// Weighted Vegas, as in the Linux implementation of MPTCP. Segments in queues: target of all
 /// subflows together, least target of one subflow, and number that ends slow start.
 const TOTAL_ALPHA: f64 = 10.0;
-const LEAST_ALPHA: f64 = 2.0;
-const GAMMA: f64 = 1.0;
+const LEAST_ALPHA: u64 = 2;
+const GAMMA: u64 = 1;
+/// Round trips with fewer samples grow as NewReno's.
+const FEWEST_SAMPLES: u64 = 3;
 
 impl Coupled {
     pub fn new(rule: Coupling) -> Self {
@@ -66,7 +70,8 @@ impl Coupled {
             samples: 0,
             round_end: 0,
             alpha: LEAST_ALPHA,
-            least_wait: u64::MAX,
+            least_wait: 0,
+            begins: false,
         }
     }
 
@@ -116,7 +121,7 @@ impl Coupled {
                 let a = self.speed_ratio();
                 share(me) * (1.0 + a) / 2.0 * (4.0 + a) / 5.0
             }
-            Coupling::Wvegas => 0.0,
+            Coupling::Wvegas => unreachable!("weighted Vegas grows once per round trip"),
         }
     }
 
@@ -155,12 +160,9 @@ impl Coupled {
 
     /// Handles the end of a round trip.
     fn end_round(&mut self, window: &mut Window, ack: &Ack) {
-        if ack.state != State::Open || self.samples == 0 {
-            return;
-        }
         match self.rule {
-            Coupling::Wvegas => self.weigh(window),
-            Coupling::QueueAware { segments } => {
+            Coupling::Wvegas => self.weigh(window, ack),
+            Coupling::QueueAware { segments } if ack.state == State::Open && self.samples > 0 => {
                 let (own, allowed) = (self.queue(window.cwnd), segments as f64);
                 if own > allowed && self.measured().count() > 1 {
                     // The window shrinks by the segments in queues beyond the allowance. Under LIA
@@ -169,45 +171,57 @@ impl Coupled {
                     window.ssthresh = window.ssthresh.min(window.cwnd);
                 }
             }
-            Coupling::Lia | Coupling::Olia | Coupling::Balia => {}
+            _ => {}
         }
     }
 
-    /// Applies weighted Vegas, once per round trip.
-    fn weigh(&mut self, window: &mut Window) {
-        let rtt = self.sum / self.samples;
-        let wait = rtt - self.base;
-        let queued = window.cwnd as f64 * wait as f64 / rtt as f64;
-        if window.slow_start() {
-            if queued > GAMMA {
-                window.cwnd = window
-                    .cwnd
-                    .min((window.cwnd as f64 * self.base as f64 / rtt as f64) as u32 + 1)
-                    .max(2);
-                window.ssthresh = window.ssthresh.min(window.cwnd - 1).max(2);
+    /// Applies weighted Vegas at the end of a round trip.
+    fn weigh(&mut self, window: &mut Window, ack: &Ack) {
+        if self.samples < FEWEST_SAMPLES {
+            if ack.may_grow {
+                window.reno_increase(ack.acked);
             }
             return;
         }
-        if queued >= self.alpha {
-            let total: f64 = self.measured().map(Path::rate).sum();
-            let own = window.cwnd as f64 / rtt as f64;
-            let weight = if total > 0.0 { (own / total).min(1.0) } else { 1.0 };
-            self.alpha = (weight * TOTAL_ALPHA).max(LEAST_ALPHA);
+        let rtt = self.sum / self.samples;
+        let wait = rtt - self.base;
+        let queued = window.cwnd as u64 * wait / rtt;
+        if window.slow_start() {
+            if queued > GAMMA {
+                let target = window.cwnd as u64 * self.base / rtt;
+                window.cwnd = window.cwnd.min(target as u32 + 1);
+                window.ssthresh = window.ssthresh.min(window.cwnd - 1);
+            } else if ack.may_grow {
+                window.slow_start_increase(ack.acked);
+            }
+        } else {
+            if queued >= self.alpha {
+                let total: f64 = self.measured().map(Path::rate).sum();
+                let own = window.cwnd as f64 / rtt as f64;
+                let weight = if total > 0.0 { (own / total).min(1.0) } else { 1.0 };
+                self.alpha = ((weight * TOTAL_ALPHA) as u64).max(LEAST_ALPHA);
+            }
+            if queued > self.alpha {
+                window.cwnd -= 1;
+                window.ssthresh = window.ssthresh.min(window.cwnd - 1);
+            } else if queued < self.alpha && ack.may_grow {
+                window.cwnd += 1;
+            }
+            self.drain(window, wait, rtt);
         }
-        if queued > self.alpha {
-            window.cwnd = (window.cwnd - 1).max(2);
-            window.ssthresh = window.ssthresh.min(window.cwnd).max(2);
-        } else if queued < self.alpha {
-            window.cwnd = (window.cwnd + 1).min(window.limit);
+        window.cwnd = window.cwnd.clamp(2, window.limit.max(2));
+        window.ssthresh = window.ssthresh.max(window.cwnd / 2 + window.cwnd / 4);
+    }
+
+    /// Empties the queues when the wait has doubled, so that the least round trip can be measured.
+    /// The threshold stays, and slow start brings the window back.
+    fn drain(&mut self, window: &mut Window, wait: u64, rtt: u64) {
+        if self.least_wait == 0 || self.least_wait > wait {
+            self.least_wait = wait;
         }
-        // When the wait has doubled, the queues are drained, so that the least round trip can be
-        // measured.
-        self.least_wait = self.least_wait.min(wait);
-        if wait >= 2 * self.least_wait && wait > 0 {
-            window.cwnd =
-                ((window.cwnd as f64 * self.base as f64 / (2.0 * rtt as f64)) as u32).max(2);
-            window.ssthresh = window.ssthresh.min(window.cwnd);
-            self.least_wait = u64::MAX;
+        if wait >= 2 * self.least_wait {
+            window.cwnd = (window.cwnd as u64 * self.base / (2 * rtt)) as u32;
+            self.least_wait = 0;
         }
     }
 }
@@ -219,17 +233,34 @@ impl Controller for Coupled {
             (self.base, self.newest) = (self.base.min(ack.rtt), ack.rtt);
             (self.sum, self.samples) = (self.sum + ack.rtt, self.samples + 1);
         }
+        let vegas = self.rule == Coupling::Wvegas;
+        if vegas && ack.state != State::Open {
+            if ack.may_grow {
+                window.reno_increase(ack.acked);
+            }
+            return;
+        }
+        if std::mem::take(&mut self.begins) {
+            self.round_end = ack.next;
+        }
         if ack.una > self.round_end {
             self.round_end = ack.next;
             self.end_round(window, ack);
             (self.sum, self.samples) = (0, 0);
+            if vegas {
+                return;
+            }
         }
         if !ack.may_grow || ack.acked == 0 {
             return;
         }
-        if self.paths.iter().filter(|path| path.rtt > 0).count() < 2
-            && !matches!(self.rule, Coupling::Wvegas)
-        {
+        if vegas {
+            if window.slow_start() {
+                window.slow_start_increase(ack.acked);
+            }
+            return;
+        }
+        if self.measured().count() < 2 {
             return window.reno_increase(ack.acked);
         }
         let left = window.slow_start_increase(ack.acked);
@@ -243,6 +274,13 @@ impl Controller for Coupled {
                 self.part += 1.0;
                 window.cwnd = (window.cwnd - 1).max(1);
             }
+        }
+    }
+
+    fn on_state(&mut self, state: State, _: &mut Window, _: u64) {
+        if state == State::Open {
+            (self.alpha, self.least_wait, self.begins) = (LEAST_ALPHA, 0, true);
+            (self.sum, self.samples) = (0, 0);
         }
     }
 
@@ -395,22 +433,27 @@ mod tests {
         assert_eq!(w.cwnd, 40);
     }
 
-    /// Weighted Vegas keeps between two and ten segments in the queue of a lone path.
+    /// Weighted Vegas fills a lone path: it returns from every drain of the queues by slow start.
     #[test]
-    fn weighted_vegas_keeps_its_queue() {
+    fn weighted_vegas_fills_its_path() {
         let (mut coupled, mut w) = (Coupled::new(Coupling::Wvegas), window(40));
-        let mut una = 1;
-        for _ in 0..400 {
+        let (mut una, mut carried) = (0, 0);
+        for round in 0..400 {
             // A pipe of 50 segments and 10 ms.
             let rtt = (w.cwnd.max(50) as u64) * MS / 5;
             coupled.look(&[Path { cwnd: w.cwnd, rtt, ..Path::default() }], 0);
-            let acked = w.cwnd;
-            coupled.on_ack(
-                &mut w,
-                &Ack { rtt, una, next: una + acked, acked, may_grow: true, ..Ack::default() },
-            );
-            una += acked + 1;
+            let (whole, next) = (w.cwnd, una + w.cwnd);
+            for part in 0..4 {
+                let acked = (part + 1) * whole / 4 - part * whole / 4;
+                una += acked;
+                let ack =
+                    Ack { rtt, una, next: next + una, acked, may_grow: true, ..Ack::default() };
+                coupled.on_ack(&mut w, &ack);
+            }
+            assert!((2..=64).contains(&w.cwnd), "{}", w.cwnd);
+            carried += if round < 200 { 0 } else { w.cwnd.min(50) };
         }
-        assert!((20..=62).contains(&w.cwnd), "{}", w.cwnd);
+        // The queues are drained every fourth round, which takes half of the window for one round.
+        assert!(carried > 200 * 42, "{carried}");
     }
 }

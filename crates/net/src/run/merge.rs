@@ -195,7 +195,8 @@ fn flow_record(
         (frames, true) => (frames - 1) * shape.payload as u64 + shape.last_payload as u64,
         (frames, false) => frames * shape.payload as u64,
     });
-    let Some(sent) = sent else {
+    // A sender that has stopped before the flow's start never starts it.
+    let Some(sent) = sent.filter(|sent| sent.start < flow.stop.0) else {
         return FlowRecord {
             start: None,
             finish: None,

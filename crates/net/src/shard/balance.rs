@@ -149,7 +149,7 @@ impl<'a> Shard<'a> {
 
     #[inline(always)]
     fn note_path(&mut self, id: NodeId, port: u16, frame: &mut Frame) {
-        if self.record_paths && frame.is_data() {
+        if self.record_paths && self.carries_data(frame) {
             if self.is_from_outside(frame) {
                 return self.note_path_outside(id, port, frame);
             }

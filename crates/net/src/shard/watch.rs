@@ -6,6 +6,8 @@ use crate::features::Departure;
 use crate::frame::Frame;
 use crate::memory::Kept;
 use crate::probe::hops::Sent;
+use crate::queue::aqm::trim;
+use crate::transport::rated::allocation::What;
 
 impl<'a> Shard<'a> {
     /// Records a frame whose transmission is described by `departure`.
@@ -20,7 +22,7 @@ impl<'a> Shard<'a> {
         let flow = self.world.flow(frame.flow);
         let subflow =
             if self.is_multipath(frame) { self.extras[frame.aux].multipath.subflow - 1 } else { 0 };
-        let forward = frame.dst == flow.dst && frame.is_data();
+        let forward = frame.dst == flow.dst && self.carries_data(frame);
         let a = self.ports[port as usize].features_mut();
         let mut watch = a.watch.take().expect("it is");
         if let Some(gaps) = &mut watch.gaps
@@ -46,5 +48,14 @@ impl<'a> Shard<'a> {
             self.kept += Kept::WAIT * (waits.of.len() - before) as u64;
         }
         a.watch = Some(watch);
+    }
+
+    /// True if the frame carries payload of a flow.
+    pub(super) fn carries_data(&self, frame: &Frame) -> bool {
+        if frame.kind() != Frame::RATED {
+            return trim::is_data(frame);
+        }
+        let header = self.extras[frame.aux].header.as_ref();
+        header.is_some_and(|header| header.what == What::Data && !header.answer)
     }
 }

@@ -3,11 +3,11 @@
 //! Host `h` has its first IPv4 address of the scenario. A host without one (below 2²⁴ − 1) has
 //! 10.x.y.z with the 24 bits of `h + 1`. Its MAC address is 02:00:… with the 32 bits of `h + 1`, at
 //! each of its NICs. Flow `f` (its position in the plan) has source port 32768 + f mod 2¹⁵ and
-//! destination port 1024 + f / 2¹⁵ (mod 2¹⁵). Its further subflows have source ports from 1024 to
-//! 32767. Frames of the answering side have the ports reversed. The first byte of payload has
-//! sequence number 1, and all sequence numbers are taken mod 2³². The priority is the class
-//! selector of the DSCP. The payload is all zeros, so that all checksums are correct. Frame check
-//! sequences are left out, as network cards do.
+//! destination port 1024 + f / 2¹⁵ (mod 2¹⁵). Its further subflows have source ports from 49152 on.
+//! Frames of the answering side have the ports reversed. The first byte of payload has sequence
+//! number 1, and all sequence numbers are taken mod 2³². The priority is the class selector of the
+//! DSCP. The payload is all zeros, so that all checksums are correct. Frame check sequences are left
+//! out, as network cards do.
 
 use super::tcp::{Facts, Seen, Segment};
 use afflux_net::record::{CaptureKind, CaptureRecord, Control};
@@ -103,12 +103,15 @@ fn ports(record: &CaptureRecord) -> [u16; 2] {
         .map_or(0, |multipath| multipath.subflow);
     let source = match subflow {
         0 => 0x8000 | low,
-        // Spread subflows over the ports, so that neighbouring flows get different ones.
-        number => 1_024 + ((u64::from(record.flow) * 63 + u64::from(number)) % 31_744) as u16,
+        // Dynamic ports (RFC 6335), by which no program recognises another protocol. Neighbouring
+        // flows get different ones.
+        number => 49_152 + ((u64::from(record.flow) * 63 + u64::from(number)) % 16_384) as u16,
     };
-    let answers =
-        record.answer && !matches!(record.kind, CaptureKind::Datagram | CaptureKind::Switch);
-    if answers { [1_024 + high, source] } else { [source, 1_024 + high] }
+    if record.answer && record.kind != CaptureKind::Switch {
+        [1_024 + high, source]
+    } else {
+        [source, 1_024 + high]
+    }
 }
 
 /// Appends a TCP header (RFC 9293, RFC 3168).

@@ -37,7 +37,7 @@ use std::collections::BTreeMap;
 /// Version of the result format: `summary.json`, the tables and their columns. It is raised if an
 /// older reader would misread a new result. A new reader migrates results of the previous version
 /// (`results/format.py`).
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 
 /// Content of `summary.json`, with the keys in this order. Percentiles use linear interpolation
 /// like numpy's, over finished flows that started after the warm-up. Totals (flows, drops, goodput,
@@ -332,7 +332,7 @@ pub fn summary(scenario: &Scenario, output: &Output, started: &ProcessStart) -> 
             .chain(flowcontrol::warnings(scenario, output))
             .chain(unequal::notes(scenario, output))
             .chain(ending::note(scenario, output))
-            .chain(series::note(scenario, output))
+            .chain(series::notes(scenario, output))
             .collect(),
         warnings: scenario
             .warnings

@@ -5,6 +5,7 @@ use super::columns::Columns;
 use super::source::{Source, arrow};
 use crate::ResultsError;
 use crate::times::int;
+use afflux_net::State;
 use afflux_net::record::{Output, SenderRecord};
 use afflux_scenario::Scenario;
 use afflux_units::Span;
@@ -29,14 +30,15 @@ impl Source for Senders<'_> {
             .i64("time_ns", rows().map(|r| int(r.time.round_ns())))
             .i64("flow", rows().map(|r| self.output.flow(plan, r.flow).id))
             .i64("subflow", rows().map(|r| i64::from(r.subflow)))
-            .i64_or_null("cwnd_bytes", rows().map(|r| known(r.window).map(int)))
-            .i64_or_null("ssthresh_bytes", rows().map(|r| known(r.threshold).map(int)))
+            .i64_or_null("window_bytes", rows().map(|r| known(r.window).map(int)))
+            .i64_or_null("threshold_bytes", rows().map(|r| known(r.threshold).map(int)))
+            .i64("in_flight_bytes", rows().map(|r| int(r.flight)))
             .i64_or_null(
-                "srtt_ns",
+                "smoothed_rtt_ns",
                 rows().map(|r| known(r.smoothed).map(|ps| int(Span(ps).round_ns()))),
             )
-            .i64("flight_bytes", rows().map(|r| int(r.flight)))
             .i64_or_null("pacing_bps", rows().map(|r| known(r.rate).map(int)))
+            .string_or_null("state", rows().map(|r| r.state.map(State::word)))
             .batch()
             .map_err(arrow("senders"))
     }

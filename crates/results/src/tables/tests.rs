@@ -1,5 +1,6 @@
 use super::*;
 use crate::testing::{finished_flow, flow, run};
+use afflux_net::State;
 use afflux_net::record::{
     FlowRecord, OutsideRecord, PathRecord, ReorderRecord, RoundTrips, SenderRecord, Status,
     UplinkRecord,
@@ -78,7 +79,7 @@ fn columns_of_the_contract() {
     );
     let imbalance = "time_ns i64, node string, uplinks i32, bytes_min i64, bytes_max i64, bytes_avg f64, imbalance f64?";
     assert_eq!(columns(Kind::Imbalance).join(", "), imbalance);
-    let senders = "time_ns i64, flow i64, subflow i64, cwnd_bytes i64?, ssthresh_bytes i64?, srtt_ns i64?, flight_bytes i64, pacing_bps i64?";
+    let senders = "time_ns i64, flow i64, subflow i64, window_bytes i64?, threshold_bytes i64?, in_flight_bytes i64, smoothed_rtt_ns i64?, pacing_bps i64?, state string?";
     assert_eq!(columns(Kind::Senders).join(", "), senders);
     let packets = "flow i64, subflow i64, protocol string, src_address string, src_port i32, dst_address string, dst_port i32, sent_packets i64, sent_bytes i64, \
         received_packets i64, received_bytes i64, dropped_packets i64, retransmitted_bytes i64?, last_sent_ns i64?, last_received_ns i64?, \
@@ -286,6 +287,7 @@ fn what_senders_do_not_have_is_null() {
         time: Time::from_ns(7),
         window: 14_600,
         smoothed: 12_499,
+        state: Some(State::Recovery),
         ..SenderRecord::new(0, 2_920)
     };
     output.senders =
@@ -296,14 +298,15 @@ fn what_senders_do_not_have_is_null() {
         (vec![Some(7), Some(0)], vec![Some(0), Some(1)])
     );
     assert_eq!(
-        (i64s(&batch, "cwnd_bytes"), i64s(&batch, "ssthresh_bytes")),
+        (i64s(&batch, "window_bytes"), i64s(&batch, "threshold_bytes")),
         (vec![Some(14_600), None], vec![None, None])
     );
     assert_eq!(
-        (i64s(&batch, "srtt_ns"), i64s(&batch, "pacing_bps")),
+        (i64s(&batch, "smoothed_rtt_ns"), i64s(&batch, "pacing_bps")),
         (vec![Some(12), None], vec![None, Some(5_000_000)])
     );
-    assert_eq!(i64s(&batch, "flight_bytes"), [Some(2_920), Some(0)]);
+    assert_eq!(i64s(&batch, "in_flight_bytes"), [Some(2_920), Some(0)]);
+    assert_eq!(strings(&batch, "state"), [Some("recovery"), None]);
 }
 
 /// Ideal time, slowdown, time-outs and parts of a kernel's flow are unknown, and its retransmissions

@@ -31,7 +31,7 @@ keys! {
         };
         /// Simulated time at which the senders of the block's flows end. A flow that is not
         /// complete by then has the status `terminated`, with the bytes that have arrived.
-        /// A flow that would start later sends nothing and stays unfinished. Default: none: senders
+        /// A flow that would start later does not start. Default: none: senders
         /// send everything.
         stop: Duration = none;
         /// Deadline of each flow, from its start: a time, a table of a distribution, or `"off"`. A flow list's column

@@ -31,10 +31,12 @@ def loaded_flows(source: Path) -> tuple[FlowList, Account, int]:
         flows = FlowList.of_table(result.flows)
         names = result.summary.get("host_names", [])
         beside = source / "scenario.toml"
-        resolved = _core.load(beside) if beside.is_file() else None
-        hosts = resolved.hosts if resolved else flows.hosts()
-        if resolved:
-            flows.priorities = priorities.of_result(flows, beside, resolved)
+        nodes = set(result.links["from"]) if "links" in result.recorded else ()
+        hosts = sum(map(result.is_host, nodes)) or flows.hosts()
+        try:
+            flows.priorities = priorities.of_result(flows, beside) if beside.is_file() else None
+        except _core.ScenarioError as error:
+            account.notes.append(f"the priorities of the flows are unknown: {error}")
         # A flow that waits for other flows has no start if the run ends first.
         started = [row for row, start in enumerate(flows.start_ns) if start is not None]
         account.drop(

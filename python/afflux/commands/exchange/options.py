@@ -32,7 +32,9 @@ Out = Annotated[
 ]
 FlowsOut = Annotated[
     Path | None,
-    out_option("FILE", "Output file of the flow list: .csv, .csv.gz or .parquet.", "stdout"),
+    out_option(
+        "FILE", "Output file of the flow list: .csv, .csv.gz, .csv.xz or .parquet.", "stdout"
+    ),
 ]
 HostsOut = Annotated[
     Path | None,

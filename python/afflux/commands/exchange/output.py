@@ -84,7 +84,7 @@ def companion_path(out: Path | None, given: Path | None, ending: str) -> Path | 
     if given is not None or out is None:
         return given
     return out.with_name(
-        re.sub(r"(\.csv)?(\.gz)?(\.parquet)?(\.tsv)?(\.toml)?$", "", out.name) + ending
+        re.sub(r"(\.csv)?(\.gz|\.xz)?(\.parquet)?(\.tsv)?(\.toml)?$", "", out.name) + ending
     )
 
 

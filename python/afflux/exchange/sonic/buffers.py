@@ -398,14 +398,15 @@ def _pools(reading: Reading, used: set[str]) -> None:
         reading.account.noted(
             f"BUFFER_POOL: {', '.join(known)}: afflux has one ingress pool: their sizes are added, from whichever pool a profile takes"
         )
-    for name in sizes.keys() - known.keys():
-        reading.account.noted(
-            f"BUFFER_POOL {name} has no size: the switch computes it; [switch] buffer must be written"
-        )
+    without_size = [name for name in ingress if name not in known]
     if ingress:
         reading.names["ingress_pool"] = max(ingress, key=lambda name: known.get(name, 0))
     if known:
         design.ingress_pool = sum(known.values())
+        for name in without_size:
+            reading.account.noted(
+                f"BUFFER_POOL {name} has no size: the switch computes it; [switch] buffer lacks it"
+            )
     elif largest := max((int(pool.get("size", 0)) for pool in pools.values()), default=0):
         design.ingress_pool = largest
         name = next(name for name, pool in pools.items() if int(pool.get("size", 0)) == largest)
@@ -413,6 +414,11 @@ def _pools(reading: Reading, used: set[str]) -> None:
         reading.account.noted(
             f"BUFFER_POOL {name}: its size, {largest} B, is taken for the whole memory: no ingress pool has one"
         )
+    else:
+        for name in without_size:
+            reading.account.noted(
+                f"BUFFER_POOL {name} has no size: the switch computes it; [switch] buffer must be written"
+            )
     memory = (design.ingress_pool or 0) + (design.headroom_pool or 0)
     if design.lossy_pool is not None and memory and design.lossy_pool > memory:
         reading.account.noted(

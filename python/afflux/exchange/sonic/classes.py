@@ -7,6 +7,7 @@ from dataclasses import replace
 from .design import DETECTION_MS, Queue, Watchdog, Wred
 from .ports import CPU, WHOLE, each, spelt, split
 from .reading import Maps, Reading
+from .tables import marking_field
 
 #: Numbers of classes, queues, priority groups and priorities in a scenario.
 _NUMBERS = range(8)
@@ -305,7 +306,7 @@ def _wred(reading: Reading, queue: int, profiles: dict[int, list[tuple[str, str]
     ecn = reading.get(table, name, "ecn") or "ecn_none"
     drops = reading.get(table, name, "wred_green_enable") == "true"
     if ecn not in _MARKS_GREEN:
-        fields = [field for field in reading.table(table)[name] if "green" in field]
+        green = [field for field in reading.table(table)[name] if "green" in field]
         what = (
             "drops green frames without marking them, which is left out"
             if drops
@@ -315,30 +316,58 @@ def _wred(reading: Reading, queue: int, profiles: dict[int, list[tuple[str, str]
             f"{table} {name}: ecn = {ecn}, wred_green_enable = {str(drops).lower()}: it {what}",
             table,
             name,
-            *fields,
+            *green,
         )
         return None
-    kmin, kmax = (
-        reading.number(table, name, f"green_{what}_threshold", f"switch.queue.ecn.k{what}")
-        for what in ("min", "max")
+    entry = reading.table(table)[name]
+    fields = {what: marking_field(entry, "green", what) for what in ("min", "max", "probability")}
+    kmin, kmax, percent = (
+        reading.number(table, name, fields[what], f"switch.queue.ecn.{key}")
+        for what, key in (("min", "kmin"), ("max", "kmax"), ("probability", "pmax"))
     )
     if kmax is None:
         reading.noted(f"{table} {name} has no green_max_threshold: it is left out", table, name)
         return None
-    if not drops:
+    wred = Wred(kmin or 0, kmax, 100 if percent is None else percent, drops)
+    if any(field.startswith("ecn_") for field in fields.values()):
+        wred = _separate_marking(reading, name, wred)
+    elif not drops:
         reading.noted(
             f"{table} {name}: wred_green_enable is false or left out (false is SAI's default): ecn = {ecn} is taken to mark all the same, and frames "
             "that are not ECN-capable pass; on chips that mark only with WRED enabled remove ecn from the queue",
             table,
             name,
         )
-    percent = reading.number(table, name, "green_drop_probability", "switch.queue.ecn.pmax")
-    wred = Wred(kmin or 0, kmax, 100 if percent is None else percent, drops)
     if wred.kmin == wred.kmax and wred.percent != 100:
         reading.noted(
-            f"{table} {name}: green_drop_probability = {wred.percent}: between equal thresholds it has no effect",
+            f"{table} {name}: {fields['probability']} = {wred.percent}: between equal thresholds it has no effect",
             table,
             name,
         )
         return replace(wred, percent=100)
     return wred
+
+
+def _separate_marking(reading: Reading, name: str, wred: Wred) -> Wred:
+    """Returns the marking of a profile whose fields ecn_green_… differ from those of the drop
+    curve. A scenario has one curve for both, so the drop curve is left out, with a note."""
+    table, drops = "WRED_PROFILE", {}
+    for field in ("green_min_threshold", "green_max_threshold", "green_drop_probability"):
+        value = reading.get(table, name, field)
+        if value is not None:
+            drops[field] = int(value)
+    curve = (
+        drops.get("green_min_threshold", 0),
+        drops.get("green_max_threshold"),
+        drops.get("green_drop_probability", 100),
+    )
+    if curve == (wred.kmin, wred.kmax, wred.percent) or not (drops or wred.drops):
+        return wred
+    said = ", ".join(f"{field} = {value}" for field, value in drops.items())
+    reading.noted(
+        f"{table} {name}: wred_green_enable = {str(wred.drops).lower()}{f', {said}' if said else ''}: the drop curve of frames that are not "
+        "ECN-capable is left out, because ECN marks at its own thresholds (ecn_green_…); it is kept for export",
+        table,
+        name,
+    )
+    return replace(wred, drops=False)

@@ -1,5 +1,6 @@
 """Tables while they are changed: entries of all ports, and names in use."""
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -75,6 +76,24 @@ class Edit:
                 self.set(table, f"{port}|{number}", {"profile": name})
             else:
                 self.tables.get(table, {}).pop(f"{port}|{number}", None)
+
+    def free(self, table: str, name: str, user: tuple[str, int]) -> str:
+        """Returns a name for a profile in `table` that only `user` refers to (a table, and the
+        number of a queue or group): `name`, or `name` with a number."""
+        own = {f"{port}|{user[1]}" for port in self.ports(user[0])}
+        used = {
+            referred
+            for other, entries in self.tables.items()
+            for field, target in LAYOUTS[other].refers.items()
+            for key, entry in entries.items()
+            if target == table and not (other == user[0] and key in own)
+            for referred in entry.get(field, "").split(",")
+        } | {*self.reading.names.values()}
+        return next(
+            free
+            for free in itertools.chain([name], (f"{name}_{n}" for n in itertools.count(2)))
+            if free not in used
+        )
 
     def split_ranges(self, table: str, number: int) -> None:
         """Splits key ranges that contain this queue or group into single keys, so that it can

@@ -60,11 +60,10 @@ _WHY: Mapping[str, Mapping[str, str]] = {
     "QUEUE": {"": "the table that it refers to is not in the files"},
     "WRED_PROFILE": {
         **{
-            f"{colour}_{what}": _COLOURS
-            for colour in ("yellow", "red")
-            for what in ("min_threshold", "max_threshold", "drop_probability")
+            name: _COLOURS
+            for name in LAYOUTS["WRED_PROFILE"].fields
+            if "yellow" in name or "red" in name.split("_")
         },
-        **{f"wred_{colour}_enable": _COLOURS for colour in ("yellow", "red")},
         "": "no queue that counts here has this profile",
     },
     "PORT_QOS_MAP": {

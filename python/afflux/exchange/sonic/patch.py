@@ -226,9 +226,10 @@ class _Patch(Pausing):
             name = self.reading.names.get("lossy", _LOSSY)
             if queue.share != Share():
                 of_all = Share(self.design.lossy_th, None, self.design.lossy_reserved)
-                name = self.profile(
-                    f"egress_queue{number}_profile", {"pool": pool}, queue.share, of_all
+                name = self.free(
+                    "BUFFER_PROFILE", f"egress_queue{number}_profile", ("BUFFER_QUEUE", number)
                 )
+                name = self.profile(name, {"pool": pool}, queue.share, of_all)
             self.attach_profile("BUFFER_QUEUE", number, name)
 
     def own_groups(self) -> None:
@@ -295,7 +296,10 @@ class _Patch(Pausing):
                     if share.reserved is None or lossless
                     else replace(share, reserved=share.reserved * len(sharing))
                 )
-                name = self.profile(f"ingress_pg{group}_profile", entry, own, of_all)
+                name = self.free(
+                    "BUFFER_PROFILE", f"ingress_pg{group}_profile", ("BUFFER_PG", group)
+                )
+                name = self.profile(name, entry, own, of_all)
             self.attach_profile("BUFFER_PG", group, name)
 
     def profile(self, name: str, entry: Mapping[str, str], share: Share, of_all: Share) -> str:

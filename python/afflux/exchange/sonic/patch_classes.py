@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from .design import Design, Queue
 from .edit import Edit
+from .ports import CPU, common, each, split
 
 
 def one_queue(design: Design, before: Design) -> None:
@@ -99,14 +100,39 @@ class Classes(Edit):
             f"wred_{colour}_enable": "true" if w.drops else "false"
             for colour in ("green", "yellow", "red")
         }
-        wanted = {**values, "ecn": "ecn_all"}
         known = self.tables.setdefault("WRED_PROFILE", {})
+        old = known.get(self.wred_name(number), {})
+        before = self.before.queues.get(number)
+        if any(field.startswith("ecn_") for field in old):
+            marks = {
+                f"ecn_{colour}_{what}": str(value)
+                for colour in ("green", "yellow", "red")
+                for what, value in (
+                    ("min_threshold", w.kmin),
+                    ("max_threshold", w.kmax),
+                    ("mark_probability", w.percent),
+                )
+            }
+            # The import leaves out a drop curve that differs from the marking, so it stays.
+            apart = before and before.wred and not before.wred.drops and not w.drops
+            values = marks if apart else {**values, **marks}
+        wanted = {**old, **values, "ecn": "ecn_all"}
         for name, entry in known.items():
             if entry == wanted:
                 return name
-        name = f"AFFLUX_QUEUE{number}"
+        name = self.free("WRED_PROFILE", f"AFFLUX_QUEUE{number}", ("QUEUE", number))
         known[name] = wanted
         return name
+
+    def wred_name(self, number: int) -> str:
+        """Returns the WRED profile that most ports have at a queue, or an empty name."""
+        entries = self.base.get("QUEUE", {})
+        used = [
+            profile
+            for key, queue, profile in each(entries, "wred_profile")
+            if queue == number and split(key)[0] != CPU
+        ]
+        return common(used)[0] if used else ""
 
     def attach(self, number: int, field: str, name: str) -> None:
         self.split_ranges("QUEUE", number)

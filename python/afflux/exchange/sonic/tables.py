@@ -92,8 +92,20 @@ class Layout:
     kept: bool = True
 
 
-def _colours(name: str, kind: Kind) -> dict[str, Kind]:
-    return {f"{colour}_{name}": kind for colour in ("green", "yellow", "red")}
+def _colours(name: str, kind: Kind, prefix: str = "") -> dict[str, Kind]:
+    return {f"{prefix}{colour}_{name}": kind for colour in ("green", "yellow", "red")}
+
+
+def marking_field(entry: Mapping[str, str], colour: str, what: str) -> str:
+    """Returns the field of a WRED profile that sets the threshold ("min", "max") or the
+    "probability" of ECN marks: that of newer images, or the field of the drop curve, which applies
+    if the former is unset (sonic-wred-profile.yang)."""
+    own, drops = (
+        (f"ecn_{colour}_mark_probability", f"{colour}_drop_probability")
+        if what == "probability"
+        else (f"ecn_{colour}_{what}_threshold", f"{colour}_{what}_threshold")
+    )
+    return own if own in entry else drops
 
 
 _PROFILE_LIST = Layout(
@@ -191,6 +203,10 @@ LAYOUTS: dict[str, Layout] = {
             **_colours("min_threshold", BYTES),
             **_colours("max_threshold", BYTES),
             **_colours("drop_probability", _whole(0, 100)),
+            # Marking of ECN-capable frames, in newer images.
+            **_colours("min_threshold", BYTES, "ecn_"),
+            **_colours("max_threshold", BYTES, "ecn_"),
+            **_colours("mark_probability", _whole(0, 100), "ecn_"),
         }
     ),
     "PORT_QOS_MAP": Layout(
@@ -274,7 +290,7 @@ def in_scenario(path: str | os.PathLike[str], text: str, tables: Mapping[str, An
     for name in tables:
         if name not in LAYOUTS:
             raise ConfigError(
-                f"{path}: line {document.line((name,))}: sonic.{name}: unknown table; expected some of {', '.join(LAYOUTS)}"
+                f"{path}:{document.line((name,))}: sonic.{name}: unknown table; expected some of {', '.join(LAYOUTS)}"
             )
     checked = Checked(document, Account("fields"))
     checked.references(checked.tables)
@@ -310,9 +326,7 @@ class Checked:
 
     def wrong(self, where: tuple[str, ...], message: str) -> ConfigError:
         keys = " → ".join(shown(name)[1:-1] for name in where)
-        return ConfigError(
-            f"{self.document.path}: line {self.document.line(where)}: {keys}: {message}"
-        )
+        return ConfigError(f"{self.document.path}:{self.document.line(where)}: {keys}: {message}")
 
     def table(self, name: str, content: Any) -> dict[str, dict[str, str]]:
         if not isinstance(content, dict):
@@ -427,12 +441,14 @@ class Checked:
         """Checks the conditions of the models between fields of one entry."""
         for name, entry in self.tables.get("WRED_PROFILE", {}).items():
             for colour in ("green", "yellow", "red"):
-                low, high = f"{colour}_min_threshold", f"{colour}_max_threshold"
-                if low in entry and high in entry and int(entry[low]) > int(entry[high]):
-                    raise self.wrong(
-                        ("WRED_PROFILE", name, low),
-                        f"found '{entry[low]}', expected at most {high}, which is {entry[high]}",
-                    )
+                drops = (f"{colour}_min_threshold", f"{colour}_max_threshold")
+                marks = (marking_field(entry, colour, "min"), marking_field(entry, colour, "max"))
+                for low, high in (drops, marks):
+                    if low in entry and high in entry and int(entry[low]) > int(entry[high]):
+                        raise self.wrong(
+                            ("WRED_PROFILE", name, low),
+                            f"found '{entry[low]}', expected at most {high}, which is {entry[high]}",
+                        )
 
 
 def _range(text: str) -> bool:

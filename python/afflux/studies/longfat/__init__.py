@@ -125,7 +125,7 @@ def _of_transfer(transport: str, trip: int, loss: str) -> str:
 
 def _in_flight(result: Result) -> float:
     """Returns the largest number of bytes in flight, in kB."""
-    return max(result.table("senders").column("flight_bytes")) / 1e3
+    return max(result.table("senders").column("in_flight_bytes")) / 1e3
 
 
 def _second(result: Result) -> float:

@@ -115,7 +115,7 @@ def simulate(run: Run, file: Path) -> str:
         window = max(int(row["unacked"]) for row in info) * PAYLOAD
     else:
         result = Result.of_run(scenario(run).check(seed=run.seed).run(None))
-        window = max(result.table("senders").column("flight_bytes"))
+        window = max(result.table("senders").column("in_flight_bytes"))
     values = measured(result, window)
     COMPARISON.write(run, values, file)
     return f"{run.case}, {run.sender}, seed {run.seed}: {values['mbps']} Mbps"

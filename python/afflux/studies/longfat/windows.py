@@ -38,9 +38,9 @@ def over_time(design: Design, flow: int = 0) -> dict[str, Line]:
     )[flow]
     found: dict[str, Line] = {}
     for name, column in (
-        (FLIGHT, "flight_bytes"),
-        (WINDOW, "cwnd_bytes"),
-        (THRESHOLD, "ssthresh_bytes"),
+        (FLIGHT, "in_flight_bytes"),
+        (WINDOW, "window_bytes"),
+        (THRESHOLD, "threshold_bytes"),
     ):
         rows = zip(*(senders.column(part) for part in ("time_ns", "flow", column)), strict=True)
         if line := [
@@ -57,7 +57,9 @@ def together(design: Design) -> dict[str, Line]:
     seconds."""
     at: dict[int, list[int]] = defaultdict(list)
     senders = design.first.table("senders")
-    for time, flight in zip(senders.column("time_ns"), senders.column("flight_bytes"), strict=True):
+    for time, flight in zip(
+        senders.column("time_ns"), senders.column("in_flight_bytes"), strict=True
+    ):
         at[time].append(flight)
     of: dict[str, Callable[[list[int]], int]] = {SUM: sum, LEAST: min, MOST: max}
     return {

@@ -51,7 +51,7 @@ class Standard(Study):
     question = "Which one fabric serves Hadoop, queries, storage over RDMA and bulk copies, instead of a network per use?"
     finding = (
         "With uplinks at 27 % of the host ports (3.75:1), choose one fabric of shallow switches with "
-        "a class per tenant (ETS and ECN); at 2:1 DCTCP, and at 1:1 ECN, is enough."
+        "a class per tenant (ETS and ECN); at 2:1 and at 1:1 ECN is enough."
     )
     duration = "about 20 min"
 

@@ -1,6 +1,7 @@
 """Compares the designs in a table, lists the rows and checks of the study, and splits the answer
 into the parts of a page."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from ...metrics import COST, Metric
 from ...report import Facts, PageAnswer, Table
 from ...results.designs import Designs
 from ...results.statistics import interval, mean
-from ...words import capital, join, say, text
+from ...words import Words, capital, join, say, text
 from .. import Check, Row
 from . import sentences
 from .evidence import Evidence
@@ -172,7 +173,7 @@ def checks(of: Evidence) -> Sequence[Check]:
 
 def page_answer(of: Evidence, settings: str | None) -> PageAnswer:
     """Returns the answer for the first screen of a page."""
-    parts = {role: capital(words) for role, words in sentences.parts(of, settings).items()}
+    parts = {role: _begun(words, of) for role, words in sentences.parts(of, settings).items()}
     head = [
         parts[role]
         for role in (sentences.CHOICE, sentences.VARIANTS, sentences.NEAREST)
@@ -185,6 +186,15 @@ def page_answer(of: Evidence, settings: str | None) -> PageAnswer:
         why=some["why"], sure=some["sure"], change=some["change"], chosen=of.choice.design
     )
     return PageAnswer(join(head), lead=some["lead"], rest=some["rest"], facts=facts)
+
+
+def _begun(words: Words, of: Evidence) -> Words:
+    """Returns a sentence as a paragraph of its own: with a capital letter, unless it begins with the
+    name of a tenant or of a design without a title."""
+    names = [tenant.name for tenant in of.question.tenants]
+    names += [design for design in of.question.order if sentences.title(design) == design]
+    named = any(re.match(rf"{re.escape(name)}(?![\w-])", words) for name in names)
+    return words if named else capital(words)
 
 
 def measures(of: Evidence) -> Sequence[Metric]:

@@ -12,7 +12,7 @@ use afflux_units::Span;
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
     pub now: u64,
-    /// Round trip in ps of the acknowledged frame.
+    /// Round trip in ps of the acknowledged frame; `None` if it was sent more than once.
     pub round_trip: Option<u64>,
     /// Acknowledged bytes of payload.
     pub acked: u64,
@@ -53,7 +53,7 @@ pub trait RateController: Sized {
     fn on_sent(&mut self, _now: u64, _bytes: u64, _config: &Self::Config) {}
     /// Handles a congestion notification.
     fn on_cnp(&mut self, _now: u64, _config: &Self::Config) {}
-    fn on_ack(&mut self, _ack: &Ack, _round_trip: u64, _payload: u16, _config: &Self::Config) {}
+    fn on_ack(&mut self, _ack: &Ack, _payload: u16, _config: &Self::Config) {}
     /// Handles an acknowledgement with readings. `_positions` are in bytes: all bytes before the
     /// first are acknowledged, all before the second have been sent.
     fn on_telemetry(

@@ -181,8 +181,7 @@ impl Control {
 
     #[inline(always)]
     pub fn on_ack(&mut self, ack: &Ack, payload: u16, config: &RateControl) {
-        let Some(round_trip) = ack.round_trip else { return };
-        each!(self, config, c, own => c.on_ack(ack, round_trip, payload, own), ());
+        each!(self, config, c, own => c.on_ack(ack, payload, own), ());
     }
 
     pub fn on_telemetry(

@@ -121,9 +121,10 @@ impl RateController for Swift {
         true
     }
 
-    fn on_ack(&mut self, ack: &Ack, round_trip: u64, payload: u16, config: &SwiftConfig) {
+    fn on_ack(&mut self, ack: &Ack, payload: u16, config: &SwiftConfig) {
         let (now, acked) = (ack.now, ack.acked as f64 / payload as f64);
         self.timeouts = 0;
+        let Some(round_trip) = ack.round_trip else { return };
         self.round_trip = round_trip;
         let (delay, target) = (round_trip as f64, self.target(config));
         if delay < target {
@@ -195,17 +196,22 @@ mod tests {
     fn grows_by_a_frame_per_window_and_is_cut_once_per_round_trip() {
         let (config, mut c) = (config(), Swift::new(0, 10_000_000, &config()));
         (0..12).for_each(|_| {
-            c.on_ack(&Ack { now: 0, round_trip: None, acked: 1 }, 10_000_000, 1, &config)
+            c.on_ack(&Ack { now: 0, round_trip: Some(10_000_000), acked: 1 }, 1, &config)
         });
+        // An acknowledgement without a round trip ends a row of time-outs.
+        c.timeouts = 1;
+        let before = c.window;
+        c.on_ack(&Ack { now: 0, round_trip: None, acked: 1 }, 1, &config);
+        assert_eq!((c.timeouts, c.window), (0, before));
         assert!((c.window - 13.0).abs() < 0.05, "{}", c.window);
         // The delay is four times the target and more: the window is halved at most, once per round
         // trip.
         let before = c.window;
-        c.on_ack(&Ack { now: 1_000_000_000, round_trip: None, acked: 1 }, 400_000_000, 1, &config);
+        c.on_ack(&Ack { now: 1_000_000_000, round_trip: Some(400_000_000), acked: 1 }, 1, &config);
         assert_eq!(c.window, before / 2.0);
-        c.on_ack(&Ack { now: 1_100_000_000, round_trip: None, acked: 1 }, 400_000_000, 1, &config);
+        c.on_ack(&Ack { now: 1_100_000_000, round_trip: Some(400_000_000), acked: 1 }, 1, &config);
         assert_eq!(c.window, before / 2.0);
-        c.on_ack(&Ack { now: 1_400_000_000, round_trip: None, acked: 1 }, 400_000_000, 1, &config);
+        c.on_ack(&Ack { now: 1_400_000_000, round_trip: Some(400_000_000), acked: 1 }, 1, &config);
         assert_eq!(c.window, before / 4.0);
     }
 
@@ -216,8 +222,7 @@ mod tests {
         c.window = 100.0;
         let target = c.target(&config);
         c.on_ack(
-            &Ack { now: 1_000_000_000, round_trip: None, acked: 1 },
-            (target * 1.25) as u64,
+            &Ack { now: 1_000_000_000, round_trip: Some((target * 1.25) as u64), acked: 1 },
             1,
             &config,
         );

@@ -77,11 +77,11 @@ impl RateController for Timely {
     fn uses_round_trips(&self) -> bool {
         true
     }
-    fn on_ack(&mut self, ack: &Ack, round_trip: u64, _: u16, config: &TimelyConfig) {
+    fn on_ack(&mut self, ack: &Ack, _: u16, config: &TimelyConfig) {
         self.since += ack.acked;
-        if self.since < config.segment {
+        let Some(round_trip) = ack.round_trip.filter(|_| self.since >= config.segment) else {
             return;
-        }
+        };
         self.since = 0;
         let previous = std::mem::replace(&mut self.previous, round_trip);
         if previous == 0 {
@@ -142,8 +142,7 @@ mod tests {
         let (config, mut c) = (config(), Timely::new(100_000_000_000));
         let mut after = |round_trip: u64| {
             c.on_ack(
-                &Ack { now: 0, round_trip: None, acked: 16_000 },
-                round_trip * US,
+                &Ack { now: 0, round_trip: Some(round_trip * US), acked: 16_000 },
                 1_000,
                 &config,
             );
@@ -169,8 +168,7 @@ mod tests {
         let (config, mut c) = (config(), Timely::new(100_000_000_000));
         for round_trip in 100..115 {
             c.on_ack(
-                &Ack { now: 0, round_trip: None, acked: 1_000 },
-                round_trip * US,
+                &Ack { now: 0, round_trip: Some(round_trip * US), acked: 1_000 },
                 1_000,
                 &config,
             );

@@ -159,8 +159,9 @@ impl Shard<'_> {
             return;
         }
         let s = &mut self.transports.ndp.senders[slot];
-        s.on_granted(now, frame.aux);
-        if !frame.has(Frame::ONLY_GRANTS) {
+        let only_grants = frame.has(Frame::ONLY_GRANTS);
+        s.on_granted(now, frame.aux, only_grants);
+        if !only_grants {
             s.on_answer(frame.seq, frame.has(Frame::NACK));
         }
         if !s.finished() {

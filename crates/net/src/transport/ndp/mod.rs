@@ -27,7 +27,8 @@ pub const MODEL: Model = Model {
                data; once a flow's last frame or header has arrived, no more pulls wait for the flow than segments are missing; each frame takes its own \
                path",
     simplified: "paths by a hash drawn anew for each frame (as htsim's rand, where its perm goes through all in turn); the frames of the receiver keep to \
-                 one path and share the NIC's queue with data; no return to sender: lost headers and pulls are found by a time-out, after which \
-                 everything outstanding is sent again, one by one as it is pulled; a pull that finds nothing to send is kept for segments that turn out \
+                 one path and share the NIC's queue with data; no return to sender: lost headers are found by a time-out, after which \
+                 everything outstanding is sent again, one by one as it is pulled; a sender that waits for a pull takes it for lost after four times the \
+                 longest wait so far (32 time-outs before the second pull); a pull that finds nothing to send is kept for segments that turn out \
                  to be trimmed; no adaptation to oversubscribed fabrics",
 };

@@ -5,6 +5,12 @@ use crate::probe::explain::Label;
 use crate::transport::sending::Sending;
 use std::collections::VecDeque;
 
+/// Number of pulls from which the time between them is known. Longest wait for the pulls before, in
+/// time-outs, and for further ones, in longest times between answers.
+const FEWEST_PULLS: u32 = 2;
+const FIRST_PULLS: u64 = 32;
+const FURTHER_PULLS: u64 = 4;
+
 /// Segment to be sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transmit {
@@ -44,6 +50,13 @@ pub struct Sender {
     /// answer.
     alive: u64,
     silent: u32,
+    /// Number of frames without an answer.
+    unanswered: u32,
+    /// Time in ps of the last answer, longest time between two, and number of pulls apart from
+    /// answers to frames.
+    heard: u64,
+    longest: u64,
+    pulls: u32,
     /// Clock of the flow's time attribution, in ps, at the segment that was answered last.
     answered: Option<u64>,
 }
@@ -60,6 +73,7 @@ impl Sender {
         Sender {
             credit: config.initial_window.min(half.segments),
             alive: now,
+            heard: now,
             half,
             ..Sender::default()
         }
@@ -88,6 +102,7 @@ impl Sender {
         let label = if again { Label::Recovery } else { Label::Window };
         let paced = self.half.on_sent(now, seq, again, (label, excess));
         let segment = Segment { at: now, paced, state: State::Sent };
+        self.unanswered += 1;
         if again {
             self.outstanding[(seq - self.una) as usize] = segment;
         } else {
@@ -97,9 +112,12 @@ impl Sender {
         Some(Transmit { seq, again, order: self.half.sent - 1 })
     }
 
-    /// Processes the number of frames that an answer grants in total.
-    pub fn on_granted(&mut self, now: u64, granted: u32) {
-        (self.alive, self.silent) = (now, 0);
+    /// Processes the number of frames that an answer grants in total. `only_grants`: it is a pull,
+    /// and answers no frame.
+    pub fn on_granted(&mut self, now: u64, granted: u32, only_grants: bool) {
+        self.longest = self.longest.max(now - self.heard);
+        self.pulls += only_grants as u32;
+        (self.alive, self.heard, self.silent) = (now, now, 0);
         self.credit += granted.saturating_sub(self.granted);
         self.granted = self.granted.max(granted);
     }
@@ -110,6 +128,7 @@ impl Sender {
             return;
         }
         let segment = &mut self.outstanding[(seq - self.una) as usize];
+        self.unanswered -= u32::from(segment.state == State::Sent);
         match segment.state {
             State::Arrived => return,
             _ if !trimmed => segment.state = State::Arrived,
@@ -132,9 +151,16 @@ impl Sender {
         }
     }
 
-    /// Returns the time in ps at which the timer expires if no answer arrives.
+    /// Returns the time in ps at which the timer expires if no answer arrives. The receiver pulls a
+    /// flow once per turn of all its flows, so a sender whose frames are all answered is patient:
+    /// only a lost pull ends its wait.
     pub fn deadline(&self, config: &NdpConfig) -> u64 {
-        self.alive + (config.rto.0 << self.silent.min(10))
+        let patience = match (self.unanswered, self.pulls) {
+            (0, ..FEWEST_PULLS) => config.rto.0 * FIRST_PULLS,
+            (0, _) => config.rto.0.max(FURTHER_PULLS * self.longest),
+            _ => config.rto.0,
+        };
+        self.alive + (patience << self.silent.min(10))
     }
 
     /// Marks everything outstanding for retransmission, and allows one frame without a pull.
@@ -149,6 +175,7 @@ impl Sender {
             self.again.push_back(self.una + place as u32);
         }
         self.credit = self.credit.max(1);
+        self.unanswered = 0;
         (self.alive, self.answered) = (now, None);
         self.silent += 1;
         self.half.timeouts += 1;
@@ -193,13 +220,13 @@ mod tests {
     fn a_window_at_once_and_then_what_is_pulled() {
         let mut s = sender(8);
         assert_eq!(drive(&mut s, 0), [(0, false), (1, false), (2, false)]);
-        s.on_granted(US, 0);
+        s.on_granted(US, 0, false);
         s.on_answer(0, false);
         assert_eq!(drive(&mut s, US), []);
         // The second of two pulls makes up for the first one, which was lost.
-        s.on_granted(2 * US, 2);
+        s.on_granted(2 * US, 2, false);
         assert_eq!(drive(&mut s, 2 * US), [(3, false), (4, false)]);
-        s.on_granted(3 * US, 1);
+        s.on_granted(3 * US, 1, false);
         assert_eq!(drive(&mut s, 3 * US), []);
     }
 
@@ -210,13 +237,13 @@ mod tests {
         s.on_answer(1, true);
         s.on_answer(1, true);
         assert_eq!(drive(&mut s, US), []);
-        s.on_granted(US, 2);
+        s.on_granted(US, 2, false);
         assert_eq!(drive(&mut s, US), [(1, true), (3, false)]);
         for seq in [0, 1, 2, 3] {
             s.on_answer(seq, false);
         }
         // A pull that finds nothing to send is kept for segments that turn out to be trimmed.
-        s.on_granted(2 * US, 4);
+        s.on_granted(2 * US, 4, false);
         assert_eq!(drive(&mut s, 2 * US), [(4, false)]);
         s.on_answer(4, true);
         assert_eq!(drive(&mut s, 3 * US), [(4, true)]);
@@ -229,14 +256,34 @@ mod tests {
     fn silence() {
         let (mut s, config) = (sender(3), config());
         drive(&mut s, 0);
-        s.on_granted(US, 0);
+        s.on_granted(US, 0, false);
         s.on_answer(1, false);
         assert_eq!(s.deadline(&config), 101 * US);
         s.on_timeout(101 * US);
         assert_eq!((drive(&mut s, 101 * US), s.deadline(&config)), (vec![(0, true)], 301 * US));
-        s.on_granted(110 * US, 1);
+        s.on_granted(110 * US, 1, false);
         s.on_answer(0, false);
         assert_eq!((drive(&mut s, 110 * US), s.deadline(&config)), (vec![(2, true)], 210 * US));
         assert_eq!(s.half.timeouts, 1);
+    }
+
+    /// All segments are answered by their headers, and only pulls are missing: a time-out would send
+    /// frames that nobody has pulled.
+    #[test]
+    fn a_sender_that_waits_for_pulls_is_patient() {
+        let (mut s, config) = (sender(9), config());
+        drive(&mut s, 0);
+        s.on_granted(US, 0, false);
+        (0..3).for_each(|seq| s.on_answer(seq, true));
+        assert_eq!(s.deadline(&config), (1 + 100 * FIRST_PULLS) * US);
+        for pull in 1..=2 {
+            // The other flows take 150 us for a turn.
+            let now = (1 + 150 * pull) * US;
+            s.on_granted(now, pull as u32, true);
+            assert_eq!(drive(&mut s, now), [(pull as u32 - 1, true)]);
+            assert_eq!(s.deadline(&config), now + 100 * US, "a frame is on its way");
+            s.on_answer(pull as u32 - 1, false);
+        }
+        assert_eq!(s.deadline(&config), (301 + 150 * FURTHER_PULLS) * US);
     }
 }

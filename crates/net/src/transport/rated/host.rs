@@ -124,6 +124,9 @@ impl Transport for Rated {
         let Extra { header, paused, trigger, .. } = shard.extras.take(frame.aux);
         let mut header = header.expect("of kind RATED");
         if !header.answer {
+            if shard.record_paths && header.what == What::Data {
+                shard.count_path(&Frame { aux: trigger, ..frame }, 0);
+            }
             return shard.answer_rated(out, now, &frame, header, paused);
         }
         // The host's own link has granted a rate, too.
@@ -157,7 +160,9 @@ impl Transport for Rated {
     }
 
     fn sampled(shard: &mut Shard, _: u64, _: FlowId, slot: u32, found: &mut Vec<SenderRecord>) {
-        found.push(shard.transports.rated.senders[slot].known());
+        let s = &shard.transports.rated.senders[slot];
+        let full = shard.scheduling(s.half.transport).rated().payload;
+        found.push(s.known(|seq| shard.world.payload(s.half.flow, seq, full).into()));
     }
 
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {

@@ -155,15 +155,19 @@ impl Sender {
         self.una == self.half.segments
     }
 
-    /// Returns the state for a time series of sender records.
-    pub fn known(&self) -> SenderRecord {
-        let flight =
-            self.outstanding.iter().filter(|segment| !segment.arrived && !segment.lost).count()
-                as u64;
+    /// Returns the state for a time series of sender records. `payload`: bytes of a segment.
+    pub fn known(&self, payload: impl Fn(u32) -> u64) -> SenderRecord {
+        let flight: u64 = self
+            .outstanding
+            .iter()
+            .zip(self.una..)
+            .filter(|(segment, _)| !segment.arrived && !segment.lost)
+            .map(|(_, seq)| payload(seq))
+            .sum();
         SenderRecord {
             smoothed: self.round_trip,
             rate: self.rate,
-            ..SenderRecord::new(self.half.flow, flight * self.full_bits / 8)
+            ..SenderRecord::new(self.half.flow, flight)
         }
     }
 

@@ -177,7 +177,10 @@ impl Transport for Rdma {
 
     fn sampled(shard: &mut Shard, now: u64, _: FlowId, slot: u32, found: &mut Vec<SenderRecord>) {
         let config = shard.settings(shard.transports.rdma.pairs[slot].half.transport);
-        found.push(shard.transports.rdma.pairs[slot].known(now, config));
+        let (world, pair) = (shard.world, &mut shard.transports.rdma.pairs[slot]);
+        let flow = world.flow(pair.half.flow);
+        let bits = (world.shape(flow).full + world.plan.wire.gap) as u64 * 8;
+        found.push(pair.known(now, bits, config));
     }
 
     // A capture records a datagram to a RoCEv2 port, without its contents.

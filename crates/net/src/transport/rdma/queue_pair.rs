@@ -163,8 +163,9 @@ impl QueuePair {
         ((u128::from(self.limit) * u128::from(rate) / u128::from(self.line)) as u64).max(1)
     }
 
-    /// Returns the state for a time series of sender records.
-    pub fn known(&mut self, now: u64, config: &RdmaConfig) -> SenderRecord {
+    /// Returns the state for a time series of sender records. `bits`: size of a full frame with
+    /// headers and gap.
+    pub fn known(&mut self, now: u64, bits: u64, config: &RdmaConfig) -> SenderRecord {
         let rate = self.control.rate(now, self.line, &config.control);
         let own = self.control.window(config.payload);
         let (flight, limit) = match &self.irn {
@@ -183,7 +184,7 @@ impl QueuePair {
         };
         SenderRecord {
             window: limit.unwrap_or(SenderRecord::NONE),
-            rate,
+            rate: self.control.spacing().map_or(rate, |time| bits * 1_000_000_000_000 / time),
             ..SenderRecord::new(self.half.flow, flight)
         }
     }

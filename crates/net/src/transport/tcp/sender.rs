@@ -321,6 +321,7 @@ impl Sender {
             },
             smoothed: if measured == 0 { SenderRecord::NONE } else { measured },
             rate: self.pacing_rate(config).unwrap_or(SenderRecord::NONE),
+            state: Some(self.state),
             ..SenderRecord::new(self.flow, bytes(self.pipe()))
         }
     }

@@ -59,6 +59,17 @@ pub enum Carried {
     Fragment(Fragment),
 }
 
+impl Carried {
+    /// True if a copy of the frame would count, because nothing in it tells copies apart.
+    pub fn may_count_twice(&self) -> bool {
+        match self {
+            Carried::Segment(segment) => segment.kind != Kind::Tcp && segment.payload > 0,
+            Carried::Packet(_) => false,
+            Carried::Fragment(_) => true,
+        }
+    }
+}
+
 pub type Carrying = Result<Carried, Note>;
 
 /// Key of a sequence of packet numbers: the receiving queue pair and the direction of a connection.

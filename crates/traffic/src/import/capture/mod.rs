@@ -29,6 +29,7 @@ pub use flows::{Captured, CapturedFlow};
 pub use notes::Noted;
 
 use crate::{Place, TrafficError};
+use carried::Carried;
 use container::{Frames, Wrong};
 use notes::Note;
 use reading::Reading;
@@ -56,11 +57,12 @@ pub fn read_from(reader: impl BufRead, file: &Path, gap_ns: u64) -> Result<Captu
         }
         reading.first_ns = reading.first_ns.min(frame.time_ns);
         reading.tally.frame = frame.number;
-        if *interface.get_or_insert(frame.interface) != frame.interface {
-            reading.tally.note(Note::Interfaces);
-        }
         let carrying =
             headers::parse(frame.link_type, frame.captured, frame.length, &mut reading.tally);
+        let first = *interface.get_or_insert(frame.interface);
+        if frame.interface != first && carrying.as_ref().is_ok_and(Carried::may_count_twice) {
+            reading.tally.note(Note::Interfaces);
+        }
         reading.take(carrying, frame.time_ns);
     }
     reading.tally.join(std::mem::take(&mut frames.tally));
