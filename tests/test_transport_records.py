@@ -120,7 +120,8 @@ sizes = "60MB"
 """
     result = run(text)
     assert result.summary["retransmits"] == 0
-    assert result.summary["goodput_bps"] > 70e6
+    # Each drain of the queues takes half of a subflow's window for a round trip.
+    assert result.summary["goodput_bps"] > 60e6
 
 
 def test_flows_after_the_stop_of_their_block_do_not_start():
