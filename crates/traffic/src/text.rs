@@ -137,6 +137,23 @@ impl<'f, R: BufRead> Lines<'f, R> {
         let line = self.buffer.trim_ascii();
         Ok(Some(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii()))
     }
+    /// Parses the first line that is neither blank nor a comment. The error says what is there
+    /// instead of `expected`.
+    pub fn heading<T>(
+        &mut self,
+        expected: &str,
+        parse: impl FnOnce(&[u8]) -> Option<T>,
+    ) -> Result<T, TrafficError> {
+        let first = self.next_filled()?.map(|line| parse(line).ok_or_else(|| shown(line)));
+        let found = match first {
+            Some(Ok(parsed)) => return Ok(parsed),
+            Some(Err(found)) => found,
+            None if self.number == 0 => "an empty file".to_string(),
+            None => "only blank lines and comments".to_string(),
+        };
+        let place = Place::line(self.file, self.number.max(1));
+        Err(TrafficError::input(place, found, expected))
+    }
     pub fn place(&self) -> Place {
         Place::line(self.file, self.number)
     }

@@ -191,20 +191,12 @@ fn check(options: &CoflowOptions) -> Result<(), TrafficError> {
 }
 
 fn first_line<R: BufRead>(lines: &mut Lines<R>) -> Result<(u32, u64), TrafficError> {
-    let numbers = match lines.next_filled()? {
-        None => None,
-        Some(line) => {
-            let numbers: Vec<Option<u64>> = words(line).map(whole).collect();
-            match numbers[..] {
-                [Some(ports), Some(coflows)] => {
-                    u32::try_from(ports).ok().map(|ports| (ports, coflows))
-                }
-                _ => None,
-            }
+    lines.heading(FIRST, |line| {
+        let numbers: Vec<Option<u64>> = words(line).map(whole).collect();
+        match numbers[..] {
+            [Some(ports), Some(coflows)] => Some((u32::try_from(ports).ok()?, coflows)),
+            _ => None,
         }
-    };
-    numbers.ok_or_else(|| {
-        TrafficError::input(lines.place(), "something else in the first line", FIRST)
     })
 }
 

@@ -100,14 +100,7 @@ pub fn read_from(
     template: &Template,
 ) -> Result<Generated, TrafficError> {
     let mut lines = Lines::new(reader, file);
-    let announced = lines.next_filled()?.and_then(whole);
-    let announced = announced.ok_or_else(|| {
-        TrafficError::input(
-            lines.place(),
-            "something else in the first line",
-            "the number of flows",
-        )
-    })?;
+    let announced = lines.heading("the number of flows", whole)?;
     let mut given = Generated::default();
     let mut seen = Seen::default();
     while let Some(line) = lines.next_filled()? {
@@ -277,8 +270,12 @@ mod tests {
     #[test]
     fn errors_name_the_line() {
         for (text, line, says) in [
-            ("", Some(0), "the number of flows"),
-            ("1 2 3\n", Some(1), "the number of flows"),
+            ("", Some(1), "flow.txt:1: found an empty file, expected the number of flows"),
+            ("\n# flows\n", Some(2), "found only blank lines and comments, expected"),
+            ("{\n", Some(1), "found `{`, expected the number of flows"),
+            ("[]\n", Some(1), "found `[]`, expected the number of flows"),
+            ("\u{7f}ELF\0\n", Some(1), "found `\\u{7f}ELF\\0`, expected the number of flows"),
+            ("1 2 3\n", Some(1), "found `1 2 3`, expected the number of flows"),
             ("0\n", None, "found a file without flows, expected at least one flow"),
             ("2\n1 2 3 5 2.0\n", None, "found 1 flows, expected 2"),
             ("1\n1 2 3 5 2.0\n1 2 3 5 2.0\n", Some(3), "1 flows, as line 1 says"),

@@ -1,6 +1,6 @@
 //! Rack-to-rack traffic matrices.
 
-use crate::text::unreadable;
+use crate::text::{shown, unreadable};
 use crate::{Place, Racks, TrafficError};
 use afflux_engine::random::Stream;
 use std::io::Read;
@@ -65,8 +65,9 @@ impl SpatialMatrix {
                 .map(|row| row.as_array()?.iter().map(serde_json::Value::as_f64).collect())
                 .collect()
         });
-        let rows =
-            rows.ok_or_else(|| TrafficError::input(Place::whole(file), "something else", FORM))?;
+        let rows = rows.ok_or_else(|| {
+            TrafficError::input(Place::whole(file), shown(text.trim_ascii()), FORM)
+        })?;
         Self::new(rows).map_err(|error| match error {
             TrafficError::Parameter { found, allowed, .. } => {
                 TrafficError::input(Place::whole(file), found, allowed)
@@ -181,7 +182,7 @@ mod tests {
             ("[[-1]]", "-1"),
             ("[[0]]", "no traffic"),
             ("{", "m.json:1"),
-            ("{\"a\":1}", "something else"),
+            ("{\"a\":1}", "found `{\\\"a\\\":1}`, expected"),
         ] {
             let error = SpatialMatrix::read_from(text.as_bytes(), Path::new("m.json"))
                 .unwrap_err()

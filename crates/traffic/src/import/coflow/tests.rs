@@ -68,8 +68,8 @@ fn placements() {
 #[test]
 fn errors_name_the_line() {
     for (text, line, says) in [
-        ("", 0, "ports coflows"),
-        ("4\n", 1, "ports coflows"),
+        ("", 1, "found an empty file, expected `ports coflows`"),
+        ("4\n", 1, "found `4`, expected `ports coflows`"),
         ("4 1\n1 0 1 4 1 0:1", 2, "`4`, expected a location from 0 to 3"),
         ("4 1\n1 0 2 0 1 0:1", 2, "`0:1`, expected the number of reducers"),
         ("4 1\n1 0 1 0 2 1:1", 2, "end of the line"),
