@@ -89,7 +89,7 @@ SCENARIOS: dict[str, tuple[str, str, int | None, list[str]]] = {
         'sizes = "30kB"',
         'sizes = "30kB"\n[run]\nseed = -1',
         12,
-        ["run.seed", "-1", "whole number from 0"],
+        ["run.seed", "-1", "a number from 0 to 9223372036854775807"],
     ),
     "time in words": (
         'sizes = "30kB"',

@@ -107,20 +107,21 @@ impl ScenarioError {
             Origin::Option(option) => format!("{}: {option}", path.display()),
         };
         let key = (!wrong.key.is_top()).then(|| wrong.key.to_string());
+        let text = tree.as_written(&wrong);
         if let Some((file, line)) = wrong.input {
             let place = line.map_or(String::new(), |line| format!(":{line}"));
             let named =
                 key.as_deref().map_or(String::new(), |key| format!(" (key {key}, {origin})"));
             return ScenarioError {
-                message: tidy(&format!("{}{place}: {}{named}", file.display(), wrong.message)),
+                message: tidy(&format!("{}{place}: {text}{named}", file.display())),
                 file: Some(file),
                 line,
                 key,
             };
         }
         let message = match &key {
-            Some(key) => format!("{origin}: key {key}: {}", wrong.message),
-            None => format!("{origin}: {}", wrong.message),
+            Some(key) => format!("{origin}: key {key}: {text}"),
+            None => format!("{origin}: {text}"),
         };
         ScenarioError { message: tidy(&message), file: Some(path.to_path_buf()), line, key }
     }
@@ -128,7 +129,7 @@ impl ScenarioError {
 
 impl Warning {
     pub(crate) fn new(path: &Path, tree: &Tree, wrong: Wrong) -> Self {
-        let (key, text) = (wrong.key.to_string(), wrong.message.clone());
+        let (key, text) = (wrong.key.to_string(), tree.as_written(&wrong));
         let ScenarioError { message, line, .. } = ScenarioError::wrong(path, tree, wrong);
         Warning { message, file: path.to_path_buf(), line, key, text }
     }

@@ -243,7 +243,9 @@ fn inline(value: &Value) -> String {
 
 fn value_of(tree: &Tree) -> Value {
     match &tree.value {
-        tree::Value::Text(text) | tree::Value::Datetime(text) => Value::String(text.clone()),
+        tree::Value::Text(text) | tree::Value::Datetime(text) | tree::Value::Huge(text) => {
+            Value::String(text.clone())
+        }
         tree::Value::Integer(number) => Value::Integer(*number),
         tree::Value::Float(number) => Value::Float(*number),
         tree::Value::Boolean(value) => Value::Boolean(*value),

@@ -57,8 +57,11 @@ pub fn is_hidden(c: char) -> bool {
         || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Returns the name for a message: shortened, without unprintable characters.
+/// Returns the name in quotes for a message: shortened, without unprintable characters.
 pub fn shown(name: &str) -> String {
+    if name.is_empty() {
+        return "\"\"".to_string();
+    }
     text::shown(name.as_bytes()).replace('`', "\"")
 }
 

@@ -1,9 +1,11 @@
 //! Checks of the values of keys.
 
-use crate::tree::{Key, Wrong};
+use crate::tree::{Key, Wrong, with_range};
 use crate::{Duration, Speed};
 use afflux_units::{Rate, Span, Time};
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer};
 use std::fmt::Display;
+use std::marker::PhantomData;
 
 /// Returns the error for a key that has no effect together with another key.
 pub fn meaningless(key: Key, beside: &str) -> Wrong {
@@ -21,8 +23,37 @@ pub fn within<T: PartialOrd + Display>(
     if value >= least && value <= most {
         return Ok(value);
     }
-    let words = words.map_or_else(|| format!("a number from {least} to {most}"), str::to_string);
-    Err(Wrong::at(key, format!("found {value}: write {words}")))
+    Err(Wrong::at(key, format!("found {value}: write {}", range(least, most, words))))
+}
+
+fn range<T: Display>(least: T, most: T, words: Option<&str>) -> String {
+    words.map_or_else(|| format!("a number from {least} to {most}"), str::to_string)
+}
+
+/// Reads a number whose range is known. A value of another type is refused with this range instead
+/// of the range of the type.
+pub struct Ranged<T> {
+    words: String,
+    number: PhantomData<T>,
+}
+
+impl<T: Display> Ranged<T> {
+    pub fn of(least: T, most: T, words: Option<&str>) -> Self {
+        let limit = match words {
+            Some(words) if words.starts_with("at least") => format!(", up to {most}"),
+            _ => String::new(),
+        };
+        Ranged { words: range(least, most, words) + &limit, number: PhantomData }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for Ranged<T> {
+    type Value = T;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        T::deserialize(deserializer).map_err(|error| {
+            with_range(&error.to_string(), &self.words).map_or(error, de::Error::custom)
+        })
+    }
 }
 
 /// Applies `check` to a value.

@@ -150,7 +150,7 @@ macro_rules! keys {
                 match name {
                     $(
                         $($($crate::keys!(@name $owned $($word_owned)?) => _map.next_value().map(|value| self.$owned = Some(value)).map(|()| true),)*)?
-                        $($crate::keys!(@name $key $($word)?) => _map.next_value().map(|value| self.$key = Some(value)).map(|()| true),)?
+                        $($crate::keys!(@name $key $($word)?) => $crate::keys!(@next _map; [$($least, $most $(, $words)?)?]).map(|value| self.$key = Some(value)).map(|()| true),)?
                     )*
                     _ => Ok(false),
                 }
@@ -209,6 +209,11 @@ macro_rules! keys {
 
     (@name $key:ident) => { stringify!($key) };
     (@name $key:ident $word:literal) => { $word };
+
+    (@next $map:ident; []) => { $map.next_value() };
+    (@next $map:ident; [$least:literal, $most:literal $(, $words:literal)?]) => {
+        $map.next_value_seed($crate::keys::Ranged::of($least, $most, None $(.or(Some($words)))?))
+    };
 
     (@required required) => { true };
     (@required $default:tt) => { false };

@@ -43,7 +43,7 @@ impl Described {
 
 fn json(value: &Value) -> serde_json::Value {
     match value {
-        Value::Text(text) | Value::Datetime(text) => text.as_str().into(),
+        Value::Text(text) | Value::Datetime(text) | Value::Huge(text) => text.as_str().into(),
         Value::Integer(number) => (*number).into(),
         Value::Float(number) => (*number).into(),
         Value::Boolean(yes) => (*yes).into(),

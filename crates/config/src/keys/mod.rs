@@ -11,7 +11,7 @@ mod tests;
 mod written;
 
 pub use check::{
-    SHORTEST_PERIOD, above_zero, at_most_160_h, at_most_a_day, at_most_a_second, checked,
+    Ranged, SHORTEST_PERIOD, above_zero, at_most_160_h, at_most_a_day, at_most_a_second, checked,
     meaningless, time_within, timer_period, together, up_to_a_day, up_to_a_second, within,
 };
 pub use described::{Described, describe};

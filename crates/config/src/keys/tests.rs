@@ -164,6 +164,10 @@ keys! {
         @other: OtherKeys;
         /// A number of parts.
         parts: u32 = required, in 1 to 9;
+        /// A number of turns.
+        turns: u8 = none, in 1 to 50 as "at least 1 turn";
+        /// A share.
+        share: f64 = none, in 0.0 to 1.0;
         @end: EndKeys;
     }
 }
@@ -174,7 +178,8 @@ fn embedded_keys_stand_in_the_table_itself() {
     let text = "limit = 3\nparts = 2\noverride = [1, 2]\n";
     let mut whole = read(text).unwrap();
     assert_eq!(toml::to_string(&whole).unwrap(), text);
-    assert_eq!(whole.resolve(&Key::from("a")).unwrap(), Whole { parts: 2 });
+    let expected = Whole { parts: 2, turns: None, share: None };
+    assert_eq!(whole.resolve(&Key::from("a")).unwrap(), expected);
     assert_eq!(whole.other.resolve(&Key::from("a")).unwrap(), Other { weight: 0.5, limit: 3 });
     let end = whole.end.resolve(&Key::from("a")).unwrap();
     assert_eq!(end.changes, Some(vec![1, 2]));
@@ -182,11 +187,23 @@ fn embedded_keys_stand_in_the_table_itself() {
     assert_eq!((over.parts, over.other.limit), (Some(4), Some(3)));
     for (text, message) in [
         ("limit = 3", "the key \"parts\" is missing"),
-        ("parts = \"2\"", "key parts: found \"2\": write a whole number from 0 to 4294967295"),
+        ("parts = \"2\"", "key parts: found \"2\": write a number from 1 to 9"),
+        ("parts = -1", "key parts: found -1: write a number from 1 to 9"),
+        ("parts = 1.0", "key parts: found 1.0: write a whole number from 1 to 9"),
+        ("parts = 1\nturns = -1", "key turns: found -1: write at least 1 turn, up to 50"),
+        ("parts = 1\nshare = \"x\"", "key share: found \"x\": write a number from 0 to 1"),
+        (
+            "parts = 1\nlimit = -1",
+            "key limit: found -1: write a whole number up to 4294967295, not negative",
+        ),
+        (
+            "parts = 1\nlimit = 18446744073709551616",
+            "key limit: found 18446744073709551616: write a whole number up to 4294967295, not negative",
+        ),
         ("parts = 1\noverride = 1", "key override: found 1: write an array"),
         (
             "parts = 1\noverrides = []",
-            "key overrides: unknown key (did you mean \"override\"?); the keys here are weight, limit, parts, override",
+            "key overrides: unknown key (did you mean \"override\"?); the keys here are weight, limit, parts, turns, share, override",
         ),
     ] {
         assert_eq!(read(text).unwrap_err().to_string(), message);

@@ -102,12 +102,13 @@ fn shown(found: Unexpected<'_>) -> String {
 fn wanted(expected: &dyn Expected) -> String {
     let text = expected.to_string();
     match text.as_str() {
-        "u8" => "a whole number from 0 to 255".into(),
-        "u16" => "a whole number from 0 to 65535".into(),
-        "u32" => "a whole number from 0 to 4294967295".into(),
-        "u64" | "usize" => "a whole number from 0".into(),
-        "i64" => "a whole number".into(),
-        "f64" => "a number".into(),
+        // Whether 0 is allowed depends on the key.
+        "u8" => not_negative(u8::MAX.into()),
+        "u16" => not_negative(u16::MAX.into()),
+        "u32" => not_negative(u32::MAX.into()),
+        "u64" | "usize" => not_negative(i64::MAX as u64),
+        "i64" => WHOLE.into(),
+        "f64" => NUMBER.into(),
         "a boolean" => "true or false".into(),
         "a string" => "text in quotes".into(),
         "a sequence" => "an array".into(),
@@ -120,6 +121,29 @@ fn wanted(expected: &dyn Expected) -> String {
     }
 }
 
+fn not_negative(most: u64) -> String {
+    format!("{WHOLE} up to {most}, not negative")
+}
+
+/// Returns the message of a value of the wrong type for a key whose range is known. `range`
+/// replaces the range of the type.
+pub fn with_range(message: &str, range: &str) -> Option<String> {
+    let (found, wanted) = message.rsplit_once(WRITE)?;
+    let is_whole = wanted.starts_with(WHOLE);
+    let number = found.strip_prefix("found ").unwrap_or_default();
+    let has_point = number.parse::<f64>().is_ok() && number.contains(['.', 'e']);
+    let range = match range.strip_prefix(NUMBER) {
+        Some(limits) if is_whole && has_point => format!("{WHOLE}{limits}"),
+        _ => range.to_string(),
+    };
+    (is_whole || wanted == NUMBER).then(|| format!("{found}{WRITE}{range}"))
+}
+
+/// Text between what was found and what is allowed.
+const WRITE: &str = ": write ";
+const WHOLE: &str = "a whole number";
+const NUMBER: &str = "a number";
+
 impl<'de> Deserializer<'de> for &'de Tree {
     type Error = Wrong;
 
@@ -129,6 +153,7 @@ impl<'de> Deserializer<'de> for &'de Tree {
             Value::Integer(number) => visitor.visit_i64(*number),
             Value::Float(number) => visitor.visit_f64(*number),
             Value::Boolean(value) => visitor.visit_bool(*value),
+            Value::Huge(text) => Err(de::Error::invalid_type(Unexpected::Other(text), &visitor)),
             Value::Datetime(text) => Err(de::Error::invalid_type(
                 Unexpected::Other(&format!("the date {text}")),
                 &visitor,

@@ -4,8 +4,9 @@ mod de;
 mod key;
 mod read;
 mod set;
+mod written;
 
-pub use de::Wrong;
+pub use de::{Wrong, with_range};
 pub use key::{Key, Segment};
 pub use read::NotToml;
 
@@ -28,6 +29,8 @@ pub struct Tree {
 pub enum Value {
     Text(String),
     Integer(i64),
+    /// A whole number of more than 64 bits, as written. No key has such a value.
+    Huge(String),
     Float(f64),
     Boolean(bool),
     /// A TOML date. Scenarios do not use dates.
@@ -51,6 +54,7 @@ impl Value {
         match self {
             Value::Text(text) => format!("\"{text}\""),
             Value::Integer(number) => number.to_string(),
+            Value::Huge(digits) => digits.clone(),
             // With the decimal point, which distinguishes 1.0 from a whole number.
             Value::Float(number) => format!("{number:?}"),
             Value::Boolean(value) => value.to_string(),

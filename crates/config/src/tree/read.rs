@@ -62,7 +62,7 @@ impl Lines {
             DeValue::Integer(number) => {
                 match i64::from_str_radix(number.as_str(), number.radix()) {
                     Ok(number) => Value::Integer(number),
-                    Err(_) => Value::Text(number.as_str().to_string()),
+                    Err(_) => Value::Huge(number.as_str().to_string()),
                 }
             }
             DeValue::Float(number) => match number.as_str().parse() {

@@ -161,11 +161,7 @@ keys! {
             _ => at_most_160_h(Duration(warmup), key),
         };
         /// Seed of all random draws.
-        seed: u64 = 1, check |seed, key| if seed > i64::MAX as u64 {
-            Err(Wrong::at(key, format!("found {seed}: write a whole number up to {}", i64::MAX)))
-        } else {
-            Ok(seed)
-        };
+        seed: u64 = 1, in 0 to 9_223_372_036_854_775_807;
         /// Event at which a flow counts as complete.
         fct_end: FctEnd = "last_ack";
         /// Engine of the run; `"window_log"` and `"classical"` give the same results.

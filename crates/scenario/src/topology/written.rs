@@ -64,11 +64,11 @@ macro_rules! count_or_names {
 }
 count_or_names! {
     /// Number of hosts, or a name for each.
-    HostList of HostName, "a number of hosts, or an array of their names"
+    HostList of HostName, "a number of hosts from 1 to 4000000, or an array of their names"
 }
 count_or_names! {
     /// Number of switches, or their names.
-    Switches of String, "a number of switches, or an array of their names"
+    Switches of String, "a number of switches from 1 to 4000000, or an array of their names"
 }
 
 impl HostList {

@@ -31,7 +31,7 @@ impl Limit {
     fn words(&self) -> String {
         let size = shown(self.bytes);
         match self.by {
-            None => format!("more than max_memory allows, {size}"),
+            None => format!("more than run.max_memory allows, {size}"),
             Some(Bound::Machine) => format!("more than the {size} that this machine can give now"),
             Some(Bound::Group) => {
                 format!("more than the {size} that the control group of this process can give")
@@ -80,6 +80,12 @@ impl MemoryBudget {
         Ok(())
     }
 
+    /// Returns the key of a message about the limit: `run.max_memory`, or `key` if the machine sets
+    /// the limit.
+    fn key(limit: &Limit, key: &str) -> Key {
+        Key::from(if limit.by.is_none() { "run.max_memory" } else { key })
+    }
+
     /// Refuses a fabric whose tables and ports exceed the limit even without traffic.
     pub fn fabric(&self, plan: &Plan) -> Result<(), Wrong> {
         let needed = PROCESS + fabric(plan);
@@ -92,7 +98,7 @@ impl MemoryBudget {
                     shown(needed),
                     limit.words()
                 );
-                Err(Wrong::at(Key::from("topology"), message))
+                Err(Wrong::at(Self::key(&limit, "topology"), message))
             }
         }
     }
@@ -124,9 +130,8 @@ impl MemoryBudget {
                 shown(part),
                 limit.words()
             );
-            let at = if limit.by.is_none() { "run.max_memory" } else { key };
             return Err(Wrong::at(
-                at.into(),
+                Self::key(&limit, key),
                 format!("{message}: shorten the run, record less, or raise run.max_memory"),
             ));
         }
@@ -175,8 +180,11 @@ fn most(plan: &Plan) -> Option<Expected> {
     })
 }
 
-/// Returns a size in a unit of its magnitude, with two digits.
+/// Returns a size in a unit of its magnitude, with two digits. Bytes have all their digits.
 fn shown(bytes: u64) -> String {
+    if bytes < 1_000 {
+        return format!("{bytes} B");
+    }
     let (value, unit) = [(1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB")]
         .into_iter()
         .find(|(scale, _)| bytes as f64 >= *scale)
@@ -200,8 +208,8 @@ mod tests {
     #[test]
     fn sizes_and_counts_as_people_write_them() {
         assert_eq!(
-            [999, 51_400_000, 2_600_000_000, 13_000_000_000, u64::MAX].map(shown),
-            ["1.0 kB", "51 MB", "2.6 GB", "13 GB", "18447 PB"]
+            [1, 999, 1_000, 51_400_000, 2_600_000_000, 13_000_000_000, u64::MAX].map(shown),
+            ["1 B", "999 B", "1.0 kB", "51 MB", "2.6 GB", "13 GB", "18447 PB"]
         );
         assert_eq!(
             [1_000.0, 2.5e6, 1e9, 1e20].map(counted),
@@ -222,7 +230,7 @@ mod tests {
             "{}",
             wrong.message
         );
-        let allowed = format!("of memory: more than max_memory allows, {}", shown(limit));
+        let allowed = format!("of memory: more than run.max_memory allows, {}", shown(limit));
         assert!(wrong.message.contains(&allowed), "{}", wrong.message);
     }
 }

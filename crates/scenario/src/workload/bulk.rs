@@ -5,7 +5,7 @@ use super::hosts::Sizes;
 use crate::validate::traffic::common::{self, Shared};
 use crate::validate::traffic::context::TrafficContext;
 use crate::validate::traffic::sizes;
-use crate::validate::traffic::timing::{at_least_one, period};
+use crate::validate::traffic::timing::period;
 use afflux_config::keys::at_most_a_day;
 use afflux_config::tree::Wrong;
 use afflux_config::{Duration, keys};
@@ -15,7 +15,7 @@ keys! {
     /// Flows of each pair.
     pub struct RoundKeys as "Rounds" => Rounds {
         /// Flows per pair.
-        rounds: u32 = 1, check at_least_one;
+        rounds: u32 = 1, in 1 to 4_294_967_295 as "at least 1";
         /// Time between the starts of rounds. Default: required with several rounds.
         period: Duration = none;
         /// Each flow is delayed by a uniform time up to this.

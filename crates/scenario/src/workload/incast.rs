@@ -6,7 +6,7 @@ use super::keys::FlowKeys;
 use crate::validate::traffic::common::Shared;
 use crate::validate::traffic::context::TrafficContext;
 use crate::validate::traffic::select;
-use crate::validate::traffic::timing::{at_least_one, delay_of_next, period};
+use crate::validate::traffic::timing::{delay_of_next, period};
 use afflux_config::keys::{at_most_a_day, fill, meaningless};
 use afflux_config::tree::Wrong;
 use afflux_config::{Duration, Size, keys};
@@ -36,7 +36,7 @@ keys! {
         /// Size of all flows of a round together. Default: none: `bytes` is required instead.
         total: Size = none;
         /// Number of rounds, in each of which all senders send once.
-        rounds: u32 = 1, check at_least_one;
+        rounds: u32 = 1, in 1 to 4_294_967_295 as "at least 1";
         /// Time between the starts of rounds (open loop). Default: required with several rounds, unless `closed_loop = true`.
         period: Duration = none;
         /// Whether a round starts when all flows of the previous round have arrived.

@@ -38,7 +38,7 @@ keys! {
         /// `deadline_ns` takes precedence.
         deadline: Or<Off, Deadline> = "off";
         /// Number that is added to `[run] seed` for this block's draws.
-        seed: u64 = 0;
+        seed: u64 = 0, in 0 to 9_223_372_036_854_775_807;
         /// Whether flows between the same two hosts share one TCP connection, one flow
         /// after the other, instead of one connection each. The later flows then start with
         /// the connection's window and round trip.

@@ -6,7 +6,7 @@ use super::keys::FlowKeys;
 use crate::validate::traffic::common::Shared;
 use crate::validate::traffic::context::TrafficContext;
 use crate::validate::traffic::select;
-use crate::validate::traffic::timing::{at_least_one, delay_of_next};
+use crate::validate::traffic::timing::delay_of_next;
 use afflux_config::keys::{at_most_a_day, meaningless};
 use afflux_config::tree::Wrong;
 use afflux_config::{Duration, Size, keys};
@@ -27,7 +27,7 @@ keys! {
         /// Hosts of the ring, in the order of their numbers.
         hosts: Hosts as Vec<u32> = "all", check select::of(context);
         /// Number of iterations.
-        iterations: u32 = 1, check at_least_one;
+        iterations: u32 = 1, in 1 to 4_294_967_295 as "at least 1";
         /// Time for which a host computes between two iterations.
         compute: Duration = "0s", check at_most_a_day;
         /// Time from the arrival of a chunk at a host until the host sends the next one, at least

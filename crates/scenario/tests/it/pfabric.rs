@@ -145,7 +145,7 @@ fn refused() {
         ),
         (
             with("min_rto = \"0s\""),
-            "fabric.toml:24: key host.transport.min_rto: \"0ps\": write a time above 0 and up to 1s",
+            "fabric.toml:24: key host.transport.min_rto: \"0s\": write a time above 0 and up to 1s",
         ),
         (
             with("min_rto = \"2s\""),

@@ -106,7 +106,7 @@ says! {
     shares_of_one: "voq = { reserved = 0.5, dynamic = 0.6 }",
         "12: key switch.voq.dynamic: found 0.6: together with reserved = 0.5 it exceeds the DRAM, so write at most the rest of 1";
     a_time_above_0: "voq = { max_time = \"0ms\" }",
-        "12: key switch.voq.max_time: \"0ps\": write a time above 0, or \"off\"";
+        "12: key switch.voq.max_time: \"0ms\": write a time above 0, or \"off\"";
     xoff_without_pauses: "voq = { xoff = \"1MB\" }",
         "12: key switch.voq.xoff: has no effect without PFC: write [switch.pfc], or remove it";
     xon_below_xoff: "voq = { xoff = \"10kB\", xon = \"11kB\" }\npfc = {}",

@@ -81,10 +81,14 @@ keys! {
 impl EcnKeys {
     /// Resolves the keys. `kmin` and `kmax` replace `k`.
     pub fn marking(&mut self, key: &Key) -> Result<Marking, Wrong> {
+        let independent = self.spacing.is_none_or(|spacing| spacing.rule().is_independent());
         let curve = [
             ("kmin", self.kmin.is_some()),
             ("kmax", self.kmax.is_some()),
             ("pmax", self.pmax.is_some()),
+            // Between k and twice k every frame is marked anyway. Rules that remember the spacing
+            // of marks and `hard_drop` distinguish this range from the lengths above it.
+            ("gentle", self.gentle == Some(true) && independent && self.hard_drop != Some(true)),
         ];
         if self.step.k.is_none() && (self.kmin.is_none() || self.kmax.is_none()) {
             return Err(Wrong::at(key.clone(), "write k (a step, as for DCTCP), or kmin and kmax"));

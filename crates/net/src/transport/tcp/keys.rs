@@ -45,10 +45,8 @@ macro_rules! tcp {
                 /// Payload of a full segment.
                 mss: Size as u16 = (context.full()) "`mtu` less the profile's headers (1460 B for `\"ethernet\"`)", check |size, at| context.payload(size, at);
                 /// Initial window in segments.
-                initial_window: u32 = (congestion.about().initial_window) "10 (RFC 6928; Linux) unless the congestion control has its own", check |window, at| match window {
-                    0 => Err(Wrong::at(at, "found 0: write at least 1 segment")),
-                    _ => Ok(window),
-                };
+                initial_window: u32 = (congestion.about().initial_window) "10 (RFC 6928; Linux) unless the congestion control has its own",
+                    in 1 to 4_294_967_295 as "at least 1 segment";
                 /// Window in segments above which the congestion window never grows.
                 max_window: Or<Unlimited, u32> = "unlimited", check |most, at| match most.0 {
                     Some(most) if most < initial_window => Err(Wrong::at(at, format!("{most} is less than initial_window = {initial_window}"))),
@@ -280,7 +278,7 @@ keys! {
     #[derive(Copy)]
     pub struct DelayedAckKeys as "DelayedAck" => DelayedAckConfig(linux: bool) {
         /// Largest number of full segments per acknowledgement.
-        segments: u32 = 2 from "RFC 5681 §4.2", check |count, at| if count == 0 { Err(Wrong::at(at, "found 0: write at least 1 segment")) } else { Ok(count) };
+        segments: u32 = 2 from "RFC 5681 §4.2", in 1 to 4_294_967_295 as "at least 1 segment";
         /// Longest delay of an acknowledgement.
         timeout: Duration = "40ms" from "Linux's TCP_DELACK_MIN", check up_to_a_second;
         /// Number of acknowledgements without delay at the start of a connection, and after

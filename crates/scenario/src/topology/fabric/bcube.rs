@@ -18,9 +18,9 @@ keys! {
     /// are corrected). BCube's longer paths, over a digit that is already right, are not used.
     pub struct Keys as "Bcube" => Bcube {
         /// Ports of a switch, n.
-        ports: u32 = required, check |ports, key| from_2(ports, "", key);
+        ports: u32 = required, in 2 to 65_535;
         /// Levels of switches, k + 1, which is also the number of NICs of a host; at least 2.
-        levels: u32 = 2, check |levels, key| from_2(levels, "; with one level it is a star", key);
+        levels: u32 = 2, in 2 to 21 as "a number from 2 to 21; with one level it is a star";
         /// Rate of every link.
         rate: Speed = "1Gbps", check link_rate;
         /// Delay of every link, one way.
@@ -28,13 +28,6 @@ keys! {
         @names: NameKeys;
         @changes: ChangeKeys;
     }
-}
-
-fn from_2(count: u32, why: &str, key: Key) -> Result<u32, Wrong> {
-    if count < 2 {
-        return Err(Wrong::at(key, format!("found {count}: write a number from 2{why}")));
-    }
-    Ok(count)
 }
 
 impl Fabric for Keys {

@@ -17,7 +17,7 @@ keys! {
     /// fewest links; there is no Valiant or adaptive routing.
     pub struct Keys as "Dragonfly" => Dragonfly {
         /// Routers of a group, a.
-        routers: u32 = required, check |routers, key| at_least_one(routers, "router per group", key);
+        routers: u32 = required, in 1 to 4_000_000;
         /// Hosts of a router, p. The default is balanced: a = 2p = 2h.
         hosts_per_router: u32 = (half(routers)) "half of `routers`, rounded up" from "Kim et al. 2008",
             check |hosts, key| at_least_one(hosts, "host per router", key);

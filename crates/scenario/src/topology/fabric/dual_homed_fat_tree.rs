@@ -16,7 +16,7 @@ keys! {
     /// first of a pair is linked to the first half of its pod's aggregation switches, the second to the other half.
     pub struct Keys as "DualHomed" => DualHomed {
         /// Number of pods; a multiple of 4. The study's is 12.
-        k: u32 = required, check multiple_of_4;
+        k: u32 = required, in 4 to 65_532 as "a multiple of 4 from 4 to 65532", check multiple_of_4;
         /// Hosts of each pair of edge switches. With the default a pod with k = 12 is oversubscribed 2.67:1.
         hosts_per_pair: u32 = ((u64::from(k) * 2 / 3) as u32) "2k/3, rounded down",
             check |hosts, key| at_least_one(hosts, "host per pair", key);
@@ -30,14 +30,10 @@ keys! {
 }
 
 fn multiple_of_4(k: u32, key: Key) -> Result<u32, Wrong> {
-    if k < 4 || !k.is_multiple_of(4) {
+    if !k.is_multiple_of(4) {
         let below = k / 4 * 4;
-        let near = if below < 4 {
-            "4".to_string()
-        } else {
-            format!("{below} or {}", u64::from(below) + 4)
-        };
-        return Err(Wrong::at(key, format!("found {k}: k is a multiple of 4: {near}")));
+        let above = below + 4;
+        return Err(Wrong::at(key, format!("found {k}: k is a multiple of 4: {below} or {above}")));
     }
     Ok(k)
 }

@@ -1,7 +1,7 @@
 //! `kind = "dumbbell"`: pairs of hosts over one bottleneck.
 
 use super::kind::{Fabric, Site, fabric};
-use crate::topology::builder::{Builder, at_least_one, check_size, link_delay, link_rate};
+use crate::topology::builder::{Builder, check_size, link_delay, link_rate};
 use crate::topology::written::{ChangeKeys, NameKeys};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Speed, keys};
@@ -13,7 +13,7 @@ keys! {
     /// Host i usually sends to host pairs+i.
     pub struct Keys as "Dumbbell" => Dumbbell {
         /// Number of hosts on each side.
-        pairs: u32 = required, check |pairs, key| at_least_one(pairs, "pair of hosts", key);
+        pairs: u32 = required, in 1 to 4_000_000;
         /// Rate of the hosts' links.
         access_rate: Speed = "100Gbps", check link_rate;
         /// Delay of the hosts' links.

@@ -3,7 +3,7 @@
 //! by pod.
 
 use super::kind::{Fabric, Site, fabric};
-use crate::topology::builder::{Builder, at_least_one, check_size, link_delay, link_rate};
+use crate::topology::builder::{Builder, check_size, link_delay, link_rate};
 use crate::topology::written::{ChangeKeys, NameKeys};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Speed, keys};
@@ -15,9 +15,9 @@ keys! {
     /// j·k/2 … j·k/2+k/2−1 (Al-Fares, SIGCOMM 2008).
     pub struct Keys as "FatTree" => FatTree {
         /// Number of ports of a switch; an even number.
-        k: u32 = required, check even;
+        k: u32 = required, in 2 to 65_534 as "an even number from 2 to 65534", check even;
         /// Hosts under an edge switch for each of its uplinks: `oversubscription · k/2` hosts per edge switch.
-        oversubscription: u32 = 1, check |hosts, key| at_least_one(hosts, "host per uplink", key);
+        oversubscription: u32 = 1, in 1 to 4_000_000;
         /// Rate of every link.
         rate: Speed = "100Gbps", check link_rate;
         /// Delay of every link, one way.
@@ -28,12 +28,11 @@ keys! {
 }
 
 fn even(k: u32, key: Key) -> Result<u32, Wrong> {
-    if k < 2 || !k.is_multiple_of(2) {
-        let near =
-            if k < 2 { String::new() } else { format!(": {} or {}", k - 1, u64::from(k) + 1) };
+    if !k.is_multiple_of(2) {
+        let (below, above) = (k - 1, k + 1);
         return Err(Wrong::at(
             key,
-            format!("found {k}: a fat-tree's k is an even number from 2{near}"),
+            format!("found {k}: a fat-tree's k is an even number from 2: {below} or {above}"),
         ));
     }
     Ok(k)

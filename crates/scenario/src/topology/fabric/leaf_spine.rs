@@ -2,7 +2,7 @@
 //! leaf: its hosts, then its uplinks by spine. Ports of a spine: by leaf.
 
 use super::kind::{Fabric, Site, fabric};
-use crate::topology::builder::{Builder, at_least_one, check_size, link_delay, link_rate};
+use crate::topology::builder::{Builder, check_size, link_delay, link_rate};
 use crate::topology::written::{ChangeKeys, NameKeys};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Speed, keys};
@@ -14,17 +14,17 @@ keys! {
     /// `hosts_per_leaf · host_rate / (spines · parallel · uplink_rate)`.
     pub struct Keys as "LeafSpine" => LeafSpine {
         /// Number of leaf switches, each with a rack of hosts.
-        leaves: u32 = required, check |leaves, key| at_least_one(leaves, "leaf", key);
+        leaves: u32 = required, in 1 to 4_000_000;
         /// Number of spine switches.
-        spines: u32 = required, check |spines, key| at_least_one(spines, "spine", key);
+        spines: u32 = required, in 1 to 4_000_000;
         /// Hosts under each leaf.
-        hosts_per_leaf: u32 = required, check |hosts, key| at_least_one(hosts, "host per leaf", key);
+        hosts_per_leaf: u32 = required, in 1 to 4_000_000;
         /// Rate of the hosts' links.
         host_rate: Speed = "100Gbps", check link_rate;
         /// Rate of the links between leaves and spines.
         uplink_rate: Speed = (Speed(host_rate)) "`host_rate`", check link_rate;
         /// Parallel links between each leaf and each spine.
-        parallel: u32 = 1, check |parallel, key| at_least_one(parallel, "uplink per spine", key);
+        parallel: u32 = 1, in 1 to 65_535;
         /// Delay of every link that has no delay of its own.
         delay: Duration = "1us", check link_delay;
         /// Delay of the hosts' links.

@@ -4,7 +4,7 @@
 //! then the intermediate ones.
 
 use super::kind::{Fabric, Site, fabric};
-use crate::topology::builder::{Builder, at_least_one, check_size, link_delay, link_rate};
+use crate::topology::builder::{Builder, check_size, link_delay, link_rate};
 use crate::topology::written::{ChangeKeys, NameKeys};
 use afflux_config::tree::{Key, Wrong};
 use afflux_config::{Duration, Speed, keys};
@@ -19,12 +19,12 @@ keys! {
     pub struct Keys as "Vl2" => Vl2 {
         /// Ports of an aggregation switch (D_A), an even number: half go to racks, half to
         /// intermediate switches. There are D_A/2 intermediate switches.
-        aggregation_ports: u32 = required, check even;
+        aggregation_ports: u32 = required, in 2 to 65_534 as "an even number from 2 to 65534", check even;
         /// Ports of an intermediate switch (D_I), an even number, which is the number of
         /// aggregation switches. There are D_A · D_I / 4 racks.
-        intermediate_ports: u32 = required, check even;
+        intermediate_ports: u32 = required, in 2 to 65_534 as "an even number from 2 to 65534", check even;
         /// Hosts of a rack.
-        hosts_per_tor: u32 = 20, check |hosts, key| at_least_one(hosts, "host per rack", key);
+        hosts_per_tor: u32 = 20, in 1 to 4_000_000;
         /// Rate of the hosts' links.
         host_rate: Speed = "1Gbps", check link_rate;
         /// Rate of all other links.
@@ -37,8 +37,8 @@ keys! {
 }
 
 fn even(count: u32, key: Key) -> Result<u32, Wrong> {
-    if count < 2 || !count.is_multiple_of(2) {
-        return Err(Wrong::at(key, format!("found {count}: write an even number from 2")));
+    if !count.is_multiple_of(2) {
+        return Err(Wrong::at(key, format!("found {count}: write an even number from 2 to 65534")));
     }
     Ok(count)
 }

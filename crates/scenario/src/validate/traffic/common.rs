@@ -65,12 +65,6 @@ pub fn shared(
     };
     context.uses.named = named.map(|index| (index, priority));
     let transport = named.unwrap_or(0);
-    if block.seed > i64::MAX as u64 {
-        return Err(Wrong::at(
-            at("seed"),
-            format!("found {}: write a whole number up to {}", block.seed, i64::MAX),
-        ));
-    }
     let draws = draws(context.seed, block.seed, &block.name);
     let start = Time(block.start.0);
     let template = Template { class, transport, priority, deadline };
@@ -135,10 +129,12 @@ pub fn stop(
         return Err(meaningless(key, "engine = \"ideal\""));
     }
     if stop <= start || stop > LATEST {
-        return Err(Wrong::at(
-            key,
-            format!("\"{stop}\": write a time after start = \"{start}\", up to 160h"),
-        ));
+        let earliest = if start == Span::ZERO {
+            "above 0".to_string()
+        } else {
+            format!("after start = \"{start}\"")
+        };
+        return Err(Wrong::at(key, format!("\"{stop}\": write a time {earliest}, up to 160h")));
     }
     Ok(Some(Time(stop.0)))
 }

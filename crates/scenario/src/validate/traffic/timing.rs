@@ -6,13 +6,6 @@ use afflux_config::keys::{at_most_a_day, meaningless};
 use afflux_config::tree::{Key, Wrong};
 use afflux_units::Span;
 
-pub fn at_least_one(rounds: u32, key: Key) -> Result<u32, Wrong> {
-    match rounds {
-        0 => Err(Wrong::at(key, "found 0: write at least 1")),
-        rounds => Ok(rounds),
-    }
-}
-
 /// Returns the time between the starts of rounds. `or`: what several rounds can have instead.
 pub fn period(written: Option<Span>, rounds: u32, key: &Key, or: &str) -> Result<Span, Wrong> {
     match written {

@@ -28,7 +28,7 @@ const WRONG: [(&str, &str, &str); 21] = [
     (
         "map_slots = 2\nreduce_slots = 2",
         "map_memory = \"9GiB\"",
-        "21: key traffic[0].cluster.map_memory: \"9663676416B\" does not fit node_memory = \"8589934592B\"",
+        "21: key traffic[0].cluster.map_memory: \"9GiB\" does not fit node_memory = \"8589934592B\"",
     ),
     (
         "container_start = [\"10ms\", \"50ms\"]",
@@ -53,12 +53,12 @@ const WRONG: [(&str, &str, &str); 21] = [
     (
         "output_cached = 0.5",
         "fetch_read_timeout = \"0s\"",
-        "36: key traffic[0].cluster.fetch_read_timeout: \"0ps\": write a time above 0, up to 24h, or \"off\"",
+        "36: key traffic[0].cluster.fetch_read_timeout: \"0s\": write a time above 0, up to 24h, or \"off\"",
     ),
     (
         "output_cached = 0.5",
         "fetch_connect_timeout = \"25h\"",
-        "36: key traffic[0].cluster.fetch_connect_timeout: \"90000s\": write a time above 0, up to 24h, or \"off\"",
+        "36: key traffic[0].cluster.fetch_connect_timeout: \"25h\": write a time above 0, up to 24h, or \"off\"",
     ),
     (
         "output_cached = 0.5",
