@@ -1,6 +1,6 @@
 //! `kind = "partition_aggregate"`: queries with their answers, messages and background flows.
 
-use super::block::{Place, Workload, pattern};
+use super::block::{Place, Workload, pattern, rounded};
 use super::hosts::{Hosts, SizeTable, Sizes};
 use super::keys::FlowKeys;
 use crate::validate::traffic::common::Shared;
@@ -120,7 +120,20 @@ impl Workload for Keys {
             duration: block.duration,
         };
         context.budget.reserve(pattern.expected_flows(), || place.at("duration"))?;
-        pattern.generate(&shared.template, &shared.draws).map_err(|error| place.wrong(error))
+        let given = pattern
+            .generate(&shared.template, &shared.draws)
+            .map_err(|error| place.wrong(error))?;
+        if given.flows.is_empty() {
+            let text = format!(
+                "\"{}\": this traffic generates no flows with this seed: its {} hosts start about {} flows in this time at these rates; write a longer duration or \
+                 higher queries_per_second, messages_per_second or background_per_second, or remove the block",
+                pattern.duration,
+                pattern.hosts.len(),
+                rounded(pattern.expected_flows())
+            );
+            context.warnings.push(Wrong::at(place.at("duration"), text));
+        }
+        Ok(given)
     }
     fn jobs(&self) -> Option<JobKind> {
         Some(JobKind::Query)

@@ -1,6 +1,6 @@
 //! `kind = "random"`: resolves rate, end and destinations of open-loop traffic.
 
-use super::block::{Place, Workload, pattern};
+use super::block::{Place, Workload, pattern, rounded};
 use super::hosts::{Hosts, Sizes};
 use super::keys::FlowKeys;
 use super::load::{self, LoadBasis};
@@ -15,7 +15,7 @@ use afflux_config::{Duration, as_written, keys, table, words};
 use afflux_net::Model;
 use afflux_net::spec::Undrawn;
 use afflux_traffic::{Destinations, Generated, SpatialMatrix, Stop};
-use afflux_units::{Span, Time};
+use afflux_units::{Bytes, Span, Time};
 
 keys! {
     /// Independent sources that start flows at random or regular times. `load` with `load_basis`,
@@ -148,11 +148,16 @@ impl Workload for Keys {
         })?;
         offer(block.load, &pattern, transport, place.index, key, context);
         let undrawn = shortened(&mut pattern, context.most_flows);
+        let all_drawn = undrawn.is_none();
         context.undrawn.extend(undrawn.map(|undrawn| (place.index, undrawn)));
         let mut given = pattern
             .generate(&shared.template, &shared.draws)
             .map_err(|error| common::wrong(error, key))?;
-        given.notes.extend(note);
+        if given.flows.is_empty() && all_drawn {
+            self.warn_of_no_flows(&pattern, key, context);
+        } else {
+            given.notes.extend(note);
+        }
         Ok(given)
     }
     fn paths(&mut self) -> Vec<&mut String> {
@@ -233,6 +238,41 @@ fn offer(
     let received =
         receivers::shares(pattern).into_iter().map(|(host, share)| (host, all * share)).collect();
     context.offers.push(Offer { block: index, key, from, to, sent, received, reported });
+}
+
+impl Keys {
+    /// Warns that no flow of the block starts, with the keys that decide on the number of flows.
+    fn warn_of_no_flows(
+        &self,
+        pattern: &afflux_traffic::Random,
+        key: &Key,
+        context: &mut TrafficContext,
+    ) {
+        let Some(Duration(lasts)) = self.duration.filter(|_| self.flows != Some(0)) else {
+            let text = "this traffic generates no flows: write at least 1, or remove the block";
+            context.warnings.push(Wrong::at(key.clone().name("flows"), text));
+            return;
+        };
+        let short = |n: f64| if n < 1e-4 { format!("{n:e}") } else { n.to_string() };
+        let rate = match (self.load, self.flows_per_second) {
+            (Some(load), _) => {
+                let mean = Bytes(pattern.sizes.mean_drawn() as u64);
+                format!("load = {} and flows of {mean} on average", short(load))
+            }
+            (None, rate) => format!("flows_per_second = {}", short(rate.unwrap_or_default())),
+        };
+        let cure = if self.load.is_some() {
+            "a longer duration, a higher load or smaller sizes"
+        } else {
+            "a longer duration or a higher flows_per_second"
+        };
+        let text = format!(
+            "\"{lasts}\": this traffic generates no flows with this seed: with {rate}, {} sources start about {} flows in this time; write {cure}, or remove the block",
+            pattern.sources.len(),
+            rounded(pattern.expected_flows()),
+        );
+        context.warnings.push(Wrong::at(key.clone().name("duration"), text));
+    }
 }
 
 /// Warns of a block with both `flows` and `duration`, of which only one has an effect.

@@ -102,6 +102,44 @@ warns! {
         "fabric.toml:19: key host.transport.congestion: DCQCN never slows down, because no switch or NIC marks: write [switch] ecn, as in ecn = { k = \"65kB\" }";
     bbr_with_ecn: STAR, [("\"dctcp\"", "\"bbr\"\necn = \"classic\""), ("k = \"65kB\"", "k = \"65kB\", incapable = \"drop\""), ("[[traffic]]", "[host.transports.other]\ncongestion = \"dctcp\"\n\n[[traffic]]\nkind = \"pairs\"\npairs = [[0, 1]]\nsizes = \"1MB\"\ntransport = \"other\"\n\n[[traffic]]")],
         "fabric.toml:15: key host.transport.ecn: BBR version 1 does not react to marks, which only hide the queue from it: remove ecn, or write congestion = \"bbr3\"";
+    bbr_with_ecn_alone: STAR, [("\"dctcp\"", "\"bbr\"\necn = \"classic\"")],
+        "fabric.toml:15: key host.transport.ecn: BBR version 1 does not react to marks, which only hide the queue from it: remove ecn, or write congestion = \"bbr3\"";
+    bbr_where_switches_mark: STAR, [("\"dctcp\"", "\"bbr\"")],
+        "fabric.toml:11: key switch.ecn: drops frames instead of marking them: no traffic that passes it is ECN-capable; write a congestion control that uses ECN, as in \
+         congestion = \"dctcp\"; or write incapable here: \"pass\" lets these frames pass, \"drop\" says that RED is meant to drop";
+    marks_for_a_transport_without_ecn: STAR, [("congestion = \"dctcp\"", "kind = \"nack\"")],
+        "fabric.toml:11: key switch.ecn: drops frames instead of marking them: no traffic that passes it is ECN-capable; write incapable here: \"pass\" lets these frames \
+         pass, \"drop\" says that RED is meant to drop";
+    marks_where_all_hosts_refuse: STAR, [("[host.transport]", "[host]\necn = false\n\n[host.transport]"), ("\"dctcp\"", "\"cubic\"")],
+        "fabric.toml:11: key switch.ecn: drops frames instead of marking them: all hosts have ecn = false; remove ecn = false from [host], and write \
+         host.transport.ecn = \"classic\", or a congestion control that uses ECN, as in congestion = \"dctcp\"; or write incapable here: \"pass\" lets these frames pass, \
+         \"drop\" says that RED is meant to drop";
+    hosts_that_refuse_what_nobody_asks: LOSSLESS, [("[host.transport]", "[host]\necn = false\n\n[host.transport]")],
+        "fabric.toml:21: key host.ecn: has no effect: only connections of TCP, MPTCP and pFabric ask hosts whether they use ECN, and there is no such traffic; remove it";
+    one_host_that_refuses_what_nobody_asks: LOSSLESS, [("[host.transport]", "[[host.override]]\nmatch = \"host0\"\necn = false\n\n[host.transport]")],
+        "fabric.toml:22: key host.override[0].ecn: has no effect: only connections of TCP, MPTCP and pFabric ask hosts whether they use ECN, and there is no such traffic; \
+         remove it";
+    a_lossy_share_for_lossless_traffic: LOSSLESS, [("buffer = \"4MB\"", "buffer = \"4MB\"\nalpha = 2.0")],
+        "fabric.toml:14: key switch.alpha: has no effect: alpha limits lossy traffic at egress, and the priorities of all traffic are in pfc.priorities; write \
+         mmu.lossless_alpha, or remove it";
+    a_lossy_reserve_for_lossless_traffic: LOSSLESS, [("buffer = \"4MB\"", "buffer = \"4MB\"\nreserved = \"2kB\"")],
+        "fabric.toml:14: key switch.reserved: has no effect: reserved limits lossy traffic at egress, and the priorities of all traffic are in pfc.priorities; write \
+         mmu.lossless_reserved, or remove it";
+    a_block_without_flows: STAR, [("bytes = \"256kB\"", "bytes = \"256kB\"\n\n[[traffic]]\nkind = \"random\"\nsizes = \"1TB\"\nload = 0.3\nload_basis = \"host_payload\"\nduration = \"3ms\"")],
+        "fabric.toml:27: key traffic[1].duration: \"3ms\": this traffic generates no flows with this seed: with load = 0.3 and flows of 1TB on average, 5 sources start about \
+         5.6e-6 flows in this time; write a longer duration, a higher load or smaller sizes, or remove the block";
+    a_block_of_a_rate_without_flows: STAR, [("bytes = \"256kB\"", "bytes = \"256kB\"\n\n[[traffic]]\nkind = \"random\"\nsizes = \"1kB\"\nflows_per_second = 100\nduration = \"0s\"")],
+        "fabric.toml:26: key traffic[1].duration: \"0s\": this traffic generates no flows with this seed: with flows_per_second = 100, 5 sources start about 0 flows in this time; \
+         write a longer duration or a higher flows_per_second, or remove the block";
+    a_block_of_0_flows: STAR, [("bytes = \"256kB\"", "bytes = \"256kB\"\n\n[[traffic]]\nkind = \"random\"\nsizes = \"1kB\"\nflows_per_second = 100\nflows = 0")],
+        "fabric.toml:26: key traffic[1].flows: this traffic generates no flows: write at least 1, or remove the block";
+    queries_that_nobody_asks: STAR, [("bytes = \"256kB\"", "bytes = \"256kB\"\n\n[[traffic]]\nkind = \"partition_aggregate\"\nqueries_per_second = 50\nmessages_per_second = 0\nbackground_per_second = 0\nduration = \"1ns\"")],
+        "fabric.toml:27: key traffic[1].duration: \"1ns\": this traffic generates no flows with this seed: its 5 hosts start about 1.0e-6 flows in this time at these rates; write a longer \
+         duration or higher queries_per_second, messages_per_second or background_per_second, or remove the block";
+    a_fault_that_loses_nothing: STAR, [("delay = \"1us\"", "delay = \"1us\"\nfault = [{ link = \"host0-switch0\", loss = \"0%\" }]")],
+        "fabric.toml:8: key topology.fault[0].loss: nothing is wrong with the link: write a probability above 0, or down, or remove the fault";
+    ports_of_no_node: STAR, [("bytes = \"256kB\"", "bytes = \"256kB\"\n\n[record]\nports = { nodes = [] }")],
+        "fabric.toml:23: key record.ports.nodes: records nothing, because it has no nodes: write nodes = \"switches\", or remove record.ports";
     marks_that_nobody_can_carry: STAR, [("congestion = \"dctcp\"", "congestion = \"cubic\"")],
         "fabric.toml:11: key switch.ecn: drops frames instead of marking them: no traffic that passes it is ECN-capable; write host.transport.ecn = \"classic\", or a congestion \
          control that uses ECN, as in congestion = \"dctcp\"; or write incapable here: \"pass\" lets these frames pass, \"drop\" says that RED is meant to drop";
@@ -127,8 +165,8 @@ warns! {
          acknowledgements and retransmissions of connections with ecn = \"classic\"; write incapable = \"pass\" here to let them pass, or incapable = \"drop\" if the \
          switch should drop them";
     marks_that_nobody_reacts_to: LOSSLESS, [("kind = \"rdma\"", "kind = \"rdma\"\ncongestion = \"timely\"")],
-        "fabric.toml:14: key switch.ecn: has no effect: the congestion control of all traffic ignores marks; write host.transport.ecn = \"classic\", or a congestion \
-         control that uses ECN, as in congestion = \"dctcp\"";
+        "fabric.toml:14: key switch.ecn: has no effect: the congestion control of all traffic ignores marks; write a congestion control that uses ECN, as in \
+         congestion = \"dcqcn\"";
     a_phantom_queue_for_nobody: STAR, [("ecn = { k = \"65kB\" }", "aqm = { kind = \"phantom\" }"), ("\"dctcp\"", "\"cubic\"")],
         "fabric.toml:11: key switch.aqm: a phantom queue that marks nothing: no traffic that passes it is ECN-capable; write host.transport.ecn = \"classic\", or a \
          congestion control that uses ECN, as in congestion = \"dctcp\"";
@@ -277,6 +315,16 @@ warns! {
 
 /// Tests settings that draw no warning: only a part of the traffic reacts, RED is meant to drop,
 /// NICs mark.
+/// Tests that profiles of devices, which have all keys, draw no warning.
+#[test]
+fn written_defaults_of_lossy_queues() {
+    let profile = changed(
+        LOSSLESS,
+        &[("buffer = \"4MB\"", "buffer = \"4MB\"\nalpha = 8\nreserved = \"1792B\"")],
+    );
+    assert_eq!(warnings(&profile), [""; 0]);
+}
+
 #[test]
 fn what_is_meant_is_not_warned_of() {
     for changes in [

@@ -12,7 +12,7 @@ mod leaf_spine;
 mod star;
 mod vl2;
 
-use super::written::ChangeKeys;
+use super::written::{ChangeKeys, Fault};
 use afflux_config::tagged;
 use afflux_net::Model;
 
@@ -61,6 +61,14 @@ macro_rules! registry {
                 match self {
                     $(Topology::$name(keys) => keys,)+
                 }
+            }
+
+            /// Returns the faults of links.
+            pub fn faults(&self) -> &[Fault] {
+                let changes = match self {
+                    $(Topology::$name(keys) => &keys.changes,)+
+                };
+                changes.faults.as_deref().unwrap_or_default()
             }
 
             /// Returns the changes to single links.

@@ -1,11 +1,15 @@
 //! Warns of a `buffer` key that sizes no memory, because another key does.
 
 use super::input::WarningInput;
+use afflux_config::Size;
 use afflux_config::tree::{Key, Origin, Wrong};
-use afflux_net::spec::{Buffer, Rules, SonicRules, SwitchConfig};
+use afflux_net::spec::{
+    Balance, Buffer, Rules, Sharing, SonicRules, SwitchConfig, SwitchKeys, TransportConfig,
+};
 use afflux_units::Bytes;
 
 pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
+    lossless_only(input, found);
     let key = input.switch_key("buffer");
     let pools: Vec<(&SwitchConfig, &SonicRules)> =
         input.switches().filter_map(|switch| Some((switch, sonic(switch)?))).collect();
@@ -51,6 +55,52 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
                 Bytes(pool)
             ),
         ));
+    }
+}
+
+/// Warns of limits on lossy queues where every frame is lossless. The memory of real switches does
+/// not limit lossless queues at egress. A written default draws no warning, because profiles of
+/// devices have all keys.
+fn lossless_only(input: &WarningInput, found: &mut Vec<Wrong>) {
+    let lossless = input.switches().fold(u8::MAX, |all, switch| {
+        all & switch
+            .pfc
+            .as_ref()
+            .filter(|_| sonic(switch).is_some())
+            .map_or(0, |pfc| pfc.priorities)
+    });
+    let is_lossless = |priority: u8| lossless >> priority & 1 != 0;
+    let answers = input.uses.transports().into_iter().filter_map(|index| {
+        match &input.plan.transports[usize::from(index)] {
+            TransportConfig::Tcp(tcp) => tcp.ack_priority,
+            TransportConfig::Mptcp(mptcp) => mptcp.tcp.ack_priority,
+            TransportConfig::Rdma(rdma) => rdma.ack_priority,
+            _ => None,
+        }
+    });
+    // Control frames of some balancers have priority 7.
+    let quiet = is_lossless(7)
+        || input
+            .switches()
+            .all(|switch| !matches!(switch.balance, Balance::Conweave(_) | Balance::Glb(_)));
+    if input.idle() || !quiet || !input.priorities().chain(answers).all(is_lossless) {
+        return;
+    }
+    for name in ["alpha", "reserved"] {
+        let key = input.switch_key(name);
+        let has_default = |keys: &SwitchKeys| {
+            let (_, alpha, reserved) = keys.sharing.map_or((None, None, None), Sharing::usual);
+            match name {
+                "alpha" => keys.alpha == alpha,
+                _ => keys.reserved.map(|Size(size)| size.0) == reserved,
+            }
+        };
+        if input.tree.has(&key) && !input.switch_keys.iter().all(has_default) {
+            let text = format!(
+                "has no effect: {name} limits lossy traffic at egress, and the priorities of all traffic are in pfc.priorities; write mmu.lossless_{name}, or remove it"
+            );
+            found.push(Wrong::at(key, text));
+        }
     }
 }
 

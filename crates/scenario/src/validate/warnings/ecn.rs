@@ -4,7 +4,7 @@
 use super::input::{UsedTransport, WarningInput};
 use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{
-    Buffer, EcnMode, Limit, Marking, QueueSize, Rules, SwitchConfig, TransportConfig,
+    Buffer, EcnMode, Limit, Marking, QueueSize, Rules, SwitchConfig, TcpConfig, TransportConfig,
 };
 use afflux_net::transports::Setting;
 
@@ -12,21 +12,52 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     let used = input.used();
     let agreed = input.hosts().any(|host| host.ecn);
     for transport in &used {
-        if let Some(Setting { key, text }) = transport.config.parameters().requirements().ecn.marks
+        if let Some(advice) = unheeded(transport.config) {
+            found.push(Wrong::at(transport.key.clone().name("ecn"), advice));
+        } else if let Some(Setting { key, text }) =
+            transport.config.parameters().requirements().ecn.marks
         {
             unmarked(input, transport, key, &text.to_uppercase(), agreed, found);
         }
-        if let TransportConfig::Tcp(tcp) = transport.config
-            && let Some(advice) = tcp.congestion.parameters().about().ignores_marks
-            && tcp.ecn != EcnMode::Off
-        {
-            found.push(Wrong::at(transport.key.clone().name("ecn"), advice));
-        }
     }
     unreachable_thresholds(input, found);
+    useless_refusal(input, found);
     let heeded = useless_marking(input, &used, agreed, found);
     drops_next_to_marks(input, &used, (agreed, heeded), found);
     useless_pacer(input, &used, agreed, found);
+}
+
+/// Returns the warning of a transport that asks for ECN although its congestion control ignores
+/// marks.
+fn unheeded(config: &TransportConfig) -> Option<&'static str> {
+    match config {
+        TransportConfig::Tcp(tcp) if tcp.ecn != EcnMode::Off => {
+            tcp.congestion.parameters().about().ignores_marks
+        }
+        _ => None,
+    }
+}
+
+/// Warns of hosts that refuse ECN if no traffic asks hosts whether they use it.
+fn useless_refusal(input: &WarningInput, found: &mut Vec<Wrong>) {
+    // The programs of kernels decide on their traffic.
+    if input.idle() || input.kernels.is_some() || input.hosts().all(|host| host.ecn) {
+        return;
+    }
+    let all = input.uses.transports();
+    let mut all = all.iter().map(|index| &input.plan.transports[usize::from(*index)]);
+    if !all.any(negotiates) {
+        let text = "has no effect: only connections of TCP, MPTCP and pFabric ask hosts whether they use ECN, and there is no such traffic; remove it";
+        found.push(Wrong::at(input.host_key("ecn"), text));
+    }
+}
+
+/// True if connections of this transport agree on ECN when they begin, if it is on.
+fn negotiates(config: &TransportConfig) -> bool {
+    matches!(
+        config,
+        TransportConfig::Tcp(_) | TransportConfig::Mptcp(_) | TransportConfig::Pfabric(_)
+    )
 }
 
 /// True if a switch or NIC of the fabric marks frames of this priority.
@@ -190,17 +221,21 @@ fn useless_marking(
     {
         return !input.idle();
     }
-    if input.kernels.is_some() {
-        // Parameters and programs of kernels decide whether they use ECN.
+    // Parameters and programs of kernels decide whether they use ECN. `find` has warned of a
+    // transport that asks for marks and ignores them.
+    if input.kernels.is_some() || where_marked(|one, _| unheeded(one).is_some()) {
         return false;
     }
     let ignored = where_marked(|one, agreed| one.parameters().requirements().is_capable(agreed));
-    let cure = "write host.transport.ecn = \"classic\", or a congestion control that uses ECN, as in congestion = \"dctcp\"";
-    let cause = match (ignored, agreed) {
+    let all = input.uses.transports();
+    let all = all.iter().map(|index| &input.plan.transports[usize::from(*index)]);
+    let (cure, refused) = cure(input, &all.collect::<Vec<_>>(), agreed);
+    let cause = match (ignored, refused) {
         (true, _) => "the congestion control of all traffic ignores marks",
-        (false, true) => "no traffic that passes it is ECN-capable",
-        (false, false) => "all hosts have ecn = false",
+        (false, false) => "no traffic that passes it is ECN-capable",
+        (false, true) => "all hosts have ecn = false",
     };
+    let or_remove = cure.clone().unwrap_or_else(|| "remove it".to_string());
     let mut reported: Vec<Key> = Vec::new();
     let mut tell = |key: Key, text: String| {
         if !reported.contains(&key) {
@@ -214,13 +249,12 @@ fn useless_marking(
             return None;
         }
         let text = if ignored {
-            format!("has no effect: {cause}; {cure}")
+            format!("has no effect: {cause}; {or_remove}")
         } else if drops {
-            format!(
-                "drops frames instead of marking them: {cause}; {cure}; or write incapable here: \"pass\" lets these frames pass, \"drop\" says that RED is meant to drop"
-            )
+            let first = cure.as_ref().map_or(String::new(), |cure| format!("{cure}; or "));
+            format!("drops frames instead of marking them: {cause}; {first}write {INCAPABLE}")
         } else {
-            format!("marks nothing: {cause}; {cure}")
+            format!("marks nothing: {cause}; {or_remove}")
         };
         Some((key, text))
     };
@@ -239,9 +273,9 @@ fn useless_marking(
             .filter(|_| by_discipline(switch))
             .and_then(|aqm| aqm.about().useless)
         {
-            Some(what) => tell(key, format!("{what}: {cause}; {cure}")),
+            Some(what) => tell(key, format!("{what}: {cause}; {or_remove}")),
             None if by_discipline(switch) && input.tree.has(&key.clone().name("ecn")) => {
-                tell(key.name("ecn"), format!("has no effect: {cause}; {cure}"))
+                tell(key.name("ecn"), format!("has no effect: {cause}; {or_remove}"))
             }
             None => {}
         }
@@ -263,6 +297,43 @@ fn useless_marking(
         }
     }
     false
+}
+
+const INCAPABLE: &str =
+    "incapable here: \"pass\" lets these frames pass, \"drop\" says that RED is meant to drop";
+
+/// Returns what to write so that one of these transports reacts to marks, or `None` if none of them
+/// can, and true if it is the hosts that refuse ECN.
+fn cure(
+    input: &WarningInput,
+    transports: &[&TransportConfig],
+    agreed: bool,
+) -> (Option<String>, bool) {
+    let any = |test: fn(&TransportConfig) -> bool| transports.iter().any(|one| test(one));
+    if !agreed && any(|one| one.parameters().requirements().is_capable(true) && negotiates(one)) {
+        return (Some("remove ecn = false from [host]".to_string()), true);
+    }
+    let mut cures = Vec::new();
+    if any(|one| {
+        matches!(one, TransportConfig::Tcp(tcp) if !ignores_marks(tcp))
+            || matches!(one, TransportConfig::Mptcp(_))
+    }) {
+        cures.push("write host.transport.ecn = \"classic\", or a congestion control that uses ECN, as in congestion = \"dctcp\"");
+    } else if any(negotiates) {
+        cures.push("write a congestion control that uses ECN, as in congestion = \"dctcp\"");
+    } else if any(|one| matches!(one, TransportConfig::Rdma(_))) {
+        cures.push("write a congestion control that uses ECN, as in congestion = \"dcqcn\"");
+    } else if input.document.traffic.iter().any(|block| block.kind() == "datagram") {
+        cures.push("write ecn_capable = true in the [[traffic]] block of kind = \"datagram\"");
+    }
+    if !agreed && any(negotiates) {
+        cures.insert(0, "remove ecn = false from [host]");
+    }
+    ((!cures.is_empty()).then(|| cures.join(", and ")), !agreed && any(negotiates))
+}
+
+fn ignores_marks(tcp: &TcpConfig) -> bool {
+    tcp.congestion.parameters().about().ignores_marks.is_some()
 }
 
 /// Returns the marking curves of the fabric, each with its key and with a bit mask of the
@@ -336,9 +407,16 @@ fn drops_next_to_marks(
                     .filter(|priority| judged >> priority & 1 != 0)
                     .map(|priority| priority.to_string())
                     .collect();
+                let cure = if every
+                    .iter()
+                    .any(|one| matches!(one, TransportConfig::Tcp(tcp) if !ignores_marks(tcp)))
+                {
+                    "host.transport.ecn = \"classic\" for it, or "
+                } else {
+                    ""
+                };
                 let text = format!(
-                    "drops frames instead of marking them: no traffic of priority {} is ECN-capable; write host.transport.ecn = \"classic\" for it, or \
-                     incapable here: \"pass\" lets these frames pass, \"drop\" says that RED is meant to drop",
+                    "drops frames instead of marking them: no traffic of priority {} is ECN-capable; write {cure}{INCAPABLE}",
                     priorities.join(", ")
                 );
                 found.push(Wrong::at(key, text));
@@ -357,7 +435,8 @@ fn drops_next_to_marks(
             .iter()
             .filter_map(|one| one.parameters().segments())
             .map(|(tcp, _)| tcp)
-            .filter(|tcp| tcp.ecn == EcnMode::Classic)
+            // `find` has warned of ECN that the congestion control ignores.
+            .filter(|tcp| tcp.ecn == EcnMode::Classic && !ignores_marks(tcp))
             .collect();
         if !classic.is_empty() && agreed {
             let opening = if classic.iter().any(|tcp| tcp.handshake) { "SYNs, " } else { "" };

@@ -4,6 +4,7 @@ use super::input::WarningInput;
 use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{Balance, TransportConfig};
 use afflux_net::transports::HostTiming;
+use afflux_units::Probability;
 
 pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     let one_nic = !input.plan.topology.is_multihomed();
@@ -23,6 +24,19 @@ pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
         warn(input, input.host_key("timing.nic_send"), text, found);
     }
     records(input, found);
+    faults(input, found);
+}
+
+/// Warns of faults that neither lose frames nor take a link down. A sweep over `loss` may begin with
+/// 0, so this is no error.
+fn faults(input: &WarningInput, found: &mut Vec<Wrong>) {
+    for (index, fault) in input.written.topology.faults().iter().enumerate() {
+        if fault.down.is_empty() && fault.loss.is_some_and(|loss| loss.0 == Probability::ZERO) {
+            let text = "nothing is wrong with the link: write a probability above 0, or down, or remove the fault";
+            let key = Key::from("topology.fault").index(index).name("loss");
+            found.push(Wrong::at(key, text));
+        }
+    }
 }
 
 /// True if a transport that traffic uses has a property.
@@ -35,6 +49,10 @@ fn records(input: &WarningInput, found: &mut Vec<Wrong>) {
     if record.captures.is_empty() {
         let text = "has no effect, because nothing is captured: write capture, or remove it";
         warn(input, Key::from("record.snaplen"), text, found);
+    }
+    if record.ports.as_ref().is_some_and(|series| series.nodes.is_empty()) {
+        let text = "records nothing, because it has no nodes: write nodes = \"switches\", or remove record.ports";
+        warn(input, Key::from("record.ports.nodes"), text, found);
     }
     if input.plan.topology.uplinks().next().is_none() {
         let text = "records nothing, because no switch has an uplink: write record.ports for the ports of switches, or remove it";
