@@ -78,7 +78,7 @@ impl Place<'_> {
 /// Returns an expected number of flows with about two digits.
 pub fn rounded(flows: f64) -> String {
     match flows {
-        none if none == 0.0 => "0".to_string(),
+        0.0 => "0".to_string(),
         tiny if tiny < 1e-3 => format!("{tiny:.1e}"),
         few if few < 1.0 => format!("{few:.2}"),
         many => format!("{many:.1}"),
