@@ -78,6 +78,7 @@ OWN = {
     "host.override.nic_queue": QUEUES,
     "host.nic_ecn": {"k": "100kB"},
     "host.override.nic_ecn": {"k": "100kB"},
+    "topology.dragonfly.routers": 4,
     "topology.dragonfly.groups": 3,
     "topology.override.link": "leaf0-spine1",
     "topology.fault.link": "leaf0-spine1",
