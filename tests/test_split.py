@@ -467,6 +467,6 @@ def test_a_class_may_have_any_name(listed, tmp_path):
         ("all", "all"),
         ("size", "≤ 100 kB"),
         ("size", "100 kB – 10 MB"),
-        ("class", "le_100KB"),
         ("class", "all"),
+        ("class", "le_100KB"),
     ]

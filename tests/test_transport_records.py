@@ -1,4 +1,5 @@
-"""What records say of every transport, and what some transports do where little else looks."""
+"""Records of all transports: paths, gaps, states of senders, captures; and waits of NDP and weighted
+Vegas."""
 
 import json
 
@@ -70,7 +71,7 @@ def test_a_window_below_one_frame_has_a_rate():
 
 
 def test_senders_of_ndp_wait_for_their_pulls():
-    """Of 100 senders, each timed out between two pulls, and sent frames that nobody had pulled."""
+    """Each of 100 senders timed out between two pulls, and sent frames that nobody had pulled."""
     text = star(
         'kind = "ndp"\ninitial_window = 10',
         hosts=101,
@@ -97,7 +98,7 @@ def test_state_of_tcp_is_recorded():
 
 
 def test_weighted_vegas_fills_a_path_without_losses():
-    """It kept two segments, because it never left congestion avoidance after a drain."""
+    """A window of two segments remained, because the threshold fell with every drain."""
     text = """\
 format = 1
 name = "lone"

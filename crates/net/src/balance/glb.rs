@@ -136,6 +136,7 @@ pub const ABOUT: About = About {
     alike: Some(
         "\"glb\": next hops report the state of their links to ToRs, so all switches need it",
     ),
+    controls: true,
     ..About::of(MODEL)
 };
 

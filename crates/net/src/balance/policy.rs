@@ -108,13 +108,23 @@ pub struct About {
     /// True if frames can wait for others at the ToR of their destination. Not supported with
     /// cut-through or with virtual output queues.
     pub reorders: bool,
+    /// True if switches send control frames of their own, which have priority 7.
+    pub controls: bool,
     /// Reason why all switches need this balancer, if they do.
     pub alike: Option<&'static str>,
 }
 
 impl About {
     pub const fn of(model: Model) -> Self {
-        About { model, hashes: false, overtakes: false, pins: false, reorders: false, alike: None }
+        About {
+            model,
+            hashes: false,
+            overtakes: false,
+            pins: false,
+            reorders: false,
+            controls: false,
+            alike: None,
+        }
     }
     pub const fn pinning(model: Model) -> Self {
         let alike = Some(

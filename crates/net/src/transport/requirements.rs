@@ -17,6 +17,8 @@ pub struct Requirements {
     /// `None`: the transport works with and without PFC.
     pub pauses: Option<Pauses>,
     pub timing: HostTiming,
+    /// Priority of acknowledgements; `None`: that of the data.
+    pub ack_priority: Option<u8>,
 }
 
 /// A setting of the scenario, and a word or sentence about it.
@@ -33,6 +35,10 @@ pub struct Ecn {
     /// True if the sender reacts to marks. Datagrams count too: whoever makes them ECN-capable
     /// wants to see the marks.
     pub reacts: bool,
+    /// True if connections agree on ECN when they begin, so that hosts can refuse it.
+    pub negotiated: bool,
+    /// Settings with which the sender reacts to marks; `None`: there are none.
+    pub cure: Option<&'static str>,
     /// Setting that does not work without marks, and the name of the mechanism.
     pub marks: Option<Setting>,
     /// True if the pacer of the host delays the data frames.

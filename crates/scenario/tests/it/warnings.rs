@@ -165,8 +165,7 @@ warns! {
          acknowledgements and retransmissions of connections with ecn = \"classic\"; write incapable = \"pass\" here to let them pass, or incapable = \"drop\" if the \
          switch should drop them";
     marks_that_nobody_reacts_to: LOSSLESS, [("kind = \"rdma\"", "kind = \"rdma\"\ncongestion = \"timely\"")],
-        "fabric.toml:14: key switch.ecn: has no effect: the congestion control of all traffic ignores marks; write a congestion control that uses ECN, as in \
-         congestion = \"dcqcn\"";
+        "fabric.toml:14: key switch.ecn: has no effect: the congestion control of all traffic ignores marks; write a congestion control that uses ECN";
     a_phantom_queue_for_nobody: STAR, [("ecn = { k = \"65kB\" }", "aqm = { kind = \"phantom\" }"), ("\"dctcp\"", "\"cubic\"")],
         "fabric.toml:11: key switch.aqm: a phantom queue that marks nothing: no traffic that passes it is ECN-capable; write host.transport.ecn = \"classic\", or a \
          congestion control that uses ECN, as in congestion = \"dctcp\"";

@@ -152,7 +152,7 @@ impl Rules {
     }
 }
 
-pub const ABOUT: About = About { reorders: true, ..About::pinning(MODEL) };
+pub const ABOUT: About = About { reorders: true, controls: true, ..About::pinning(MODEL) };
 
 pub const MODEL: Model = Model {
     kind: "balance",

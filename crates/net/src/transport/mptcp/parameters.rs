@@ -82,6 +82,7 @@ impl Parameters for MptcpConfig {
             ecn: Ecn { reacts: true, paced: false, ..tcp.ecn },
             paths: Paths { several, ..Paths::default() },
             timing: tcp.timing,
+            ack_priority: tcp.ack_priority,
             ..Requirements::default()
         }
     }

@@ -12,14 +12,14 @@ use crate::transport::Halves;
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
 use crate::transport::requirements::{Ecn, Requirements};
 use crate::transport::sending::Sending;
-use crate::transport::tcp::{AckIn, Cause, Receiver, Tcp};
+use crate::transport::tcp::{AckIn, Cause, Receiver, Tcp, USES_ECN};
 use crate::world::World;
 
 impl Parameters for spec::Pfabric {
     fn requirements(&self) -> Requirements {
         let text = "\"pfabric\" sends with the bytes left of each flow, and no switch looks at them: write scheduling = \"pfabric\" in [switch] and [host], or rank = \"none\"";
         Requirements {
-            ecn: Ecn { reacts: true, ..self.tcp.requirements().ecn },
+            ecn: Ecn { reacts: true, cure: Some(USES_ECN), ..self.tcp.requirements().ecn },
             queue_tag: self.ranked.then_some((QueueTag::Remaining, text)),
             ..Requirements::default()
         }

@@ -53,6 +53,8 @@ impl Parameters for RdmaConfig {
             ecn: Ecn {
                 capable: Capable::All,
                 reacts: self.control.is_notified() || spreads,
+                negotiated: false,
+                cure: Some("a congestion control that uses ECN"),
                 marks,
                 paced: false,
             },
@@ -63,6 +65,7 @@ impl Parameters for RdmaConfig {
             },
             pauses: Some(self.pauses),
             timing: HostTiming::Nic,
+            ack_priority: self.ack_priority,
             ..Requirements::default()
         }
     }

@@ -32,6 +32,7 @@ mod transmission;
 pub use acknowledgement::AckIn;
 pub use host::segment;
 pub use message::Message;
+pub use parameters::USES_ECN;
 pub use receive_memory::{ReceiveMemory, stamp};
 pub use receiver::{AckNow, Arrival, Receiver, ReceiverSetup};
 pub use rtt::Rtt;

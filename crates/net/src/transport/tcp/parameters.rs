@@ -9,6 +9,9 @@ use crate::transport::requirements::{Capable, Ecn, Hash, HostTiming, Requirement
 use crate::world::World;
 use afflux_units::Span;
 
+/// Cure for a congestion control that ignores marks.
+pub const USES_ECN: &str = "a congestion control that uses ECN, as in congestion = \"dctcp\"";
+
 impl Parameters for TcpConfig {
     fn segments(&self) -> Option<(&TcpConfig, Receive)> {
         Some((self, self.receive))
@@ -28,12 +31,20 @@ impl Parameters for TcpConfig {
             ecn: Ecn {
                 capable: if asks { Capable::IfAgreed } else { Capable::None },
                 reacts: about.ignores_marks.is_none(),
+                negotiated: true,
+                cure: Some(match about.ignores_marks {
+                    None => {
+                        "host.transport.ecn = \"classic\", or a congestion control that uses ECN, as in congestion = \"dctcp\""
+                    }
+                    Some(_) => USES_ECN,
+                }),
                 marks: asks.then_some(marks),
                 paced: true,
             },
             deadlines: about.missing_deadline.map(|text| Setting { key: "congestion", text }),
             hash: Hash::Path,
             timing: if self.kernel { HostTiming::Kernel } else { HostTiming::Exact },
+            ack_priority: self.ack_priority,
             ..Requirements::default()
         }
     }

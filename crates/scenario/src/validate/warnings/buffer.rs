@@ -3,9 +3,7 @@
 use super::input::WarningInput;
 use afflux_config::Size;
 use afflux_config::tree::{Key, Origin, Wrong};
-use afflux_net::spec::{
-    Balance, Buffer, Rules, Sharing, SonicRules, SwitchConfig, SwitchKeys, TransportConfig,
-};
+use afflux_net::spec::{Buffer, Rules, Sharing, SonicRules, SwitchConfig, SwitchKeys};
 use afflux_units::Bytes;
 
 pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
@@ -71,18 +69,10 @@ fn lossless_only(input: &WarningInput, found: &mut Vec<Wrong>) {
     });
     let is_lossless = |priority: u8| lossless >> priority & 1 != 0;
     let answers = input.uses.transports().into_iter().filter_map(|index| {
-        match &input.plan.transports[usize::from(index)] {
-            TransportConfig::Tcp(tcp) => tcp.ack_priority,
-            TransportConfig::Mptcp(mptcp) => mptcp.tcp.ack_priority,
-            TransportConfig::Rdma(rdma) => rdma.ack_priority,
-            _ => None,
-        }
+        let transport = &input.plan.transports[usize::from(index)];
+        transport.parameters().requirements().ack_priority
     });
-    // Control frames of some balancers have priority 7.
-    let quiet = is_lossless(7)
-        || input
-            .switches()
-            .all(|switch| !matches!(switch.balance, Balance::Conweave(_) | Balance::Glb(_)));
+    let quiet = is_lossless(7) || !input.switches().any(|switch| switch.balance.about().controls);
     if input.idle() || !quiet || !input.priorities().chain(answers).all(is_lossless) {
         return;
     }

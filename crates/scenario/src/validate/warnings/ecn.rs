@@ -52,12 +52,8 @@ fn useless_refusal(input: &WarningInput, found: &mut Vec<Wrong>) {
     }
 }
 
-/// True if connections of this transport agree on ECN when they begin, if it is on.
 fn negotiates(config: &TransportConfig) -> bool {
-    matches!(
-        config,
-        TransportConfig::Tcp(_) | TransportConfig::Mptcp(_) | TransportConfig::Pfabric(_)
-    )
+    config.parameters().requirements().ecn.negotiated
 }
 
 /// True if a switch or NIC of the fabric marks frames of this priority.
@@ -314,20 +310,17 @@ fn cure(
         return (Some("remove ecn = false from [host]".to_string()), true);
     }
     let mut cures = Vec::new();
-    if any(|one| {
-        matches!(one, TransportConfig::Tcp(tcp) if !ignores_marks(tcp))
-            || matches!(one, TransportConfig::Mptcp(_))
-    }) {
-        cures.push("write host.transport.ecn = \"classic\", or a congestion control that uses ECN, as in congestion = \"dctcp\"");
-    } else if any(negotiates) {
-        cures.push("write a congestion control that uses ECN, as in congestion = \"dctcp\"");
-    } else if any(|one| matches!(one, TransportConfig::Rdma(_))) {
-        cures.push("write a congestion control that uses ECN, as in congestion = \"dcqcn\"");
+    let negotiating = transports.iter().filter(|one| negotiates(one));
+    let cure = |one: &&TransportConfig| one.parameters().requirements().ecn.cure;
+    if let Some(cure) = negotiating.chain(transports).find_map(cure) {
+        cures.push(format!("write {cure}"));
     } else if input.document.traffic.iter().any(|block| block.kind() == "datagram") {
-        cures.push("write ecn_capable = true in the [[traffic]] block of kind = \"datagram\"");
+        cures.push(
+            "write ecn_capable = true in the [[traffic]] block of kind = \"datagram\"".into(),
+        );
     }
     if !agreed && any(negotiates) {
-        cures.insert(0, "remove ecn = false from [host]");
+        cures.insert(0, "remove ecn = false from [host]".into());
     }
     ((!cures.is_empty()).then(|| cures.join(", and ")), !agreed && any(negotiates))
 }
