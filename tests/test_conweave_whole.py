@@ -148,7 +148,7 @@ def test_the_fat_tree_in_windows_of_10_ms(study: dict[str, Any]) -> None:
             rows.setdefault(claim, []).append(row)
     for claim, found in rows.items():
         least[claim] = min(row["ours"] for row in found)
-        if all(row["high"] >= row["judged"] for row in found):
+        if all(row["high"] >= row["published"] for row in found):
             reached.append(claim)
     values = list(least.values())
     assert len(values) == 8

@@ -205,9 +205,15 @@ class Verdict:
         """Returns the output of `--json`. The null model and lower bounds are only in the
         tables."""
         rows = [
-            {"what": row.what}
-            | {role: row.theirs if role == row.role else None for role in ROLES}
-            | {"ours": row.ours, "low": row.low, "high": row.high, "predicted": row.predicted}
+            {
+                "what": row.what,
+                "published": row.theirs,
+                "role": row.role,
+                "ours": row.ours,
+                "low": row.low,
+                "high": row.high,
+                "predicted": row.predicted,
+            }
             for row in self.rows
         ]
         ran = ({"part": self.part} if self.part else {}) | (
