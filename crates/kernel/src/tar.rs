@@ -6,36 +6,34 @@ const BLOCK: usize = 512;
 /// Returns path and content of the regular files in an archive. An archive that breaks off gives
 /// the files that are complete. Symbolic links are left out, and paths that lead out of the archive.
 pub fn unpack(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
-    let mut files = Vec::new();
+    let mut files: Vec<(String, Vec<u8>)> = Vec::new();
     let mut at = 0;
     let mut long_name = None;
     while let Some(header) = archive.get(at..at + BLOCK).filter(|header| header[0] != 0) {
         let Some(size) = octal(&header[124..136]) else { break };
         let Some(content) = archive.get(at + BLOCK..at + BLOCK + size) else { break };
         at += BLOCK + size.next_multiple_of(BLOCK);
-        let name = long_name.take().unwrap_or_else(|| text(&header[..100]));
+        let path = plain(long_name.take().unwrap_or_else(|| text(&header[..100])));
         match header[156] {
             b'L' => long_name = Some(text(content)),
-            b'0' | 0 => {
-                let path = name.trim_start_matches("./").to_string();
-                if is_inside(&path) {
-                    files.push((path, content.to_vec()));
-                }
-            }
+            b'0' | 0 if is_inside(&path) => files.push((path, content.to_vec())),
             // A second name of a file before it.
-            b'1' => {
-                let first = text(&header[157..257]);
-                let first = first.trim_start_matches("./");
-                let content = files.iter().find(|(path, _): &&(String, Vec<u8>)| path == first);
-                let path = name.trim_start_matches("./").to_string();
-                if let Some((_, content)) = content.filter(|_| is_inside(&path)) {
-                    files.push((path, content.clone()));
+            b'1' if is_inside(&path) => {
+                let first = plain(text(&header[157..257]));
+                let content = files.iter().find(|(path, _)| *path == first);
+                if let Some(content) = content.map(|(_, content)| content.clone()) {
+                    files.push((path, content));
                 }
             }
             _ => {}
         }
     }
     files
+}
+
+/// Returns a path without the archive's own directory.
+fn plain(path: String) -> String {
+    path.trim_start_matches("./").to_string()
 }
 
 /// True if the path does not lead out of the archive.

@@ -333,7 +333,8 @@ pub const MODEL: Model = Model {
     faithful: "increase and decrease in congestion avoidance per segment acknowledged, slow start and halving per subflow, NewReno where there is one \
                subflow; queue_aware is afflux's own: LIA, and once per round trip a subflow with siblings reduces its window by the segments above \
                `queue_segments` that it has in queues",
-    simplified: "real numbers instead of Linux's scaled integers; the smoothed round trips of the siblings are used",
+    simplified: "real numbers instead of Linux's scaled integers; the smoothed round trips of the siblings are used; in weighted Vegas a window that is not \
+                 the sender's limit does not grow, and queues are drained only if frames wait, which noise-free round trips may not",
 };
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use crate::frame::Frame;
 use crate::memory::Kept;
 use crate::probe::hops::Sent;
 use crate::queue::aqm::trim;
-use crate::transport::rated::allocation::What;
 
 impl<'a> Shard<'a> {
     /// Records a frame whose transmission is described by `departure`.
@@ -51,11 +50,11 @@ impl<'a> Shard<'a> {
     }
 
     /// True if the frame carries payload of a flow.
-    pub(super) fn carries_data(&self, frame: &Frame) -> bool {
+    pub fn carries_data(&self, frame: &Frame) -> bool {
         if frame.kind() != Frame::RATED {
             return trim::is_data(frame);
         }
         let header = self.extras[frame.aux].header.as_ref();
-        header.is_some_and(|header| header.what == What::Data && !header.answer)
+        header.is_some_and(|header| header.carries_data())
     }
 }

@@ -94,8 +94,7 @@ impl Transport for Ndp {
     }
 
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
-        let data = frame.kind() == Frame::DATAGRAM && !frame.has(Frame::TRIMMED);
-        Content::datagram(shard, flow, frame, data)
+        Content::datagram(shard, flow, frame, shard.carries_data(frame))
     }
 }
 

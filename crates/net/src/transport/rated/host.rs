@@ -167,7 +167,7 @@ impl Transport for Rated {
 
     fn captured(shard: &Shard, flow: &Flow, frame: &Frame) -> Content {
         let header = shard.extras[frame.aux].header.as_ref();
-        let data = header.is_none_or(|header| header.what == What::Data && !header.answer);
+        let data = header.is_none_or(|header| header.carries_data());
         Content::datagram(shard, flow, frame, data)
     }
 }

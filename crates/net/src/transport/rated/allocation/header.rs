@@ -24,6 +24,13 @@ pub struct Header {
     pub scheme: Scheme,
 }
 
+impl Header {
+    /// True if the frame with this header carries a segment.
+    pub fn carries_data(&self) -> bool {
+        self.what == What::Data && !self.answer
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Scheme {
     #[default]
