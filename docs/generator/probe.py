@@ -30,7 +30,8 @@ EXTREMES: dict[str, tuple[Any, ...]] = {
 #: only the value.
 ELSEWHERE = re.compile(
     r"\bneeds?\b|too large for|integer|expected|has no effect|has an effect|supports|is a part of|unknown|does not|no such|is for\b|together|bound of"
-    r"|is below|is above|is not after|more than the whole|longer than|is less than|up to (255|65535), not negative$|: \d+$|this makes|this machine|this fabric|blocks:"
+    r"|is below|is above|is not after|more than the whole|longer than|is less than"
+    r"|up to (255|65535), not negative$|: \d+$|this makes|this machine|this fabric|blocks:"
     r"|a flow of|multiple of the|^(allowed is )?1 to \d+$"
 )
 
