@@ -1,7 +1,9 @@
 """Import and export of the settings of real switches and hosts."""
 
+import gzip
 import itertools
 import json
+import lzma
 import re
 import tomllib
 from pathlib import Path
@@ -370,6 +372,17 @@ def test_linux(command, scenario):
     assert "net.ipv4.tcp_ecn = 1" in done.stdout
     assert "rto_min 10ms" in done.stdout
     assert "receive_window = 'unlimited'" in done.stderr
+
+
+@pytest.mark.parametrize(("ending", "unpack"), [(".gz", gzip.decompress), (".xz", lzma.decompress)])
+@pytest.mark.parametrize("exported", ["linux", "htsim", "hpcc-topology"])
+def test_text_is_packed_as_its_name_says(command, scenario, tmp_path, exported, ending, unpack):
+    path = scenario()
+    out = tmp_path / f"text{ending}"
+    assert command("export", exported, path, "-o", out).returncode == 0
+    printed = command("export", exported, path).stdout
+    assert printed
+    assert unpack(out.read_bytes()).decode() == printed
 
 
 def test_linux_without_ecn(command, scenario):

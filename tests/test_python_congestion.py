@@ -495,6 +495,17 @@ def test_a_wrong_class_is_refused_before_anything_is_written(own, command, tmp_p
     assert set(tmp_path.iterdir()) == before
 
 
+@pytest.mark.parametrize("key", WRONG)
+def test_a_wrong_class_is_refused_by_load(own, tmp_path, key):
+    text, table, says = WRONG[key]
+    (tmp_path / "aimd.py").write_text(text)
+    own["host.python"] = {"file": "aimd.py"} | table
+    own.path.write_text(own.to_toml())
+    with pytest.raises(afflux.ScenarioError, match=re.escape(says)) as refused:
+        afflux.load(own.path)
+    assert refused.value.key == f"host.python.{key}"
+
+
 def test_an_exception_of_the_class_names_its_line(own, command, tmp_path):
     (tmp_path / "aimd.py").write_text(
         OWN.replace("self.ssthresh = max", "self.ssthresh = 1 / 0 + max")

@@ -75,7 +75,7 @@ class Scenario(Displayed, MutableMapping[str, Any]):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Reads and validates a scenario file. Raises `ScenarioError`, which is also a
         `FileNotFoundError` if the file does not exist."""
-        _core.load(existing(path))
+        check_class(_core.load(existing(path)), path)
         return cls.parse(Path(path).read_text(encoding="utf-8-sig"), path)
 
     @classmethod

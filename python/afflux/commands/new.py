@@ -103,7 +103,13 @@ def new(
         place = out or Path(f"{template}.toml")
         if chosen.goals:
             goals = place.with_name(f"{place.stem}-goals.toml")
-            write_files({place: text_writer(chosen.text), goals: text_writer(chosen.goals)}, force)
+            write_files(
+                {
+                    place: text_writer(place, chosen.text),
+                    goals: text_writer(goals, chosen.goals),
+                },
+                force,
+            )
             print_text(
                 f"written to {place} and {goals}; next: afflux check {_quoted(place)}, "
                 f"afflux study {chosen.name} --scenario {_quoted(place)} --goals {_quoted(goals)}\n"

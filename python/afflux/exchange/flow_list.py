@@ -1,9 +1,6 @@
 """Flow lists: `start_ns,src,dst,bytes` and optionally `id,class,deadline_ns,dscp,priority`, as CSV
 or Parquet."""
 
-import gzip
-import io
-import lzma
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -11,6 +8,7 @@ from typing import Any, Self
 
 from .. import _core
 from ..files import csvtext
+from ..files.delivery import text_writer
 from ..files.durable import Writer
 from ..results.written import Table
 
@@ -118,7 +116,7 @@ class FlowList:
                 self.priorities,
             )
             return lambda partial: _core.write_parquet(table, partial)
-        return {".csv": self._write, ".gz": self._write_gzip, ".xz": self._write_xz}[ending]
+        return text_writer(path, self.csv())
 
     def csv(self) -> Iterator[str]:
         """Yields pieces of the CSV form."""
@@ -143,20 +141,3 @@ class FlowList:
             yield csvtext.lines(
                 zip(*(column[at : at + _PIECE] for column in columns.values()), strict=True)
             )
-
-    def _write(self, path: Path) -> None:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            file.writelines(self.csv())
-
-    def _write_gzip(self, path: Path) -> None:
-        # The compressed file has no time of writing, so the same flows give the same bytes.
-        with (
-            path.open("wb") as raw,
-            gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as zipped,
-            io.TextIOWrapper(zipped, "utf-8", newline="") as file,
-        ):
-            file.writelines(self.csv())
-
-    def _write_xz(self, path: Path) -> None:
-        with lzma.open(path, "wt", encoding="utf-8", newline="") as file:
-            file.writelines(self.csv())

@@ -1,8 +1,13 @@
 """Writes the output files of a command: all of them or none."""
 
+import gzip
+import io
+import lzma
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from .durable import Writer, write_all
 
@@ -33,5 +38,32 @@ def deliver(files: Mapping[Path, Writer], force: bool, inputs: Iterable[Path] = 
     write_all(files)
 
 
-def text_writer(text: str) -> Writer:
-    return lambda path: path.write_text(text, encoding="utf-8")
+def text_writer(path: Path, text: str | Iterable[str]) -> Writer:
+    """Returns the writer of a text file, given whole or in pieces and packed if the name of the file ends with `.gz` or
+    `.xz`."""
+    ending = path.suffix.lower()
+    pieces = [text] if isinstance(text, str) else text
+
+    def write(partial: Path) -> None:
+        with _opened(partial, ending) as file:
+            file.writelines(pieces)
+
+    return write
+
+
+@contextmanager
+def _opened(path: Path, ending: str) -> Iterator[TextIO]:
+    if ending == ".gz":
+        # The packed file has no name and no time of writing, so equal texts give equal bytes.
+        with (
+            path.open("wb") as raw,
+            gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as packed,
+            io.TextIOWrapper(packed, "utf-8", newline="") as file,
+        ):
+            yield file
+    elif ending == ".xz":
+        with lzma.open(path, "wt", encoding="utf-8", newline="") as file:
+            yield file
+    else:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            yield file

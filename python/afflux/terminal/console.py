@@ -248,7 +248,7 @@ def deliver(text: str, out: Path | None, force: bool, notes: Iterable[str]) -> N
     if out is None:
         print_text(text)
     else:
-        write_files({out: delivery.text_writer(text)}, force)
+        write_files({out: delivery.text_writer(out, text)}, force)
     for line in notes:
         note(line)
 

@@ -89,7 +89,7 @@ def _write(
             else None
         )
         if where is not None:
-            more[where] = text_writer(numbers.to_csv(mapping))
+            more[where] = text_writer(where, numbers.to_csv(mapping))
         same(out, where)
         accounts.append(log.of_transfers)
     finish(out, jobs.trace(log.jobs), more, accounts, force, as_json)

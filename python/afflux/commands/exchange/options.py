@@ -28,7 +28,7 @@ Planned = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    out_option("FILE", "Output file.", "stdout"),
+    out_option("FILE", "Output file; packed if its name ends with .gz or .xz.", "stdout"),
 ]
 FlowsOut = Annotated[
     Path | None,

@@ -30,7 +30,7 @@ def finish(
         )
     files = dict(more)
     if out is not None:
-        files[out] = text_writer(content) if isinstance(content, str) else content
+        files[out] = text_writer(out, content) if isinstance(content, str) else content
     write_files(files, force)
     if out is None:
         if not isinstance(content, str):

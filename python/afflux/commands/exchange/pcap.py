@@ -90,7 +90,7 @@ def pcap(
         finish(
             out,
             flow_list(list_, out),
-            {where: text_writer(numbers.to_csv(mapping))} if where else {},
+            {where: text_writer(where, numbers.to_csv(mapping))} if where else {},
             [account],
             force,
             as_json,
