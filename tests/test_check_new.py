@@ -1,6 +1,7 @@
 """`afflux check` estimates the cost of a run and draws the fabric. `afflux new` writes scenarios
 that pass the check."""
 
+import itertools
 import json
 import os
 import subprocess
@@ -297,6 +298,24 @@ def test_drawings():
     assert "1 link of 10 Gbps, 10 µs among them" in dumbbell
     short = drawing(tiers(scenario('kind = "star"\nhosts = 2\nrate = "1Tbps"\ndelay = "1.5ns"')))
     assert short[1].endswith("2 links of 1 Tbps, 1.5 ns")
+
+
+@pytest.mark.parametrize(
+    ("switches", "said"),
+    [
+        (("s1", "s2"), "2 switches (s…)"),
+        (("east", "west"), "2 switches"),
+        (("gw",), "1 switch (gw…)"),
+        (("tor1", "tor2"), "2 ToRs"),
+    ],
+)
+def test_names_of_a_custom_fabric_are_drawn(switches, said):
+    links = [(f"h{number}", switch) for number, switch in enumerate(switches)]
+    links += list(itertools.pairwise(switches)) or [("h1", switches[0])]
+    text = f'kind = "custom"\nhosts = ["h0", "h1"]\nswitches = {list(switches)}\nrate = "10Gbps"\ndelay = "1us"\n'
+    text += "".join(f'[[topology.link]]\na = "{a}"\nb = "{b}"\n' for a, b in links)
+    drawn = drawing(tiers(scenario(text)))
+    assert drawn[0].split(maxsplit=len(switches))[-1].split(",")[0] == said
 
 
 def test_new(invoke, tmp_path):

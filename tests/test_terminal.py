@@ -485,6 +485,12 @@ def test_never_a_pager_without_a_terminal(process, monkeypatch):
         ("record.explain=", {"record.explain=true", "record.explain=false"}, set()),
         ("switch.balance=le", {"switch.balance=letflow"}, set()),
         ("traffic.0.kind=in", {"traffic.0.kind=incast"}, set()),
+        ("traffic.query.kind=in", {"traffic.query.kind=incast"}, set()),
+        (
+            "host.transports.bulk.congestion=d",
+            {"host.transports.bulk.congestion=dctcp"},
+            {"host.transports.bulk.congestion=cubic"},
+        ),
         ("no.such.key=", set(), {"no.such.key="}),
     ],
 )

@@ -12,6 +12,8 @@ from ..words import text
 FIELD = 40
 #: Most racks whose hosts are listed, and most characters of a list.
 RACKS, LISTED = 12, 70
+#: Most letters of a prefix that is no word, as of `s1` and `sw2`.
+SHORT = 2
 HOST, SWITCH = "•", "■"
 PLURALS = {
     "host": "hosts",
@@ -20,6 +22,7 @@ PLURALS = {
     "spine": "spines",
     "core": "cores",
     "agg": "aggregation",
+    "tor": "ToRs",
 }
 
 
@@ -88,7 +91,7 @@ def drawing(every: Sequence[Tier]) -> list[str]:
             if tier.groups
             else _row([SWITCH] * tier.count)
         )
-        what = f"{text.count(tier.count)} {tier.name if tier.count == 1 else PLURALS.get(tier.name, tier.name)}"
+        what = _nodes(tier)
         if tier.groups and len(tier.groups) > 1:
             sizes = sorted(set(tier.groups))
             what += f", {text.count(len(tier.groups))} racks of {sizes[0]}" + (
@@ -108,6 +111,16 @@ def drawing(every: Sequence[Tier]) -> list[str]:
             )
             lines.append(f"{_connection(len(symbols), meshed):^{FIELD}}  {tier.down}")
     return lines
+
+
+def _nodes(tier: Tier) -> str:
+    """Returns the number and the kind of a tier's nodes: the common prefix of their names, or
+    `switches` with the prefix in parentheses if it is too short for a word."""
+    name = tier.name
+    if name and len(name) <= SHORT and name not in PLURALS:
+        kind = "switch" if tier.count == 1 else "switches"
+        return f"{text.count(tier.count)} {kind} ({name}…)"
+    return f"{text.count(tier.count)} {name if tier.count == 1 else PLURALS.get(name, name)}"
 
 
 def _listed(racks: Sequence[tuple[str, Sequence[str]]]) -> list[str]:

@@ -33,12 +33,15 @@ def values(key: str) -> list[str]:
     nodes = [schema]
     for part in key.split("."):
         choices = [choice for node in nodes for choice in _choices(node, schema)]
-        if part.isdecimal():
-            nodes = [node["items"] for node in choices if isinstance(node.get("items"), dict)]
-        else:
-            nodes = [
-                node["properties"][part] for node in choices if part in node.get("properties", {})
-            ]
+        # A part of the key that is no property is the number or the name of a block or table.
+        nodes = [
+            node["properties"][part] for node in choices if part in node.get("properties", {})
+        ] or [
+            node[inner]
+            for node in choices
+            for inner in ("items", "additionalProperties")
+            if isinstance(node.get(inner), dict)
+        ]
     found: dict[str, None] = {}
     for choice in (choice for node in nodes for choice in _choices(node, schema)):
         for value in [
