@@ -158,6 +158,60 @@ impl Coupled {
         }
     }
 
+    /// Grows the window with each acknowledgement, by the gain of the rule where several paths are
+    /// known.
+    fn grow_by_gain(&mut self, window: &mut Window, ack: &Ack) {
+        self.ends_round(window, ack);
+        if !ack.may_grow || ack.acked == 0 {
+            return;
+        }
+        if self.measured().count() < 2 {
+            return window.reno_increase(ack.acked);
+        }
+        let left = window.slow_start_increase(ack.acked);
+        if left > 0 {
+            self.part += left as f64 * self.gain(window.cwnd);
+            while self.part >= 1.0 {
+                self.part -= 1.0;
+                window.cwnd = (window.cwnd + 1).min(window.limit);
+            }
+            while self.part <= -1.0 {
+                self.part += 1.0;
+                window.cwnd = (window.cwnd - 1).max(1);
+            }
+        }
+    }
+
+    /// Weighted Vegas changes the window at the end of a round trip, and with each acknowledgement
+    /// only in slow start. It is Reno in a recovery.
+    fn grow_by_weighted_vegas(&mut self, window: &mut Window, ack: &Ack) {
+        if ack.state != State::Open {
+            if ack.may_grow {
+                window.reno_increase(ack.acked);
+            }
+        } else if !self.ends_round(window, ack)
+            && ack.may_grow
+            && ack.acked > 0
+            && window.slow_start()
+        {
+            window.slow_start_increase(ack.acked);
+        }
+    }
+
+    /// True if an acknowledgement ends a round trip, whose rule is then applied to the window.
+    fn ends_round(&mut self, window: &mut Window, ack: &Ack) -> bool {
+        if std::mem::take(&mut self.begins) {
+            self.round_end = ack.next;
+        }
+        let ends = ack.una > self.round_end;
+        if ends {
+            self.round_end = ack.next;
+            self.end_round(window, ack);
+            (self.sum, self.samples) = (0, 0);
+        }
+        ends
+    }
+
     /// Handles the end of a round trip.
     fn end_round(&mut self, window: &mut Window, ack: &Ack) {
         match self.rule {
@@ -234,47 +288,10 @@ impl Controller for Coupled {
             (self.base, self.newest) = (self.base.min(ack.rtt), ack.rtt);
             (self.sum, self.samples) = (self.sum + ack.rtt, self.samples + 1);
         }
-        let vegas = self.rule == Coupling::Wvegas;
-        if vegas && ack.state != State::Open {
-            if ack.may_grow {
-                window.reno_increase(ack.acked);
-            }
-            return;
-        }
-        if std::mem::take(&mut self.begins) {
-            self.round_end = ack.next;
-        }
-        if ack.una > self.round_end {
-            self.round_end = ack.next;
-            self.end_round(window, ack);
-            (self.sum, self.samples) = (0, 0);
-            if vegas {
-                return;
-            }
-        }
-        if !ack.may_grow || ack.acked == 0 {
-            return;
-        }
-        if vegas {
-            if window.slow_start() {
-                window.slow_start_increase(ack.acked);
-            }
-            return;
-        }
-        if self.measured().count() < 2 {
-            return window.reno_increase(ack.acked);
-        }
-        let left = window.slow_start_increase(ack.acked);
-        if left > 0 {
-            self.part += left as f64 * self.gain(window.cwnd);
-            while self.part >= 1.0 {
-                self.part -= 1.0;
-                window.cwnd = (window.cwnd + 1).min(window.limit);
-            }
-            while self.part <= -1.0 {
-                self.part += 1.0;
-                window.cwnd = (window.cwnd - 1).max(1);
-            }
+        if self.rule == Coupling::Wvegas {
+            self.grow_by_weighted_vegas(window, ack);
+        } else {
+            self.grow_by_gain(window, ack);
         }
     }
 

@@ -82,24 +82,25 @@ impl Cluster {
             return self.call(job, from, to, round_trips, stream).await;
         }
         let service = draw(self.settings.rpc_service, stream);
-        self.answered(job, (from, to), self.settings.rpc, service).await;
+        let timeout = self.settings.rpc_connect_timeout;
+        let until = || timeout.map(|timeout| self.simulation.now() + timeout);
+        while self.simulation.before(until(), self.request(job, from, to)).await.is_none() {}
+        self.answer(job, to, from, self.settings.rpc, service).await;
         self.call(job, from, to, round_trips - 2, stream).await;
     }
 
-    /// Sends a request over a new connection. After `service`, an answer of `bytes` bytes comes
-    /// back.
-    async fn answered(&self, job: usize, (from, to): (u32, u32), bytes: u64, service: Span) {
+    /// Sends a call over a new connection.
+    fn request(&self, job: usize, from: u32, to: u32) -> Signal {
+        let (transports, bytes) = (self.settings.transports, self.settings.rpc);
+        let over = (transports.connect, transports.classes.rpc);
+        self.send(job, from, to, bytes, over, Span::ZERO)
+    }
+
+    /// Sends the answer to a call after `service`.
+    fn answer(&self, job: usize, from: u32, to: u32, bytes: u64, service: Span) -> Signal {
         let transports = self.settings.transports;
-        self.send(
-            job,
-            from,
-            to,
-            self.settings.rpc,
-            (transports.connect, transports.classes.rpc),
-            Span::ZERO,
-        )
-        .await;
-        self.send(job, to, from, bytes, (transports.answer, transports.classes.rpc), service).await;
+        let over = (transports.answer, transports.classes.rpc);
+        self.send(job, from, to, bytes, over, service)
     }
 
     /// Reads a file, or a part of one, from a data node.
@@ -108,7 +109,8 @@ impl Cluster {
         if from == node || bytes == 0 {
             return self.simulation.sleep(service).await;
         }
-        self.answered(job, (node, from), bytes, service).await;
+        self.request(job, node, from).await;
+        self.answer(job, from, node, bytes, service).await;
     }
 
     /// Makes `reads` short reads of a few bytes each, from randomly drawn data nodes.

@@ -62,6 +62,43 @@ fn a_time_out_that_no_fetch_exceeds_changes_nothing() {
     );
 }
 
+#[test]
+fn a_call_opens_another_connection_after_its_time_out() {
+    // The job's master connects to the resource manager, whose link is down for 32 s then.
+    let opened = |keys: &str, down: &str| {
+        let text = FIXED
+            .replace("master_rpcs = 0", "master_rpcs = 2")
+            .replace("[host]\n", &format!("{down}[host]\n"))
+            .replace("message_delay", &format!("{keys}message_delay"));
+        let scenario = load(&text);
+        let output = run(&scenario);
+        let calls =
+            output.all_flows(&scenario.plan).filter(|(flow, _)| flow.src == 3 || flow.dst == 3);
+        let starts: Vec<_> =
+            calls.map(|(flow, record)| (flow.src, record.start.unwrap())).collect();
+        let (_, asked) = *starts.iter().find(|(from, _)| *from != 3).unwrap();
+        let (_, answered) = *starts.iter().find(|(from, _)| *from == 3).unwrap();
+        (asked, (answered - asked).0)
+    };
+    let (asked, at_once) = opened("", "");
+    let down = format!(
+        "[[topology.fault]]\nlink = \"host3-switch0\"\ndown = [{{ from = \"{asked}\", to = \"{}\" }}]\n",
+        asked + Span::from_s(32)
+    );
+    // SYNs are sent 0, 1, 3, 7 and 15 s after each opening, and without a time-out after 31 and
+    // 63 s.
+    for (keys, later) in [
+        ("", 20 + 15),
+        ("rpc_connect_timeout = \"5s\"\n", 6 * 5 + 3),
+        ("rpc_connect_timeout = \"off\"\n", 63),
+    ] {
+        let waited = opened(keys, &down).1 - at_once;
+        assert!(waited.abs_diff(later * 1_000 * MS) < 10 * MS, "{keys}: {waited}");
+    }
+    // A time-out that no connection exceeds changes nothing.
+    assert_eq!(opened("rpc_connect_timeout = \"off\"\n", ""), (asked, at_once));
+}
+
 /// Two maps and two reducers, one of each per node. Node 1 has a slow link.
 pub(super) fn slow_node(rate: &str, keys: &str) -> String {
     FIXED

@@ -4,7 +4,7 @@ use super::SMALL;
 use crate::common::{VALID, parse};
 
 /// Changes of `SMALL`, and the error of each: the line, the key and what is wrong.
-const WRONG: [(&str, &str, &str); 21] = [
+const WRONG: [(&str, &str, &str); 22] = [
     (
         "compute = \"0-4\"",
         "compute = \"0-14\"",
@@ -59,6 +59,11 @@ const WRONG: [(&str, &str, &str); 21] = [
         "output_cached = 0.5",
         "fetch_connect_timeout = \"25h\"",
         "36: key traffic[0].cluster.fetch_connect_timeout: \"25h\": write a time above 0, up to 24h, or \"off\"",
+    ),
+    (
+        "output_cached = 0.5",
+        "rpc_connect_timeout = \"0s\"",
+        "36: key traffic[0].cluster.rpc_connect_timeout: \"0s\": write a time above 0, up to 24h, or \"off\"",
     ),
     (
         "output_cached = 0.5",

@@ -12,12 +12,12 @@ pub use fetch::{FetchFailure, FetchKeys};
 use crate::Draws;
 use afflux_config::keys::meaningless;
 use afflux_config::tree::{Key, Wrong};
-use afflux_config::{Between, Duration, Size, Speed, keys, words};
+use afflux_config::{Between, Duration, Off, Or, Size, Speed, keys, words};
 use afflux_net::spec::ReceiveBuffer;
 use afflux_units::{Bytes, Span, Time};
 pub use checks::Range;
 use checks::{
-    DAY, at_least_1_mbps, count, counts, longer, per_byte, positive, range, replicas, size,
+    DAY, at_least_1_mbps, count, counts, longer, per_byte, positive, range, replicas, size, timeout,
 };
 
 words! {
@@ -281,6 +281,13 @@ keys! {
         rpc "rpc_size": Size as u64 = "500B" from "0.2 to 2 kB are usual", check size::<1>;
         /// Time that the server needs for a call.
         rpc_service: Between as Range = ["100us", "1ms"], check range;
+        /// Time after which a caller closes a connection that it has just opened and opens another
+        /// one, if its first call has not arrived at the server
+        /// (`ipc.client.connect.timeout`), or `"off"`: the call takes as long as TCP's time-outs.
+        /// Lost SYNs double TCP's time-out from 1 s on, and a new connection begins with 1 s again.
+        /// Hadoop gives up after 45 repetitions, the model never. Connections to data nodes have
+        /// no such time-out here (Hadoop's is a minute).
+        rpc_connect_timeout: Or<Off, Duration> as Option<Span> = "20s" from "Hadoop's default", check timeout;
         /// Size of a job's history, which is written when the job ends.
         history: Size as u64 = (Size(Bytes(if parts.tez { 0 } else { 1_000_000 }))) "`\"1MB\"`, with Tez `\"0B\"`", check size::<0>;
         /// Time between two checks of the client whether the job has ended. The client checks each
