@@ -116,7 +116,28 @@ def test_hosts_obey_pause_only_where_it_is_assumed() -> None:
         found = keys(Case(design, "tez", 200, True), BASE)
         assert found.get("host.honours_pause") == (False if "pfc" in design else None)
     assert changed(Run((OBEY,), "pfc", 1))["host.honours_pause"] is True
-    assert runs.OBEYING == {"host.honours_pause": True}
+    assert runs.HOSTS["host.honours_pause"] is True
+
+
+def test_a_series_continues_with_the_hosts_of_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines of results/runs.csv are compared with each other, so further ones have the same
+    hosts."""
+    given: list[dict[str, object]] = []
+    monkeypatch.setattr(runs, "summary", lambda keys, seed: given.append(dict(keys)))
+    (run,) = (one for one in runs.varied(1) if one.case.design == "pfc_lossless_alpha_8")
+    assert runs.simulate(run) == runs.LIMIT
+    assert (given[0]["host.timing"], given[0]["host.qdisc"]) == ("exact", "off")
+    scenario = Scenario.load(files("hadoop") / "terasort.toml")
+    for key, value in given[0].items():
+        scenario.set(key, value)
+    assert scenario.check(seed=1)
+
+
+def test_designs_are_compared_with_hosts_of_one_timing() -> None:
+    """PFC alone with noise would not be comparable with the shallow buffer without."""
+    for design in sensitivity.DESIGNS:
+        assert effective(("timing=exact",), design) == ("timing=exact",)
+        assert changed(Run(("timing=exact",), design, 1))["host.timing"] == "exact"
 
 
 # ---------------------------------------------------------------------------------------- differences
@@ -315,13 +336,20 @@ def test_the_answer_has_medians() -> None:
     fetches = longer("ecn", "fetch_penalties=3s")
     usual = ecn.of_seeds(list(fetches.by_seed))
     full = longer("deep", "traffic=permutation", of=before), longer("deep", "traffic=permutation")
+    fifo = longer("deep", RING, "qdisc=pfifo"), longer("deep", RING, "qdisc=pfifo", "committer=v1")
+    (of_fifo,) = {sentences._NUMBERS[len(one.by_seed)] for one in fifo}
+    assert all(one.agreeing == len(one.by_seed) for one in fifo)
+    assert ring["deep"].agreeing == 3
+    shorter = sum(one < 0 for one in ring["dctcp"].by_seed.values())
+    assert shorter == sum(one > 0 for one in ring["dctcp"].by_seed.values()) == 2
     for said in (
         f"{deep.median:.1f} s longer behind the deep buffer (median of five seeds, all with this sign; mean {deep.mean:.1f} s",
         f"changes the job's time by {s(ecn)} (three of five seeds; mean {ecn.mean:.1f} s)",
         f"the sort {dctcp.median:.1f} s longer than the shallow buffer (median, five of five seeds; mean {dctcp.mean:.1f} s)",
         f"{obeyed.median:.1f} s longer if hosts obey PAUSE (four of five seeds), and {s(pfc)} if they ignore it",
         f"{s(obeyed)} if they do (3.0 s in the source), and {s(longer('pfc', OBEY, RING))} if each node sends to the next",
-        f"the deep buffer costs {s(ring['deep'])} and DCTCP {s(ring['dctcp'])}, and ECN's sign turns ({ring['ecn'].median:.1f} s;",
+        f"the deep buffer costs {s(ring['deep'])} (three seeds agree) and DCTCP {s(ring['dctcp'])}"
+        f" (longer with two seeds, shorter with two), and ECN's sign turns ({ring['ecn'].median:.1f} s;",
         sentences.deciding(today),
         sentences.ranges(today),
         sentences.full_ports(today),
@@ -329,9 +357,10 @@ def test_the_answer_has_medians() -> None:
         f"the ring with five seeds, every other entry with {sentences.seeds(today)}",
         f"{sentences.seeds(today)} of every other entry.",
         f"Where fetches time out after 3 s ECN costs {fetches.median:.1f} s ({usual.median:.1f} s as in the study with the same seeds)",
-        f"with pfifo instead of fq_codel the deep buffer costs {s(longer('deep', RING, 'qdisc=pfifo'))}",
-        f"a FIFO instead of fq_codel it is {longer('deep', RING, 'qdisc=pfifo').median:.1f} s,"
-        f" and {longer('deep', RING, 'qdisc=pfifo', 'committer=v1').median:.1f} s with version 1",
+        f"with pfifo instead of fq_codel the deep buffer costs {s(fifo[0])} ({of_fifo} seeds;",
+        f"a FIFO instead of fq_codel it is {fifo[0].median:.1f} s,"
+        f" and {fifo[1].median:.1f} s with version 1 of the committer besides ({of_fifo} seeds;",
+        f"exact hosts without a queueing discipline (today's: {full[1].mean:.1f} s)",
         f"{full[0].median:.1f} s for the deep buffer if every compute port is full ({full[1].median:.1f} s with today's hosts:",
         f"{longer('deep', 'connections=4', of=before).median:.1f} s with 4 connections",
         f"{longer('deep', 'deep_queue=100ms', of=before).median:.1f} s with queues of 100 ms",

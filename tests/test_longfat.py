@@ -132,6 +132,18 @@ def test_the_answer_of_the_readme_is_that_of_the_command(monkeypatch):
     assert find("longfat").answer(numbers) is None
 
 
+def test_the_readme_says_what_stops_cost():
+    """The shares in *Differences* follow from the row about files."""
+    text = (REPO / "studies" / "longfat" / "README.md").read_text(encoding="utf-8")
+    row = re.search(r"\n\| files: 8 connections.* ([\d.]+); ([\d.]+); ([\d.]+),", text)
+    assert row
+    none, program, kernel = map(float, row.groups())
+    assert (
+        f"costs {100 * (1 - program / none):.0f} %, a kernel that stops {100 * (1 - kernel / none):.0f} %"
+        in text
+    )
+
+
 def test_the_checks_of_our_formulas_say_so():
     """Three checks test formulas that the source does not have. The README counts them
     separately.

@@ -384,6 +384,14 @@ def test_the_page_has_the_numbers_of_the_run_that_comes_with_afflux() -> None:
     )
     assert f"2 kB: {loaded['ours']:.2f} ms later with the printed buffers" in words
     assert f"{large['ours']:.1f} ms later (95th percentile, about 10 ms in the source)" in words
+    text = (place / "README.md").read_text(encoding="utf-8")
+    for case, buffers, digits in ((four.LOADED, "printed buffers", 2), (four.LARGE, "5 MB", 1)):
+        later = [
+            rows[f"{size} {case}: 95th percentile later on loaded paths, ms"]["ours"]
+            for size in four.BYTES
+        ]
+        line = next(line for line in text.splitlines() if line.startswith(f"| {buffers} | "))
+        assert re.findall(r"([\d.]+) ms", line) == [f"{value:.{digits}f}" for value in later]
     spaced, printed = (
         rows[f"{case}: lone flows from SYN to FIN, ms"]["ours"]
         for case in (path.SPACED, path.PRINTED)

@@ -22,7 +22,7 @@ from .runs import DEFAULT, THEIR_RULES, Measured, Run, Setting
 
 #: Steps of the search by fabric and baseline, each with the values of a parameter. The first step
 #: includes the default. Runs on the fat-tree are expensive, so its grid has fewer values, and DRILL
-#: keeps its default there: on the leaf-spine its four settings are within 4 % of each other.
+#: keeps its default there: on the leaf-spine its four settings are within 7 % of each other.
 GRIDS: dict[str, dict[str, list[list[Setting]]]] = {
     "leaf-spine": {
         "conga": [

@@ -138,15 +138,19 @@ def varied(seeds: int) -> Iterator[Run]:
                     )
 
 
-#: Hosts of the runs that come with afflux, which a series continues: they obey PAUSE, as the study
-#: assumed at first.
-OBEYING = {"host.honours_pause": True}
+#: Hosts of the runs that come with afflux, which a series continues: of exact timing, without a
+#: queueing discipline, and obeying PAUSE, as the study assumed at first.
+HOSTS: dict[str, Any] = {
+    "host.timing": "exact",
+    "host.qdisc": "off",
+    "host.honours_pause": True,
+}
 
 
 def simulate(run: Run) -> float:
     """Returns the job time in seconds, at most `LIMIT`."""
     constants = Constants(BASE.start, run.cpu, run.disk, BASE.share)
-    found = summary(keys(run.case, constants) | OBEYING, run.seed)
+    found = summary(keys(run.case, constants) | HOSTS, run.seed)
     return job_seconds(found) if found else LIMIT
 
 
