@@ -385,6 +385,36 @@ def test_text_is_packed_as_its_name_says(command, scenario, tmp_path, exported, 
     assert unpack(out.read_bytes()).decode() == printed
 
 
+def test_a_packed_topology_is_read(command, scenario, tmp_path):
+    path = scenario()
+    for name in ("plain.txt", "packed.txt.gz", "packed.txt.xz"):
+        assert command("export", "hpcc-topology", path, "-o", name).returncode == 0
+        done = command("import", "hpcc-topology", name, "-o", f"{name}.toml")
+        assert done.returncode == 0, done.stderr
+        assert _core.load(tmp_path / f"{name}.toml").hosts == _core.load(path).hosts
+    wrong = b"3 1 2\n2\n0 2 10Gbps 1us 0\n1 9 10Gbps 1us 0\n"
+    (tmp_path / "wrong.gz").write_bytes(gzip.compress(wrong))
+    done = command("import", "hpcc-topology", "wrong.gz")
+    assert done.returncode == 2
+    assert "wrong.gz:4: " in done.stderr
+
+
+def test_a_scenario_is_not_packed(command, scenario, tmp_path):
+    topology, lab = tmp_path / "topology.txt", tmp_path / "lab.clab.yml"
+    assert command("export", "hpcc-topology", scenario(), "-o", topology).returncode == 0
+    assert command("export", "containerlab", scenario(), "-o", lab).returncode == 0
+    for made in (
+        ("new", "incast"),
+        ("new", "decide", scenario()),
+        ("import", "hpcc-topology", topology),
+        ("import", "containerlab", lab),
+    ):
+        done = command(*made, "-o", tmp_path / "fabric.toml.gz")
+        assert done.returncode == 2
+        assert "fabric.toml.gz: no command reads a packed scenario" in done.stderr
+        assert not (tmp_path / "fabric.toml.gz").exists()
+
+
 def test_linux_without_ecn(command, scenario):
     changes = [
         ("[host.transport]", "[host]\necn = false\n\n[host.transport]"),

@@ -57,7 +57,7 @@ def new(
     decision file of an existing scenario.
     """
     from .. import templates
-    from ..files.delivery import text_writer
+    from ..files.delivery import refuse_packed, text_writer
     from ..terminal.drawing import table
 
     with failures():
@@ -80,6 +80,7 @@ def new(
             )
             show([made])
             return
+        refuse_packed(out)
         if as_json:
             raise ValueError(f"--json only lists the templates: leave out {template} or --json")
         if template == _DECIDE:

@@ -7,6 +7,7 @@ of conweave-project/conweave-ns3.
 import itertools
 import os
 import re
+import tempfile
 import tomllib
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from .account import Account, Wrong, plural, shown
 from .fabric import Fabric
 from .flow_list import FlowList
 from .into import Into
-from .reading import lines
+from .reading import content, lines
 
 #: Time in ns at which the flows of both generators begin: 2 s.
 ORIGIN_NS = 2_000_000_000
@@ -29,15 +30,7 @@ def topology(path: Path, flows: str | None, into: Into | None = None) -> tuple[s
     """Converts a topology file to a scenario whose links can be edited."""
     account = Account("links")
     _declared(path, account)
-    # The scenario format can read such files, so its reader is used here.
-    text = f'format = 1\n[topology]\nkind = "hpcc"\nfile = {toml.value(str(path.absolute()))}\n[[traffic]]\nkind = "permutation"\nsizes = "1MB"\n'
-    try:
-        checked = _core.parse(text, path)
-    except _core.ScenarioError as error:
-        # The message names a line of the topology file, or a problem of the whole fabric, without
-        # the scenario around it.
-        said = re.sub(r"(?::\d+)?: key topology(?:\.\w+)?: ", ": ", str(error), count=1)
-        raise ValueError(re.sub(r" \(key topology\.file, .*\)$", "", said)) from None
+    checked = _checked(path)
     fabric = Fabric.of(checked)
     account.take(len(fabric.links))
     account.notes.append(
@@ -46,6 +39,25 @@ def topology(path: Path, flows: str | None, into: Into | None = None) -> tuple[s
     return fabric.to_scenario(path.name, flows, account, ordered=True, into=into), account
 
 
+def _checked(path: Path) -> _core.Scenario:
+    """Returns a scenario with the fabric of a topology file."""
+    # The scenario format can read such files if they are not packed, so its reader is used here.
+    with tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder) / "topology.txt"
+        plain.write_bytes(content(path, _LONGEST))
+        text = f'format = 1\n[topology]\nkind = "hpcc"\nfile = {toml.value(str(plain))}\n[[traffic]]\nkind = "permutation"\nsizes = "1MB"\n'
+        try:
+            return _core.parse(text, path)
+        except _core.ScenarioError as error:
+            # The message names a line of the topology file, or a problem of the whole fabric,
+            # without the scenario around it.
+            said = re.sub(r"(?::\d+)?: key topology(?:\.\w+)?: ", ": ", str(error), count=1)
+            said = re.sub(r" \(key topology\.file, .*\)$", "", said)
+            raise ValueError(said.replace(str(plain), str(path.absolute()))) from None
+
+
+#: Largest topology file in bytes.
+_LONGEST = 64 << 20
 _FIRST = "`nodes switches links`, as HPCC and ConWeave write them"
 
 

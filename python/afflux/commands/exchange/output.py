@@ -10,7 +10,7 @@ from pathlib import Path
 from ... import _core
 from ...exchange import Account, FlowList
 from ...exchange.into import Into
-from ...files.delivery import text_writer
+from ...files.delivery import refuse_packed, text_writer
 from ...files.durable import Writer
 from ...terminal.console import note, print_json, print_text, write_files
 
@@ -101,6 +101,9 @@ def scenario_text(text: str, out: Path | None) -> str:
 
 
 def into_of(into: Path | None, out: Path | None) -> Into | None:
+    """Returns the scenario that receives an import. Raises `ValueError` if the scenario `out` would
+    be packed."""
+    refuse_packed(out)
     return Into(into, out) if into is not None else None
 
 

@@ -9,7 +9,7 @@ from ... import _core
 from ...exchange import FlowList
 from ...exchange.into import Into
 from ...files import toml
-from ...files.delivery import text_writer
+from ...files.delivery import refuse_packed, text_writer
 from ...terminal.console import failures
 from ..options import OUTPUT
 from .options import (
@@ -71,6 +71,7 @@ def pcap(
         if not len(list_):
             raise ValueError(f"{file}: no flows found: {'; '.join(account.lines())}")
         if into is not None and out is not None:
+            refuse_packed(out)
             where = flows or companion_path(out, None, ".flows.csv")
             assert where is not None
             same(out, where)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Annotated
 
+from ...files.delivery import refuse_packed
 from ...terminal.console import deliver, failures
 from ..options import OUTPUT, ScenarioFile, argument, at_most
 from .options import INPUT, Force, IntoOf, Out
@@ -34,6 +35,7 @@ def import_sonic(
     from ...exchange import sonic
 
     with failures():
+        refuse_packed(out)
         text, account = sonic.imported(files, into, out, match)
         deliver(text, out, force, account.lines())
 
