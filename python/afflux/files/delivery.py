@@ -43,8 +43,8 @@ _PACKED = (".gz", ".xz")
 
 
 def refuse_packed(path: Path | None) -> None:
-    """Raises `ValueError` if a scenario or decision file would be packed because of its name. Commands
-    read these files as plain text only."""
+    """Raises `ValueError` if a scenario or decision file would be packed because of its name.
+    Commands read these files as plain text only."""
     if path is not None and path.suffix.lower() in _PACKED:
         raise ValueError(
             f"{path}: no command reads a packed scenario: write a name that ends with .toml"
@@ -52,8 +52,8 @@ def refuse_packed(path: Path | None) -> None:
 
 
 def text_writer(path: Path, text: str | Iterable[str]) -> Writer:
-    """Returns the writer of a text file, given whole or in pieces and packed if the name of the file ends with `.gz` or
-    `.xz`."""
+    """Returns the writer of a text file, given whole or in pieces, and packed if the name of the
+    file ends with `.gz` or `.xz`."""
     ending = path.suffix.lower()
     pieces = [text] if isinstance(text, str) else text
 

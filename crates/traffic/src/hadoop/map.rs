@@ -116,15 +116,7 @@ impl Cluster {
             let wire = bytes + bytes * CHECKSUM / 512;
             // The reading node opens the connection (BlockReaderFactory, DataXceiver). Its request
             // goes to the data node, and the block comes back.
-            self.send(
-                job,
-                node,
-                from,
-                s.rpc,
-                (s.transports.connect, s.transports.classes.rpc),
-                Span::ZERO,
-            )
-            .await;
+            self.over_new(job, node, from, s.rpc).await;
             let worked = self
                 .send(
                     job,

@@ -162,11 +162,15 @@ impl Simulation {
         self.until(self.now() + span).await;
     }
 
-    /// Returns the result of `work` if it ends before `at`. Otherwise the work is abandoned: its
-    /// flows and disk requests continue, but no process waits for them.
-    pub async fn before<T>(&self, at: Option<Time>, work: impl Future<Output = T>) -> Option<T> {
-        match at {
-            Some(at) => unless(self.at(at), work).await,
+    /// Returns the result of `work` if it ends before the time-out. Otherwise the work is abandoned:
+    /// its flows and disk requests continue, but no process waits for them.
+    pub async fn within<T>(
+        &self,
+        timeout: Option<Span>,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        match timeout {
+            Some(timeout) => unless(self.at(self.now() + timeout), work).await,
             None => Some(work.await),
         }
     }

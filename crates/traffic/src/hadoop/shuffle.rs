@@ -239,28 +239,16 @@ impl Shuffle {
         // Hadoop gives up the reducer at this point. The model has no further attempts of failed
         // tasks.
         let last = self.failed_so_far(&fetch) >= failure.most_failures(s.jobs[self.job].maps.len());
-        let until = |timeout: Option<Span>| {
-            timeout.filter(|_| !last).map(|timeout| cluster.simulation.now() + timeout)
-        };
+        let [connect, read] = [failure.connect_timeout, failure.read_timeout]
+            .map(|timeout| timeout.filter(|_| !last));
         if host != self.node {
-            let request = cluster.send(
-                self.job,
-                self.node,
-                host,
-                s.request,
-                (s.transports.connect, s.transports.classes.rpc),
-                Span::ZERO,
-            );
-            if cluster.simulation.before(until(failure.connect_timeout), request).await.is_none() {
+            let request = cluster.over_new(self.job, self.node, host, s.request);
+            if cluster.simulation.within(connect, request).await.is_none() {
                 return self.failed(cluster, fetch);
             }
         }
-        if cluster
-            .simulation
-            .before(until(failure.read_timeout), self.answer(cluster, &fetch))
-            .await
-            .is_none()
-        {
+        let answer = self.answer(cluster, &fetch);
+        if cluster.simulation.within(read, answer).await.is_none() {
             return self.failed(cluster, fetch);
         }
         self.arrived(cluster, fetch);

@@ -40,31 +40,15 @@ impl Cluster {
     /// Makes `calls` calls, one after the other, over an open connection. Each has a request, the
     /// server's work and an answer.
     pub async fn call(&self, job: usize, from: u32, to: u32, calls: u32, stream: &mut Stream) {
-        let transports = self.settings.transports;
+        let bytes = self.settings.rpc;
         for _ in 0..calls {
             let service = draw(self.settings.rpc_service, stream);
             if from == to {
                 self.simulation.sleep(service).await;
                 continue;
             }
-            self.send(
-                job,
-                from,
-                to,
-                self.settings.rpc,
-                (transports.answer, transports.classes.rpc),
-                Span::ZERO,
-            )
-            .await;
-            self.send(
-                job,
-                to,
-                from,
-                self.settings.rpc,
-                (transports.answer, transports.classes.rpc),
-                service,
-            )
-            .await;
+            self.over_open(job, from, to, bytes, Span::ZERO).await;
+            self.over_open(job, to, from, bytes, service).await;
         }
     }
 
@@ -82,25 +66,25 @@ impl Cluster {
             return self.call(job, from, to, round_trips, stream).await;
         }
         let service = draw(self.settings.rpc_service, stream);
-        let timeout = self.settings.rpc_connect_timeout;
-        let until = || timeout.map(|timeout| self.simulation.now() + timeout);
-        while self.simulation.before(until(), self.request(job, from, to)).await.is_none() {}
-        self.answer(job, to, from, self.settings.rpc, service).await;
+        let (timeout, bytes) = (self.settings.rpc_connect_timeout, self.settings.rpc);
+        let call = || self.over_new(job, from, to, bytes);
+        while self.simulation.within(timeout, call()).await.is_none() {}
+        self.over_open(job, to, from, bytes, service).await;
         self.call(job, from, to, round_trips - 2, stream).await;
     }
 
     /// Sends a call over a new connection.
-    fn request(&self, job: usize, from: u32, to: u32) -> Signal {
-        let (transports, bytes) = (self.settings.transports, self.settings.rpc);
+    pub fn over_new(&self, job: usize, from: u32, to: u32, bytes: u64) -> Signal {
+        let transports = self.settings.transports;
         let over = (transports.connect, transports.classes.rpc);
         self.send(job, from, to, bytes, over, Span::ZERO)
     }
 
-    /// Sends the answer to a call after `service`.
-    fn answer(&self, job: usize, from: u32, to: u32, bytes: u64, service: Span) -> Signal {
+    /// Sends a call or an answer over an open connection, after a delay of `after`.
+    fn over_open(&self, job: usize, from: u32, to: u32, bytes: u64, after: Span) -> Signal {
         let transports = self.settings.transports;
         let over = (transports.answer, transports.classes.rpc);
-        self.send(job, from, to, bytes, over, service)
+        self.send(job, from, to, bytes, over, after)
     }
 
     /// Reads a file, or a part of one, from a data node.
@@ -109,8 +93,8 @@ impl Cluster {
         if from == node || bytes == 0 {
             return self.simulation.sleep(service).await;
         }
-        self.request(job, node, from).await;
-        self.answer(job, from, node, bytes, service).await;
+        self.over_new(job, node, from, self.settings.rpc).await;
+        self.over_open(job, from, node, bytes, service).await;
     }
 
     /// Makes `reads` short reads of a few bytes each, from randomly drawn data nodes.

@@ -285,8 +285,9 @@ keys! {
         /// one, if its first call has not arrived at the server
         /// (`ipc.client.connect.timeout`), or `"off"`: the call takes as long as TCP's time-outs.
         /// Lost SYNs double TCP's time-out from 1 s on, and a new connection begins with 1 s again.
-        /// Hadoop gives up after 45 repetitions, the model never. Connections to data nodes have
-        /// no such time-out here (Hadoop's is a minute).
+        /// Hadoop gives up after 45 repetitions, the model never. SYNs of the first connection
+        /// still cross the network in the model. Connections to data nodes have no such time-out
+        /// here (Hadoop's is a minute).
         rpc_connect_timeout: Or<Off, Duration> as Option<Span> = "20s" from "Hadoop's default", check timeout;
         /// Size of a job's history, which is written when the job ends.
         history: Size as u64 = (Size(Bytes(if parts.tez { 0 } else { 1_000_000 }))) "`\"1MB\"`, with Tez `\"0B\"`", check size::<0>;
