@@ -621,7 +621,7 @@ def test_an_interface_behind_which_nobody_answers(tmp_path):
 @pytest.mark.skipif(shutil.which("ip") is None, reason="deleting a device needs `ip`")
 def test_a_device_that_vanishes_ends_the_run_with_its_result(tmp_path):
     """The whole run was lost."""
-    script = f"{sys.executable} {PEER} found.json call 5 && ip link del nic0 && sleep 5"
+    script = f"{sys.executable} {PEER} found.json echo 20 && ip link del nic0 && sleep 5"
     done = live(tmp_path, *LENIENT, "--json", "-o", "out", "--", "sh", "-c", script)
     assert done.returncode == 1, done.stderr
     report = json.loads((tmp_path / "out/live.json").read_text())
