@@ -22,6 +22,7 @@ class Made:
 
     dir = None
     scenario = None
+    kernel_failure = None
     recorded: Sequence[str] = ()
 
     def __init__(self, summary: dict[str, Any]) -> None:

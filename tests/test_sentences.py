@@ -211,12 +211,20 @@ def test_the_truth_about_samples_is_in_the_numbers():
     assert "deterministic" in same.notes[0]
     twice = compare(*CASES["results that repeat"][0])
     (d,) = [d.to_dict() for d in twice.differences if d.metric.name == "fct_mean_ns"]
-    assert (d["seeds"], d["samples"], d["deterministic"]) == (5, 3, False)
-    assert any("of 5 paired seeds 3 gave results of their own" in note for note in twice.notes)
-    # The mean of a design is also over its distinct samples.
+    assert (d["seeds"], d["samples"], d["deterministic"]) == (5, 5, False)
+    # Each outcome counts as often as it was drawn, also in the mean of a design.
     b = CASES["results that repeat"][0][1]
-    assert b.value(MAIN[2]).mean == pytest.approx(8.4e6)
-    assert b.value(MAIN[2]).seeds == 3
+    assert b.value(MAIN[2]).mean == pytest.approx(8.28e6)
+    assert b.value(MAIN[2]).seeds == 5
+    # Equal results of all common seeds are one sample.
+    equal = compare(
+        design("a", fct=10.0, hash=["x", "x", "y"]), design("b", fct=9.0, hash=["p", "p"])
+    )
+    (d,) = [d.to_dict() for d in equal.differences if d.metric.name == "fct_mean_ns"]
+    assert (d["seeds"], d["samples"], d["deterministic"]) == (2, 1, False)
+    assert "b and a: all 2 paired seeds gave the same results, which count once" in map(
+        str, equal.notes
+    )
     # A single seed may be one of many, so it does not count as deterministic.
     assert not design("a", fct=[1.0]).deterministic
 

@@ -5,6 +5,7 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from datetime import date, time
 from numbers import Integral
 from typing import Any
 
@@ -29,16 +30,28 @@ def assignment(text: str) -> tuple[str, str]:
 
 
 def value(text: str) -> Any:
-    """Parses a value of `--set`: TOML, or a plain string if it is not valid TOML."""
+    """Parses a value of `--set`: TOML, or a plain string if it is not valid TOML, or a date, which
+    no key takes."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        found = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
+    return text if isinstance(found, date | time) else found
+
+
+def assignments(texts: Sequence[str] | None) -> list[tuple[str, str]]:
+    """Splits the assignments of `--set`. Raises `ValueError` for a key that is given twice."""
+    pairs = [assignment(text) for text in texts or []]
+    keys = [key for key, _ in pairs]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise ValueError(f"--set {key} is given twice: a key has one value")
+    return pairs
 
 
 def changes(texts: Sequence[str] | None) -> dict[str, Any]:
-    """Parses the assignments of `--set`."""
-    return {key: value(item) for key, item in map(assignment, texts or [])}
+    """Parses the assignments of `--set`. Raises `ValueError` for a key that is given twice."""
+    return {key: value(item) for key, item in assignments(texts)}
 
 
 def choices(text: str) -> list[str]:

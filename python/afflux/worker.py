@@ -1,5 +1,5 @@
 """Process that simulates one point: reads an order from standard input, writes progress and outcome
-to standard output.
+to standard output. What a user's class prints goes to standard error.
 
 Every point waits for this process to start. So this module imports little, and it is not in a
 package whose `__init__` would import other modules.
@@ -18,8 +18,14 @@ from .files import plain
 #: simulator file, a quarter of its start-up time.
 BUILD = "AFFLUX_BUILD"
 
+#: File descriptor on which the parent reads progress and outcome.
+_answers = 1
+
 
 def main() -> None:
+    global _answers
+    _answers = os.dup(1)
+    os.dup2(2, 1)
     order = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
@@ -32,6 +38,8 @@ def main() -> None:
             whole_process=True,
         )
         summary = json.loads(run.summary)
+        if run.kernel_failure:
+            raise _core.RunError(run.kernel_failure)
         if summary["early_end"]:
             raise _core.RunError(summary["notes"][-1])
         made_by = {"scenario_hash": loaded.hash, "afflux_version": __version__, "build": build()}
@@ -59,8 +67,9 @@ def _share(loaded: _core.Scenario, progress: _core.Progress) -> float:
 
 
 def _say(**what: object) -> None:
-    sys.stdout.write(json.dumps(what) + "\n")
-    sys.stdout.flush()
+    line = memoryview(json.dumps(what).encode() + b"\n")
+    while line:
+        line = line[os.write(_answers, line) :]
 
 
 def build() -> str:

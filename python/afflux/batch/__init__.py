@@ -130,13 +130,16 @@ def run(
     executor: Executor | None = None,
     all_valid: bool = True,
     strict: bool = False,
+    tables: Sequence[Path] = (),
 ) -> Outcome:
     """Simulates the points without a result, `jobs` at a time (default: one per core), each on
     `threads` threads, or all on an `executor`.
 
     All points are validated first. An invalid point raises `ScenarioError` before anything runs;
     without `all_valid` it counts as failed instead. With `strict` a point with warnings is invalid.
-    A point that fails does not stop the others. `fresh` simulates all points again.
+    A point that fails does not stop the others. `fresh` simulates all points again. `tables` are
+    files about the results of an earlier batch: they are removed before a point is simulated, so
+    that those of a batch that was killed do not look like its own.
     """
     watch = watch or Silent()
     out = Path(out)
@@ -177,6 +180,10 @@ def run(
         watch.listed({task.key: task.dir for task in tasks}, done)
         watch.begin(len(tasks), len(done))
         missing = [task for task in tasks if task.key not in done]
+        manifest.outdate(task.key for task in missing)
+        if missing:
+            for path in tables:
+                path.unlink(missing_ok=True)
         if executor is not None:
             _simulate(missing, manifest, executor, watch)
         elif missing:

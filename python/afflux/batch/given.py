@@ -1,10 +1,11 @@
 """Checks the values and seeds that a program hands over, before anything is written."""
 
 import itertools
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .. import settings
+from .. import _core, settings
 from ..files import toml
 from ..files.keys import split_key
 
@@ -58,6 +59,21 @@ def without_seed(changes: Mapping[str, Any], tried: str = "set") -> dict[str, An
     if any(sets_seed(key, value) for key, value in changes.items()):
         raise ValueError(f"run.seed cannot be {tried}: write --seeds instead")
     return dict(changes)
+
+
+def set_once(fixed: Mapping[str, Any], vary: Mapping[str, Any]) -> None:
+    """Raises `ValueError` if a key is set and varied."""
+    for key in vary:
+        if key in fixed:
+            raise ValueError(f"{key} is set and varied: leave out one of them")
+
+
+def threads_note(loaded: _core.Scenario) -> list[str]:
+    """Returns a note if the scenario asks for several threads, which a batch does not use."""
+    found = re.search(r"(?m)^threads = (\d+)$", loaded.resolved)
+    if found is None or int(found[1]) <= 1:
+        return []
+    return ["run.threads has no effect here: points run side by side, each on one thread"]
 
 
 def _plain(key: str, item: Any) -> Any:

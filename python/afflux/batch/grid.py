@@ -49,7 +49,7 @@ class Combination:
     finished: int
     #: Number of seeds whose points failed.
     failed: int
-    #: Number of distinct results: seeds with equal result hashes are one sample.
+    #: Number of samples: that of `finished`, but one if all seeds gave the same result.
     samples: int
     #: Mean of each metric, by its name. Metrics that some result lacks are absent.
     means: Mapping[str, Mean]
@@ -190,7 +190,8 @@ class Sweep(Displayed):
 
 def _combination(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Combination:
     done = [row for row in rows if row["status"] == "finished"]
-    samples = {row["result_hash"] or row["seed"]: row for row in reversed(done)}.values()
+    outcomes = {row["result_hash"] or row["seed"] for row in done}
+    samples = done if len(outcomes) > 1 else done[:1]
     means = {}
     for name in rows[0]:
         if name in (*keys, "seed", "status", "packet_hops", "result_hash", "error"):
@@ -258,6 +259,7 @@ def sweep(
     """
     vary = {key: _values(key, values) for key, values in vary.items()}
     fixed = dict(set or {})
+    given.set_once(fixed, vary)
     chosen_seeds = None
     if seeds is not None:
         given.without_seed(fixed)
@@ -286,12 +288,15 @@ def sweep(
             executor=chosen,
             all_valid=False,
             strict=strict,
+            tables=[place / name for name in (TABLE, PARQUET, MEANS)],
         )
     if others := sorted(outcome.others):
         shown = f"{', '.join(others[:3])}{', …' if others[3:] else ''}"
         of = f"{len(others):,} point{'s' if len(others) != 1 else ''} of an earlier sweep"
         note = f"{points_place} also holds {of} ({shown}), which {TABLE} does not have: remove {'them' if others[1:] else 'it'}, or choose another directory"
         outcome = replace(outcome, notes=(*outcome.notes, note))
+    if alone := given.threads_note(first):
+        outcome = replace(outcome, notes=(*outcome.notes, *alone))
     found = Sweep(
         tuple(vary), tuple(_rows(list(vary), points, outcome, metrics)), outcome, place / TABLE
     )

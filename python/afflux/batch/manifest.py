@@ -21,6 +21,9 @@ from ..worker import build
 from .place import LOCK, MANIFEST, refuse_foreign
 from .point import Point
 
+#: Error of a point whose earlier result does not count any more.
+OUTDATED = "the batch ended before this point was simulated again"
+
 
 @dataclass(frozen=True)
 class Task:
@@ -186,6 +189,14 @@ class Manifest:
     def notes(self) -> list[str]:
         """Returns the reasons why points ran again, for the user."""
         return [f"{key} was simulated again: {damage}" for key, damage in self.damage.items()]
+
+    def outdate(self, keys: Iterable[str]) -> None:
+        """Replaces the outcomes of points that are about to be simulated again: whoever reads the
+        manifest of a batch that was killed must not take them for results of this scenario."""
+        for key in keys:
+            if key in self.points:
+                self.points[key] |= {"status": "failed", "error": OUTDATED}
+        self.write()
 
     def put(self, key: str, entry: dict[str, Any]) -> None:
         self.points[key] = entry

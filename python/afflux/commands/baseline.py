@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from ..metrics import Metric
     from ..results.designs import Designs
 
+#: Error if failed points leave nothing to compare.
+NOT_COMPARED = "--baseline {}: nothing is compared, because points failed"
+
 
 def gathered(dirs: Sequence[Path], baseline: str | None) -> "Designs":
     """Returns the designs of result directories, the baseline first. The directory of a sweep stands
@@ -50,7 +53,8 @@ def against(
     outcome: "Outcome", baseline: str | None, asked: "Sequence[Metric]" = ()
 ) -> "Comparison | None":
     """Compares every design that has a seed in common with the baseline with it, in the metrics
-    `asked` (default: all). Raises `ValueError` if the baseline has no results."""
+    `asked` (default: all). None if there is no baseline, or if its points or those of all other
+    designs have failed."""
     from ..comparison.compare import compare
     from ..results.designs import Designs
 
@@ -58,10 +62,9 @@ def against(
         return None
     designs = outcome.designs
     if baseline not in designs:
-        raise ValueError(f"--baseline: no point of {baseline!r} has a result")
+        return None
     seeds = {*designs[baseline].seeds}
-    return compare(
-        Designs([design for design in designs.values() if seeds & {*design.seeds}]),
-        baseline,
-        metrics=asked,
-    )
+    common = [design for design in designs.values() if seeds & {*design.seeds}]
+    if len(common) == 1 and outcome.failures:
+        return None
+    return compare(Designs(common), baseline, metrics=asked)

@@ -33,7 +33,7 @@ def check(
     from ..estimates import checking
 
     with failures():
-        changes = [settings.assignment(one) for one in set or []]
+        changes = settings.assignments(set)
         loaded = _core.load(scenario, set=changes, most_flows=checking.DRAWN)
         check_class(loaded, scenario, changes)
         warn(loaded.warnings, strict)

@@ -87,6 +87,7 @@ def run(
     """Run one simulation, write its result directory and print a summary. With --seeds, run one
     simulation for each seed and print means with intervals."""
     from .. import watching
+    from ..batch import given
     from ..terminal import progress, summary
 
     with failures():
@@ -99,7 +100,11 @@ def run(
                 )
             _several(scenario, set, settings.seeds(seeds), strict, threads, watched, out, as_json)
             return
-        changes = [settings.assignment(text) for text in set or []]
+        changes = settings.assignments(set)
+        if seed is not None and any(
+            given.sets_seed(key, settings.value(value)) for key, value in changes
+        ):
+            raise ValueError("--seed and --set run.seed name two seeds: leave out one of them")
         loaded = _core.load(scenario, set=changes, seed=seed, threads=threads)
         check_class(loaded, scenario, changes)
         warn(loaded.warnings, strict)
@@ -139,9 +144,9 @@ def run(
 
 def _only_shown(others: Mapping[str, object]) -> None:
     """Refuses options that `--show-config` would ignore."""
-    if given := [option for option, value in others.items() if value]:
+    if found := [option for option, value in others.items() if value]:
         raise ValueError(
-            f"--show-config prints the scenario and runs nothing: leave out {' and '.join(given)}"
+            f"--show-config prints the scenario and runs nothing: leave out {' and '.join(found)}"
         )
 
 

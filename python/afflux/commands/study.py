@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..terminal.console import FAILED, failures, lacks_points, note, print_json, show, visible, warn
+from ..terminal.console import (
+    FAILED,
+    complain,
+    failures,
+    lacks_points,
+    note,
+    print_json,
+    show,
+    visible,
+    warn,
+)
 from .batch import Execution, batch_options
 from .options import (
     OUTPUT,
@@ -234,7 +244,7 @@ def _simulate(
     from .. import studies
     from ..terminal import points
     from ..terminal.comparison import verdicts
-    from .baseline import against, known
+    from .baseline import NOT_COMPARED, against, known
 
     known(baseline, [point.name for point in study.simulated(quick, part)])
     title = f"study {study.name}{f' {part.name}' if part else ''}{' --quick' if quick else ''}"
@@ -248,5 +258,7 @@ def _simulate(
         show(points.verdict(verdict))
         if compared:
             show(verdicts(compared))
+    if baseline is not None and compared is None:
+        complain(NOT_COMPARED.format(baseline))
     if lacks_points(verdict.outcome):
         raise typer.Exit(FAILED)

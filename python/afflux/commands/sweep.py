@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .. import settings
-from ..terminal.console import FAILED, failures, lacks_points, print_json, show, warn
+from ..terminal.console import FAILED, complain, failures, lacks_points, print_json, show, warn
 from .batch import Execution, batch_options
 from .options import (
     OUTPUT,
@@ -95,7 +95,7 @@ def sweep(
     from ..metrics import named
     from ..terminal import points
     from ..terminal.comparison import verdicts
-    from .baseline import against, known
+    from .baseline import NOT_COMPARED, against, known
 
     with failures():
         varied = [settings.assignment(text) for text in vary or []]
@@ -124,13 +124,15 @@ def sweep(
         compared = against(found.outcome, baseline, asked)
         if as_json:
             print_json(
-                {"rows": list(found.rows), "comparison": compared.to_dict()}
-                if compared
-                else list(found.rows)
+                list(found.rows)
+                if baseline is None
+                else {"rows": list(found.rows), "comparison": compared and compared.to_dict()}
             )
         else:
             show(points.sweep(found, asked))
             if compared:
                 show(verdicts(compared))
+        if baseline is not None and compared is None:
+            complain(NOT_COMPARED.format(baseline))
         if lacks_points(found.outcome):
             raise typer.Exit(FAILED)

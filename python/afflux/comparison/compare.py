@@ -243,7 +243,6 @@ def _remarks(pairs: "Pairs", base: Design, design: Design) -> list[Words]:
                 design=design.name,
                 baseline=base.name,
                 seeds=len(pairs.seeds),
-                samples=samples,
             )
         )
     if samples < ENOUGH_SEEDS:

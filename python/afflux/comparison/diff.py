@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _core
 from ..files import toml
-from ..results.result import SCENARIO, SUMMARY, TABLES, Result, file_digest
+from ..results.result import KERNELS, SCENARIO, SUMMARY, TABLES, Result, file_digest
 from ..results.written import Table
 
 #: Keys that only affect how a run is carried out. Results do not depend on them, but for the
@@ -148,12 +148,27 @@ def _results(a: Result, b: Result) -> tuple[list[File], Flow | None, int]:
     ]
     for name in sorted(others[0] | others[1]):
         hashes = [_digest(result, name) for result in (a, b)]
-        files.append(File(name, hashes[0], hashes[1], same=hashes[0] == hashes[1]))
+        same = hashes[0] == hashes[1] or (
+            name == KERNELS and _repeatable(a.kernels) == _repeatable(b.kernels)
+        )
+        files.append(File(name, hashes[0], hashes[1], same=same))
     counters = [result.summary.get("counters_hash") for result in (a, b)]
     files.append(File(SUMMARY, counters[0], counters[1], same=counters[0] == counters[1]))
     if all("flows" in result.recorded for result in (a, b)) and not files[0].same:
         return files, *_flows(a.flows, b.flows)
     return files, None, 0
+
+
+def _repeatable(kernels: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Returns the report on kernels without what differs from run to run: times by the clock on the
+    wall."""
+    if kernels is None:
+        return None
+    hosts = [
+        {key: value for key, value in host.items() if key != "wall_s"}
+        for host in kernels.get("hosts", [])
+    ]
+    return kernels | {"hosts": hosts}
 
 
 def _digest(result: Result, file: str) -> str | None:

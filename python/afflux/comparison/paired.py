@@ -47,7 +47,7 @@ class Difference:
     design: str
     #: Number of seeds that both have.
     seeds: int
-    #: Number of distinct results among these seeds: seeds with equal result hashes are one sample.
+    #: Number of these seeds with the metric; 1 if all of them gave the same results.
     samples: int
     #: Mean of the baseline over the samples.
     baseline_mean: float
@@ -148,8 +148,8 @@ class Pairs:
 
     @classmethod
     def of(cls, base: Design, design: Design, seeds: Sequence[int] | None = None) -> "Pairs":
-        """Pairs the results by seed. A seed that repeats a pair of result hashes adds no sample. If
-        each design has only one distinct result, any two seeds form a pair."""
+        """Pairs the results by seed. If all seeds gave the same pair of results, they are one sample.
+        If each design has only one distinct result, any two seeds form a pair."""
         both = [
             seed
             for seed in base.seeds
@@ -158,12 +158,18 @@ class Pairs:
         alone = sorted({*base.seeds, *design.seeds} - {*both})
         if base.deterministic and design.deterministic:
             return cls(tuple(both or base.seeds), tuple(alone), ((base.first, design.first),), True)
-        samples: dict[object, tuple[Result, Result]] = {}
-        for seed in both:
-            pair = base.results[seed], design.results[seed]
-            hashes = tuple(result.summary.get("result_hash") for result in pair)
-            samples.setdefault(hashes if all(hashes) else seed, pair)
-        return cls(tuple(both), tuple(alone), tuple(samples.values()), False)
+        samples = [(base.results[seed], design.results[seed]) for seed in both]
+        outcomes = {
+            hashes if all(hashes) else seed
+            for seed, pair in zip(both, samples, strict=True)
+            for hashes in (tuple(result.summary.get("result_hash") for result in pair),)
+        }
+        return cls(
+            tuple(both),
+            tuple(alone),
+            tuple(samples if len(outcomes) > 1 else samples[:1]),
+            False,
+        )
 
 
 def _of_summary(metric: Metric, result: Result) -> float | None:

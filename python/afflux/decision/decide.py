@@ -33,6 +33,8 @@ from .points import (
     with_values,
 )
 
+#: File names: the answer with all facts behind it, and the page.
+DECISION, REPORT = "decision.json", "report.html"
 #: Default seeds, and seeds with `--quick`.
 SEEDS, QUICK = range(1, 6), range(1, ENOUGH_SEEDS + 1)
 #: Mark of each state, placed before the value in the table of goals.
@@ -245,7 +247,12 @@ def decide(
 
         def simulated(some: Sequence[int], fresh: bool) -> Outcome:
             return batch.run(
-                list(points(asked, some)), place, fresh=fresh, watch=watch, executor=running
+                list(points(asked, some)),
+                place,
+                fresh=fresh,
+                watch=watch,
+                executor=running,
+                tables=[dir / name for name in (DECISION, REPORT)],
             )
 
         for number, look in enumerate(planned_looks, 1):
@@ -338,14 +345,14 @@ def measures(decision: Decision) -> Sequence[Metric]:
 
 def _write(decision: Decision, dir: Path) -> None:
     durable.write_text(
-        dir / "decision.json", json.dumps(decision.to_dict(), indent=1, ensure_ascii=False) + "\n"
+        dir / DECISION, json.dumps(decision.to_dict(), indent=1, ensure_ascii=False) + "\n"
     )
     if decision.judged is None:
-        report.write(decision.designs, dir / "report.html", against=decision.comparison)
+        report.write(decision.designs, dir / REPORT, against=decision.comparison)
         return
     report.write(
         decision.designs,
-        dir / "report.html",
+        dir / REPORT,
         answer=page(decision),
         goals=decision.table(),
         metrics=[*measures(decision), *decision.designs.metrics()],

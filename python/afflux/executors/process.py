@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -53,11 +54,14 @@ class Process:
         self._out = order.out
         self._began, self._rest = time.monotonic(), b""
         self._answer: dict[str, Any] | None = None
+        # A file, because nobody reads a pipe while the worker runs, and a full one would stop it.
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "afflux.worker"],
+            # -P: modules are not taken from the current directory, where a user's json.py may be.
+            [sys.executable, "-P", "-m", "afflux.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=self._errors,
             start_new_session=True,  # Ctrl-C reaches only the parent, which stops the workers
             env=_environment(),
         )
@@ -80,10 +84,10 @@ class Process:
 
     def answer(self) -> Answer:
         """Returns the outcome after the process has ended."""
-        assert self._process.stderr
-        # The worker writes to stderr only when it crashes.
-        words = self._process.stderr.read().decode(errors="replace").strip()
         code = self._process.wait()
+        # The last lines: the reason of a crash, which follows what a user's class has printed.
+        self._errors.seek(max(self._errors.seek(0, os.SEEK_END) - 1_000, 0))
+        words = self._errors.read().decode(errors="replace").strip()
         self._close()
         if code != 0:
             self._clear()
@@ -97,7 +101,7 @@ class Process:
         )
         return Answer(
             wall,
-            (self._answer or {}).get("error") or (f"{how}: {words[-1_000:]}" if words else how),
+            (self._answer or {}).get("error") or (f"{how}: {words}" if words else how),
         )
 
     def kill(self) -> None:
@@ -111,7 +115,7 @@ class Process:
         self._clear()
 
     def _close(self) -> None:
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+        for pipe in (self._process.stdin, self._process.stdout, self._errors):
             if pipe:
                 with suppress(BrokenPipeError):
                     pipe.close()

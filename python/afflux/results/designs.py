@@ -32,7 +32,7 @@ class Value:
     low: float | None
     #: Upper end of the 95 % interval; None under the same conditions as `low`.
     high: float | None
-    #: Number of distinct results.
+    #: Number of samples.
     seeds: int
 
     @property
@@ -72,12 +72,12 @@ class Design:
 
     @cached_property
     def samples(self) -> Mapping[int, Result]:
-        """Results by seed without repeated results: seeds with equal result hashes are one
-        sample."""
-        by_hash: dict[object, int] = {}
-        for seed, result in self.results.items():
-            by_hash.setdefault(result.summary.get("result_hash") or seed, seed)
-        return {seed: self.results[seed] for seed in by_hash.values()}
+        """Results by seed; only the first if all seeds gave the same result. Of several outcomes
+        each counts as often as it was drawn."""
+        outcomes = {
+            result.summary.get("result_hash") or seed for seed, result in self.results.items()
+        }
+        return self.results if len(outcomes) > 1 else dict([*self.results.items()][:1])
 
     @property
     def deterministic(self) -> bool:
@@ -115,9 +115,8 @@ class Designs(Mapping[str, Design]):
             dict.fromkeys(
                 (
                     *notes,
-                    *failed_checks.of(
-                        result for design in self.values() for result in design.results.values()
-                    ),
+                    *failed_checks.of(self._results()),
+                    *failed_checks.of_kernels(self._results()),
                 )
             )
         )
@@ -141,12 +140,13 @@ class Designs(Mapping[str, Design]):
         made._designs, made.notes = {first.name: first, **self._designs}, self.notes
         return made
 
+    def _results(self) -> Iterator[Result]:
+        return (result for design in self.values() for result in design.results.values())
+
     def metrics(self) -> list[Metric]:
         """Returns the metrics that at least one design has, without counters that are zero
         everywhere. Metrics of classes and blocks follow those of all flows."""
-        summaries = [
-            result.summary for design in self.values() for result in design.results.values()
-        ]
+        summaries = [result.summary for result in self._results()]
         place = [metric.name for metric in METRICS].index("goodput_flow_mean_bps") + 1
         every = [
             *METRICS[:place],

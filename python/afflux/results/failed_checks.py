@@ -20,6 +20,20 @@ def count(result: Result) -> int:
     return int(result.summary.get("failed_checks_total", 0))
 
 
+def of_kernels(results: Iterable[Result]) -> list[Words]:
+    """Returns a sentence for each result in which a kernel among the hosts failed."""
+    return [
+        say(
+            "doubt.kernel",
+            name=result.summary["name"],
+            seed=result.summary["seed"],
+            reason=result.kernel_failure,
+        )
+        for result in results
+        if result.kernel_failure
+    ]
+
+
 def warned(result: Result) -> Result:
     """Returns the result, after a `RuntimeWarning` if it failed a check."""
     for sentence in of([result]):

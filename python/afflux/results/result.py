@@ -18,9 +18,11 @@ from ..files.storage import Folder
 from . import shown
 from .explain import Explanation
 from .format import migrated, migrated_table
-from .written import DamagedResult, NotAsWritten, Table, checked, parsed
+from .written import DamagedResult, NotAsWritten, Table, checked, parsed, read_object
 
 SUMMARY, SCENARIO = "summary.json", "scenario.toml"
+#: File with the report on the kernels among the hosts.
+KERNELS = "kernels.json"
 #: File of a result directory whose tables are on shared storage. It holds the URL of their folder.
 STORED = "stored.url"
 TABLES = (
@@ -75,8 +77,7 @@ class Result(Displayed):
         read: Callable[[str], Table],
     ) -> None:
         self.summary, self.dir, self.recorded, self._read = summary, dir, recorded, read
-        #: Report on the kernels among the hosts (`kernels.json`); None if there were none.
-        self.kernels: dict[str, Any] | None = None
+        self._kernels: dict[str, Any] | None = None
         #: Folder on shared storage with the tables that are not in `dir`; None if there is none.
         self.stored: Folder | None = None
         self._checked: set[str] = set()
@@ -91,7 +92,7 @@ class Result(Displayed):
             run.recorded,
             lambda name: Table(name, run.table(name), None, lambda _: ()),
         )
-        made.kernels = json.loads(run.kernels) if run.kernels else None
+        made._kernels = json.loads(run.kernels) if run.kernels else None
         return made
 
     @classmethod
@@ -222,9 +223,17 @@ class Result(Displayed):
         return (self.dir / SCENARIO).read_text(encoding="utf-8")
 
     @property
+    def kernels(self) -> dict[str, Any] | None:
+        """Report on the kernels among the hosts (`kernels.json`); None if there were none."""
+        if self._kernels is None and self.dir is not None and KERNELS in self.digests:
+            with self._file(KERNELS) as file:
+                self._kernels = read_object(file.read_bytes(), file)
+        return self._kernels
+
+    @property
     def kernel_failure(self) -> str | None:
         """Reason why a kernel among the hosts failed; None if none did."""
-        return self.kernels["failure"] if self.kernels else None
+        return self.kernels.get("failure") if self.kernels else None
 
     @property
     def ended_early(self) -> str | None:

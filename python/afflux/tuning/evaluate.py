@@ -43,6 +43,8 @@ class Evaluator:
     def __post_init__(self) -> None:
         self._results: dict[str, dict[int, Result]] = {}
         self._errors: dict[str, str] = {}
+        #: Errors of the points that failed, by name and seed.
+        self.failures: dict[str, str] = {}
         self._warnings: dict[str, None] = {}
         self._values: dict[tuple[Path, str], Value | None] = {}
         #: Notes of all batches, without duplicates.
@@ -68,6 +70,7 @@ class Evaluator:
             self._results.setdefault(name, {})[seed] = result
         self.notes += [note for note in outcome.notes if note not in self.notes]
         for failure in outcome.failures:
+            self.failures.setdefault(failure.point, failure.error)
             self._errors.setdefault(failure.point.rpartition("-")[0], failure.error)
 
     def _allowed(self, changes: Mapping[str, Any]) -> bool:

@@ -142,7 +142,8 @@ class Tuning:
     sensitivity: tuple[Drift, ...]
     #: Limits of the answer, one sentence each.
     notes: tuple[str, ...]
-    #: Sentences about results that failed their own checks.
+    #: Points that failed after the search, and sentences about results that failed their own
+    #: checks.
     doubts: tuple[str, ...]
     #: Path of the chosen scenario, with all defaults written out.
     path: Path
@@ -188,6 +189,8 @@ class Tuning:
         found = "; ".join(f"{self._what(d)} {in_words(d)}" for d in self.confirmed)
         better = [d for d in self.confirmed if d.verdict == BETTER]
         unsure = f"Cannot tell whether {what}, the best of the search, is better than the scenario as it is"
+        if not self.confirmed:
+            return f"{unsure}: it could not be compared with other seeds."
         undone = self.undone
         if better and undone and all(map(undone.may_explain, better)):
             answer = f"{unsure}: it leaves more flows unfinished. With other seeds: {found}."

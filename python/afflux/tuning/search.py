@@ -78,7 +78,9 @@ def tune(
     if budget < 1:
         raise ValueError(f"--budget {budget}: write the number of settings to try, 1 or more")
     every_seed, fixed = given.seeds(seeds), given.without_seed(set or {})
+    given.set_once(fixed, vary)
     loaded = batch.load(scenario, fixed)
+    _some_valid(scenario, fixed, space, seed)
     if strict and loaded.warnings:
         raise _core.ScenarioError("\nerror: ".join(map(str, loaded.warnings)))
     place = Path(out) if out is not None else Path("out") / f"tune-{loaded.name}"
@@ -91,6 +93,8 @@ def tune(
         evaluator = Evaluator(
             scenario, fixed, metrics, points_place, chosen_executor, rounds, strict
         )
+        # The answer of an earlier search must not look like that of one that was killed.
+        (place / BEST).unlink(missing_ok=True)
         own = _own(evaluator, every_seed)
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         tried = _search(optuna, evaluator, space, own, budget, every_seed, seed)
@@ -98,19 +102,29 @@ def tune(
         whole = [*filter(_is_whole, (own, *tried))]
         sound, stalled = _sound(whole, [one for one in tried if one.stopped])
         best = _front(sound, metrics, every_seed)
+        searched = frozenset(evaluator.failures)
         finalists, seen = (
             _final(evaluator, own, sound, every_seed) if len(metrics) == 1 else ((), every_seed)
         )
         chosen = finalists[0] if finalists else _choose(best, metrics, every_seed, slack)
         fresh = _fresh(seen, len(every_seed))
         confirmed = _confirm(evaluator, chosen, fresh) if chosen.changes else ()
+        late = [
+            f"{point}: {error}"
+            for point, error in evaluator.failures.items()
+            if point not in searched
+        ]
         undone = evaluator.undone({}, chosen.changes, fresh) if chosen.changes else None
         drifts = (
             tuple(_drifts(evaluator, space, chosen, every_seed))
             if sensitivity and chosen.changes
             else ()
         )
-    notes = [*evaluator.notes, *(f"{c.name}: {c.error}" for c in tried if c.error)]
+    notes = [
+        *given.threads_note(loaded),
+        *evaluator.notes,
+        *(f"{c.name}: {c.error}" for c in tried if c.error),
+    ]
     notes += evaluator.of_few(own.changes, chosen.changes)
     notes += [*_left_out(stalled, chosen), *_limits(space, chosen, tried, drifts, len(every_seed))]
     best_scenario = batch.load(
@@ -128,7 +142,7 @@ def tune(
         confirmed,
         drifts,
         tuple(notes),
-        tuple(evaluator.failed_checks()),
+        (*late, *evaluator.failed_checks()),
         place / BEST,
         evaluator.warnings,
         tuple(stalled),
@@ -144,6 +158,22 @@ def _space(vary: Mapping[str, str | Sequence[Any]]) -> list[Parameter]:
             "--vary is missing: name a key and its range, as in --vary switch.ecn.k=20kB..400kB"
         )
     return space
+
+
+def _some_valid(
+    scenario: Source, fixed: Mapping[str, Any], space: Sequence[Parameter], seed: int
+) -> None:
+    """Raises the first error if every one of some settings is refused, as where a key of `--vary` is
+    unknown."""
+    wrong = []
+    for params in _spread(space, 4 * BATCH, seed):
+        changes = {one.key: one.setting(params[one.key]) for one in space}
+        try:
+            batch.load(scenario, {**fixed, **changes})
+            return
+        except _core.ScenarioError as error:
+            wrong.append(error)
+    raise wrong[0]
 
 
 def _is_whole(candidate: Candidate) -> bool:
@@ -350,6 +380,9 @@ def _final(
         for candidate in (evaluator.candidate(one.changes, seen) for one in few)
         if candidate.values
     ]
+    if not every:
+        error = evaluator.candidate(own.changes, seen).error
+        raise _core.RunError(f"nothing could be simulated with further seeds: {error}")
     ties = alike(every, metrics, seen)
     _, stalled = _sound(every)
     order = sorted(

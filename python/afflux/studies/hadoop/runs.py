@@ -160,6 +160,8 @@ def summary(changed: Mapping[str, Any], seed: int) -> dict[str, Any] | None:
     scenario = Scenario.load(files("hadoop") / "terasort.toml")
     for key, value in changed.items():
         scenario.set(key, value)
+    # Only the job's time and counters are read: without the split by cause a run is 7 % faster.
+    scenario.set("record.explain", False)
     try:
         with tempfile.TemporaryDirectory() as place:
             return scenario.run(seed=seed, out=Path(place) / "result", on_progress=_give_up).summary

@@ -31,11 +31,11 @@ def _theirs(job: Job, design: str, base: str) -> float:
     return 100 * (own / other - 1)
 
 
-def _ours(times: Times, job: Job, design: str, base: str) -> float | None:
-    """Returns the median of the simulated relative differences in percent."""
+def _ours(times: Times, job: Job, design: str, base: str) -> list[float]:
+    """Returns the simulated relative differences in percent, one for each seed that both designs
+    have."""
     own, other = (times(Case(name, *job, True)) for name in (design, base))
-    common = own.keys() & other.keys()
-    return median(100 * (own[seed] / other[seed] - 1) for seed in common) if common else None
+    return [100 * (own[seed] / other[seed] - 1) for seed in sorted(own.keys() & other.keys())]
 
 
 class Statement(NamedTuple):
@@ -89,23 +89,39 @@ def statements() -> list[Statement]:
     ]
 
 
-def _values(values: list[float]) -> str:
-    return ", ".join(f"{round(value, 1) + 0.0:+.1f}" for value in values)
+class _Judged(NamedTuple):
+    statement: Statement
+    #: The source's relative difference of each job in percent.
+    theirs: list[float]
+    #: The simulated ones, one list per job with those of its seeds.
+    ours: list[list[float]]
+
+    @property
+    def hold(self) -> list[bool]:
+        """Whether the median of each job agrees with the words."""
+        return [self.statement.agrees(median(values)) for values in self.ours]
+
+    def __str__(self) -> str:
+        """Formats the median of each job, and how many of its seeds agree with the words."""
+        return ", ".join(
+            f"{_percent(median(values))} ({sum(map(self.statement.agrees, values))} of {len(values)})"
+            for values in self.ours
+        )
 
 
-def _judged(
-    times: Times, sizes: Sequence[int]
-) -> Iterator[tuple[Statement, list[float], list[float], list[bool]]]:
-    """Yields the statements with the source's values, the simulated ones, and whether each of these
-    agrees, for jobs of these sizes in GB. A statement with a job that is not simulated is left
-    out."""
+def _percent(value: float) -> str:
+    return f"{round(value, 1) + 0.0:+.1f}"
+
+
+def _judged(times: Times, sizes: Sequence[int]) -> Iterator[_Judged]:
+    """Yields the statements about jobs of these sizes in GB. A statement with a job that is not
+    simulated is left out."""
     for one in statements():
         jobs = [job for job in one.jobs if job[1] in sizes]
         ours = [_ours(times, job, one.design, one.base) for job in jobs]
-        there = [value for value in ours if value is not None]
-        if jobs and len(there) == len(ours):
+        if jobs and all(ours):
             theirs = [_theirs(job, one.design, one.base) for job in jobs]
-            yield one, theirs, there, [one.agrees(value) for value in there]
+            yield _Judged(one, theirs, ours)
 
 
 def checks(times: Times) -> list[Check]:
@@ -113,26 +129,27 @@ def checks(times: Times) -> list[Check]:
     return [
         Check(
             f"slide {one.slide}: {one.words} (%, {len(one.jobs)} of 4 jobs under traffic, hosts obey PAUSE)",
-            all(agrees),
-            _values(ours),
+            all(judged.hold),
+            str(judged),
             one.bar,
         )
-        for one, _, ours, agrees in _judged(times, SIZES)
+        for judged in _judged(times, SIZES)
+        for one in (judged.statement,)
     ]
 
 
 def table(times: Times, sizes: Sequence[int] = SIZES) -> str:
     lines = [
-        "| slide | statement | the source, % | here, % (medians) | holds if | holds |",
+        "| slide | statement | the source, % | here, %: median, and seeds that agree with the statement | holds if | holds |",
         "|---|---|---|---|---|---|",
     ]
-    for one, theirs, ours, agrees in _judged(times, sizes):
+    for judged in _judged(times, sizes):
+        one, hold = judged.statement, judged.hold
         count = (
             "yes"
-            if all(agrees)
-            else f"**{'no' if len(agrees) == 1 else f'{sum(agrees)} of {len(agrees)}'}**"
+            if all(hold)
+            else f"**{'no' if len(hold) == 1 else f'{sum(hold)} of {len(hold)}'}**"
         )
-        lines.append(
-            f"| {one.slide} | {one.words} | {_values(theirs)} | {_values(ours)} | {one.bar} | {count} |"
-        )
+        theirs = ", ".join(map(_percent, judged.theirs))
+        lines.append(f"| {one.slide} | {one.words} | {theirs} | {judged} | {one.bar} | {count} |")
     return "\n".join(lines)
