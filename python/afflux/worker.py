@@ -1,5 +1,5 @@
 """Process that simulates one point: reads an order from standard input, writes progress and outcome
-to standard output. What a user's class prints goes to standard error.
+to standard output. Prints of a user's class go to standard error.
 
 Every point waits for this process to start. So this module imports little, and it is not in a
 package whose `__init__` would import other modules.

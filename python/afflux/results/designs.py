@@ -72,8 +72,8 @@ class Design:
 
     @cached_property
     def samples(self) -> Mapping[int, Result]:
-        """Results by seed; only the first if all seeds gave the same result. Of several outcomes
-        each counts as often as it was drawn."""
+        """Results by seed; only the first if all seeds gave the same result. If outcomes differ,
+        each of them counts as often as it was drawn."""
         outcomes = {
             result.summary.get("result_hash") or seed for seed, result in self.results.items()
         }

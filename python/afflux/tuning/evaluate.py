@@ -1,6 +1,6 @@
 """Simulates settings: good ones with every seed, hopeless ones only with the first few seeds."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -72,6 +72,10 @@ class Evaluator:
         for failure in outcome.failures:
             self.failures.setdefault(failure.point, failure.error)
             self._errors.setdefault(failure.point.rpartition("-")[0], failure.error)
+
+    def failed_besides(self, known: Collection[str]) -> list[str]:
+        """Returns the errors of the points that failed, apart from the known ones."""
+        return [f"{key}: {error}" for key, error in self.failures.items() if key not in known]
 
     def _allowed(self, changes: Mapping[str, Any]) -> bool:
         if not self.strict:

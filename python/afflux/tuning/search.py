@@ -79,17 +79,12 @@ def tune(
         raise ValueError(f"--budget {budget}: write the number of settings to try, 1 or more")
     every_seed, fixed = given.seeds(seeds), given.without_seed(set or {})
     given.set_once(fixed, vary)
-    loaded = batch.load(scenario, fixed)
-    _some_valid(scenario, fixed, space, seed)
-    if strict and loaded.warnings:
-        raise _core.ScenarioError("\nerror: ".join(map(str, loaded.warnings)))
+    loaded = _loaded(scenario, fixed, space, seed, strict)
     place = Path(out) if out is not None else Path("out") / f"tune-{loaded.name}"
     points_place = batch.home(place)
     with opened(executor, jobs=jobs, address=address, storage=storage) as chosen_executor:
-        settings_planned = budget + 3 + (FINALISTS + 1) * (len(metrics) == 1)
-        if sensitivity:
-            settings_planned += DRIFTS * sum(isinstance(one, Range) for one in space)
-        rounds = Rounds(watch or Silent(), len(every_seed) * settings_planned)
+        planned = len(every_seed) * _planned(budget, metrics, space if sensitivity else ())
+        rounds = Rounds(watch or Silent(), planned)
         evaluator = Evaluator(
             scenario, fixed, metrics, points_place, chosen_executor, rounds, strict
         )
@@ -109,22 +104,14 @@ def tune(
         chosen = finalists[0] if finalists else _choose(best, metrics, every_seed, slack)
         fresh = _fresh(seen, len(every_seed))
         confirmed = _confirm(evaluator, chosen, fresh) if chosen.changes else ()
-        late = [
-            f"{point}: {error}"
-            for point, error in evaluator.failures.items()
-            if point not in searched
-        ]
+        late = evaluator.failed_besides(searched)
         undone = evaluator.undone({}, chosen.changes, fresh) if chosen.changes else None
         drifts = (
             tuple(_drifts(evaluator, space, chosen, every_seed))
             if sensitivity and chosen.changes
             else ()
         )
-    notes = [
-        *given.threads_note(loaded),
-        *evaluator.notes,
-        *(f"{c.name}: {c.error}" for c in tried if c.error),
-    ]
+    notes = [*given.threads_note(loaded), *evaluator.notes, *_errors(tried)]
     notes += evaluator.of_few(own.changes, chosen.changes)
     notes += [*_left_out(stalled, chosen), *_limits(space, chosen, tried, drifts, len(every_seed))]
     best_scenario = batch.load(
@@ -160,20 +147,38 @@ def _space(vary: Mapping[str, str | Sequence[Any]]) -> list[Parameter]:
     return space
 
 
-def _some_valid(
-    scenario: Source, fixed: Mapping[str, Any], space: Sequence[Parameter], seed: int
-) -> None:
-    """Raises the first error if every one of some settings is refused, as where a key of `--vary` is
-    unknown."""
+def _planned(budget: int, metrics: Sequence[Metric], varied: Sequence[Parameter]) -> int:
+    """Returns the number of settings that a search simulates, with the neighbours of those that are
+    `varied` around the chosen one."""
+    finals = (FINALISTS + 1) * (len(metrics) == 1)
+    return budget + 3 + finals + DRIFTS * sum(isinstance(one, Range) for one in varied)
+
+
+def _loaded(
+    scenario: Source,
+    fixed: Mapping[str, Any],
+    space: Sequence[Parameter],
+    seed: int,
+    strict: bool,
+) -> _core.Scenario:
+    """Returns the baseline. Raises its warnings if they are refused, and the first error if every
+    one of some settings is refused, as where a key of `--vary` is unknown."""
+    loaded = batch.load(scenario, fixed)
+    if strict and loaded.warnings:
+        raise _core.ScenarioError("\nerror: ".join(map(str, loaded.warnings)))
     wrong = []
     for params in _spread(space, 4 * BATCH, seed):
         changes = {one.key: one.setting(params[one.key]) for one in space}
         try:
             batch.load(scenario, {**fixed, **changes})
-            return
+            return loaded
         except _core.ScenarioError as error:
             wrong.append(error)
     raise wrong[0]
+
+
+def _errors(tried: Sequence[Candidate]) -> list[str]:
+    return [f"{one.name}: {one.error}" for one in tried if one.error]
 
 
 def _is_whole(candidate: Candidate) -> bool:
