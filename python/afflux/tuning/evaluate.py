@@ -73,7 +73,7 @@ class Evaluator:
             self.failures.setdefault(failure.point, failure.error)
             self._errors.setdefault(failure.point.rpartition("-")[0], failure.error)
 
-    def failed_besides(self, known: Collection[str]) -> list[str]:
+    def failed_after(self, known: Collection[str]) -> list[str]:
         """Returns the errors of the points that failed, apart from the known ones."""
         return [f"{key}: {error}" for key, error in self.failures.items() if key not in known]
 

@@ -88,8 +88,7 @@ def tune(
         evaluator = Evaluator(
             scenario, fixed, metrics, points_place, chosen_executor, rounds, strict
         )
-        # The answer of an earlier search must not look like that of one that was killed.
-        (place / BEST).unlink(missing_ok=True)
+        (place / BEST).unlink(missing_ok=True)  # of an earlier search
         own = _own(evaluator, every_seed)
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         tried = _search(optuna, evaluator, space, own, budget, every_seed, seed)
@@ -104,7 +103,7 @@ def tune(
         chosen = finalists[0] if finalists else _choose(best, metrics, every_seed, slack)
         fresh = _fresh(seen, len(every_seed))
         confirmed = _confirm(evaluator, chosen, fresh) if chosen.changes else ()
-        late = evaluator.failed_besides(searched)
+        late = evaluator.failed_after(searched)
         undone = evaluator.undone({}, chosen.changes, fresh) if chosen.changes else None
         drifts = (
             tuple(_drifts(evaluator, space, chosen, every_seed))
