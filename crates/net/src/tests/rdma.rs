@@ -322,6 +322,34 @@ fn go_back_n_and_selective_repeat() {
     assert!((selective.1..selective.1 + 3).contains(&selective.0), "{repeated:?}");
 }
 
+/// Swift spaces frames while its window is below one. An acknowledgement that lifts the window above
+/// one ends that at once.
+#[test]
+fn a_window_that_opens_ends_the_spacing() {
+    let mut p = plan(star(2), vec![flow(0, 0, 1, 2 * 1460, Time::ZERO)]);
+    let control = RateControl::Swift(SwiftConfig { initial_window: 0.1, ..swift() });
+    p.transports = transport(controlled(control, rdma()));
+    let round_trip = 2 * 120_000 + 2 * 3_200 + 4_000_000;
+    assert_eq!(finish(&p, 0), 2 * round_trip);
+}
+
+/// Up to three frames in flight have IRN's short time-out, and four have the long one.
+#[test]
+fn few_frames_have_the_short_timeout() {
+    for (frames, rto) in [(3, Span::from_us(100)), (4, Span::from_us(320))] {
+        let mut p = plan(star(2), vec![flow(0, 0, 1, frames * 1460, Time::ZERO)]);
+        p.transports = transport(RdmaConfig { control: RateControl::None, ..irn() });
+        p.topology.links[0].down = vec![Down {
+            from: Time(1),
+            to: Some(Time(3_000_000)),
+            detect: Span::from_ms(1),
+            converge: Span::ZERO,
+        }];
+        let end = finish(&p, 0);
+        assert!((rto.0..rto.0 + 20_000_000).contains(&end), "{frames} frames: {end}");
+    }
+}
+
 /// If the last frame is lost, only the timer detects it.
 #[test]
 fn a_lost_tail_waits_for_the_timer() {

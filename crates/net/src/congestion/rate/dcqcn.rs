@@ -39,7 +39,7 @@ keys! {
             "0.00390625 (1/256); 0.0048828125 with `\"nvidia\"`", in 1e-6 to 1.0;
         /// Alpha at the start.
         initial_alpha: f64 = (set(parameters, nic).initial_alpha)
-            "1; 0.9990234375 with `\"nvidia\"`", in 0.0 to 1.0;
+            "1; 0.5 with `\"zhu\"`, 0.9990234375 with `\"nvidia\"`", in 0.0 to 1.0;
         /// Period of alpha's updates.
         alpha_period: Duration = (Duration(Span::from_us(set(parameters, nic).alpha)))
             "`\"55us\"`; `\"50us\"` with `\"hpcc_paper\"`, `\"1us\"` with `\"hpcc\"`, `\"conweave\"` and `\"nvidia\"`", check timer_period;
@@ -60,7 +60,7 @@ keys! {
             "`\"10MB\"`; `\"300MB\"` with `\"zhu\"`, `\"32767B\"` with `\"nvidia\"`, `\"0B\"` with the others", check |Size(Bytes(bytes)), _| Ok((bytes > 0).then_some(bytes));
         /// Number of raises after a cut that only return towards the target.
         fast_recovery: u32 = (set(parameters, nic).fast)
-            "5; 1 with parameters other than `\"paper\"` and `\"zhu\"`";
+            "5; 4 with `\"zhu\"`, 1 with parameters other than `\"paper\"` and `\"zhu\"`";
         /// Additive increase of the target.
         additive: Speed as u64 = (mbps(set(parameters, nic).additive))
             "`\"40Mbps\"`; `\"5Mbps\"` with `\"nvidia\"`, per 25 Gbps of the first host's link `\"5Mbps\"` with `\"hpcc\"` and `\"hpcc_paper\"`, `\"10Mbps\"` with `\"conweave\"`", check bits_per_second;
@@ -132,12 +132,16 @@ fn set(parameters: DcqcnParameters, nic: Rate) -> Set {
         DcqcnParameters::Paper | DcqcnParameters::Zhu => {
             let zhu = parameters == DcqcnParameters::Zhu;
             let (increase, bytes) = if zhu { (60, 300_000_000) } else { (55, 10_000_000) };
+            // Zhu's simulator starts with an alpha of a half, and counts a raise before it asks how
+            // many there were.
+            let (initial_alpha, fast) = if zhu { (0.5, 4) } else { (1.0, 5) };
             Set {
+                initial_alpha,
                 alpha: 55,
                 decrease: 0,
                 increase,
                 bytes,
-                fast: 5,
+                fast,
                 additive: 40.0,
                 hyper: 200.0,
                 least: 100.0,
@@ -356,7 +360,8 @@ pub const MODEL: Model = Model {
     faithful: "alpha, cut, fast recovery, additive and hyper increase by timer and byte counter; parameter sets paper, zhu, hpcc, hpcc_paper, conweave and \
                nvidia; cuts at once (paper, zhu) or polled (the others), where the timers run from the first notification on",
     simplified: "a change of rate does not move the time at which the next frame of the queue pair may leave; alpha is a float, not firmware's fixed point; with paper \
-                 and zhu a raise in hyper increase is one step (in Zhu's simulator as many as there were such raises, one raise earlier, and at half the periods)",
+                 and zhu a raise in hyper increase is one step (in Zhu's simulator as many as there were such raises, and at half the periods); with zhu \
+                 a notification cuts the rate before it raises alpha, and the target stays below the rate of the link",
 };
 
 #[cfg(test)]
@@ -396,6 +401,16 @@ mod tests {
         assert_eq!(first, cut / 2 + LINE / 2);
         assert_eq!(c.rate(after(2) - 1, 0, &config), first);
         assert_eq!(c.rate(after(2), 0, &config), first / 2 + LINE / 2);
+    }
+
+    /// The first notification cuts the rate by a quarter, where the paper has a half.
+    #[test]
+    fn the_first_cut_of_zhu() {
+        let zhu = set(DcqcnParameters::Zhu, Rate::from_gbps(40));
+        let config = DcqcnConfig { initial_alpha: zhu.initial_alpha, ..paper() };
+        let mut c = Dcqcn::new(LINE, &config);
+        c.on_cnp(0, &config);
+        assert_eq!(c.rate(0, 0, &config), LINE / 4 * 3);
     }
 
     #[test]

@@ -140,7 +140,8 @@ pub const MODEL: Model = Model {
     source: "Li et al., SIGCOMM 2019, algorithm 1; HPCC's ns-3",
     faithful: "each switch port adds a reading to a departing frame (time, bytes sent, queue, rate; 8 bytes, with their rounding); every acknowledgement \
                returns the readings; data and acknowledgements are 42 B longer; window and pacing; a reference that is renewed once per round trip",
-    simplified: "at most five switches are read; the base round trip is that of the flow's idle path unless the scenario sets it",
+    simplified: "at most five switches are read; the base round trip is that of the flow's idle path unless the scenario sets it; \
+                 a change of rate does not move the time at which the next frame of the queue pair may leave",
 };
 
 #[cfg(test)]

@@ -9,7 +9,8 @@ use afflux_config::{Duration, keys};
 use afflux_units::{Rate, Span};
 
 keys! {
-    /// Parameters of Swift. Windows are in frames. Defaults as in csg-htsim.
+    /// Parameters of Swift. Windows are in frames. Defaults as in csg-htsim, but for the largest
+    /// window, which is 1000 there.
     pub struct Keys as "Swift" => SwiftConfig(_nic: Rate) {
         /// Target delay for a path without switches.
         base: Duration = "20us", check up_to_a_second;

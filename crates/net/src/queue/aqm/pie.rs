@@ -50,10 +50,10 @@ pub struct Pie {
     accumulated: f64,
     burst_left: u64,
     next_update: u64,
+    /// No frame is dropped or marked while the queue holds at most this: twice the largest frame
+    /// (Linux: twice the MTU).
+    least: u64,
 }
-
-/// Mean frame size in bytes. No frame is dropped while the queue holds at most twice this.
-const MEAN_FRAME: u64 = 1_500;
 
 impl Pie {
     /// Runs the updates that are due by `now`. Updates are due at every multiple of `t_update`.
@@ -105,7 +105,7 @@ impl Pie {
 
     fn hit(&mut self, bytes: u64, stream: &mut Stream) -> bool {
         if (self.delay_old < self.config.target.0 / 2 && self.probability < 0.2)
-            || bytes <= 2 * MEAN_FRAME
+            || bytes <= self.least
         {
             return false;
         }
@@ -132,7 +132,7 @@ impl Pie {
 
 impl Policy for Pie {
     type Config = PieConfig;
-    fn new(config: &PieConfig, _: Site, _: &mut Stream) -> Self {
+    fn new(config: &PieConfig, site: Site, _: &mut Stream) -> Self {
         Pie {
             delay: 0,
             delay_old: 0,
@@ -140,6 +140,7 @@ impl Policy for Pie {
             accumulated: 0.0,
             burst_left: config.burst_allowance.0,
             next_update: config.t_update.0,
+            least: 2 * site.frame,
             config: config.clone(),
         }
     }
@@ -188,8 +189,8 @@ pub const MODEL: Model = Model {
     kind: "queue discipline",
     name: "pie",
     source: "RFC 8033, section 4 and the cap of section 5.5; delay from timestamps as in Linux since 5.6 and ns-3",
-    faithful: "the controller with its scaling for small probabilities and its decay; burst allowance; no drop at half the target or with two frames \
-               queued; marks up to 10 %; derandomisation (section 5.4) if the scenario asks for it; updates at exact multiples of the period",
+    faithful: "the controller with its scaling for small probabilities and its decay; burst allowance; no drop at half the target or with two of the \
+               largest frames queued; marks up to 10 %; derandomisation (section 5.4) if the scenario asks for it; updates at exact multiples of the period",
     simplified: "no estimate of the departure rate; always on (no start at a third of the buffer); all ports update at the same times",
 };
 
@@ -233,6 +234,20 @@ mod tests {
             // Frames are hit with probability p once 17 of them have passed: 36 frames on average.
             let mean = gaps().sum::<f64>() / gaps().count() as f64;
             assert!((mean - 36.0).abs() < 1.5, "{mean}");
+        }
+    }
+
+    /// Two frames of the largest size are never hit, whatever that size is.
+    #[test]
+    fn two_frames_are_let_through() {
+        for frame in [1_518u64, 9_018] {
+            let (config, mut stream) = (pie().config, Stream::new(1, 2, 3));
+            let mut pie = Pie::new(&config, Site { frame, ..Site::default() }, &mut stream);
+            (pie.probability, pie.burst_left, pie.next_update) = (1.0, 0, u64::MAX);
+            (pie.delay, pie.delay_old) = (30 * MS, 30 * MS);
+            let mut verdict = |bytes| pie.on_enqueue(0, bytes, false, &mut stream);
+            assert_eq!(verdict(2 * frame), Verdict::Admit);
+            assert_eq!(verdict(2 * frame + 1), Verdict::Drop(Reason::Red));
         }
     }
 
@@ -288,7 +303,7 @@ mod tests {
         assert!((drops as f64 / 1e5 - 0.3).abs() < 0.01, "{drops}");
         assert!(
             (0..1_000)
-                .all(|_| pie.on_enqueue(now, 2 * MEAN_FRAME, false, &mut stream) == Verdict::Admit)
+                .all(|_| pie.on_enqueue(now, 2 * 1_514, false, &mut stream) == Verdict::Admit)
         );
     }
 }

@@ -165,11 +165,12 @@ impl Red {
     }
 
     /// Returns the average after an arrival that finds `length`. An idle period, unless it is
-    /// ignored, counts as `idle_arrivals` arrivals at an empty queue (Floyd and Jacobson 1993).
+    /// ignored, counts as `idle_arrivals` arrivals at an empty queue (Floyd and Jacobson 1993). The
+    /// arrival itself is a sample if the queue is empty but its link is busy.
     fn average(&self, weight: f64, average: f64, length: f64, idle_arrivals: Option<f64>) -> f64 {
-        match idle_arrivals {
-            Some(arrivals) if length == 0.0 => {
-                libm::pow(1.0 - weight, arrivals + self.spacing.idle_arrivals()) * average
+        match idle_arrivals.map(|arrivals| arrivals + self.spacing.idle_arrivals()) {
+            Some(arrivals) if length == 0.0 && arrivals > 0.0 => {
+                libm::pow(1.0 - weight, arrivals) * average
             }
             _ => average + weight * (length - average),
         }
@@ -224,6 +225,16 @@ mod tests {
             }
         }
         list
+    }
+
+    /// An arrival at an empty queue whose link is busy is a sample of 0. One after an idle time of
+    /// two frames counts as two such samples.
+    #[test]
+    fn empty_queues_lower_the_average() {
+        let red = Red::new(&config(100, 200, 1.0));
+        let mut memory = Memory { average: 1_000.0, ..Memory::default() };
+        assert_eq!(red.average_after(0.1, 0, 0, 1_000, &mut memory), 900.0);
+        assert!((red.average_after(0.1, 0, 2_000, 1_000, &mut memory) - 729.0).abs() < 1e-9);
     }
 
     #[test]

@@ -34,6 +34,9 @@ pub struct QueuePair {
     pub control: Control,
     /// Time in ps before which the pace allows no frame.
     pub available: u64,
+    /// Time in ps at which the last frame left, and that it takes at the rate of the NIC.
+    left: u64,
+    at_line: u64,
     /// Time in ps at which the retransmission timer expires, 0 for never.
     deadline: u64,
     pub port: u32,
@@ -132,6 +135,8 @@ impl QueuePair {
             next: 0,
             sent_to: 0,
             available: now,
+            left: now,
+            at_line: 0,
             deadline: 0,
             port,
             place: 0,
@@ -327,6 +332,17 @@ impl QueuePair {
         let time = if rate >= self.line { at_line } else { bits * 1_000_000_000_000 / rate };
         let time = self.control.spacing().map_or(time, |spacing| spacing.max(at_line));
         self.available = now + cut_off(time, tick);
+        (self.left, self.at_line) = (now, at_line);
+    }
+
+    /// Moves the next departure if the control begins or ends to space frames (Swift with a window
+    /// below one frame). `before`: what it did before.
+    #[inline]
+    fn respace(&mut self, before: Option<u64>) {
+        let spacing = self.control.spacing();
+        if spacing.is_some() != before.is_some() {
+            self.available = self.left + spacing.unwrap_or(0).max(self.at_line);
+        }
     }
 
     #[inline]
@@ -337,7 +353,9 @@ impl QueuePair {
                 RdmaRecovery::Irn(irn) if !irn.timeouts => return,
                 RdmaRecovery::Irn(irn) => {
                     let selective = self.irn.as_ref().expect("IRN");
-                    let many = selective.highest.saturating_sub(selective.acknowledged) > irn.few;
+                    // ConWeave's ns-3 counts to the beginning of the last segment.
+                    let sent = selective.highest + u32::from(!irn.ns3);
+                    let many = sent.saturating_sub(selective.acknowledged) > irn.few;
                     if many { irn.rto_high.0 } else { irn.rto_low.0 }
                 }
             };
@@ -351,7 +369,7 @@ impl QueuePair {
     #[inline]
     pub fn on_ack(&mut self, now: u64, ack: &AckIn, config: &RdmaConfig) {
         let could = self.account.is_some() && self.may_send(now, config);
-        let before = self.una;
+        let (before, spacing) = (self.una, self.control.spacing());
         let round_trip = self.round_trip(now, ack.trigger);
         let mut una = self.una.max(ack.cumulative);
         let mut back = ack.negative;
@@ -417,6 +435,7 @@ impl QueuePair {
         if self.control.uses_round_trips() {
             let acked = self.position(una, config) - self.position(before, config);
             self.control.on_ack(&Ack { now, round_trip, acked }, config.payload, &config.control);
+            self.respace(spacing);
         }
         if self.account.is_some() && !could && self.may_send(now, config) {
             let label = if self.next < self.sent_to { Label::Recovery } else { Label::Window };
@@ -428,13 +447,15 @@ impl QueuePair {
         }
     }
 
-    /// Returns the time in ps since the transmission of segment `trigger`. `None` if it was sent
-    /// more than once, because the acknowledgement may be that of an earlier transmission.
+    /// Returns the time in ps since the last transmission of segment `trigger`. `None` if the
+    /// segment was sent more than once and even an idle path would have taken longer, because the
+    /// acknowledgement then is that of an earlier transmission.
     #[inline]
     fn round_trip(&self, now: u64, trigger: u32) -> Option<u64> {
         let times = self.times.as_ref()?;
-        let at = trigger.checked_sub(self.una)?;
-        times.get(at as usize).filter(|sent| *sent & REPEATED == 0).map(|sent| now - sent)
+        let sent = *times.get(trigger.checked_sub(self.una)? as usize)?;
+        let time = now - (sent & !REPEATED);
+        (sent & REPEATED == 0 || time >= self.half.idle.round_trip).then_some(time)
     }
 
     #[cold]
@@ -469,7 +490,9 @@ impl QueuePair {
         if let (Some(reps), Entropy::Reps(config)) = (&mut self.reps, &config.entropy) {
             reps.on_timeout(now, config);
         }
+        let spacing = self.control.spacing();
         self.control.on_timeout(now, &config.control);
+        self.respace(spacing);
         if self.account.is_some() && !could {
             self.opens(now, Label::Recovery, 0);
         }

@@ -33,8 +33,8 @@ keys! {
         probe_rtt_interval: Duration = "5s", check up_to_a_day;
         /// Least duration of that measurement.
         probe_rtt_time: Duration = "200ms", check |time, at| at_most(time, probe_rtt_interval, at);
-        /// Segments that sender and receiver pass on at once. The window exceeds the path's own
-        /// need by three times as many. `"auto"`: as many as Linux's segmentation offload takes, a
+        /// Segments that sender and receiver pass on at once. The window is at least three times as
+        /// many. `"auto"`: as many as Linux's segmentation offload takes, a
         /// millisecond's worth.
         send_quantum: Or<Auto, u32> = "auto", check |given, at| quantum(given, Flavour::Linux, at);
     }
@@ -286,10 +286,8 @@ impl Bbr3 {
         {
             core.min_rtt = self.probe_min_rtt;
         }
-        let reduced = core.mode == Mode::ProbeRtt || recovering(core.previous);
         if core.enter_probe_rtt(expired) {
-            let kept = if reduced { core.prior_window } else { 0 };
-            core.prior_window = kept.max(window.cwnd);
+            core.prior_window = core.prior_window.max(window.cwnd);
             self.probe.acks = Acks::ProbeStopping;
             core.next_round = sampler.delivered();
         }
