@@ -62,7 +62,8 @@ def without_seed(changes: Mapping[str, Any], tried: str = "set") -> dict[str, An
 
 
 def set_once(fixed: Mapping[str, Any], vary: Mapping[str, Any]) -> None:
-    """Raises `ValueError` if a key is set and varied."""
+    """Raises `ValueError` if a key is set and varied. (A search is different: what is set is its
+    baseline.)"""
     for key in vary:
         if key in fixed:
             raise ValueError(f"{key} is set and varied: leave out one of them")

@@ -36,8 +36,8 @@ JOBS = ("coflow", "query", "job")
 
 
 def statistic(done: Sequence[float], cut: Sequence[float], name: str) -> Value | None:
-    """Returns the statistic of finished and cut-off times. A quantile is exact if no cut-off time
-    can reach it."""
+    """Returns the statistic of finished and cut-off times. A quantile among the finished times takes
+    every cut-off one for longer than those, so it may be slightly too high. It counts as exact."""
     if not done and not cut:
         return None
     q, count = STATISTICS[name], len(done) + len(cut)

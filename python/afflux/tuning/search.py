@@ -78,7 +78,6 @@ def tune(
     if budget < 1:
         raise ValueError(f"--budget {budget}: write the number of settings to try, 1 or more")
     every_seed, fixed = given.seeds(seeds), given.without_seed(set or {})
-    given.set_once(fixed, vary)
     loaded = _loaded(scenario, fixed, space, seed, strict)
     place = Path(out) if out is not None else Path("out") / f"tune-{loaded.name}"
     points_place = batch.home(place)
