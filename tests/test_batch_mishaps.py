@@ -168,6 +168,7 @@ def test_a_baseline_without_results_hides_no_table(invoke, small, failing):
 
 
 def test_a_search_in_which_no_setting_is_valid_is_refused(small, tmp_path):
+    pytest.importorskip("optuna", reason="needs the Python package optuna")
     with pytest.raises(afflux.ScenarioError, match="bufer"):
         afflux.tune(
             small,
@@ -182,6 +183,7 @@ def test_a_search_in_which_no_setting_is_valid_is_refused(small, tmp_path):
 
 
 def test_points_that_fail_after_the_search_are_told(small, tmp_path):
+    pytest.importorskip("optuna", reason="needs the Python package optuna")
     def tuned(*failing: str) -> afflux.Tuning:
         return afflux.tune(
             small,

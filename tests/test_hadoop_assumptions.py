@@ -336,7 +336,7 @@ def test_the_answer_has_medians() -> None:
     usual = ecn.of_seeds(list(fetches.by_seed))
     full = longer("deep", "traffic=permutation", of=before), longer("deep", "traffic=permutation")
     fifo = longer("deep", RING, "qdisc=pfifo"), longer("deep", RING, "qdisc=pfifo", "committer=v1")
-    (of_fifo,) = {sentences._NUMBERS[len(one.by_seed)] for one in fifo}
+    of_fifo, of_both = (sentences._NUMBERS[len(one.by_seed)] for one in fifo)
     assert all(one.agreeing == len(one.by_seed) for one in fifo)
     assert ring["deep"].agreeing == 3
     shorter = sum(one < 0 for one in ring["dctcp"].by_seed.values())
@@ -355,8 +355,8 @@ def test_the_answer_has_medians() -> None:
         f"{sentences.made(today)}. Only PAUSE moves",
         f"Where fetches time out after 3 s ECN costs {fetches.median:.1f} s ({usual.median:.1f} s as in the study with the same seeds)",
         f"with pfifo instead of fq_codel the deep buffer costs {s(fifo[0])} ({of_fifo} seeds;",
-        f"a FIFO instead of fq_codel it is {fifo[0].median:.1f} s,"
-        f" and {fifo[1].median:.1f} s with version 1 of the committer besides ({of_fifo} seeds;",
+        f"a FIFO instead of fq_codel it is {fifo[0].median:.1f} s ({of_fifo} seeds),"
+        f" and {fifo[1].median:.1f} s with version 1 of the committer besides ({of_both} seeds;",
         f"exact hosts without a queueing discipline (today's: {full[1].mean:.1f} s)",
         f"{full[0].median:.1f} s for the deep buffer if every compute port is full ({full[1].median:.1f} s with today's hosts:",
         f"{longer('deep', 'connections=4', of=before).median:.1f} s with 4 connections",

@@ -45,8 +45,8 @@ pub enum RdmaRecovery {
 pub struct Irn {
     /// Maximum bytes in flight; `None`: rate times idle round trip of the flow's path.
     pub bdp: Option<u64>,
-    /// Number of full frames in flight up to which the time-out is `rto_low`. Above it, the
-    /// time-out is `rto_high`.
+    /// Number of frames in flight, besides the last one, up to which the time-out is `rto_low`.
+    /// Above it, the time-out is `rto_high`.
     pub few: u32,
     pub rto_low: Span,
     pub rto_high: Span,

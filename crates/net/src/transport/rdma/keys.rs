@@ -114,7 +114,8 @@ macro_rules! rdma {
                     let (high, low) = (up_to_a_second(time, at.clone())?, rto_low.expect("filled in"));
                     if high < low { Err(Wrong::at(at, format!("\"{high}\" is less than rto_low = \"{low}\""))) } else { Ok(high) }
                 };
-                /// Largest number of frames in flight for which the time-out is `rto_low`.
+                /// Largest number of frames in flight, besides the last one, for which the time-out
+                /// is `rto_low`.
                 rto_low_frames: u32 = {(mode == RdmaMode::Irn).then_some(3)} "3 (the paper of IRN)", check |frames, at| mode.times_out(at).map(|()| frames);
                 /// Bytes that IRN may have in flight. Default: rate of the NIC times idle round trip of the flow's path.
                 bdp: Size as Option<u64> = none, check |bytes, at| mode.of_irn(at.clone()).and_then(|()| size(bytes, payload, at));

@@ -353,9 +353,7 @@ impl QueuePair {
                 RdmaRecovery::Irn(irn) if !irn.timeouts => return,
                 RdmaRecovery::Irn(irn) => {
                     let selective = self.irn.as_ref().expect("IRN");
-                    // ConWeave's ns-3 counts to the beginning of the last segment.
-                    let sent = selective.highest + u32::from(!irn.ns3);
-                    let many = sent.saturating_sub(selective.acknowledged) > irn.few;
+                    let many = selective.highest.saturating_sub(selective.acknowledged) > irn.few;
                     if many { irn.rto_high.0 } else { irn.rto_low.0 }
                 }
             };
