@@ -184,6 +184,7 @@ def test_a_search_in_which_no_setting_is_valid_is_refused(small, tmp_path):
 
 def test_points_that_fail_after_the_search_are_told(small, tmp_path):
     pytest.importorskip("optuna", reason="needs the Python package optuna")
+
     def tuned(*failing: str) -> afflux.Tuning:
         return afflux.tune(
             small,
