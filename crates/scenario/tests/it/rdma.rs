@@ -89,7 +89,7 @@ fn parameter_sets() {
     );
     assert_eq!(
         of("zhu"),
-        ((us(55), us(0), us(60)), Some(300_000_000), 5, (40, 200, 100), true, packet)
+        ((us(55), us(0), us(60)), Some(300_000_000), 4, (40, 200, 100), true, packet)
     );
     assert_eq!(
         of("paper"),
