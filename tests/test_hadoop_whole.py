@@ -21,7 +21,8 @@ def designs(times: dict[str, dict[int, float | None]]) -> Designs:
             name=name,
             results={
                 seed: SimpleNamespace(
-                    summary={"jobs": {"mean_ns": None if of is None else 1e9 * of}}
+                    summary={"jobs": {"mean_ns": None if of is None else 1e9 * of}},
+                    kernel_failure=None,
                 )
                 for seed, of in by_seed.items()
             },

@@ -83,6 +83,7 @@ class Made:
     """
 
     dir = None
+    kernel_failure = None
 
     def __init__(
         self, seed: int, base: float, size: str = "70 kB", gaps: tuple[float, float] = (30, 5)
