@@ -88,7 +88,7 @@ def _intervals(
         )
     if any(not one.deterministic and 0 < one.samples < ENOUGH_SEEDS for one in every):
         yield Text(
-            f"fewer than {ENOUGH_SEEDS} different results say little about the spread: run at least {ADVISED_SEEDS} seeds",
+            f"fewer than {ENOUGH_SEEDS} seeds say little about the spread: run at least {ADVISED_SEEDS}",
             style="dim",
         )
 
