@@ -1,7 +1,6 @@
 """Checks the values and seeds that a program hands over, before anything is written."""
 
 import itertools
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -71,8 +70,7 @@ def set_once(fixed: Mapping[str, Any], vary: Mapping[str, Any]) -> None:
 
 def threads_note(loaded: _core.Scenario) -> list[str]:
     """Returns a note if the scenario asks for several threads, which a batch does not use."""
-    found = re.search(r"(?m)^threads = (\d+)$", loaded.resolved)
-    if found is None or int(found[1]) <= 1:
+    if loaded.threads == 1:
         return []
     return ["run.threads has no effect here: points run side by side, each on one thread"]
 

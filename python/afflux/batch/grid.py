@@ -16,7 +16,7 @@ from ..executors import Executor, opened
 from ..files import csvtext, durable
 from ..metrics import METRICS, SHORT, Metric, named, of_blocks, of_classes
 from ..results.designs import Designs
-from ..results.statistics import interval, mean
+from ..results.statistics import drawn, interval, mean
 from ..results.written import Table
 from . import Outcome, Point, Source, Watch, given, home, load, run, shown
 
@@ -190,8 +190,7 @@ class Sweep(Displayed):
 
 def _combination(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Combination:
     done = [row for row in rows if row["status"] == "finished"]
-    outcomes = {row["result_hash"] or row["seed"] for row in done}
-    samples = done if len(outcomes) > 1 else done[:1]
+    samples = drawn(done, lambda row: row["result_hash"])
     means = {}
     for name in rows[0]:
         if name in (*keys, "seed", "status", "packet_hops", "result_hash", "error"):

@@ -193,10 +193,11 @@ class Manifest:
     def outdate(self, keys: Iterable[str]) -> None:
         """Replaces the outcomes of points that are about to be simulated again: whoever reads the
         manifest of a batch that was killed must not take them for results of this scenario."""
-        for key in keys:
-            if key in self.points:
-                self.points[key] |= {"status": "failed", "error": OUTDATED}
-        self.write()
+        listed = [key for key in keys if key in self.points]
+        for key in listed:
+            self.points[key] |= {"status": "failed", "error": OUTDATED}
+        if listed:
+            self.write()
 
     def put(self, key: str, entry: dict[str, Any]) -> None:
         self.points[key] = entry

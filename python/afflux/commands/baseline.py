@@ -5,15 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import spelling
+from ..terminal.console import complain
 
 if TYPE_CHECKING:
     from ..batch import Outcome
     from ..comparison.compare import Comparison
     from ..metrics import Metric
     from ..results.designs import Designs
-
-#: Error if failed points leave nothing to compare.
-NOT_COMPARED = "--baseline {}: nothing is compared, because points failed"
 
 
 def gathered(dirs: Sequence[Path], baseline: str | None) -> "Designs":
@@ -68,3 +66,9 @@ def against(
     if len(common) == 1 and outcome.failures:
         return None
     return compare(Designs(common), baseline, metrics=asked)
+
+
+def complain_if_missing(compared: "Comparison | None", baseline: str | None) -> None:
+    """Says on stderr that failed points leave nothing to compare."""
+    if baseline is not None and compared is None:
+        complain(f"--baseline {baseline}: nothing is compared, because points failed")

@@ -87,7 +87,6 @@ def run(
     """Run one simulation, write its result directory and print a summary. With --seeds, run one
     simulation for each seed and print means with intervals."""
     from .. import watching
-    from ..batch import given
     from ..terminal import progress, summary
 
     with failures():
@@ -101,10 +100,8 @@ def run(
             _several(scenario, set, settings.seeds(seeds), strict, threads, watched, out, as_json)
             return
         changes = settings.assignments(set)
-        if seed is not None and any(
-            given.sets_seed(key, settings.value(value)) for key, value in changes
-        ):
-            raise ValueError("--seed and --set run.seed name two seeds: leave out one of them")
+        if seed is not None:
+            _one_seed(changes)
         loaded = _core.load(scenario, set=changes, seed=seed, threads=threads)
         check_class(loaded, scenario, changes)
         warn(loaded.warnings, strict)
@@ -140,6 +137,14 @@ def run(
             raise _core.RunError(f"{result.ended_early} (written to {where})")
         if doubtful:
             raise typer.Exit(FAILED)
+
+
+def _one_seed(changes: list[tuple[str, str]]) -> None:
+    """Refuses a seed among the changes beside `--seed`."""
+    from ..batch import given
+
+    if any(given.sets_seed(key, settings.value(value)) for key, value in changes):
+        raise ValueError("--seed and --set run.seed name two seeds: leave out one of them")
 
 
 def _only_shown(others: Mapping[str, object]) -> None:

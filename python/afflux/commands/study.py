@@ -7,7 +7,6 @@ import typer
 
 from ..terminal.console import (
     FAILED,
-    complain,
     failures,
     lacks_points,
     note,
@@ -244,7 +243,7 @@ def _simulate(
     from .. import studies
     from ..terminal import points
     from ..terminal.comparison import verdicts
-    from .baseline import NOT_COMPARED, against, known
+    from .baseline import against, complain_if_missing, known
 
     known(baseline, [point.name for point in study.simulated(quick, part)])
     title = f"study {study.name}{f' {part.name}' if part else ''}{' --quick' if quick else ''}"
@@ -258,7 +257,6 @@ def _simulate(
         show(points.verdict(verdict))
         if compared:
             show(verdicts(compared))
-    if baseline is not None and compared is None:
-        complain(NOT_COMPARED.format(baseline))
+    complain_if_missing(compared, baseline)
     if lacks_points(verdict.outcome):
         raise typer.Exit(FAILED)

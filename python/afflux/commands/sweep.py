@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .. import settings
-from ..terminal.console import FAILED, complain, failures, lacks_points, print_json, show, warn
+from ..terminal.console import FAILED, failures, lacks_points, print_json, show, warn
 from .batch import Execution, batch_options
 from .options import (
     OUTPUT,
@@ -95,7 +95,7 @@ def sweep(
     from ..metrics import named
     from ..terminal import points
     from ..terminal.comparison import verdicts
-    from .baseline import NOT_COMPARED, against, known
+    from .baseline import against, complain_if_missing, known
 
     with failures():
         varied = [settings.assignment(text) for text in vary or []]
@@ -132,7 +132,6 @@ def sweep(
             show(points.sweep(found, asked))
             if compared:
                 show(verdicts(compared))
-        if baseline is not None and compared is None:
-            complain(NOT_COMPARED.format(baseline))
+        complain_if_missing(compared, baseline)
         if lacks_points(found.outcome):
             raise typer.Exit(FAILED)

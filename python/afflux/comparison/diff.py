@@ -165,8 +165,7 @@ def _repeatable(kernels: dict[str, Any] | None) -> dict[str, Any] | None:
     if kernels is None:
         return None
     hosts = [
-        {key: value for key, value in host.items() if key != "wall_s"}
-        for host in kernels.get("hosts", [])
+        {key: value for key, value in host.items() if key != "wall_s"} for host in kernels["hosts"]
     ]
     return kernels | {"hosts": hosts}
 

@@ -9,7 +9,15 @@ from ..metrics import COST, Metric
 from ..results import percentiles
 from ..results.designs import Design
 from ..results.result import Result
-from ..results.statistics import CONFIDENCE, ENOUGH_SEEDS, Estimate, holm, mean, student
+from ..results.statistics import (
+    CONFIDENCE,
+    ENOUGH_SEEDS,
+    Estimate,
+    drawn,
+    holm,
+    mean,
+    student,
+)
 
 BETTER, WORSE, LOWER, HIGHER, SAME = "better", "worse", "lower", "higher", "same"
 UNCLEAR, TOO_FEW = "cannot tell", "too few seeds"
@@ -158,18 +166,14 @@ class Pairs:
         alone = sorted({*base.seeds, *design.seeds} - {*both})
         if base.deterministic and design.deterministic:
             return cls(tuple(both or base.seeds), tuple(alone), ((base.first, design.first),), True)
-        samples = [(base.results[seed], design.results[seed]) for seed in both]
-        outcomes = {
-            hashes if all(hashes) else seed
-            for seed, pair in zip(both, samples, strict=True)
-            for hashes in (tuple(result.summary.get("result_hash") for result in pair),)
-        }
-        return cls(
-            tuple(both),
-            tuple(alone),
-            tuple(samples if len(outcomes) > 1 else samples[:1]),
-            False,
-        )
+        pairs = [(base.results[seed], design.results[seed]) for seed in both]
+        return cls(tuple(both), tuple(alone), tuple(drawn(pairs, _hashes)), False)
+
+
+def _hashes(pair: tuple[Result, Result]) -> tuple[Any, ...] | None:
+    """Returns the hashes of two results; None if one is not known."""
+    hashes = tuple(result.summary.get("result_hash") for result in pair)
+    return hashes if all(hashes) else None
 
 
 def _of_summary(metric: Metric, result: Result) -> float | None:

@@ -12,7 +12,7 @@ from ..metrics import METRICS, Metric, of_blocks, of_classes
 from ..words import Words, say
 from . import failed_checks
 from .result import Result
-from .statistics import interval, mean
+from .statistics import drawn, interval, mean
 
 #: Keys in which results of one design may differ, in addition to `[record]`. Threads and engines do
 #: not change results; inputs are compared by hash.
@@ -74,10 +74,8 @@ class Design:
     def samples(self) -> Mapping[int, Result]:
         """Results by seed; only the first if all seeds gave the same result. If outcomes differ,
         each of them counts as often as it was drawn."""
-        outcomes = {
-            result.summary.get("result_hash") or seed for seed, result in self.results.items()
-        }
-        return self.results if len(outcomes) > 1 else dict([*self.results.items()][:1])
+        every = [*self.results.items()]
+        return dict(drawn(every, lambda one: one[1].summary.get("result_hash")))
 
     @property
     def deterministic(self) -> bool:

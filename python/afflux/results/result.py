@@ -233,7 +233,7 @@ class Result(Displayed):
     @property
     def kernel_failure(self) -> str | None:
         """Reason why a kernel among the hosts failed; None if none did."""
-        return self.kernels.get("failure") if self.kernels else None
+        return self.kernels["failure"] if self.kernels else None
 
     @property
     def ended_early(self) -> str | None:

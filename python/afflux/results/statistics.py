@@ -15,10 +15,13 @@ Coverage of the 95 % intervals, each of 100,000 samples (tests/test_statistics.p
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist
+from typing import TypeVar
+
+T = TypeVar("T")
 
 CONFIDENCE = 0.95
 #: Fewest seeds for a verdict. Two values may be equal by chance, and the factor of Student's t for
@@ -30,6 +33,13 @@ ADVISED_SEEDS = 5
 _ROUNDING = 1e-12
 #: Largest number of seeds in the search for the number that would decide.
 _MOST_SEEDS = 1_000_000
+
+
+def drawn(items: Sequence[T], outcome: Callable[[T], object | None]) -> Sequence[T]:
+    """Returns the samples among the items of several seeds: all of them, but only the first if all
+    have the same outcome. None is an outcome that is not known."""
+    outcomes = {outcome(item) for item in items}
+    return items[:1] if len(outcomes) == 1 and None not in outcomes else items
 
 
 def mean(values: Sequence[float]) -> float:

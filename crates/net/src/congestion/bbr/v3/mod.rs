@@ -34,8 +34,7 @@ keys! {
         /// Least duration of that measurement.
         probe_rtt_time: Duration = "200ms", check |time, at| at_most(time, probe_rtt_interval, at);
         /// Segments that sender and receiver pass on at once. The window is at least three times as
-        /// many. `"auto"`: as many as Linux's segmentation offload takes, a
-        /// millisecond's worth.
+        /// many. `"auto"`: as many as Linux's segmentation offload takes, a millisecond's worth.
         send_quantum: Or<Auto, u32> = "auto", check |given, at| quantum(given, Flavour::Linux, at);
     }
     plus {
