@@ -268,6 +268,12 @@ def test_what_cannot_be_told_has_its_numbers_too():
         )
     )
     assert one.facts.change[0] == "Run at least 3 seeds, better 5 or more."
+    # A small time beside a long one is not 0.
+    apart = heading.of_comparison(
+        compare(Designs([design("a", job=[0.248]), design("b", job=[50.2])])), JOB_TIME
+    )
+    space = "\N{NO-BREAK SPACE}"
+    assert apart.head.endswith(f"The job time is 248{space}µs to 50.2{space}ms.")
 
 
 def test_what_speaks_against_the_answer_would_change_it():

@@ -134,13 +134,17 @@ def _heads_price(found: Comparison, lead: Difference) -> bool:
 
 def _spread(found: Comparison, metric: Metric) -> Words:
     means = [value.mean for design in found.of_name.values() if (value := design.value(metric))]
-    if min(means) == max(means):
-        return say("first.same", what=what_of(metric), value=short(metric, means[0]))
-    return say(
-        "first.spread",
-        what=what_of(metric),
-        span=in_words(span(metric, min(means), max(means), max(means))),
+    least, most = min(means), max(means)
+    if least == most:
+        return say("first.same", what=what_of(metric), value=short(metric, most))
+    # In the unit of the larger one the smaller one could read as 0.
+    apart = 0 < 100 * least < most
+    words = (
+        say("interval", low=short(metric, least), high=short(metric, most))
+        if apart
+        else in_words(span(metric, least, most, most))
     )
+    return say("first.spread", what=what_of(metric), span=words)
 
 
 def _cause(found: Comparison, lead: Difference | None) -> Metric | None:
