@@ -5,10 +5,10 @@ case costs more than 2 % more. `--write` renews the table. A commit that makes a
 must state the reason. Instructions are counted under callgrind within the engine's loop, without
 set-up. The counts repeat to about 0.1 %, whereas times on a shared machine do not.
 
-`python benches/instructions.py CASE [key=value]…` shows where the instructions are spent. Every
-instruction of a run is attributed to a part of the engine. The debug information gives the chain of
-functions that are inlined at its address, and the innermost one whose source file belongs to a part
-(`PARTS`) counts.
+`python benches/instructions.py CASE [key=value]…` shows where the instructions of a case of the
+table are spent, without those in shared libraries. Every instruction is attributed to a part of the
+engine. The debug information gives the chain of functions that are inlined at its address, and the
+innermost one whose source file belongs to a part (`PARTS`) counts.
 """
 
 import collections
@@ -144,7 +144,7 @@ def counted(binary: Path, words: tuple[str, ...], until: str) -> tuple[int, int]
 
 
 def parts(binary: Path) -> int:
-    case = ROOT / "benches" / f"{sys.argv[1]}.toml"
+    words, until = CASES[sys.argv[1]]
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "callgrind.out"
         command = [
@@ -154,10 +154,11 @@ def parts(binary: Path) -> int:
             LOOP,
             f"--callgrind-out-file={out}",
             str(binary),
-            str(case),
+            *words,
+            f'run.until="{until}"',
             *sys.argv[2:],
         ]
-        run = subprocess.run(command, capture_output=True, text=True, check=True)
+        run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         costs, anchor = read(out)
     hops = int(re.search(r"packet_hops (\d+)", run.stdout)[1])
     # If `main` was not seen, addresses are relative to the file.
