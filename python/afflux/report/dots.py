@@ -1,6 +1,7 @@
 """Draws the figure of the first screen: a metric of each design on one axis, with its interval, its
 seeds and its price."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -358,14 +359,21 @@ def scale(labels: Sequence[tuple[float, str]]) -> str:
 
 
 def seed_marks(drawn: Axis, values: Sequence[float], near: float) -> list[str]:
-    """Draws a ring per seed. Rings that would overlap are stacked."""
+    """Draws a ring per seed. Rings that would overlap are stacked. A stack of more than three has two
+    rings and the number of the others."""
     placed: list[tuple[float, int]] = []
     for value in sorted(values):
         at = drawn.at(value)
         taken = {level for other, level in placed if abs(other - at) < near}
         placed.append((at, next(level for level in range(len(values) + 1) if level not in taken)))
+    tops = [at for at, level in placed if level == 2]
+    above = Counter(
+        min(tops, key=lambda top, at=at: abs(top - at)) for at, level in placed if level > 2
+    )
     return [
-        f'<i class="seed" style="--x:{at:.2f}%{f";--up:{level}" if level else ""}"></i>'
+        f'<i class="others" style="--x:{at:.2f}%;--up:2">+{above[at] + 1}</i>'
+        if level == 2 and above[at]
+        else f'<i class="seed" style="--x:{at:.2f}%{f";--up:{level}" if level else ""}"></i>'
         for at, level in placed
         if level < 3
     ]
