@@ -253,3 +253,43 @@ def test_each_look_simulates_its_new_seeds_afresh(tmp_path):
     assert found.outcome.points == 14
     afflux.decide(file, until_decided=True, budget=7, out=tmp_path / "out", executor=kept)
     assert kept.simulated == []
+
+
+def test_a_percentile_misses_its_goal_only_if_its_lower_bound_does():
+    """Tests a percentile among the finished flows, which are 2.0 ms if every flow that was cut off
+    takes longer."""
+    goal = Goal(WEB, "fct_p99", limit=1.5e6)
+    for low, state in ((None, MISSED), (1.8e6, MISSED), (1.5e6, OPEN), (1.2e6, OPEN)):
+        of = {
+            name: {
+                goal.name: {
+                    seed: Value(time * by, low=low and low * by) for seed, by in enumerate(NEAR, 1)
+                }
+            }
+            for name, time in (("today", 2e6), ("other", 2.5e6))
+        }
+        found = facts(goal, of)
+        assert [found.judged.standings[name][0].state for name in of] == [state, state]
+        why = (
+            "Flows were cut off by the end of the run, and how long they would have taken decides "
+            "some goals: web (p99 completion time)."
+        )
+        assert (why in parts(found)[SURE]) == (state == OPEN)
+    # An upper bound below the goal meets it.
+    of = {name: {goal.name: dict.fromkeys((1, 2, 3), Value(1e6, low=0.9e6))} for name in ("a", "b")}
+    of["b"][goal.name] = {seed: Value(1e6 * by, low=0.9e6) for seed, by in enumerate(NEAR, 1)}
+    assert facts(goal, of).judged.standings["b"][0].state == MET
+
+
+def test_a_reference_that_may_be_shorter_leaves_a_goal_open():
+    goal = Goal(WEB, "fct_p99", within=0.0, against="today")
+    for low, state in ((None, MET), (1.6e6, MET), (1.4e6, OPEN)):
+        of = {
+            "today": {
+                goal.name: {
+                    seed: Value(2e6 * by, low=low and low * by) for seed, by in enumerate(NEAR, 1)
+                }
+            },
+            "new": {goal.name: {seed: Value(1.5e6 * by**2) for seed, by in enumerate(NEAR, 1)}},
+        }
+        assert facts(goal, of).judged.standings["new"][0].state == state

@@ -174,6 +174,17 @@ def test_an_unfinished_flow_counts_with_its_time_so_far(runs):
             assert found == Value(pytest.approx(sum(small) / len(small)))
 
 
+def test_a_quantile_among_the_finished_flows_lies_between_two_bounds():
+    done = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]
+    # The median of ten is between the fifth and the sixth: 5 and 6 if the flow that was cut off
+    # after 2 takes longest, 4 and 5 if it takes no longer.
+    assert censored.statistic(done, [2.0], "p50") == Value(5.5, True, 1, low=4.5)
+    # A flow that has taken longer than the median already does not change it.
+    assert censored.statistic(done, [7.5], "p50") == Value(5.5, True, 1)
+    # The 95th percentile is beyond the finished flows.
+    assert censored.statistic(done, [2.0], "p95") == Value(pytest.approx(8.55), False, 1)
+
+
 def test_size_classes_have_the_bounds_of_the_run():
     """Only the default bounds were known."""
     result = run(1, run__size_bounds=["10kB", "1MB"])

@@ -2,7 +2,9 @@
 
 A flow that did not finish counts with the time from its start to the end of the run. Its true
 completion time is longer, so a statistic that depends on it is a lower bound. Statistics of the
-finished flows alone would be the better, the more slow flows the end of the run cut off.
+finished flows alone would be the better, the more slow flows the end of the run cut off. A quantile
+among the finished flows lies between two bounds: those with unfinished flows that take no longer,
+and those with unfinished flows that take longer than all others.
 """
 
 import math
@@ -19,10 +21,12 @@ from ..results.statistics import mean, quantile
 @dataclass(frozen=True)
 class Value:
     """A measured number. It is not exact if flows were cut off by the end of the run: a time is
-    then a lower bound."""
+    then a lower bound. An exact time with `low` is an upper bound."""
 
     number: float
     exact: bool = True
+    #: Lower bound of a quantile among the finished flows, if flows that were cut off may change it.
+    low: float | None = field(default=None, kw_only=True)
     #: Number of unfinished flows or jobs among those that were measured.
     unfinished: int = 0
     #: Number of flows or jobs that were measured, unfinished ones included; None if it is not known.
@@ -37,17 +41,19 @@ JOBS = ("coflow", "query", "job")
 
 def statistic(done: Sequence[float], cut: Sequence[float], name: str) -> Value | None:
     """Returns the statistic of finished and cut-off times. A quantile among the finished times takes
-    every cut-off one for longer than those, so it may be slightly too high. It counts as exact."""
+    every cut-off one for longer than those, so it may be slightly too high: it has a lower bound
+    besides. It counts as exact."""
     if not done and not cut:
         return None
     q, count = STATISTICS[name], len(done) + len(cut)
     if q is None:
         return Value(mean([*done, *cut]), not cut, len(cut), count)
     ordered = sorted(done)
+    low = quantile(sorted([*done, *cut]), q)
     if math.ceil(q * (count - 1)) < len(done):
-        whole = [*ordered, *([ordered[-1]] * len(cut))]
-        return Value(quantile(whole, q), True, len(cut), count)
-    return Value(quantile(sorted([*done, *cut]), q), False, len(cut), count)
+        high = quantile([*ordered, *([ordered[-1]] * len(cut))], q)
+        return Value(high, True, len(cut), count, low=low if low < high else None)
+    return Value(low, False, len(cut), count)
 
 
 def of_flows(

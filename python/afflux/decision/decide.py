@@ -199,11 +199,12 @@ def _goal(standing: Standing) -> dict[str, Any]:
         "ratio": standing.against.ratio,
         "ratio_low": standing.against.ratio_low,
         "ratio_high": standing.against.ratio_high,
-        "p": standing.against.p,
+        "p": standing.tested.p,
         "samples": standing.against.samples,
         "given": standing.given,
         "cut": standing.cut,
         "bound_cut": standing.limit_cut,
+        "depends": standing.depends,
     }
 
 

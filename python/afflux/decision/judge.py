@@ -8,7 +8,8 @@ its limit and the logarithms are normal, the chance that any goal is called met 
 5 %. A goal that is neither is open. An event that few seeds have, such as a lost SYN, is not in the
 test until a seed has it. If the end of the run cut flows off, only a lower bound of a time is known.
 Such a time can miss its goal but not meet it. A limit that starts from such a time is too strict: a
-time can meet it but not miss it.
+time can meet it but not miss it. A percentile among the finished flows lies between two bounds. It
+misses its goal if the lower one does, and meets it if the upper one does.
 
 The choice is the cheapest design that meets every goal. If there is none, it is the cheapest whose
 values are all within their limits, typically and in the mean, and it is not certain. If there is none either, there is
@@ -40,6 +41,9 @@ class Standing:
     goal: Goal
     #: Difference of the value (as the design) from the limit (as the baseline), over the seeds.
     against: Difference
+    #: The difference that decides. Flows that were cut off are taken as short or as long as makes the
+    #: statement least likely.
+    tested: Difference
     state: str
     #: True if the goal is met by definition, because the design is the reference of the goal.
     given: bool = False
@@ -53,6 +57,20 @@ class Standing:
     #: 95 % interval of `value`. None with one seed, if all seeds have the same value, and if the
     #: interval is too wide to say anything.
     interval: tuple[float, float] | None = None
+
+    @property
+    def agrees(self) -> bool:
+        """True if the difference that decides is on the side of the limit where value and limit
+        are."""
+        return _within(self.tested, self.goal) == _within(self.against, self.goal)
+
+    @property
+    def depends(self) -> bool:
+        """True if value and limit would decide the goal, but it is open because it depends on how
+        long flows would have taken that were cut off."""
+        would = self.against.clear or self.against.verdict == SAME
+        does = self.agrees and (self.tested.clear or self.tested.verdict == SAME)
+        return self.state == OPEN and would and not does
 
     @property
     def limit(self) -> float:
@@ -124,19 +142,23 @@ def judge(
         for place, one in enumerate(found)
         if not one.given and one.against.p is not None and one.against.samples >= ENOUGH_SEEDS
     ]
-    chances = [found[place].against.p or 0.0 for place in judged]
+    chances = [
+        (one.tested.p or 0.0) if one.agrees else 1.0 for one in (found[place] for place in judged)
+    ]
     held = dict(zip(judged, holm(chances, level), strict=True))
     step = next_level(chances, level)
     standings: dict[str, list[Standing]] = {design: [] for design in designs}
     for place, one in enumerate(found):
         holds, d = held.get(place, False), one.against
+        more = None if holds or not one.agrees else more_seeds(one.tested, step)
         standings[d.design].append(
             one
             if one.given
             else replace(
                 one,
                 state=_state(one, holds),
-                against=replace(d, seeds_to_decide=None if holds else more_seeds(d, step)),
+                against=replace(d, seeds_to_decide=more),
+                tested=replace(one.tested, seeds_to_decide=more),
             )
         )
     return standings
@@ -147,31 +169,58 @@ def _standing(values: Values, alone: Values, design: str, goal: Goal) -> Standin
     `OPEN`."""
     own = values[design][goal.name]
     reference: Mapping[int, Value] = {}
-    if goal.limit is not None:
-        limits, start = dict.fromkeys(own, goal.limit), None
-    else:
+    if goal.limit is None:
         reference = (alone if goal.alone else values)[goal.against or design][goal.name]
-        starts = {seed: value.number for seed, value in reference.items()}
-        limits, start = (
-            {seed: number * goal.factor for seed, number in starts.items()},
-            paired(goal, design, starts, own),
-        )
+    against = paired(goal, design, _limits(goal, own, reference), own)
+    tested = (
+        paired(goal, design, _limits(goal, own, _least(reference)), own)
+        if _within(against, goal)
+        else paired(goal, design, _limits(goal, own, reference), _least(own))
+    )
+    start = paired(goal, design, _numbers(reference), own) if reference else None
     given = goal.against == design and not goal.alone
-    numbers = [own[seed].number for seed in own.keys() & limits.keys()]
+    both = own.keys() & _limits(goal, own, reference).keys()
     cut, limit_cut = (
-        any(not some[seed].exact for seed in own.keys() & some.keys() & limits.keys())
-        for some in (own, reference)
+        any(not some[seed].exact for seed in both & some.keys()) for some in (own, reference)
     )
     return Standing(
         goal,
-        paired(goal, design, limits, own),
+        against,
+        tested,
         MET if given else OPEN,
         given,
         cut,
         limit_cut and not given,
         start,
-        _interval(goal, numbers),
+        _interval(goal, [own[seed].number for seed in both]),
     )
+
+
+def _limits(
+    goal: Goal, own: Mapping[int, Value], reference: Mapping[int, Value]
+) -> Mapping[int, float]:
+    """Returns the limit by seed. `own`: values of the design. `reference`: those from which a
+    relative goal starts."""
+    if goal.limit is not None:
+        return dict.fromkeys(own, goal.limit)
+    return {seed: number * goal.factor for seed, number in _numbers(reference).items()}
+
+
+def _numbers(values: Mapping[int, Value]) -> Mapping[int, float]:
+    return {seed: value.number for seed, value in values.items()}
+
+
+def _least(values: Mapping[int, Value]) -> Mapping[int, Value]:
+    """Returns the lower bounds of values."""
+    return {
+        seed: value if value.low is None else replace(value, number=value.low)
+        for seed, value in values.items()
+    }
+
+
+def _within(d: Difference, goal: Goal) -> bool:
+    """True if the value is within its limit."""
+    return d.verdict == SAME or d.fell == bool(goal.metric.lower_is_better)
 
 
 def _interval(goal: Goal, numbers: Sequence[float]) -> tuple[float, float] | None:
@@ -187,11 +236,10 @@ def _state(one: Standing, held: bool) -> str:
     limit is clear, judged together with all others. Only times are cut off, and for them lower is
     better."""
     d = one.against
-    if d.verdict == SAME and d.samples >= ENOUGH_SEEDS:
-        return OPEN if one.cut else MET
-    if not held:
+    equal = d.verdict == SAME and d.samples >= ENOUGH_SEEDS
+    if not one.agrees or not (held or equal):
         return OPEN
-    if d.fell == bool(one.goal.metric.lower_is_better):
+    if _within(d, one.goal):
         return OPEN if one.cut else MET
     return OPEN if one.limit_cut else MISSED
 

@@ -208,6 +208,8 @@ def _item(standing: Standing) -> Words:
         return say("decision.item.given", **words)
     if d.verdict == TOO_FEW:
         return say("decision.item.few", **words)
+    if standing.depends:
+        return say("decision.item.depends", **words)
     if d.verdict == SAME:
         return say("decision.item.same", **words)
     if standing.state == OPEN and standing.cut:
@@ -299,7 +301,7 @@ def _sure(of: DecisionFacts) -> Words:
 
 
 def _cut(of: DecisionFacts) -> Sequence[Words]:
-    """Says which values and which limits are only lower bounds."""
+    """Says which values and which limits are only bounds."""
     said, standings = [], of.judged.standings
     if cut := [
         design for design in of.order if any(one.cut and not one.given for one in standings[design])
@@ -309,6 +311,10 @@ def _cut(of: DecisionFacts) -> Sequence[Words]:
         label(one.goal) for design in of.order for one in standings[design] if one.limit_cut
     ):
         said.append(say("decision.cut.limit", goals=join([*goals], (", ", "、"))))
+    if goals := dict.fromkeys(
+        label(one.goal) for design in of.order for one in standings[design] if one.depends
+    ):
+        said.append(say("decision.cut.depends", goals=join([*goals], (", ", "、"))))
     return said
 
 
