@@ -45,6 +45,20 @@ impl Arrivals {
             Arrivals::Fixed { .. } => 1.0,
         }
     }
+    /// Returns the time until the first arrival as a multiple of the mean gap. A random process has
+    /// begun long before, so that its rate is the same at any time.
+    fn first_gap(&self, stream: &mut Stream) -> f64 {
+        match self {
+            Arrivals::Fixed { random_phase: false } => 0.0,
+            Arrivals::Fixed { random_phase: true } => stream.next_f64(),
+            Arrivals::Poisson => self.gap(stream),
+            // The start falls anywhere into a gap, and into one in proportion to its length.
+            Arrivals::LogNormal { sigma } => {
+                let gap = libm::exp(sigma * normal(stream) + sigma * sigma / 2.0);
+                gap * stream.next_f64()
+            }
+        }
+    }
     /// Returns the arrivals of `host` at a rate of `per_second` flows per second, from `start` on.
     pub fn times(self, per_second: f64, start: Time, draws: &Draws, host: u32) -> ArrivalTimes {
         ArrivalTimes {
@@ -78,12 +92,11 @@ pub struct ArrivalTimes {
 impl Iterator for ArrivalTimes {
     type Item = Time;
     fn next(&mut self) -> Option<Time> {
-        let gap = match (self.first, self.process) {
-            (true, Arrivals::Fixed { random_phase: false }) => 0.0,
-            (true, Arrivals::Fixed { random_phase: true }) => self.stream.next_f64(),
-            _ => self.process.gap(&mut self.stream),
+        let gap = if std::mem::take(&mut self.first) {
+            self.process.first_gap(&mut self.stream)
+        } else {
+            self.process.gap(&mut self.stream)
         };
-        self.first = false;
         // A rate of 0 has infinite gaps, for which the conversion saturates.
         self.clock = Time(
             self.clock
@@ -120,6 +133,28 @@ mod tests {
         assert!((mean(&log_normal) - 1.0).abs() < 0.02, "{}", mean(&log_normal));
         let logarithms: Vec<f64> = log_normal.iter().map(|gap| libm::log(gap.max(1e-4))).collect();
         assert!((mean(&logarithms) + 0.5).abs() < 0.01, "{}", mean(&logarithms));
+    }
+
+    /// Counts arrivals in one mean gap from the start, over many hosts.
+    #[test]
+    fn the_rate_holds_from_the_start() {
+        for process in [
+            Arrivals::Poisson,
+            Arrivals::LogNormal { sigma: 0.0 },
+            Arrivals::LogNormal { sigma: 1.0 },
+            Arrivals::LogNormal { sigma: 2.0 },
+            Arrivals::Fixed { random_phase: true },
+        ] {
+            let draws = Draws::new(3, "test");
+            let arrivals: usize = (0..40_000)
+                .map(|host| {
+                    let times = process.times(1e6, Time::ZERO, &draws, host);
+                    times.take_while(|time| time.0 < 1_000_000).count()
+                })
+                .sum();
+            let rate = arrivals as f64 / 40_000.0;
+            assert!((rate - 1.0).abs() < 0.04, "{process:?}: {rate}");
+        }
     }
 
     #[test]

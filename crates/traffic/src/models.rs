@@ -71,8 +71,8 @@ const MODELS: &[Model] = &[
         ARRIVALS,
         "lognormal",
         "Parsimon, NSDI'23: sigma 1 or 2",
-        "mean kept for every sigma",
-        "one clock per host instead of one for all; the first gap is a whole gap",
+        "mean kept for every sigma; the process has begun long before the start, so that its rate holds from there",
+        "one clock per host instead of one for all",
     ),
     model(
         ARRIVALS,

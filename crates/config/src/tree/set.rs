@@ -23,6 +23,15 @@ impl Tree {
                 }
             };
             let shown = here.value.shown();
+            // A number after a table is the name of a key.
+            let numbered;
+            let segment = match segment {
+                Segment::Index(index) if matches!(here.value, Value::Table(_)) => {
+                    numbered = Segment::Name(index.to_string());
+                    &numbered
+                }
+                other => other,
+            };
             here = match segment {
                 Segment::Name(name) if matches!(here.value, Value::Array(_)) => {
                     let Value::Array(items) = &mut here.value else {
@@ -42,7 +51,7 @@ impl Tree {
                     {
                         let list = Key::of(&path.segments()[..=depth]);
                         return Err(format!(
-                            "{list} is not in the file, so it has no element {index}: write the whole list, as in --set '{list}=[{{ … }}]'"
+                            "{list} is not in the file, so it has no element {index}: write the whole list, as in --set '{list}=[{{ … }}]', or \"{index}\" with quotes if it is the name of a key"
                         ));
                     }
                     let place = known.unwrap_or_else(|| {
@@ -195,7 +204,7 @@ mod tests {
         );
         assert_eq!(
             tree.set("switch.queue.0.weight", "3").unwrap_err(),
-            "switch.queue is not in the file, so it has no element 0: write the whole list, as in --set 'switch.queue=[{ … }]'"
+            "switch.queue is not in the file, so it has no element 0: write the whole list, as in --set 'switch.queue=[{ … }]', or \"0\" with quotes if it is the name of a key"
         );
         let mut named =
             Tree::read("[[traffic]]\nname = \"sort\"\n[[traffic]]\nclass = \"web\"\n[[traffic]]\nclass = \"web\"\n[[traffic]]\nclass = \"sort\"\n").unwrap();

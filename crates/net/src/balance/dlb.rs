@@ -150,7 +150,7 @@ fn best<S: Site>(
     }
 }
 
-pub const ABOUT: About = About { overtakes: true, ..About::of(MODEL) };
+pub const ABOUT: About = About { overtakes: true, follows_flows: true, ..About::of(MODEL) };
 
 pub const MODEL: Model = Model {
     kind: "balance",

@@ -196,6 +196,9 @@ mod tests {
         fn source_of(&self, _: &Frame) -> u32 {
             unreachable!()
         }
+        fn connection(&self, _: &Frame) -> u64 {
+            unreachable!()
+        }
         fn ns3_key(&self, _: FlowId) -> u64 {
             unreachable!()
         }

@@ -48,7 +48,7 @@ impl Flowlets {
         choose: impl FnOnce(&mut S, Option<u32>) -> u32,
     ) -> u32 {
         let now = site.now();
-        let key = if self.ns3 { site.ns3_key(frame.flow) } else { frame.flow as u64 };
+        let key = if self.ns3 { site.ns3_key(frame.flow) } else { site.connection(frame) };
         let (ns3, keep) = (self.ns3, self.keep);
         let known = self.flows.get_mut(&key).filter(|known| !ns3 || now - known.last <= keep);
         let Some(flowlet) = known else {

@@ -133,6 +133,7 @@ impl Remote {
 
 pub const ABOUT: About = About {
     overtakes: true,
+    follows_flows: true,
     alike: Some(
         "\"glb\": next hops report the state of their links to ToRs, so all switches need it",
     ),

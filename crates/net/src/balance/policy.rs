@@ -103,6 +103,8 @@ pub struct About {
     pub hashes: bool,
     /// True if frames of a flow can overtake each other at one switch.
     pub overtakes: bool,
+    /// True if it chooses paths for flows, or for parts of flows, whatever the hash of a frame is.
+    pub follows_flows: bool,
     /// True if the ToR of a frame's source selects its whole path.
     pub pins: bool,
     /// True if frames can wait for others at the ToR of their destination. Not supported with
@@ -120,6 +122,7 @@ impl About {
             model,
             hashes: false,
             overtakes: false,
+            follows_flows: false,
             pins: false,
             reorders: false,
             controls: false,
@@ -130,7 +133,7 @@ impl About {
         let alike = Some(
             "the source's ToR chooses all of a path here, and the switches behind have to follow",
         );
-        About { pins: true, alike, ..About::of(model) }
+        About { follows_flows: true, pins: true, alike, ..About::of(model) }
     }
 }
 

@@ -23,7 +23,7 @@ keys! {
 
 pub struct Presto {
     cell: u64,
-    flows: FxHashMap<u32, Cell>,
+    flows: FxHashMap<u64, Cell>,
 }
 
 struct Cell {
@@ -48,7 +48,7 @@ impl Policy for Presto {
             let rack = site.rack_of(frame.dst);
             let cell = self
                 .flows
-                .entry(frame.flow)
+                .entry(site.connection(frame))
                 .or_insert_with(|| Cell { bytes: 0, path: draw_path(site, rack) });
             if cell.bytes + frame.size as u64 > self.cell || !path_is_open(site, rack, cell.path) {
                 let next = next_path(site.paths(rack), cell.path);

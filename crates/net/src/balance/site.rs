@@ -26,6 +26,9 @@ pub trait Site {
     fn came_from(&self, frame: &Frame) -> NodeId;
     /// Returns the host that the frame comes from.
     fn source_of(&self, frame: &Frame) -> u32;
+    /// Returns a number for the connection of a frame, by which switches tell flows apart (the
+    /// 5-tuple). Each subflow of MPTCP has its own.
+    fn connection(&self, frame: &Frame) -> u64;
     /// Returns the key of a flow in tables that work as in ConWeave's ns-3 simulator. There the key
     /// lacks the source's address, and the priority group is or-ed into the destination's port.
     fn ns3_key(&self, flow: FlowId) -> u64;

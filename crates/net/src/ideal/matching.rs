@@ -66,6 +66,15 @@ impl Matching {
         self.active.push(Active { flow, src, dst, left, rate, sends: false });
     }
 
+    /// Returns the flows that are not served, with the time in ps that they still need on the link
+    /// at `at`, which is at most [`Self::next_end`], and whether they send.
+    pub fn unserved(&self, at: u64) -> impl Iterator<Item = (FlowId, (u64, bool))> {
+        self.active.iter().map(move |active| {
+            let gone = if active.sends { at - self.now } else { 0 };
+            (active.flow, (active.left - gone, active.sends))
+        })
+    }
+
     /// Selects the flows that send from now on.
     pub fn choose(&mut self) {
         // The list is nearly sorted already, which makes the sort fast.

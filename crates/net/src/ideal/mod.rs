@@ -91,6 +91,8 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
         }
         matching.choose();
     }
+    let mut left = vec![None; plan.flows.len()];
+    matching.unserved(until).for_each(|(flow, rest)| left[flow as usize] = Some(rest));
     let mut end = 0;
     let mut record = |(id, flow): (usize, &Flow)| {
         let demand = demands[id].as_ref();
@@ -124,7 +126,11 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
             timeouts: 0,
             ecn_marked: 0,
             packets_reordered: 0,
-            bytes_received: if finish.is_some() { flow.bytes } else { 0 },
+            bytes_received: match (finish, demand) {
+                (Some(_), _) => flow.bytes,
+                (None, Some(demand)) => arrived(flow, demand, (served[id], left[id]), until),
+                (None, None) => 0,
+            },
             last_received: finish.map(Time),
         }
     };
@@ -144,6 +150,25 @@ pub fn run(plan: &Plan, progress: &Progress) -> Result<Output, RunError> {
         },
         ..Output::default()
     })
+}
+
+/// Returns the bytes of an unfinished flow that have arrived by `until` (ps), which is later than
+/// their service by the latency of the idle path. `served`: time at which the flow was served.
+/// `left`: time that it still needs on the link, and whether it sends.
+fn arrived(
+    flow: &Flow,
+    demand: &Demand,
+    (served, left): (Option<u64>, Option<(u64, bool)>),
+    until: u64,
+) -> u64 {
+    let latency = demand.ideal.saturating_sub(demand.time);
+    let missing = match (served, left) {
+        (Some(at), _) => (at + latency).saturating_sub(until),
+        (None, Some((left, sends))) => left + if sends { latency } else { 0 },
+        (None, None) => demand.time,
+    };
+    let there = demand.time.saturating_sub(missing);
+    (u128::from(flow.bytes) * u128::from(there) / u128::from(demand.time.max(1))) as u64
 }
 
 fn start(flow: &Flow) -> u64 {

@@ -35,8 +35,9 @@ impl FromStr for QueueSize {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let trimmed = text.trim();
-        let digits =
-            trimmed.find(|c: char| !(c.is_ascii_digit() || c == '_')).unwrap_or(trimmed.len());
+        let digits = trimmed
+            .find(|c: char| !(c.is_ascii_digit() || matches!(c, '_' | '.')))
+            .unwrap_or(trimmed.len());
         if matches!(trimmed[digits..].trim(), "packets" | "packet" | "pkts") {
             return match trimmed[..digits].replace('_', "").parse() {
                 Ok(packets) => Ok(QueueSize(Limit::Packets(packets))),

@@ -10,6 +10,7 @@ use crate::shard::{Harvest, ReceivedRecord, SentRecord, Shard};
 use crate::spec::{Flow, FlowId, NodeId};
 use crate::world::World;
 use afflux_units::{Span, Time};
+use rustc_hash::FxHashMap;
 
 /// Records of the shards that the output has in another form.
 #[derive(Default)]
@@ -74,6 +75,7 @@ pub fn merge(
     let mut gathered =
         Gathered { sent: vec![None; flows], received: vec![None; flows], ..Gathered::default() };
     let mut decisive = Vec::new();
+    let mut lost: FxHashMap<FlowId, u64> = FxHashMap::default();
     for (shard, done) in shards.iter_mut().zip(done) {
         let (harvest, links) =
             if classical { shard.finish::<true>(end) } else { shard.finish::<false>(end) };
@@ -85,6 +87,9 @@ pub fn merge(
         }
         gathered.take(harvest, &mut output);
         decisive.extend(shard.transports.decisive());
+        for (flow, frames) in std::mem::take(&mut shard.lost) {
+            *lost.entry(flow).or_default() += frames;
+        }
     }
     for (flow, decisive) in decisive {
         // The flow is complete at the receiver, but the last acknowledgement had not reached the
@@ -116,7 +121,13 @@ pub fn merge(
         .into_iter()
         .zip(received)
         .enumerate()
-        .map(|(id, (s, r))| flow_record(world, world.flow(id as FlowId), s, r, complete))
+        .map(|(id, (s, r))| {
+            let id = id as FlowId;
+            // A frame of a datagram flow is on its way, or has arrived, or is lost.
+            let sent = s.as_ref().map_or(0, |sent| sent.packets);
+            let gone = r.as_ref().map_or(0, |r| r.frames) + lost.get(&id).copied().unwrap_or(0);
+            flow_record(world, world.flow(id), s, r, complete || sent == gone)
+        })
         .collect();
     output
 }
@@ -187,7 +198,7 @@ fn flow_record(
     flow: &Flow,
     sent: Option<SentRecord>,
     received: Option<ReceivedRecord>,
-    complete: bool,
+    settled: bool,
 ) -> FlowRecord {
     let shape = world.shape(flow);
     let received_bytes = received.map_or(0, |r| match (r.frames, r.has_last) {
@@ -234,10 +245,10 @@ fn flow_record(
             split = why.close(finish - sent.start - ideal);
         }
     }
-    // No event is left: a datagram source that has sent all its data and lost some will never
+    // No frame is on its way: a datagram source that has sent all its data and lost some will never
     // finish.
     let hopeless =
-        complete && shape.ack.is_none() && finish.is_none() && sent.packets == shape.count;
+        settled && shape.ack.is_none() && finish.is_none() && sent.packets == shape.count;
     FlowRecord {
         start: Some(Time(sent.start)),
         finish: finish.map(Time),

@@ -9,7 +9,11 @@ use crate::frame::{Event, Frame};
 use crate::queue::Reason;
 use crate::routing::NextHops;
 use crate::spec::{FlowId, NodeId};
+use crate::transport::mptcp::parameters::subflow_hash;
 use crate::world::World;
+
+/// Distance between the source ports of the subflows of a connection.
+const PORT_STEP: u16 = 1_024;
 
 impl<'a> Shard<'a> {
     /// Forwards a frame that arrives at a switch with a balancer.
@@ -186,10 +190,64 @@ impl<'a> Shard<'a> {
             // The pinned path no longer exists: from here on the frame follows the hash of its
             // flow.
             let flow = self.world.flow(frame.flow);
-            frame.hash = self.world.flow_hash(flow, flow.dst != frame.dst);
+            let number = self.subflow(frame).saturating_sub(1);
+            frame.hash =
+                subflow_hash(self.world.flow_hash(flow, flow.dst != frame.dst), number.into(), 0);
             frame.flags &= !Frame::PINNED;
         }
-        by_hash(self.world, &self.nodes[node as usize], frame, hops)
+        self.by_hash(node, frame, hops)
+    }
+
+    /// Returns the next hop of a frame that does not concern the switch's balancer, and the frame's
+    /// hash beyond this switch. Returns `None` if the balancer may have to be consulted.
+    #[inline(always)]
+    pub(super) fn hashed_port(
+        &self,
+        node: u32,
+        frame: &Frame,
+        hops: NextHops,
+    ) -> Option<(u16, u32)> {
+        let balanced = self.nodes[node as usize].balanced.as_deref()?;
+        if frame.is_bound() {
+            let port = frame.pinned_port();
+            let follows = balanced.leaves_transit
+                && frame.has(Frame::PINNED)
+                && frame.is_data()
+                && hops.leads(port);
+            return follows.then(|| (port, frame.hash_beyond()));
+        }
+        match hops {
+            NextHops::None => None,
+            _ if balanced.selects_path(frame) => None,
+            NextHops::One(port) => Some((port, frame.hash)),
+            NextHops::Many(hops) => Some((self.by_hash(node, frame, hops), frame.hash)),
+        }
+    }
+
+    /// Returns the next hop by hash.
+    fn by_hash(&self, node: u32, frame: &Frame, hops: &[u16]) -> u16 {
+        if let [only] = hops {
+            return *only;
+        }
+        let hash = self.hash_at(node, frame);
+        // With four-tuple hashes use the lowest bits, as ConWeave's ns-3 simulator does; otherwise
+        // the highest bits.
+        let place = if hashes_tuples(&self.nodes[node as usize]) {
+            hash as usize % hops.len()
+        } else {
+            ((hash as u64 * hops.len() as u64) >> 32) as usize
+        };
+        hops[place]
+    }
+
+    /// Returns the hash of a frame at a switch.
+    fn hash_at(&self, node: u32, frame: &Frame) -> u32 {
+        let state = &self.nodes[node as usize];
+        if hashes_tuples(state) {
+            four_tuple(self.world, frame, self.subflow(frame)).hash(state.hash_seed)
+        } else {
+            avalanche(frame.hash, state.hash_seed)
+        }
     }
 
     /// Consumes a frame that another switch has addressed to this one.
@@ -217,64 +275,16 @@ impl<'a> Shard<'a> {
     }
 }
 
-/// Returns the next hop of a frame that does not concern the switch's balancer, and the frame's
-/// hash beyond this switch. Returns `None` if the balancer may have to be consulted.
-#[inline(always)]
-pub(super) fn hashed_port(
-    world: &World,
-    state: &Node,
-    frame: &Frame,
-    hops: NextHops,
-) -> Option<(u16, u32)> {
-    let balanced = state.balanced.as_deref()?;
-    if frame.is_bound() {
-        let port = frame.pinned_port();
-        let follows = balanced.leaves_transit
-            && frame.has(Frame::PINNED)
-            && frame.is_data()
-            && hops.leads(port);
-        return follows.then(|| (port, frame.hash_beyond()));
-    }
-    match hops {
-        NextHops::None => None,
-        _ if balanced.selects_path(frame) => None,
-        NextHops::One(port) => Some((port, frame.hash)),
-        NextHops::Many(hops) => Some((by_hash(world, state, frame, hops), frame.hash)),
-    }
-}
-
-/// Returns the next hop by hash.
-fn by_hash(world: &World, state: &Node, frame: &Frame, hops: &[u16]) -> u16 {
-    if let [only] = hops {
-        return *only;
-    }
-    let hash = hash(world, state, frame);
-    // With four-tuple hashes use the lowest bits, as ConWeave's ns-3 simulator does; otherwise the
-    // highest bits.
-    let place = if hashes_tuples(state) {
-        hash as usize % hops.len()
-    } else {
-        ((hash as u64 * hops.len() as u64) >> 32) as usize
-    };
-    hops[place]
-}
-
 fn hashes_tuples(state: &Node) -> bool {
     state.balanced.as_ref().is_some_and(|balanced| balanced.hashes_tuples)
 }
 
-/// Returns the hash of a frame at a switch.
-fn hash(world: &World, state: &Node, frame: &Frame) -> u32 {
-    if hashes_tuples(state) {
-        four_tuple(world, frame).hash(state.hash_seed)
-    } else {
-        avalanche(frame.hash, state.hash_seed)
-    }
-}
-
-fn four_tuple(world: &World, frame: &Frame) -> FourTuple {
+/// Returns the addresses and ports of a frame. Further subflows of MPTCP (`subflow` from 2 on) have
+/// other ports at the source.
+fn four_tuple(world: &World, frame: &Frame, subflow: u8) -> FourTuple {
     let flow = world.flow(frame.flow);
     let (source, destination) = world.flow_ports(frame.flow);
+    let source = source.wrapping_add(PORT_STEP * u16::from(subflow.saturating_sub(1)));
     if flow.dst == frame.dst {
         FourTuple::new((flow.src, flow.dst), (source, destination))
     } else {
@@ -357,6 +367,9 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
         let flow = self.shard.world.flow(frame.flow);
         if flow.dst == frame.dst { flow.src } else { flow.dst }
     }
+    fn connection(&self, frame: &Frame) -> u64 {
+        frame.flow as u64 | (self.shard.subflow(frame) as u64) << 32
+    }
     fn ns3_key(&self, flow: FlowId) -> u64 {
         let world = self.shard.world;
         let (source_port, destination_port) = world.flow_ports(flow);
@@ -387,7 +400,7 @@ impl<O: Outlet> Site for Here<'_, '_, O> {
         self.shard.world.ports.of(self.state().id)[port as usize].peer
     }
     fn hash(&self, frame: &Frame) -> u32 {
-        hash(self.shard.world, self.state(), frame)
+        self.shard.hash_at(self.node, frame)
     }
     fn queued(&mut self, port: u16) -> u64 {
         let port = self.advanced_port(port);

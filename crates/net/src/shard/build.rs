@@ -40,6 +40,7 @@ impl<'a> Shard<'a> {
             cleared: Vec::new(),
             at_host: 0,
             counters: Counters::default(),
+            lost: FxHashMap::default(),
             live: 0,
             flows_done: 0,
             last: 0,

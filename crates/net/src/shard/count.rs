@@ -75,6 +75,8 @@ impl<'a> Shard<'a> {
         self.live -= 1;
         if self.is_from_outside(&frame) {
             self.lose_outside(&frame);
+        } else if frame.kind() == Frame::DATAGRAM {
+            *self.lost.entry(frame.flow).or_default() += 1;
         }
         if frame.has(Frame::EXTRA) {
             self.extras.remove(frame.aux);

@@ -158,6 +158,8 @@ pub struct Shard<'a> {
     /// transmission starts.
     pub at_host: u64,
     pub counters: Counters,
+    /// Lost frames of datagram flows.
+    pub lost: FxHashMap<FlowId, u64>,
     /// Number of activities that keep the run going; the run ends when the sum over all shards is
     /// 0. Counted are flows of this shard's hosts that have not ended at their source (flows of
     /// applications count at the applications' home), frames sent from here minus frames absorbed

@@ -1,6 +1,5 @@
 //! Forwards the frames of a window in one loop, at switches that allow this.
 
-use super::balance::hashed_port;
 use super::lane::{OWN, RANKED, SHARED, TRIMMED};
 use super::{Node, Outlet, Shard};
 use crate::frame::Frame;
@@ -51,18 +50,17 @@ impl<'a> Shard<'a> {
             passed += 1;
             let mut balancer_of;
             let hops = row.next_hops(frame.dst);
-            let (port, frame, hash) =
-                match hashed_port(world, &self.nodes[node as usize], frame, hops) {
-                    Some((port, hash)) => (port, frame, hash),
-                    None => {
-                        balancer_of = *frame;
-                        let Some(port) = self.chosen_port(out, now, node, &mut balancer_of, hops)
-                        else {
-                            continue;
-                        };
-                        (port, &balancer_of, balancer_of.hash)
-                    }
-                };
+            let (port, frame, hash) = match self.hashed_port(node, frame, hops) {
+                Some((port, hash)) => (port, frame, hash),
+                None => {
+                    balancer_of = *frame;
+                    let Some(port) = self.chosen_port(out, now, node, &mut balancer_of, hops)
+                    else {
+                        continue;
+                    };
+                    (port, &balancer_of, balancer_of.hash)
+                }
+            };
             let state = &self.nodes[node as usize];
             if !state.memory.exact && state.memory.kind == SHARED {
                 self.offer_within::<O, SHARED>(out, now, node, first + port as u32, frame, hash);

@@ -90,8 +90,8 @@ impl Link {
     }
 }
 
-/// A failure of a link in `from..to`. The ends of the link stop using it for new decisions at
-/// `from + detect`. The routes of the whole fabric avoid it from `from + detect + converge` until
+/// A failure of a link in `from..to`. If it is down for no longer than `detect`, no node notices.
+/// Otherwise the ends of the link stop using it for new decisions at `from + detect`. The routes of the whole fabric avoid it from `from + detect + converge` until
 /// `to + detect + converge`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Down {
@@ -105,6 +105,11 @@ pub struct Down {
 }
 
 impl Down {
+    /// True if the nodes notice the failure.
+    pub fn is_noticed(&self) -> bool {
+        self.to.is_none_or(|to| to > self.from + self.detect)
+    }
+
     /// Returns the time in ps at which the ends of the link notice that it is down.
     pub fn noticed(&self) -> u64 {
         (self.from + self.detect).0

@@ -319,3 +319,32 @@ fn a_flow_that_stops_leaves_the_others_their_pulls() {
         );
     }
 }
+
+/// Datagrams of which a full queue drops some: the flow is over when all of its frames have arrived
+/// or are lost, also if the run goes on, or ends, with other flows.
+#[test]
+fn datagrams_that_were_lost_are_over_before_the_run() {
+    let state = |until: u64| {
+        let flows = vec![
+            flow(0, 0, 1, 146_000, Time::ZERO),
+            flow(1, 2, 1, 146_000, Time::ZERO),
+            flow(2, 0, 3, 100_000_000, Time::ZERO),
+        ];
+        let mut plan = plan(star(4), flows);
+        plan.transports = vec![
+            TransportConfig::Datagram(Datagram { rate: None, payload: 1_460, ecn_capable: false }),
+            TransportConfig::Tcp(tcp()),
+        ];
+        plan.flows[2].transport = 1;
+        plan.switches[0].buffer =
+            Buffer::Static { per_queue: Limit::Bytes(20_000), drop_when: Compare::Above };
+        plan.run.until = Some(Time::from_ns(until));
+        let output = super::determinism::same_everywhere("lost datagrams", &plan);
+        output.flows.iter().map(|flow| flow.status).collect::<Vec<_>>()
+    };
+    // 100 frames at 100 Gbps take 12 us.
+    assert_eq!(state(10_000), [Status::Running; 3]);
+    let over = state(100_000);
+    assert!(over[..2].contains(&Status::Terminated) && !over[..2].contains(&Status::Running));
+    assert_eq!(over[2], Status::Running);
+}

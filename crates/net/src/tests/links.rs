@@ -202,6 +202,19 @@ fn detection_and_convergence() {
     }
 }
 
+/// An outage that is over before the ends of the link notice it changes no path.
+#[test]
+fn a_short_outage_is_not_noticed() {
+    let lost = |detect: Span| {
+        let (plan, _) = failing(2, Balance::default(), (detect, Span::from_us(60)));
+        same_everywhere("a short outage", &plan).counters.drops_down
+    };
+    // The link is down for 300 us. Flows to leaf 0 lose frames for 299 + 60 us if it is noticed.
+    let (noticed, unnoticed) = (lost(Span::from_us(299)), lost(Span::from_us(300)));
+    assert!(unnoticed < noticed, "{unnoticed}, {noticed}");
+    assert_eq!(unnoticed, lost(Span::from_ms(10)));
+}
+
 /// The other leaf keeps sending to the only spine until it knows of the failure. With every
 /// balancer, nothing arrives from the failure until its return is known.
 #[test]

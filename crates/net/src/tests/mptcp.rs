@@ -234,6 +234,67 @@ fn what_a_dead_path_holds_is_sent_again_on_another() {
     assert!((0.0145..0.0165).contains(&seconds(&output, 0)), "{}", seconds(&output, 0));
 }
 
+/// Eight subflows share eight spines of a tenth of the NIC's rate. Switches that follow flows take
+/// each subflow for a flow of its own.
+#[test]
+fn each_subflow_is_a_flow_to_switches() {
+    let spread = |balance: Balance, hash: RouteHash| {
+        let flows = vec![flow(0, 0, 1, 2_000_000, Time(0))];
+        let config = MptcpConfig { manager: PathManager::DiffPorts(8), ..mptcp() };
+        let mut plan = over(leaf_spine(2, 8, 1), flows, config);
+        plan.topology.links[2..].iter_mut().for_each(|link| link.rate = Rate::from_gbps(10));
+        (plan.switches[0].balance, plan.switches[0].hash) = (balance, hash);
+        seconds(&same_everywhere("subflows", &plan), 0)
+    };
+    let gap = Span::from_ms(1);
+    let own = RouteHash::OwnSeed;
+    let plain = spread(Balance::default(), own);
+    for (name, time) in [
+        ("letflow", spread(Balance::Letflow(LetflowConfig { gap, ns3: false }), own)),
+        ("presto", spread(Balance::Presto(PrestoConfig { flowcell: 1 << 30 }), own)),
+        ("murmur3", spread(Balance::default(), RouteHash::Murmur3)),
+    ] {
+        // 2 MB take 1.7 ms over one spine.
+        assert!(time < 1.2e-3 && plain < 1.2e-3, "{name}: {time} s, by hash {plain} s");
+    }
+}
+
+/// The NIC through which the first data arrive loses its link. Later data arrive by the other NIC,
+/// and are acknowledged there.
+#[test]
+fn answers_leave_by_the_nic_at_which_data_arrive() {
+    let host = |name: &str| node(name.into(), NodeKind::Host, 0, None);
+    let switch = |name: &str, tier| node(name.into(), NodeKind::Switch, tier, None);
+    let topology = Topology {
+        nodes: vec![
+            host("host0"),
+            host("host1"),
+            switch("fork", 2),
+            switch("way0", 1),
+            switch("way1", 1),
+        ],
+        links: [(0, 2), (2, 3), (2, 4), (3, 1), (4, 1)]
+            .map(|(a, b)| link(a, b, Rate::from_gbps(10), Span::from_us(5)))
+            .into(),
+        hosts: 2,
+        ..Default::default()
+    };
+    let config = MptcpConfig { manager: PathManager::DiffPorts(1), ..mptcp() };
+    for failing in [3, 4] {
+        let flows = vec![flow(0, 0, 1, 20_000_000, Time(0))];
+        let mut plan = over(topology.clone(), flows, config.clone());
+        plan.topology.links[failing].down.push(Down {
+            from: Time::from_ns(2_000_000),
+            to: None,
+            detect: Span::from_us(10),
+            converge: Span::ZERO,
+        });
+        plan.run.until = Some(Time(2_000_000_000_000));
+        let output = same_everywhere("a NIC fails", &plan);
+        assert!(output.flows[0].finish.is_some(), "{:?}", output.flows[0]);
+    }
+}
+
 /// The receive window has twenty segments, one path is ten times as long, and subflows are used in
 /// turn. Without opportunistic retransmission, the long path delays the short one.
 #[test]

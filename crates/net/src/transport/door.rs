@@ -83,6 +83,10 @@ pub trait Parameters {
     fn segments(&self) -> Option<(&TcpConfig, Receive)> {
         None
     }
+    /// True if the states of its senders can be recorded.
+    fn is_sampled(&self) -> bool {
+        true
+    }
     /// True if the transport never exceeds a configured sending rate.
     fn is_limited(&self) -> bool {
         false

@@ -64,6 +64,11 @@ pub struct Paths {
     pub symmetric: bool,
     /// Largest number of links on a path that the headers of frames have room for.
     pub links: Option<u32>,
+    /// A flow may have several connections (MPTCP's subflows).
+    pub subflows: bool,
+    /// Setting by which the sender chooses the path of each frame, and a cure if switches do not
+    /// follow it.
+    pub chosen: Option<(&'static str, &'static str)>,
     /// Setting that is useless if there is only one path, its effect in that case, and a cure.
     pub several: Option<(Setting, &'static str)>,
 }

@@ -1,7 +1,7 @@
 //! Routes of the times between changes of links.
 
 use crate::routing::{Ports, Routes};
-use crate::spec::{Link, Topology};
+use crate::spec::{Down, Link, Topology};
 use rustc_hash::FxHashMap;
 
 /// Builds the routes for every set of links that is in use at some time.
@@ -10,19 +10,17 @@ pub fn epochs(
     ports: &Ports,
 ) -> (Vec<(u64, Routes)>, FxHashMap<usize, Routes>) {
     let mut changes: Vec<u64> = vec![0];
-    for down in topology.links.iter().flat_map(|l| &l.down) {
+    for down in topology.links.iter().flat_map(failures) {
         changes.extend([down.noticed(), down.known().0]);
         changes.extend(down.known().1);
     }
     changes.sort_unstable();
     changes.dedup();
     let known = |link: &Link, now: u64| {
-        link.down
-            .iter()
-            .any(|down| down.known().0 <= now && down.known().1.is_none_or(|to| now < to))
+        failures(link).any(|down| down.known().0 <= now && down.known().1.is_none_or(|to| now < to))
     };
     let noticed = |link: &Link, now: u64| {
-        link.down.iter().any(|down| down.noticed() <= now && now < down.known().0)
+        failures(link).any(|down| down.noticed() <= now && now < down.known().0)
     };
     let mut agreed = FxHashMap::default();
     let routes = |(number, from): (usize, u64)| {
@@ -40,4 +38,9 @@ pub fn epochs(
         (from, routes)
     };
     (changes.into_iter().enumerate().map(routes).collect(), agreed)
+}
+
+/// Returns the failures of a link that nodes notice.
+fn failures(link: &Link) -> impl Iterator<Item = &Down> {
+    link.down.iter().filter(|down| down.is_noticed())
 }

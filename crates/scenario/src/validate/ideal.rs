@@ -28,7 +28,7 @@ pub fn fits(plan: &Plan) -> Result<(), Wrong> {
     {
         return Err(Wrong::at(
             engine,
-            "\"ideal\" sends every flow at line rate, and the scenario has datagrams of a lower rate: write \"window_log\", or remove them",
+            "\"ideal\" sends every flow at line rate, and the scenario has traffic of a lower rate: write \"window_log\", or remove them",
         ));
     }
     let record = &plan.record;

@@ -1,7 +1,7 @@
 //! Requirements of transports on the paths of the fabric.
 
 use super::transport::Transports;
-use afflux_config::tree::Wrong;
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::routing::{Ports, Routes};
 use afflux_net::spec::{Balance, EngineKind, NodeId, NodeKind, Plan, RouteHash};
 
@@ -12,17 +12,39 @@ pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
     for (index, key) in transports.named() {
         let (transport, at) = (&plan.transports[usize::from(index)], || key.clone().name("kind"));
         let (word, needs) = (transport.name(), transport.parameters().requirements().paths);
-        if !needs.one
-            || plan.run.engine == EngineKind::Ideal
+        if plan.run.engine == EngineKind::Ideal
             || plan.flows.iter().all(|flow| flow.transport != index)
         {
             continue;
         }
+        if needs.subflows {
+            subflows_have_own_paths(plan, key.clone().name("mptcp"))?;
+        }
+        if !needs.one {
+            continue;
+        }
         let (several, longest) = *variants.get_or_insert_with(|| path_choice(plan));
-        if several && plan.switches.iter().any(|switch| switch.balance != Balance::default()) {
+        if plan.switches.iter().any(|switch| switch.balance != Balance::default()) {
             return Err(Wrong::at(
                 at(),
                 format!("\"{word}\" needs one path per flow: write balance = \"ecmp\" in [switch]"),
+            ));
+        }
+        // Only switches that hash plainly grant rates.
+        if plan.switches.iter().any(|switch| switch.hash == RouteHash::Murmur3) {
+            return Err(Wrong::at(
+                at(),
+                format!(
+                    "\"{word}\" does not work with hash = \"murmur3\": write another hash in [switch]"
+                ),
+            ));
+        }
+        if plan.topology.relays {
+            return Err(Wrong::at(
+                at(),
+                format!(
+                    "\"{word}\": hosts that forward frames grant no rates: write another transport, or a fabric whose hosts forward none"
+                ),
             ));
         }
         if needs.symmetric
@@ -45,6 +67,21 @@ pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
         }
     }
     Ok(())
+}
+
+/// Refuses balancers that keep a state for each flow and would take its subflows for one.
+fn subflows_have_own_paths(plan: &Plan, key: Key) -> Result<(), Wrong> {
+    let about = plan.switches.iter().map(|switch| switch.balance.about());
+    match about.into_iter().find(|about| about.reorders) {
+        Some(about) => {
+            let found = format!(
+                "balance = \"{}\" in [switch] follows flows, and would take the subflows of a connection for one: write subflows = 1, or another balance",
+                about.model.name
+            );
+            Err(Wrong::at(key, found))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Returns whether there is a choice of paths anywhere, and the largest number of links on a path.

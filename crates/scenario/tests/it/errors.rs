@@ -577,7 +577,7 @@ fn what_flows_without_packets_cannot_be() {
     let slow = "[[traffic]]\nkind = \"datagram\"\npairs = [[0, 3]]\nrate = \"1Gbps\"\nduration = \"1ms\"\n[run]";
     assert!(
         message("[run]", slow)
-            .ends_with("\"ideal\" sends every flow at line rate, and the scenario has datagrams of a lower rate: write \"window_log\", or remove them")
+            .ends_with("\"ideal\" sends every flow at line rate, and the scenario has traffic of a lower rate: write \"window_log\", or remove them")
     );
     assert!(parse(&text.replace("seed = 7", "engine = \"ideal\"")).is_ok());
 }
@@ -591,8 +591,26 @@ fn flows_that_are_granted_rates_keep_to_one_path() {
         parse(&sprayed).unwrap_err().to_string(),
         "fabric.toml:25: key host.transport.kind: \"d3\" needs one path per flow: write balance = \"ecmp\" in [switch]"
     );
-    // With one spine there is no choice of paths.
-    assert!(parse(&sprayed.replace("spines = 2", "spines = 1")).is_ok());
+    // Switches that spray grant no rates, even if there is only one path.
+    assert!(parse(&sprayed.replace("spines = 2", "spines = 1")).is_err());
+    let hashed = sprayed.replace("balance = \"spray\"", "hash = \"murmur3\"");
+    assert_eq!(
+        parse(&hashed).unwrap_err().to_string(),
+        "fabric.toml:25: key host.transport.kind: \"d3\" does not work with hash = \"murmur3\": write another hash in [switch]"
+    );
+}
+
+#[test]
+fn conweave_takes_subflows_for_one() {
+    let both = |subflows: u8| {
+        VALID
+            .replace("congestion = \"dctcp\"", &format!("mptcp = {{ subflows = {subflows} }}"))
+            .replace("alpha = 1.0", "alpha = 1.0\nbalance = \"conweave\"")
+    };
+    assert!(parse(&both(2)).unwrap_err().to_string().ends_with(
+        "key host.transport.mptcp: balance = \"conweave\" in [switch] follows flows, and would take the subflows of a connection for one: write subflows = 1, or another balance"
+    ));
+    assert!(parse(&both(1)).is_ok(), "{:?}", parse(&both(1)).err());
 }
 
 #[test]

@@ -125,3 +125,25 @@ fn one_flow_and_two() {
     assert_eq!((short.split.queueing, long.split.queueing), (0, 12_000_000));
     assert_eq!(output.counters, Default::default());
 }
+
+/// Tests what has arrived when the run ends: one flow of two is served, the other waits for it, and
+/// a third has not begun to be served.
+#[test]
+fn delivered_bytes_of_a_run_that_is_cut() {
+    let text = "format = 1\n[topology]\nkind = \"star\"\nhosts = 3\nrate = \"10Gbps\"\ndelay = \"1us\"\n[run]\nengine = \"ideal\"\nuntil = \"100us\"\n\
+                [[traffic]]\nkind = \"pairs\"\npairs = [[0, 2], [1, 2]]\nsizes = \"1MB\"\n";
+    let scenario = parse(text).unwrap_or_else(|error| panic!("{error}"));
+    let output = run(&scenario.plan, &Progress::default()).unwrap();
+    let bytes: Vec<u64> = output.flows.iter().map(|flow| flow.bytes_received).collect();
+    // Payload of 10 Gbps for 100 us less the latency of some 4 us, with 1460 of 1538 bytes.
+    assert!((112_000..119_000).contains(&bytes[0]) && bytes[1] == 0, "{bytes:?}");
+}
+
+/// A rate that the sender keeps to is refused, also that of TCP.
+#[test]
+fn traffic_of_a_lower_rate() {
+    let text = "format = 1\n[topology]\nkind = \"star\"\nhosts = 3\nrate = \"10Gbps\"\ndelay = \"1us\"\n[run]\nengine = \"ideal\"\nuntil = \"1ms\"\n\
+                [[traffic]]\nkind = \"background\"\nrate = \"1Gbps\"\n";
+    let error = parse(text).err().expect("refused").to_string();
+    assert!(error.contains("the scenario has traffic of a lower rate"), "{error}");
+}

@@ -173,6 +173,10 @@ warns! {
         "fabric.toml:12: key switch.ecn: marks nothing: marking begins at 65kB, and a queue never holds more than 60kB: lower the threshold, or give the queue more memory";
     a_threshold_above_the_dynamic_limit: STAR, [("buffer = \"1MB\"", "buffer = \"120kB\"")],
         "fabric.toml:11: key switch.ecn: marks nothing: marking begins at 65kB, and a queue never holds more than 60kB: lower the threshold, or give the queue more memory";
+    a_threshold_above_sonics_limit: STAR, [("buffer = \"1MB\"", "sharing = \"sonic\"\nbuffer = \"1MB\"\nalpha = 0.125"), ("\"65kB\"", "\"200kB\"")],
+        "fabric.toml:13: key switch.ecn: marks nothing: marking begins at 200kB, and a queue never holds more than 178438B: lower the threshold, or give the queue more memory";
+    a_threshold_in_bytes_above_a_queue_of_packets: STAR, [("buffer = \"1MB\"", "sharing = \"static\"\nbuffer = \"40packets\"")],
+        "fabric.toml:12: key switch.ecn: marks nothing: marking begins at 65kB, and a queue never holds more than 40packets: lower the threshold, or give the queue more memory";
     a_pacer_without_ecn: STAR, [("ecn = { k = \"65kB\" }\n", ""), ("congestion = \"dctcp\"", "congestion = \"cubic\""), ("[host.transport]", "[host]\npacer = {}\n\n[host.transport]")],
         "fabric.toml:13: key host.pacer: has no effect: it delays only TCP flows that got ECN marks, and no TCP traffic is ECN-capable; write congestion = \"dctcp\" in \
          [host.transport], or remove it";
@@ -291,6 +295,8 @@ warns! {
         "fabric.toml:13: key switch.balance.reorder_queues: has no effect with reorder_memory = \"unbounded\": remove one of the two";
     a_hash_without_a_choice: STAR, [("buffer = \"1MB\"", "buffer = \"1MB\"\nhash = \"symmetric\"")],
         "fabric.toml:11: key switch.hash: has no effect: this fabric has one path between any two hosts; remove it, or write another [topology]";
+    records_of_datagrams: STAR, [("ecn = { k = \"65kB\" }\n", ""), ("[[traffic]]\nkind = \"incast\"\nto = 0\nsenders = 4\nbytes = \"256kB\"", "[record]\nsenders = \"10us\"\n\n[[traffic]]\nkind = \"datagram\"\npairs = [[0, 1]]\nrate = \"1Gbps\"\nduration = \"1ms\"")],
+        "fabric.toml:16: key record.senders: records nothing, because the transports of all traffic have no records of senders: remove it";
     uplinks_of_a_star: STAR, [("[[traffic]]", "[record]\nimbalance = \"100us\"\n\n[[traffic]]")],
         "fabric.toml:17: key record.imbalance: records nothing, because no switch has an uplink: write record.ports for the ports of switches, or remove it";
     round_trips_of_rdma: LOSSLESS, [("[[traffic]]", "[record]\nround_trips = true\n\n[[traffic]]")],
@@ -622,6 +628,34 @@ fn a_standing_queue_that_drops_what_is_not_capable() {
         warnings(text).iter().filter(|warning| warning.contains("can starve connections")).count()
     };
     assert_eq!([open(""), open(plain)].map(|text| starves(&text)), [0, 1]);
+}
+
+/// Tests NDP, whose senders choose a path for each frame, over switches that choose one for each
+/// flow.
+#[test]
+fn senders_that_choose_paths() {
+    let with = |keys: &str| {
+        let text = crate::common::VALID
+            .replace("kind = \"tcp\"\ncongestion = \"dctcp\"", "kind = \"ndp\"")
+            .replace("buffer = \"9MB\"\nalpha = 1.0", &format!("trimming = {{}}\n{keys}"))
+            .replace("[switch.ecn]\nkmin = \"100kB\"\nkmax = \"400kB\"\npmax = 0.2\n", "");
+        let found = warnings(&text);
+        found.into_iter().filter(|warning| warning.contains("transport.spread")).collect::<Vec<_>>()
+    };
+    for (keys, cure) in [
+        ("balance = \"letflow\"", "balance = \"ecmp\""),
+        ("balance = \"glb\"", "balance = \"ecmp\""),
+        ("hash = \"murmur3\"", "another hash"),
+    ] {
+        let found = with(keys);
+        let expected = format!(
+            "key host.transport.spread: has no effect: switches with {keys} choose paths for flows, not for frames; write {cure} in [switch], or spread = false"
+        );
+        assert!(found.len() == 1 && found[0].ends_with(&expected), "{found:?}");
+    }
+    for quiet in ["balance = \"ecmp\"", "balance = \"spray\""] {
+        assert_eq!(with(quiet), [""; 0]);
+    }
 }
 
 /// Tests the warning about size files of ns-2: they have a column of ranks, and their sizes count

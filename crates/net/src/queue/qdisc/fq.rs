@@ -48,7 +48,7 @@ pub struct Fq {
     quantum: i64,
     initial: i64,
     /// Places in `flows`, by flow and destination.
-    known: FxHashMap<(u32, u32), u32>,
+    known: FxHashMap<FlowKey, u32>,
     flows: Vec<FlowQueue>,
     free: Vec<u32>,
     new: VecDeque<u32>,
@@ -57,7 +57,7 @@ pub struct Fq {
 }
 
 struct FlowQueue {
-    key: (u32, u32),
+    key: FlowKey,
     frames: VecDeque<Waiting>,
     bytes: u64,
     credit: i64,
@@ -67,15 +67,16 @@ struct FlowQueue {
     idle: u64,
 }
 
-/// Returns the key of a frame's queue. All frames of one direction of a connection have one
-/// destination.
-fn key(frame: &Frame) -> (u32, u32) {
-    (frame.flow, frame.dst)
+/// Key of a queue: flow, destination, which all frames of one direction have in common, and hash,
+/// which tells apart the subflows of MPTCP.
+type FlowKey = (u32, u32, u32);
+
+fn key(frame: &Frame, hash: u32) -> FlowKey {
+    (frame.flow, frame.dst, hash)
 }
 
 impl Fq {
-    fn flow_of(&mut self, frame: &Frame, now: u64) -> u32 {
-        let key = key(frame);
+    fn flow_of(&mut self, key: FlowKey, now: u64) -> u32 {
         if let Some(&id) = self.known.get(&key) {
             return id;
         }
@@ -142,12 +143,22 @@ impl Policy for Fq {
     }
     fn push(
         &mut self,
+        frames: &mut VecDeque<Waiting>,
+        waiting: Waiting,
+        stream: &mut Stream,
+    ) -> Vec<(Frame, Verdict)> {
+        self.push_as(frames, waiting, waiting.frame.hash, stream)
+    }
+
+    fn push_as(
+        &mut self,
         _: &mut VecDeque<Waiting>,
         waiting: Waiting,
+        hash: u32,
         _: &mut Stream,
     ) -> Vec<(Frame, Verdict)> {
         let full = self.count >= self.limit;
-        let id = self.flow_of(&waiting.frame, waiting.ready);
+        let id = self.flow_of(key(&waiting.frame, hash), waiting.ready);
         let flow = &mut self.flows[id as usize];
         if full || flow.frames.len() >= self.flow_limit as usize {
             return vec![(waiting.frame, Verdict::Drop(Reason::Buffer))];
@@ -199,8 +210,8 @@ impl Policy for Fq {
         Box::new(self.flows.iter().flat_map(|flow| &flow.frames))
     }
 
-    fn bytes_before(&self, bytes: u64, frame: &Frame, _: u32) -> u64 {
-        let own = self.known.get(&key(frame)).map_or(0, |&id| self.flows[id as usize].bytes);
+    fn bytes_before(&self, bytes: u64, frame: &Frame, hash: u32) -> u64 {
+        let own = self.known.get(&key(frame, hash)).map_or(0, |&id| self.flows[id as usize].bytes);
         let active = (self.new.len() + self.old.len()) as u64;
         if own <= self.initial as u64 { own } else { (own * active).min(bytes) }
     }
@@ -253,6 +264,19 @@ mod tests {
         );
         assert_eq!((0..10).filter_map(|_| pull(&mut fq)).count(), 3);
         assert!(fq.count == 0 && fq.held().count() == 0);
+    }
+
+    /// The subflows of an MPTCP connection differ in their hashes.
+    #[test]
+    fn each_subflow_has_its_queue() {
+        let mut fq = fq();
+        let mut dropped = |hash: u32| {
+            let frame = Frame { flow: 1, hash, size: 1_514, ..Frame::default() };
+            let waiting = Waiting { frame, ready: 0, clock: 0 };
+            fq.push_as(&mut VecDeque::new(), waiting, hash, &mut Stream::new(1, 1, 1)).len()
+        };
+        assert_eq!((0..200).map(|turn| dropped(turn % 2)).sum::<usize>(), 0);
+        assert_eq!((dropped(0), dropped(1), dropped(2)), (1, 1, 0));
     }
 
     #[test]

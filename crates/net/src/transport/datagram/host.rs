@@ -25,6 +25,9 @@ impl Parameters for Config {
             ..Requirements::default()
         }
     }
+    fn is_sampled(&self) -> bool {
+        false
+    }
     fn is_limited(&self) -> bool {
         self.rate.is_some()
     }

@@ -76,13 +76,14 @@ impl Shard<'_> {
         })
     }
 
-    /// Creates subflow `number` at its first frame.
+    /// Creates subflow `number` at its first frame, and notes the NIC at which a frame arrives, by
+    /// which the answers leave.
     pub(super) fn hear_of(&mut self, now: u64, slot: u32, frame: &Frame, number: usize) {
         if self.transports.mptcp.receivers[slot].subflow(number).is_none() {
             let receiver = self.make_subflow(now, frame, number);
             *self.transports.mptcp.receivers[slot].subflow(number) = Some(receiver);
-            self.transports.mptcp.receivers[slot].ports[number] = frame.port;
         }
+        self.transports.mptcp.receivers[slot].ports[number] = frame.port;
     }
 
     pub(super) fn make_subflow(&self, now: u64, frame: &Frame, number: usize) -> Receiver {

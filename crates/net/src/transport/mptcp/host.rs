@@ -176,7 +176,13 @@ impl Transport for Mptcp {
 impl Shard<'_> {
     #[inline(always)]
     pub fn is_multipath(&self, frame: &Frame) -> bool {
-        frame.has(Frame::EXTRA) && self.extras[frame.aux].multipath.subflow > 0
+        self.subflow(frame) > 0
+    }
+
+    /// Returns the number of a frame's subflow, from 1 on; 0 for frames of other transports.
+    #[inline(always)]
+    pub fn subflow(&self, frame: &Frame) -> u8 {
+        if frame.has(Frame::EXTRA) { self.extras[frame.aux].multipath.subflow } else { 0 }
     }
 
     fn emit_mptcp_syn<O: Outlet>(
@@ -430,9 +436,12 @@ impl Shard<'_> {
             connection.subflows.iter().position(|subflow| subflow.stage == Stage::Planned)
         };
         while multipath.data > 0
-            && let Some(number) = planned(&self.transports.mptcp.connections[slot])
+            && let Some(joining) = planned(&self.transports.mptcp.connections[slot])
         {
-            self.emit_mptcp_syn(out, now, slot, number, config);
+            let subflows = &mut self.transports.mptcp.connections[slot].subflows;
+            let so_far = subflows[number].sender.attribution();
+            subflows[joining].sender.takes_over(so_far);
+            self.emit_mptcp_syn(out, now, slot, joining, config);
         }
         self.pump_mptcp(out, now, slot, number, cause, config);
     }

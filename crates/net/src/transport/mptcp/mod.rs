@@ -7,7 +7,7 @@
 mod arrivals;
 mod host;
 pub mod keys;
-mod parameters;
+pub mod parameters;
 mod receiver;
 mod scheduler;
 mod sender;

@@ -80,7 +80,14 @@ impl Parameters for MptcpConfig {
             .then_some((useless, "mptcp.subflows = 1"));
         Requirements {
             ecn: Ecn { reacts: true, paced: false, ..tcp.ecn },
-            paths: Paths { several, ..Paths::default() },
+            paths: Paths {
+                several,
+                subflows: matches!(
+                    self.manager,
+                    PathManager::DiffPorts(2..) | PathManager::FullMesh(2..)
+                ),
+                ..Paths::default()
+            },
             timing: tcp.timing,
             ack_priority: tcp.ack_priority,
             ..Requirements::default()

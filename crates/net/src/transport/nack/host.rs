@@ -14,6 +14,9 @@ use crate::transport::sending::Sending;
 use crate::world::World;
 
 impl Parameters for spec::Nack {
+    fn is_sampled(&self) -> bool {
+        false
+    }
     fn is_limited(&self) -> bool {
         self.rate.is_some()
     }

@@ -10,7 +10,7 @@ use crate::shard::{OVER, Outlet, Shard, Slab, own_event};
 use crate::spec::{Flow, FlowId};
 use crate::transport::Halves;
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
-use crate::transport::requirements::Requirements;
+use crate::transport::requirements::{Paths, Requirements};
 use crate::transport::sending::Sending;
 use crate::world::World;
 use afflux_engine::random::mix;
@@ -19,9 +19,17 @@ impl Parameters for NdpConfig {
     fn frames(&self) -> Frames {
         Frames::plain(self.payload)
     }
+    fn is_sampled(&self) -> bool {
+        false
+    }
     fn requirements(&self) -> Requirements {
         let text = "waits for headers of data that found no room, and no switch sends any: full queues drop, and what they drop is missed only after `rto`; write trimming = {} in [switch]";
-        Requirements { queue_tag: Some((QueueTag::Trimmable, text)), ..Requirements::default() }
+        let chosen = self.spread.then_some(("spread", "spread = false"));
+        Requirements {
+            paths: Paths { chosen, ..Paths::default() },
+            queue_tag: Some((QueueTag::Trimmable, text)),
+            ..Requirements::default()
+        }
     }
     fn fluid_model(&self, world: &World) -> FluidModel {
         let window = f64::from(self.initial_window) * f64::from(self.payload);

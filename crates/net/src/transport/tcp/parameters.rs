@@ -13,6 +13,9 @@ use afflux_units::Span;
 pub const USES_ECN: &str = "a congestion control that uses ECN, as in congestion = \"dctcp\"";
 
 impl Parameters for TcpConfig {
+    fn is_limited(&self) -> bool {
+        self.pacing.is_some_and(|pacing| pacing.most.is_some())
+    }
     fn segments(&self) -> Option<(&TcpConfig, Receive)> {
         Some((self, self.receive))
     }

@@ -94,6 +94,16 @@ impl Sender {
         }
     }
 
+    /// Returns the time attribution so far.
+    pub fn attribution(&self) -> Option<Attribution> {
+        self.why.clone()
+    }
+
+    /// Takes over the time attribution of the subflow whose acknowledgement lets this one join.
+    pub fn takes_over(&mut self, so_far: Option<Attribution>) {
+        self.why = so_far;
+    }
+
     /// Returns the time attribution of the connection if it ended with segment `seq`, which must be
     /// outstanding.
     pub fn account_until(&self, seq: u32) -> Option<Attribution> {

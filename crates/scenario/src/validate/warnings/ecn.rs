@@ -2,9 +2,11 @@
 //! without marks, thresholds out of reach.
 
 use super::input::{UsedTransport, WarningInput};
+use super::mtu::longest_frame;
 use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{
-    Buffer, EcnMode, Limit, Marking, QueueSize, Rules, SwitchConfig, TcpConfig, TransportConfig,
+    Buffer, EcnMode, Limit, Marking, QueueShare, QueueSize, Rules, SonicRules, SwitchConfig,
+    TcpConfig, TransportConfig,
 };
 use afflux_net::transports::Setting;
 
@@ -121,9 +123,7 @@ fn longest(switch: &SwitchConfig, own: Option<&Buffer>, limit: Option<Limit>) ->
                 .min(*total),
         )),
         Buffer::Mmu(mmu) => Some(Limit::Bytes(match &mmu.rules {
-            Rules::Sonic(sonic) => sonic
-                .lossy_pool
-                .map_or(mmu.total, |pool| if switch.pfc.is_some() { mmu.total } else { pool }),
+            Rules::Sonic(sonic) if switch.pfc.is_none() => longest_lossy(sonic, mmu.total),
             _ => mmu.total,
         })),
         Buffer::Unlimited | Buffer::Voq(_) => None,
@@ -131,17 +131,34 @@ fn longest(switch: &SwitchConfig, own: Option<&Buffer>, limit: Option<Limit>) ->
     of_buffer.into_iter().chain(limit).collect()
 }
 
+/// Returns a length in bytes that no lossy queue exceeds under SONiC's rules: beyond its reserve a
+/// queue holds at most alpha times the free pool, q ≤ alpha (pool - q), and the last frame.
+fn longest_lossy(rules: &SonicRules, total: u64) -> u64 {
+    let of_queues = |of: fn(&QueueShare) -> Option<u64>, all: u64| {
+        rules.own.queues.iter().filter_map(of).fold(all, u64::max)
+    };
+    let reserved = of_queues(|queue| queue.reserved, rules.queue_reserved);
+    let alphas = rules.own.queues.iter().filter_map(|queue| queue.alpha);
+    let alpha = alphas.fold(rules.lossy_alpha, f64::max);
+    let pool = rules.lossy_pool.unwrap_or(total) as f64;
+    let shared = (pool * alpha / (1.0 + alpha)) as u64;
+    (reserved + shared + u64::from(u16::MAX)).min(total)
+}
+
 /// Returns the limit on the queue length that the threshold `kmin` is at or above, if there is one.
-fn out_of_reach(marking: &Marking, longest: &[Limit]) -> Option<Limit> {
+/// `frame`: bytes of the longest frame.
+fn out_of_reach(marking: &Marking, longest: &[Limit], frame: u64) -> Option<Limit> {
     longest.iter().copied().find(|most| match (marking.kmin, most) {
         (Limit::Bytes(kmin), Limit::Bytes(most)) => kmin >= *most,
         (Limit::Packets(kmin), Limit::Packets(most)) => kmin >= *most,
-        _ => false,
+        (Limit::Bytes(kmin), Limit::Packets(most)) => kmin >= u64::from(*most) * frame,
+        (Limit::Packets(_), Limit::Bytes(_)) => false,
     })
 }
 
 fn unreachable_thresholds(input: &WarningInput, found: &mut Vec<Wrong>) {
     let mut reported: Vec<Key> = Vec::new();
+    let frame = longest_frame(input).unwrap_or(u16::MAX).into();
     for switch in input.switches() {
         let queues = switch.own.iter().enumerate().filter_map(|(queue, own)| {
             let blocks = input.document.switch.keys.queue.iter().flatten();
@@ -162,7 +179,7 @@ fn unreachable_thresholds(input: &WarningInput, found: &mut Vec<Wrong>) {
             .filter(|_| switch.own.is_empty())
             .map(|marking| (None, marking, longest(switch, None, None)));
         for (key, marking, longest) in queues.chain(whole) {
-            let Some(most) = out_of_reach(marking, &longest) else { continue };
+            let Some(most) = out_of_reach(marking, &longest, frame) else { continue };
             let key = key.unwrap_or_else(|| input.switch_key("ecn"));
             if reported.contains(&key) {
                 continue;
@@ -179,7 +196,7 @@ fn unreachable_thresholds(input: &WarningInput, found: &mut Vec<Wrong>) {
     }
     for host in input.hosts() {
         if let (Some(marking), Some(queue)) = (&host.marking, host.queue)
-            && out_of_reach(marking, &[queue]).is_some()
+            && out_of_reach(marking, &[queue], frame).is_some()
         {
             let text = format!(
                 "marks nothing: marking begins at {}, and the NIC's queue holds {}",

@@ -62,6 +62,10 @@ fn records(input: &WarningInput, found: &mut Vec<Wrong>) {
         let text = "records nothing, because no traffic is TCP or MPTCP: remove it";
         warn(input, Key::from("record.round_trips"), text, found);
     }
+    if record.senders.is_some() && !any_transport(input, |one| one.parameters().is_sampled()) {
+        let text = "records nothing, because the transports of all traffic have no records of senders: remove it";
+        warn(input, Key::from("record.senders"), text, found);
+    }
     if record.reordering.is_some()
         && !input.switches().any(|switch| switch.balance.about().reorders)
     {

@@ -2,11 +2,12 @@
 
 use super::input::WarningInput;
 use afflux_config::tree::{Key, Wrong};
-use afflux_net::spec::{Balance, Buffer, QueueTag, SchedulingKind, Served};
+use afflux_net::spec::{Balance, Buffer, QueueTag, RouteHash, SchedulingKind, Served};
 use afflux_net::transports::Setting;
 
 pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     one_path(input, found);
+    chosen_path(input, found);
     one_queue(input, found);
     hints(input, found);
     missing_deadline(input, found);
@@ -31,6 +32,29 @@ fn one_path(input: &WarningInput, found: &mut Vec<Wrong>) {
         if let Some((Setting { key, text }, cure)) = several {
             let text = format!(
                 "{text}: this fabric has only one path between any two hosts; write {cure}, or another [topology]"
+            );
+            found.push(Wrong::at(key.split('.').fold(transport.key, Key::name), text));
+        }
+    }
+}
+
+/// Warns of senders that choose a path for each frame, and switches that choose one for each flow.
+fn chosen_path(input: &WarningInput, found: &mut Vec<Wrong>) {
+    let Some(switch) = input.switches().find(|switch| {
+        switch.balance.about().follows_flows
+            || switch.balance.about().hashes && switch.hash == RouteHash::Murmur3
+    }) else {
+        return;
+    };
+    let (name, cure) = match switch.hash {
+        RouteHash::Murmur3 => ("hash = \"murmur3\"".to_owned(), "another hash"),
+        _ => (format!("balance = \"{}\"", switch.balance.name()), "balance = \"ecmp\""),
+    };
+    for transport in input.used() {
+        let chosen = transport.config.parameters().requirements().paths.chosen;
+        if let Some((key, other)) = chosen {
+            let text = format!(
+                "has no effect: switches with {name} choose paths for flows, not for frames; write {cure} in [switch], or {other}"
             );
             found.push(Wrong::at(key.split('.').fold(transport.key, Key::name), text));
         }
