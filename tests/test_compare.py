@@ -15,6 +15,7 @@ from afflux.metrics import COST, JOB_TIME, METRICS
 from afflux.results import split
 from afflux.results.designs import Designs, gather
 from afflux.terminal import comparison
+from afflux.words import text
 
 
 def designs(**values: list[float]) -> Designs:
@@ -356,6 +357,27 @@ def test_other_finished_flows_do_not_make_another_fabric():
     (note,) = (str(note) for note in found.notes if "Slowdown is not compared" in note)
     assert "alone, the same flows take" in note
     assert not any(d.metric.name.startswith("slowdown") for d in found.differences)
+
+
+def test_the_time_alone_is_a_mean_over_flows():
+    """A single large flow weighed as much as all small ones of one kind."""
+
+    def results(name: str, rate: str) -> list[afflux.Result]:
+        small = {"kind": "incast", "to": 0, "senders": 3, "bytes": "10kB", "jitter": "10us"}
+        small |= {"rounds": 20, "period": "100us", "class": "small"}
+        large = {"kind": "incast", "to": 0, "senders": 1, "bytes": "1MB", "class": "large"}
+        topology = STAR | {"rate": rate}
+        scenario = afflux.Scenario(name=name, topology=topology, traffic=[small, large])
+        return [scenario.run(seed=seed) for seed in (1, 2, 3)]
+
+    fast, slow = results("fast", "10Gbps"), results("slow", "5Gbps")
+    found = afflux.compare([*fast, *slow], "fast")
+    (note,) = (str(note) for note in found.notes if "Slowdown is not compared" in note)
+    for own in (fast, slow):
+        alone = [ns for result in own for ns in result.flows.column("ideal_ns")]
+        assert f"{text.time(sum(alone) / len(alone))} on average" in note or (
+            f"{text.time(sum(alone) / len(alone))} with" in note
+        )
 
 
 def test_flows_without_any_in_common_are_not_the_same_flows():

@@ -290,6 +290,17 @@ def test_new_writes_a_file_that_can_be_decided(folder, command):
     assert "write afflux new decide SCENARIO.toml" in command("new", "decide").stderr
 
 
+def test_new_quotes_names(folder, command):
+    """A quote or a backslash in a name made a file that is not TOML."""
+    own = FABRIC.replace('class = "web"', r"class = 'w\"b'")
+    assert own != FABRIC
+    (folder / 'fab"ric\\.toml').write_text(own)
+    done = command("new", "decide", 'fab"ric\\.toml', "-o", "quoted.toml")
+    assert done.returncode == 0, done.stderr
+    found = read(folder / "quoted.toml")
+    assert found.goals[0].tenant.name == 'w\\"b'
+
+
 @pytest.mark.parametrize(
     ("old", "new", "kmin"),
     [

@@ -99,6 +99,18 @@ def test_a_run_in_which_no_flow_finished(command, scenario):
     )
 
 
+def test_a_run_whose_flows_started_in_the_warm_up(command, scenario):
+    """Flows had finished, and were called not finished."""
+    ran = command("run", scenario(text=CUT_OFF), "--set", "run.warmup=900us", "-o", "warm")
+    assert ran.returncode == 0, ran.stderr
+    assert shown(command("explain", "warm").stdout).startswith(
+        "all flows started in the warm-up: there is no completion time to split"
+    )
+    assert "all flows started in the warm-up: there is nothing to compare" in shown(
+        command("explain", "warm", "--against", "warm").stderr
+    )
+
+
 @pytest.mark.parametrize(
     ("count", "expected"),
     [

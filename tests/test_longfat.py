@@ -92,6 +92,10 @@ def test_a_table_and_checks_without_most_points(designs):
     assert {check.name for check in checks} == {
         "a cached threshold slows the connections after a loss down to half and less, Mbps"
     }
+    # The values are those of the table, not rounded.
+    (check,) = checks
+    assert check.value in [row.ours for row in rows]
+    assert check.value != round(check.value, 1)
     assert study.answer(designs) is None
     assert study.figures(designs) == [] or all(figure.series for figure in study.figures(designs))
 

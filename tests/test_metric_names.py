@@ -68,6 +68,11 @@ def test_names_with_dots_stand_in_quotes_within_paths():
         named("slowdown..p99")
 
 
+def test_names_of_classes_and_blocks_may_stand_in_quotes():
+    assert named('class."web v2.1".fct_mean') == named("class.web v2.1.fct_mean")
+    assert named('query."web.v2".p99') == named("query.web.v2.p99")
+
+
 def test_more_deadlines_met_is_better():
     """Every path but `goodput` counted as better if lower."""
     both = Designs([design("few"), design("many")])

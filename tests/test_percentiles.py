@@ -171,7 +171,9 @@ def test_a_percentile_of_too_few_flows_is_not_judged():
         assert d.design_mean < d.baseline_mean
         assert d.share == of(enough, "fct_p99_ns").share
         assert "p99" not in found.sentence()
-        assert found.sentence().startswith("No main measure differs between b and a.")
+        assert found.sentence().startswith(
+            "No main measure that is judged differs between b and a."
+        )
         # It is not one of the differences that are judged together.
         assert found.family == enough.family - 2
         (note,) = [note for note in found.notes if "not judged" in note]

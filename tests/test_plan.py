@@ -177,6 +177,14 @@ def test_command(command):
     )
 
 
+@pytest.mark.parametrize("mtu", ["9000", "9000B", "9kB"])
+def test_the_mtu_has_a_unit_or_none(command, mtu):
+    words = ("--rate", "1Gbps", "--rtt", "300ms", "--mtu", mtu, "--formula-only", "--json")
+    ran = command("plan", *words)
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["asked"]["mtu"] == 9_000
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -190,7 +198,12 @@ def test_command(command):
         (("--queue", "100B"), "error: --queue 100B: write 3028B to 1TB"),
         (("--memory", "10B"), "error: --memory 10B: write 4KiB to 1TB"),
         (("--loss", "7"), "error: --loss 7: write a probability from 0 to 0.2, as in 1e-6"),
-        (("--mtu", "99"), "error: --mtu 99: write 576 to 9216 bytes"),
+        (("--mtu", "99"), "error: --mtu 99: write 576 to 9216 bytes, as in 9000B"),
+        (("--mtu", "10kB"), "error: --mtu 10kB: write 576 to 9216 bytes, as in 9000B"),
+        (
+            ("--mtu", "9000b"),
+            "error: --mtu 9000b: write a number and a unit of B, kB, MB, GB, TB, KiB, MiB, GiB, as in 9000B",
+        ),
         (
             ("--congestion", "vegas"),
             "error: --congestion: there is no congestion control called 'vegas': there are newreno, cubic, htcp, bbr, nack",

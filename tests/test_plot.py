@@ -14,7 +14,7 @@ from conftest import INCAST, REPO
 import afflux
 from afflux import plot
 from afflux.extras import MissingExtra
-from afflux.report import drawing, series
+from afflux.report import drawing, scale, series
 from afflux.results.designs import gather
 from afflux.results.statistics import interval, mean
 
@@ -244,8 +244,9 @@ def test_a_sweep_is_a_line_per_value(tmp_path):
     )
     vary = {"switch.buffer": ["9packets", "90packets"], "traffic.query.senders": [4, 2, 8]}
     found = afflux.sweep(tmp_path / "quick.toml", vary, seeds=[1, 2, 3], out=tmp_path / "out")
-    axes = plot.swept(found, "traffic.query.senders", "fct_mean_ns", by="switch.buffer").axes[0]
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["9packets", "90packets"]
+    figure = plot.swept(found, "traffic.query.senders", "fct_mean_ns", by="switch.buffer")
+    (axes,), (legend,) = figure.axes, figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["9packets", "90packets"]
     assert axes.get_xlabel() == "traffic.query.senders"
     for container, buffer in zip(axes.containers, vary["switch.buffer"], strict=True):
         line, _, (bars,) = container
@@ -264,8 +265,9 @@ def test_a_sweep_is_a_line_per_value(tmp_path):
     assert plot.swept(found, "traffic.query.senders", "fct", by="switch.buffer").axes
     with pytest.raises(ValueError, match=r"no point of the sweep has 'cost': there are .*fct_mean"):
         plot.swept(found, "traffic.query.senders", "cost", by="switch.buffer")
-    words = plot.swept(found, "switch.buffer", by="traffic.query.senders").axes[0]
-    assert [text.get_text() for text in words.get_xticklabels()] == ["9packets", "90packets"]
+    sizes = plot.swept(found, "switch.buffer", by="traffic.query.senders").axes[0]
+    assert sizes.get_xlabel() == "switch.buffer (packets)"
+    assert list(sizes.lines[0].get_xdata()) == [9, 90]
     with pytest.raises(ValueError, match=r"switch\.buffer varied, too: write by='switch\.buffer'"):
         plot.swept(found, "traffic.query.senders")
     with pytest.raises(
@@ -273,6 +275,70 @@ def test_a_sweep_is_a_line_per_value(tmp_path):
         match=r"'switch\.alpha' was not varied: there are switch\.buffer, traffic\.query\.senders",
     ):
         plot.swept(found, "switch.alpha")
+
+
+@pytest.mark.parametrize(
+    ("values", "places", "unit"),
+    [
+        (["130kB", "30kB", "65kB"], [130, 30, 65], "kB"),
+        (["500 kB", "1MB"], [0.5, 1], "MB"),
+        (["64KiB", "1MiB"], [0.0625, 1], "MiB"),
+        (["90s", "1min"], [90, 60], "s"),
+        (["10us", "0s", "1500ns"], [10, 0, 1.5], "us"),
+        ([4, 0.5], [4, 0.5], ""),
+        # Words, and quantities of different kinds.
+        (["cubic", "newreno"], [0, 1], ""),
+        (["30kB", "9packets"], [0, 1], ""),
+        (["off", "30kB"], [0, 1], ""),
+        ([True, False], [0, 1], ""),
+    ],
+)
+def test_places_of_varied_values(values, places, unit):
+    found = scale.of(values)
+    assert [found.at(value) for value in values] == pytest.approx(places)
+    assert found.unit == unit
+    assert found.words == (values[0] in ("cubic", "off", True) or "9packets" in values)
+
+
+@pytest.fixture(scope="module")
+def two_keys(tmp_path_factory):
+    """Returns the points of a sweep over two keys."""
+    folder = tmp_path_factory.mktemp("sweep")
+    (folder / "quick.toml").write_text(INCAST.replace("rounds = 3", "rounds = 2"))
+    vary = {
+        "switch.buffer": ["60kB", "90kB", "120kB"],
+        "host.transport.congestion": ["newreno", "cubic"],
+    }
+    return afflux.sweep(folder / "quick.toml", vary, seeds=[1], out=folder / "out").designs
+
+
+@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.filterwarnings("error")
+def test_points_of_a_sweep_over_two_keys_have_room(two_keys, name):
+    """Long names take neither the width of the axes nor are they cut, and no legend covers a
+    curve."""
+    if name == "queues":
+        pytest.skip("no ports are recorded")
+    figure = getattr(plot, name)(two_keys, **DRAWN[name])
+    with printed.in_style():
+        figure.draw_without_rendering()
+    (axes,) = figure.axes
+    inside = figure.bbox
+    box = axes.get_window_extent()
+    assert box.width > 0.45 * inside.width
+    assert box.height > 0.4 * 2.2 * figure.dpi
+    shown = [*axes.get_yticklabels(), axes.xaxis.label]
+    for legend in figure.legends:
+        assert legend.get_window_extent().y0 >= box.y1
+        shown += legend.get_texts()
+    for one in shown:
+        drawn = one.get_window_extent()
+        assert drawn.x0 >= inside.x0 - 1, one
+        assert drawn.x1 <= inside.x1 + 1, one
+    words = " ".join(" ".join(text.get_text() for text in shown).split())
+    assert "switch.buffer" not in words
+    if name != "split_difference":
+        assert "buffer=90kB congestion=cubic" in words
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,31 @@ def test_seeds_that_are_no_whole_numbers_are_refused(small, seed):
         small.check(seed=seed)
 
 
+@pytest.mark.parametrize("threads", [-1, 0, 1025, 10**12, "3", 2.5, True])
+def test_numbers_of_threads_are_checked(small, threads):
+    message = f"threads {threads!r}: expected a whole number from 1 to 1024"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        small.run(threads=threads)
+
+
+@pytest.mark.parametrize(
+    ("key", "kind", "says"),
+    [
+        ("switch.buffer.a.b", TypeError, "switch.buffer is '30packets', not a table"),
+        ("switch.buffer.a", TypeError, "switch.buffer is '30packets', not a table"),
+        ("traffic.5.load", ValueError, "no block has the number 5: the last one is 0"),
+        ("traffic.5", ValueError, "no block has the number 5: the last one is 0"),
+    ],
+)
+def test_a_path_that_leads_nowhere_is_refused(small, key, kind, says):
+    with pytest.raises(kind, match=re.escape(says)):
+        small.set(key, 1)
+    assert small.get(key) is None
+    with pytest.raises(KeyError):
+        small[key]
+    assert small.to_toml() == INCAST
+
+
 def test_loaded_scenarios_tell_what_they_are(small):
     checked = small.check(seed=9)
     assert (

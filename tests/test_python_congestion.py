@@ -394,6 +394,31 @@ def test_dctcp_of_the_page_is_dctcp(tmp_path):
     assert queue(halves) < 0.9 * queue(built_in)
 
 
+def test_dctcp_of_the_page_counts_every_segment_once(star):
+    """Also if segments are lost: `acked` is no count of data, `delivered` is one."""
+    names: dict = {}
+    exec(page("dctcp.py"), names)
+    made, grown = [], []
+
+    class Kept(names["Dctcp"]):
+        def __init__(self) -> None:
+            super().__init__()
+            made.append(self)
+
+        def on_ack(self, ack: afflux.Ack) -> None:
+            grown.append(ack.acked)
+            super().on_ack(ack)
+
+    star["switch.ecn"] = {"k": "65kB"}
+    star["host.transport"] = {"congestion": "dctcp"}
+    star["traffic.0.sizes"] = "2MB"
+    assert star.run(congestion=Kept).summary["drops"] > 0
+    segments = -(-2_000_000 // made[-1].mss)
+    # With a handshake, the first object of a connection gets no acknowledgement.
+    assert [one.arrived for one in made] == [0] * 3 + [segments] * 3
+    assert sum(grown) < 3 * segments
+
+
 def test_the_page_names_every_field_of_an_acknowledgement():
     text = (REPO / "docs/how-to/congestion-control-python.md").read_text(encoding="utf-8")
     table = text.split("| field of `ack` |")[1].split("\n\n")[0]
@@ -447,6 +472,8 @@ def test_a_sweep_over_its_parameters(own, command, tmp_path):
         ),
         (OWN + "\nx = 1 /\n", {}, r"aimd.py:19: SyntaxError"),
         (OWN + "\nx = 1 / 0\n", {}, r"aimd.py:19: ZeroDivisionError"),
+        # The last frame of the traceback is in a library.
+        (OWN + "\nimport json\njson.loads('{')\n", {}, r"aimd.py:20: JSONDecodeError"),
     ],
 )
 def test_a_wrong_file_is_an_error_with_its_line(own, tmp_path, text, table, says):
@@ -514,3 +541,30 @@ def test_an_exception_of_the_class_names_its_line(own, command, tmp_path):
     assert (done.returncode, not (tmp_path / "out").exists()) == (1, True)
     assert "aimd.py:17: on_loss: ZeroDivisionError" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_class_file_may_define_dataclasses(own, tmp_path):
+    """With postponed annotations, a dataclass looks up its module in sys.modules."""
+    (tmp_path / "aimd.py").write_text(
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n\n\n"
+        f"@dataclass\nclass State:\n    acked: int = 0\n\n\n{OWN}"
+    )
+    assert own.run().summary["flows"]["finished"] == 3
+
+
+@pytest.mark.parametrize(
+    ("rate", "says"), [("'fast'", "TypeError: pacing"), ("0", "ValueError: pacing")]
+)
+def test_a_wrong_pacing_rate_names_its_method_and_line(own, tmp_path, rate, says):
+    (tmp_path / "aimd.py").write_text(f"{OWN}\n    def pacing(self):\n        return {rate}\n")
+    with pytest.raises(afflux.RunError, match=rf"aimd\.py:19: pacing: {says}\(\) is {rate}: exp"):
+        own.run()
+
+
+def test_what_a_maker_returns_is_checked(star):
+    for make, says in (
+        (lambda: None, r"<lambda>\(\) returned None, expected a new object of a subclass of"),
+        (lambda: Whole, r"<lambda>\(\) returned the class Whole, expected a new object"),
+    ):
+        with pytest.raises(TypeError, match=says):
+            star.run(congestion=make)

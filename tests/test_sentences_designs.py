@@ -159,8 +159,8 @@ CASES = {
             design("ecn", slow99=[10.2, 10.8, 10.1, 11.7, 11.3]),
         ],
         "**dctcp has the lowest mean completion time:** 2.50 ms instead of 5.00 ms, 50 % less (95 % interval 49 to 51 %, 5 paired seeds). "
-        "The same as with today: ecn. Cannot tell with dctcp: p99 slowdown (928 instead of 10.8, seed 4 decides: 383 times as much there, "
-        "between 6.4 % less and 6.0 % more with the others).",
+        "The same mean completion time as with today: ecn. Cannot tell with dctcp: p99 slowdown (928 instead of 10.8, seed 4 decides: "
+        "383 times as much there, between 6.4 % less and 6.0 % more with the others).",
     ),
     "one straggler decides the first measure": (
         [

@@ -366,6 +366,27 @@ def test_hosts_do_not_send_dscps_of_classes_above_seven(tmp_path):
     assert "hosts must send traffic of priority 0 (default) with DSCP 8" in notes
 
 
+def test_dscps_of_flow_lists_and_acknowledgements(tmp_path):
+    """The notes had the block's priority alone, which a flow list does not need to have."""
+    (tmp_path / "flows.csv").write_text(
+        "start_ns,src,dst,bytes,class,priority\n0,1,0,1000,web,3\n0,2,0,1000,bulk,5\n"
+    )
+    scenario = tmp_path / "lists.toml"
+    scenario.write_text(
+        'format = 1\n[topology]\nkind = "star"\nhosts = 3\n'
+        '[switch]\nscheduling = "strict_priority"\n'
+        '[host]\nscheduling = "strict_priority"\n[host.transport]\nack_priority = 7\n'
+        '[[traffic]]\nkind = "flows"\nfile = "flows.csv"\n'
+    )
+    _, notes = sonic.exported(scenario)
+    assert [note for note in notes if "priority" in note and "DSCP" in note] == [
+        "hosts must send traffic of priority 3 (web) with DSCP 3",
+        "hosts must send traffic of priority 5 (bulk) with DSCP 46",
+        "no DSCP leads to priority 7 (acknowledgements): write one in [host] dscp_to_priority, "
+        "as in 56 = 7, and export again",
+    ]
+
+
 def test_what_is_written_is_not_called_lost(tmp_path):
     _, notes = sonic.exported(star(tmp_path, 'ecn = { k = "30kB" }'))
     assert any(note.startswith("WRED_PROFILE: afflux has one colour") for note in notes)

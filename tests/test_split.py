@@ -117,6 +117,14 @@ def test_groups_are_without_the_warm_up(listed):
     )
 
 
+def test_one_grouping_needs_no_list(listed):
+    explanation = listed.run().explain()
+    for by in ("size", "class"):
+        assert split.groups([explanation], by=by) == split.groups([explanation], [by])
+    with pytest.raises(ValueError, match=r"^by 'colour': write size or class$"):
+        split.groups([explanation], by="colour")
+
+
 def adds_up(change: split.Comparison) -> None:
     for group in change.changes:
         assert (

@@ -265,6 +265,20 @@ def test_what_cannot_be_swept(invoke, quick, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_baseline_is_named_as_it_is_varied(invoke, quick, tmp_path):
+    """Quotes and brackets do not stand in the name of a point, so it has another form."""
+    vary = 'topology={kind="star",hosts=9},{kind="star",hosts=10}'
+    words = ("sweep", quick, "--vary", vary, "--seeds", "1-3", "-o", tmp_path / "out")
+    name = 'topology={kind="star",hosts=10}'
+    done = invoke(*words, "--baseline", name, "--json")
+    assert done.exit_code == 0, done.stderr
+    chosen = json.loads(done.stdout)["comparison"]["baseline"]
+    assert chosen == settings.point_name({"topology": {"kind": "star", "hosts": 10}}) != name
+    again = invoke("compare", tmp_path / "out", "--baseline", name, "--json")
+    assert json.loads(again.stdout)["baseline"] == chosen
+    assert invoke(*words, "--baseline", "topology={}").exit_code == 2
+
+
 def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     monkeypatch.delitem(sys.modules, "afflux.executors.on_dask", raising=False)

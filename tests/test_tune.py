@@ -320,6 +320,21 @@ def test_what_cannot_be_tuned(tmp_path, vary, metrics, words):
         )
 
 
+def test_a_key_is_varied_once(invoke, tmp_path):
+    """The first range was dropped without a word."""
+    (tmp_path / "small.toml").write_text(QUICK)
+    vary = (
+        "--vary",
+        "switch.buffer=4packets..9packets",
+        "--vary",
+        "switch.buffer=20packets,30packets",
+    )
+    done = invoke("tune", tmp_path / "small.toml", *vary, "--objective", "fct_mean")
+    assert done.exit_code == 2
+    assert "--vary switch.buffer is given twice" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_seed_cannot_be_set(invoke, tmp_path):
     (tmp_path / "small.toml").write_text(QUICK)
     of_search = ("--vary", "switch.buffer=4packets..9packets", "--objective", "fct_mean")

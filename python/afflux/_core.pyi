@@ -109,10 +109,13 @@ class Ack:
         there is none."""
     @property
     def acked(self) -> int:
-        """Number of segments newly acknowledged in order."""
+        """Number of segments by which the window may grow in slow start. By default: `delivered` if
+        the acknowledgement acknowledges new segments in order, otherwise 0. Other settings of the
+        transport give fewer in recovery. Not a count of data: sum `delivered` for that."""
     @property
     def delivered(self) -> int:
-        """Number of segments newly known to have arrived, in order or not."""
+        """Number of segments newly known to have arrived, in order or not (SACK). The sum counts
+        the data that has arrived."""
     @property
     def ece(self) -> bool:
         """True if the acknowledgement echoes an ECN mark."""

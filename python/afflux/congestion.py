@@ -19,13 +19,14 @@ A scenario names a class in a file, so that sweeps, studies and result directori
     parameters = { increase = 2.0 }  # keyword arguments of the class
 
 Such a run is slow (each acknowledgement calls Python, which takes about ten microseconds) and uses
-one thread. afflux does not promise that it gives the same bytes everywhere: that depends on the
+one thread, also if the scenario and `threads` in its summary name more. afflux does not promise that it gives the same bytes everywhere: that depends on the
 class. The scenario's transport detects and repairs losses.
 """
 
 import functools
 import math
 import os
+import sys
 import tomllib
 import traceback
 import types
@@ -43,6 +44,9 @@ class CongestionControl:
     """Congestion control of one connection. This base class is NewReno; override the methods that
     differ.
 
+    With a handshake (the default) a connection makes two objects: one with the SYN, and one that
+    replaces it when the connection opens. Only the second one gets acknowledgements.
+
     The transport also changes `cwnd` and `ssthresh`: it lowers the window to the threshold after a
     loss, and to one segment at a time-out. Both may be fractional; the transport uses whole
     segments.
@@ -55,6 +59,12 @@ class CongestionControl:
     cwnd: float = 0
     #: Slow start threshold in segments. Starts at infinity.
     ssthresh: float = math.inf
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        own = cls.__dict__.get("pacing")
+        if isinstance(own, types.FunctionType):
+            setattr(cls, "pacing", _checked(own))  # noqa: B010
 
     def on_ack(self, ack: Ack) -> None:
         """Changes `cwnd` after an acknowledgement. The change takes effect while `ack.state` is
@@ -115,6 +125,51 @@ def is_paced(make: object) -> bool:
     if isinstance(make, type):
         return getattr(make, "pacing", None) is not CongestionControl.pacing
     return bool(getattr(make, "paced", False))
+
+
+def checked_maker(make: Callable[[], CongestionControl]) -> Callable[[], CongestionControl]:
+    """Returns a callable that raises `TypeError` if `make` does not return a congestion control."""
+    if isinstance(make, type) and issubclass(make, CongestionControl):
+        return make
+    name = getattr(make, "__name__", type(make).__name__)
+
+    def made() -> CongestionControl:
+        found: Any = make()
+        if isinstance(found, type) or not callable(getattr(found, "on_ack", None)):
+            what = f"the class {found.__name__}" if isinstance(found, type) else repr(found)
+            raise TypeError(
+                f"congestion: {name}() returned {what}, expected a new object of a subclass of "
+                "afflux.CongestionControl"
+            )
+        return found
+
+    return made
+
+
+def _checked(pacing: types.FunctionType) -> Callable[[CongestionControl], float | None]:
+    """Returns a method `pacing` that names itself and its line if its result is not a rate. The
+    engine sees the result after the method has returned, so it has no line to name."""
+
+    @functools.wraps(pacing)
+    def called(self: CongestionControl) -> float | None:
+        rate = pacing(self)
+        if rate is None:
+            return None
+        wanted = f"pacing() is {rate!r}: expected bits per second, more than 0, or None"
+        error: Exception | None = None
+        try:
+            # Unlike float(), isnan() refuses text.
+            if math.isnan(rate) or rate <= 0:
+                error = ValueError(wanted)
+        except TypeError:
+            error = TypeError(wanted)
+        if error is None:
+            return rate
+        code = pacing.__code__
+        error.__dict__["place"] = code.co_filename, code.co_firstlineno, code.co_name
+        raise error
+
+    return called
 
 
 class _Unsound(Exception):
@@ -196,15 +251,18 @@ def _class_of(
     """Returns the class in a Python file. Raises `_Unsound`."""
     module = types.ModuleType(f"afflux congestion control {path}")
     module.__file__ = path
+    # Dataclasses look up the module of a class there.
+    sys.modules[module.__name__] = module
     try:
         exec(compile(text, path, "exec"), module.__dict__)
     except Exception as error:
-        line = (
-            error.lineno
-            if isinstance(error, SyntaxError)
-            else traceback.extract_tb(error.__traceback__)[-1].lineno
-        )
-        raise _Unsound("file", f"{path}:{line}: {type(error).__name__}: {error}") from error
+        del sys.modules[module.__name__]
+        # The last frame may be in a library that the file calls.
+        lines = [frame.lineno for frame in _frames(path, error)]
+        if isinstance(error, SyntaxError) and error.filename == path:
+            lines.append(error.lineno)
+        place = f"{path}:{lines[-1]}" if lines else path
+        raise _Unsound("file", f"{place}: {type(error).__name__}: {error}") from error
     found = {
         key: value
         for key, value in vars(module).items()
@@ -235,11 +293,17 @@ def located(path: str | os.PathLike[str], error: Exception) -> Exception:
     """Converts an exception raised by a class in a file to a `RunError` that names file, line and
     method."""
     path = os.fspath(path)
-    frames = [
-        frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path
-    ]
-    place = f"{path}:{frames[-1].lineno}: {frames[-1].name}: " if frames else f"{path}: "
+    places = [(frame.lineno, frame.name) for frame in _frames(path, error)]
+    own: tuple[str, int, str] | None = getattr(error, "place", None)
+    if own and own[0] == path:
+        places.append(own[1:])
+    place = f"{path}:{places[-1][0]}: {places[-1][1]}: " if places else f"{path}: "
     return RunError(f"{place}{type(error).__name__}: {error}")
+
+
+def _frames(path: str, error: Exception) -> list[traceback.FrameSummary]:
+    """Returns the frames of a traceback that are in this file."""
+    return [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
 
 
 _NONE = "no class derived from afflux.CongestionControl"

@@ -325,11 +325,13 @@ def names() -> list[str]:
 def named(words: str) -> Metric:
     """Finds a metric by its name in JSON output or its short name. The unit at the end may be
     missing: `fct_p99`, `p99_slowdown`, `class.web.fct_p99`, `class.web.jain`, `query.p99`,
-    `job.sort.mean`. Paths into summary.json are names, too: `fct.by_size.le_100KB.p99_ns`,
+    `job.sort.mean`. The name of a class or a block may stand in double quotes:
+    `class."web.v2".fct_p99`. Paths into summary.json are names, too: `fct.by_size.le_100KB.p99_ns`,
     `slowdown.by_class."web.v2".p99`. Raises `LookupError`."""
     kind, _, rest = words.partition(".")
     if kind == "class":
         group, _, measure = rest.rpartition(".")
+        group = _unquoted(group)
         full = _full(ALIASES.get(measure, measure), _OF_CLASS)
         if group and full:
             return of_class(group, full)
@@ -339,7 +341,7 @@ def named(words: str) -> Metric:
     if kind in _JOBS and rest:
         block, _, statistic = rest.rpartition(".")
         if full := _full(statistic, _TIMES):
-            return of_jobs(kind, block or None, full)
+            return of_jobs(kind, _unquoted(block) or None, full)
         raise LookupError(
             f"metric {words}: write {kind}.STATISTIC or {kind}.BLOCK.STATISTIC with one of {', '.join(_TIMES)}"
         )
@@ -352,6 +354,13 @@ def named(words: str) -> Metric:
             "job.BLOCK.mean, and paths into summary.json such as slowdown.by_class.NAME.p99"
         )
     return _BY_NAME[full]
+
+
+def _unquoted(name: str) -> str:
+    """Returns the name of a class or a block without the quotes in which names with dots may stand,
+    as they do in paths."""
+    quoted = len(name) > 2 and name.startswith('"') and name.endswith('"')
+    return name[1:-1] if quoted else name
 
 
 def _full(name: str, known: Collection[str]) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from . import _core, settings, spelling
-from .congestion import CongestionControl, check_callable, check_class, is_paced
+from .congestion import CongestionControl, check_callable, check_class, checked_maker, is_paced
 from .display import Card, Displayed
 from .files import toml
 from .files.keys import split_key
@@ -104,7 +104,7 @@ class Scenario(Displayed, MutableMapping[str, Any]):
     def set(self, key: str, value: Any) -> Self:
         """Writes a value at a path as `get` takes it, and creates missing tables. Raises
         `TypeError` or `ValueError` if the path leads into a value, and `ValueError` if it is
-        none."""
+        none, or names a block that does not exist."""
         *tables, last = split_key(key)
         table = self._find(tables, make=True)
         if not isinstance(table, list | dict):
@@ -130,8 +130,8 @@ class Scenario(Displayed, MutableMapping[str, Any]):
     def check(self, *, seed: int | None = None, threads: int | None = None) -> _core.Scenario:
         """Validates the scenario, with the class of its `[host.python]`. Returns its name, hash,
         resolved text, number of hosts, flows, … Raises `ScenarioError`, and `ValueError` for a seed
-        that is no whole number from 0 on."""
-        seed = settings.seed(seed)
+        that is no whole number from 0 on, or a number of threads below 1 or above 1024."""
+        seed, threads = settings.seed(seed), settings.threads(threads)
         text, path = self.to_toml(), self.path
         if text != self._text and self._text is not None:
             # Line numbers refer to the changed text, so the path must not look like the file. The
@@ -160,9 +160,10 @@ class Scenario(Displayed, MutableMapping[str, Any]):
         every `interval` seconds. Raises `ScenarioError`, `ResultExists`, `RunError`, `ValueError`;
         warns if the result fails one of its own checks.
 
-        `congestion` is a class, or a callable that makes a congestion control for each connection
-        (see `CongestionControl`). All TCP connections use it instead of the scenario's. Such a run
-        is slow, uses one thread, writes no directory, and is only as repeatable as the class. A
+        `congestion` is a class, or a callable that returns a new congestion control at each call
+        (see `CongestionControl`): one for each connection, and with a handshake (the default) a
+        second one, which replaces it when the connection opens. All TCP connections use it instead
+        of the scenario's. Such a run is slow, uses one thread, writes no directory, and is only as repeatable as the class. A
         class that `[host.python]` of the scenario names is used without this argument, and its
         results have directories.
         """
@@ -182,7 +183,7 @@ class Scenario(Displayed, MutableMapping[str, Any]):
             force=force,
             on_progress=on_progress,
             interval=interval,
-            congestion=congestion,
+            congestion=checked_maker(congestion),
             paced=is_paced(congestion),
         )
         result = Result.of_run(run)
@@ -197,9 +198,12 @@ class Scenario(Displayed, MutableMapping[str, Any]):
 
     def _find(self, keys: list[str], make: bool = False) -> Any:
         place: Any = self.data
-        for key in keys:
+        for number, key in enumerate(keys):
             if isinstance(place, list):
                 place = place[_number(place, key)]
+            elif not isinstance(place, dict):
+                whole = ".".join(keys)
+                raise TypeError(f"{whole}: {'.'.join(keys[:number])} is {place!r}, not a table")
             elif make:
                 place = place.setdefault(key, {})
             else:
@@ -239,6 +243,9 @@ def _number(blocks: list[Any], key: str) -> int:
     """Returns the index of a block in a list, given its number, its `name`, or its `class` if no
     block has the name. Raises `ValueError`."""
     if key.isdecimal():
+        if int(key) >= len(blocks):
+            there = f"the last one is {len(blocks) - 1}" if blocks else "there are none"
+            raise ValueError(f"no block has the number {key}: {there}")
         return int(key)
     known: dict[str, None] = {}
     for by in ("name", "class"):

@@ -4,8 +4,9 @@ import hashlib
 import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, time
+from fractions import Fraction
 from numbers import Integral
 from typing import Any
 
@@ -16,9 +17,33 @@ from .files.keys import PART
 MOST_POINTS = 100_000
 #: Largest seed: scenario files hold signed 64-bit integers.
 MOST_SEED = 2**63 - 1
+#: Largest number of threads (`run.threads`).
+MOST_THREADS = 1024
 #: Longest name of a point in characters. File systems limit names to 255 bytes, and the seed is
 #: appended.
 LONGEST_NAME = 120
+
+#: Families of units that can be converted into each other, from the smallest unit. A setting ends
+#: in its unit.
+FAMILIES: tuple[dict[str, int], ...] = (
+    {
+        "B": 1,
+        "kB": 10**3,
+        "KiB": 2**10,
+        "MB": 10**6,
+        "MiB": 2**20,
+        "GB": 10**9,
+        "GiB": 2**30,
+        "TB": 10**12,
+        "TiB": 2**40,
+    },
+    {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12},
+    {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "Tbps": 10**12},
+    {"packets": 1},
+    {"%": 1},
+)
+#: A number with its unit.
+QUANTITY = r"\s*(\d+(?:\.\d+)?(?:[eE]-?\d+)?)\s*([a-zA-Z%]*)\s*"
 
 
 def assignment(text: str) -> tuple[str, str]:
@@ -39,6 +64,13 @@ def value(text: str) -> Any:
     return text if isinstance(found, date | time) else found
 
 
+def quantity(text: str) -> tuple[Fraction, str] | None:
+    """Splits a value such as `60kB` into number and unit, which is empty for a plain number. `None`
+    for other text."""
+    matched = re.fullmatch(QUANTITY, text)
+    return (Fraction(matched[1]), matched[2]) if matched else None
+
+
 def assignments(texts: Sequence[str] | None) -> list[tuple[str, str]]:
     """Splits the assignments of `--set`. Raises `ValueError` for a key that is given twice."""
     pairs = [assignment(text) for text in texts or []]
@@ -46,6 +78,19 @@ def assignments(texts: Sequence[str] | None) -> list[tuple[str, str]]:
     for key in keys:
         if keys.count(key) > 1:
             raise ValueError(f"--set {key} is given twice: a key has one value")
+    return pairs
+
+
+def varied(texts: Sequence[str] | None, like: str) -> list[tuple[str, str]]:
+    """Splits the assignments of `--vary`. Raises `ValueError` for a key that is given twice; `like`
+    shows how one option is written."""
+    pairs = [assignment(text) for text in texts or []]
+    keys = [key for key, _ in pairs]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise ValueError(
+                f"--vary {key} is given twice: name all its values in one option, as in --vary {key}={like}"
+            )
     return pairs
 
 
@@ -119,6 +164,17 @@ def seed(number: Any) -> int | None:
     return int(number)
 
 
+def threads(number: Any) -> int | None:
+    """Returns a number of threads as Python's own number; `None` stays. Raises `ValueError` if runs
+    cannot have it."""
+    if number is None:
+        return None
+    whole = isinstance(number, Integral) and not isinstance(number, bool)
+    if not whole or not 1 <= int(number) <= MOST_THREADS:
+        raise ValueError(f"threads {number!r}: expected a whole number from 1 to {MOST_THREADS}")
+    return int(number)
+
+
 def shown(item: Any) -> str:
     """Formats a value as TOML, but strings without quotes."""
     return item if isinstance(item, str) else toml.value(item)
@@ -130,6 +186,19 @@ def point_name(changes: Mapping[str, Any]) -> str:
     words = ",".join(f"{key}={shown(item)}" for key, item in changes.items())
     name = re.sub(r"[^\w.,=+%\[\]-]", "_", words)[:LONGEST_NAME]
     return name if name == words else f"{name}~{hashlib.sha256(words.encode()).hexdigest()[:8]}"
+
+
+def named_by(text: str, names: Collection[str]) -> str:
+    """Returns which of these names of points is meant: the text itself, or the name of the point
+    with these keys and values, written as in `--vary`. If there is none, returns the text."""
+    if text in names:
+        return text
+    try:
+        pairs = [assignment(part) for part in choices(text)]
+    except ValueError:
+        return text
+    made = point_name({key: value(item) for key, item in pairs})
+    return made if made in names else text
 
 
 def short(keys: Sequence[str]) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .. import spelling
+from .. import settings, spelling
 from ..terminal.console import complain
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def gathered(dirs: Sequence[Path], baseline: str | None) -> "Designs":
     designs = gather(places.values())
     if baseline is None:
         return designs
-    if baseline in designs:
-        return designs.led_by(baseline)
+    if (name := settings.named_by(baseline, designs)) in designs:
+        return designs.led_by(name)
     path = Path(baseline)
     if not path.exists():
         raise LookupError(f"--baseline: {spelling.unknown('design', baseline, list(designs))}")
@@ -38,13 +38,18 @@ def gathered(dirs: Sequence[Path], baseline: str | None) -> "Designs":
     return gather({path.resolve(): path, **places}.values()).led_by(name)
 
 
-def known(baseline: str | None, names: Sequence[str]) -> None:
-    """Raises `LookupError` if no design has the name `baseline`. Called before anything is
+def known(baseline: str | None, names: Sequence[str]) -> str | None:
+    """Returns the name of the design that `baseline` means: a name, or keys and values as in
+    `--vary`. Raises `LookupError` if there is no such design. Called before anything is
     simulated."""
-    if baseline is not None and baseline not in names:
+    if baseline is None:
+        return None
+    found = settings.named_by(baseline, names)
+    if found not in names:
         raise LookupError(
             f"--baseline: {spelling.unknown('design', baseline, list(dict.fromkeys(names)))}"
         )
+    return found
 
 
 def against(

@@ -224,7 +224,8 @@ def _compare(other: Result, result: Result, dirs: tuple[str, str], by: str, as_j
     names = other.summary["name"], result.summary["name"]
     change = split.compare(other, result, by, names=dirs if names[0] == names[1] else names)
     if change is None:
-        raise ValueError("no flow finished in both results: there is nothing to compare")
+        before, after = other.explain(), result.explain()
+        raise ValueError(f"{after.none_counts(before)}: there is nothing to compare")
     print_json(change.to_dict()) if as_json else show(shown.change(change, width()), paged=True)
 
 
@@ -262,7 +263,9 @@ def _by_group(
     queues = Queues.of(result)
     parts = shown.queues(queues, hosts=hosts)
     if groups or (report is None and not real):
-        parts = chain(shown.parts(groups, width(), per_flow=per_flow), parts)
+        without = "" if groups else result.explain().none_counts()
+        split = shown.parts(groups, width(), per_flow=per_flow, without=without)
+        parts = chain(split, parts)
     if groups and groups[0].mean.parts_ns["queueing"]:
         parts = chain(parts, shown.own_hosts(result.summary.get("queueing")))
         if "waits" not in result.recorded:

@@ -1,5 +1,6 @@
 """`afflux plan`: windows, buffers and connections for one path."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated
@@ -52,6 +53,16 @@ def _quantity(
     return value
 
 
+def _mtu(text: str) -> int:
+    """Parses a whole number of bytes with or without a unit. Raises `ValueError`."""
+    least, most = 576, 9_216
+    written = f"{text.strip()}B" if text.strip().isdecimal() else text
+    bytes = _quantity("--mtu", written, _SIZES, 0, math.inf, "9000B")
+    if not least <= bytes <= most or bytes != int(bytes):
+        raise ValueError(f"--mtu {text}: write {least} to {most} bytes, as in 9000B")
+    return int(bytes)
+
+
 def plan(
     rate_: Annotated[
         str,
@@ -66,9 +77,9 @@ def plan(
         PATH.option("--loss", "P", "Probability from 0 to 0.2 that a frame is lost at random."),
     ] = "0",
     mtu: Annotated[
-        int,
-        PATH.option("--mtu", "BYTES", "Largest IP packet, 576 to 9216 bytes."),
-    ] = 1500,
+        str,
+        PATH.option("--mtu", "SIZE", "Largest IP packet, 576 to 9216 bytes, as in 9000B."),
+    ] = "1500B",
     queue: Annotated[
         str | None,
         PATH.option(
@@ -108,8 +119,7 @@ def plan(
             share = -1.0
         if not 0 <= share <= 0.2:
             raise ValueError(f"--loss {loss}: write a probability from 0 to 0.2, as in 1e-6")
-        if not 576 <= mtu <= 9_216:
-            raise ValueError(f"--mtu {mtu}: write 576 to 9216 bytes")
+        largest = _mtu(mtu)
         if congestion not in planner.CONGESTION:
             raise LookupError(
                 f"--congestion: {spelling.unknown('congestion control', congestion, planner.CONGESTION)}"
@@ -119,11 +129,11 @@ def plan(
             rtt=_quantity("--rtt", rtt, _TIMES, 1e-4, 2.0, "300ms"),
             loss=share,
             memory=_quantity("--memory", memory, _SIZES, 4_096, 1e12, "256MB"),
-            mtu=mtu,
+            mtu=largest,
             congestion=congestion,
             queue=None
             if queue is None
-            else _quantity("--queue", queue, _SIZES, 2 * (mtu + 14), 1e12, "4MB"),
+            else _quantity("--queue", queue, _SIZES, 2 * (largest + 14), 1e12, "4MB"),
         )
         proposed = planner.plan(path)
         if simulate:

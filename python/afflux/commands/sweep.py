@@ -98,12 +98,8 @@ def sweep(
     from .baseline import against, complain_if_missing, known
 
     with failures():
-        varied = [settings.assignment(text) for text in vary or []]
-        for key in {key for key, _ in varied if [other for other, _ in varied].count(key) > 1}:
-            raise ValueError(
-                f"--vary {key} is given twice: name all its values in one option, as in --vary {key}=A,B"
-            )
-        known(baseline, _names(vary or []))
+        varied = settings.varied(vary, "A,B")
+        baseline = known(baseline, _names(vary or []))
         asked = list(dict.fromkeys(map(named, metric or [])))
         with execution.begun(f"sweep {scenario.name}") as options:
             found = grid.sweep(

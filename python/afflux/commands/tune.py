@@ -94,10 +94,11 @@ def tune(
 
     with failures():
         main = objectives(objective or [])
+        ranges = dict(settings.varied(vary, "LOW..HIGH"))
         with execution.begun(f"tune {scenario.name}", main) as options:
             found = tuning.tune(
                 scenario,
-                dict(map(settings.assignment, vary or [])),
+                ranges,
                 objective or [],
                 budget=budget,
                 seeds=settings.seeds(seeds),

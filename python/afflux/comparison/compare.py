@@ -192,9 +192,15 @@ def _alone(pairs: Pairs, base: Design, design: Design) -> tuple[str, float, floa
         # Without tables, equal numbers of finished flows are taken for the same flows.
         same = _finished(ours) == _finished(theirs)
         return _OTHER_FABRIC if same else _OTHER_FINISHED, *of_finished
-    if not (common := [flow for flow in old if flow in new]):
+    # Flows of one class, pair of hosts and size count as often as both have them.
+    common = [(flow, min(old[flow][1], new[flow][1])) for flow in old if flow in new]
+    if not (count := sum(flows for _, flows in common)):
         return _OTHER_FLOWS, *of_finished
-    times = mean([old[flow] for flow in common]), mean([new[flow] for flow in common])
+    first, second = (
+        sum(flows * found[flow][0] / found[flow][1] for flow, flows in common) / count
+        for found in (old, new)
+    )
+    times = first, second
     return (_OTHER_FABRIC, *times) if _differ(times) else (_OTHER_FINISHED, *of_finished)
 
 
@@ -202,16 +208,18 @@ def _differ(times: tuple[float, float]) -> bool:
     return abs(times[1] - times[0]) > _SAME_ALONE * times[0]
 
 
-def _ideals(results: Iterable[Result]) -> dict[tuple[Any, ...], int]:
-    """Returns the time in ns that flows would take alone, by class, ends and size."""
-    found: dict[tuple[Any, ...], int] = {}
+def _ideals(results: Iterable[Result]) -> dict[tuple[Any, ...], tuple[int, int]]:
+    """Returns the sum of the times in ns that flows would take alone, and the number of these flows,
+    by class, ends and size."""
+    found: dict[tuple[Any, ...], tuple[int, int]] = {}
     for result in results:
         if "flows" in result.recorded:
             names = ("start_ns", "ideal_ns", "class", "src", "dst", "bytes")
             columns = (result.flows.column(name) for name in names)
             for start, ideal, *flow in zip(*columns, strict=True):
                 if start is not None and ideal:
-                    found[tuple(flow)] = ideal
+                    time, count = found.get(tuple(flow), (0, 0))
+                    found[tuple(flow)] = time + ideal, count + 1
     return found
 
 
@@ -291,7 +299,8 @@ def _together(found: Sequence[Difference], asked: Sequence[Metric]) -> tuple[lis
     def made(d: Difference) -> Difference:
         if id(d) not in judged:
             return d
-        established = d.clear and (d.deterministic or id(d) in held)
+        # Prices are not random, so no probability speaks against them.
+        established = d.clear and (d.deterministic or d.metric is COST or id(d) in held)
         missing = None if established else more_seeds(d, level)
         return replace(d, established=established, seeds_to_decide=missing)
 

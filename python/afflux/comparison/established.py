@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
+from ..metrics import COST as PRICE
 from ..metrics import JOB_TIME, UNFINISHED
 from ..results.statistics import holm
 from ..words import Words, say
@@ -23,7 +24,17 @@ from .findings import (
     matters,
     weight,
 )
-from .paired import BETTER, SAME, TOO_FEW, WORSE, Difference, compared, together
+from .paired import (
+    BETTER,
+    HIGHER,
+    LOWER,
+    SAME,
+    TOO_FEW,
+    WORSE,
+    Difference,
+    compared,
+    together,
+)
 from .phrases import between, change_of, design_item, listed, seeds_needed, short, size, what_of
 from .unfinished import Left, never_started
 
@@ -71,7 +82,8 @@ class Established(Findings):
         )
         parts += [
             (circumstances.causes(self.found, lead), WHY),
-            (price, COST),
+            # The answer names the prices already if it is about them.
+            (price if lead.metric is not PRICE else Words("", ""), COST),
             (self._beaten_by_price(lead, rivals), COST),
         ]
         parts += [(self._taken_alone([d for d in self.alone if d.design == lead.design]), SURE)]
@@ -99,12 +111,21 @@ class Established(Findings):
     def _size(self, d: Difference, key: str = "compare.size") -> Words:
         return say(
             key,
-            **changes.values(d),
+            **self._values(d),
             what=self._what(d),
             design=d.design,
             baseline=self.baseline,
             size=size(d),
         )
+
+    def _values(self, d: Difference) -> dict[str, Words | str]:
+        """Returns both values of a difference. Prices have their currency."""
+        if d.metric is not PRICE:
+            return {**changes.values(d)}
+        return {
+            "new": circumstances.priced(self.found, d.design_mean),
+            "old": circumstances.priced(self.found, d.baseline_mean),
+        }
 
     def _what(self, d: Difference) -> Words | str:
         """Returns the name of the metric. If some flows did not finish, the name says that the
@@ -118,13 +139,19 @@ class Established(Findings):
     def _other_measures(self, lead: Difference, own: Sequence[Difference]) -> list[Words]:
         """Words further established differences of the same design. Those that contradict the
         answer come first."""
-        contrary = sorted((d for d in own if d.verdict != lead.verdict), key=weight, reverse=True)
-        alike = [d for d in own if d.verdict == lead.verdict]
+        # The prices have a sentence of their own.
+        own = [d for d in own if d.metric is not PRICE]
+        judged = [d for d in own if d.verdict in (BETTER, WORSE) or d.verdict == lead.verdict]
+        contrary = [d for d in judged if d.verdict != lead.verdict]
+        contrary.sort(key=weight, reverse=True)
+        alike = [d for d in judged if d.verdict == lead.verdict]
+        plain = [d for d in own if d not in judged]
+        neutral = [[d for d in plain if d.verdict == verdict] for verdict in (LOWER, HIGHER)]
         found = []
         first = [d for d in contrary if matters(d) or d.metric is JOB_TIME or not matters(lead)][:1]
         if first:
             found.append(self._size(first[0], self.of(f"compare.but.{first[0].verdict}")))
-        for some in ([d for d in contrary if d not in first], alike):
+        for some in ([d for d in contrary if d not in first], alike, *neutral):
             if some:
                 found.append(
                     say(
@@ -153,12 +180,16 @@ class Established(Findings):
             "else.better": [d for d in elsewhere if d.verdict == BETTER],
             "else.worse": [d for d in elsewhere if d.verdict == WORSE],
             "open": [d for d in left if d.verdict not in (SAME, TOO_FEW)],
-            "equal": [d for d in left if d.verdict == SAME],
             "few": [d for d in left if d.verdict == TOO_FEW],
         }
+        equal = [d for d in left if d.verdict == SAME]
         direction = {"same-side": lead.fell, "other-side": not lead.fell}
         found = []
         for name, some in groups.items():
+            if name == "few":
+                found += self.equals(
+                    sorted(equal, key=lambda d: d.design_mean, reverse=not lead.fell)
+                )
             if some:
                 key = (
                     name
@@ -232,7 +263,9 @@ class Established(Findings):
         name = min(left, key=lambda name: rivals[name].baseline_mean * (1 if lead.fell else -1))
         d = rivals[name]
         if d.verdict == SAME:
-            return say("compare.second.same", design=lead.design, second=name)
+            words = {"design": lead.design, "second": name, "what": self._what(lead)}
+            alike = "" if self._alike(lead.design, name) else ".in"
+            return say(f"compare.second.same{alike}", **words)
         if d.clear:
             return say(
                 "compare.second",
@@ -248,6 +281,18 @@ class Established(Findings):
             between=between(d),
             more=seeds_needed(d),
         )
+
+    def _alike(self, one: str, other: str) -> bool:
+        """True if two designs have the same value of every main measure, and of every measure that
+        was asked for."""
+        metrics = dict.fromkeys(
+            d.metric
+            for d in self.found.differences
+            if d.metric.main or d.metric in self.found.asked
+        )
+        first, second = (self.found.of_name[name] for name in (one, other))
+        found = [compared(metric, first, second, first.seeds) for metric in metrics]
+        return all(d is None or d.verdict == SAME for d in found)
 
     def _beaten_by_price(self, lead: Difference, rivals: Mapping[str, Difference]) -> Words:
         """Names the cheapest of the designs that cost less than the answer's and that it does not

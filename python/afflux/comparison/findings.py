@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from ..metrics import COST as PRICE
 from ..metrics import JOB_TIME, JOBS_UNFINISHED, UNFINISHED
-from ..words import Words, say
+from ..words import Words, join, say
 from . import changes, circumstances
-from .paired import BETTER, UNCLEAR, WORSE, Difference
+from .paired import BETTER, SAME, UNCLEAR, WORSE, Difference
 from .phrases import between, largest_distance, listed, seeds_needed, strength, what_of
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ class Findings:
         all flows.
         """
         established = [d for d in self.established if d.metric.group is None] or self.established
+        # A measure without a better direction, such as the cost, is no reason to choose a design.
+        established = [d for d in established if d.verdict in (BETTER, WORSE)] or established
         if not established:
             return None
         unfinished = [d for d in established if counts_unfinished(d)]
@@ -99,6 +101,39 @@ class Findings:
             if jobs
             else foremost(pool, self.prices)
         )
+
+    def equal(self, name: str) -> bool:
+        """True if no main measure of a design differs from the baseline's, and none that was asked
+        for. Main measures count also if they were not asked for, or are not judged."""
+        return all(
+            d.verdict == SAME
+            for d in self.found.of(name)
+            if d.metric.main or d.metric in self.found.asked
+        )
+
+    def equals(self, some: Sequence[Difference]) -> list[Words]:
+        """Names the designs that do not differ from the baseline at all, and those that are equal
+        to it only in some measures: `some` has one difference of each measure and design."""
+        names = list(dict.fromkeys(d.design for d in some))
+        whole = [name for name in names if self.equal(name)]
+        found = []
+        if whole:
+            items = listed([Words(name, name) for name in whole], DESIGNS)
+            found.append(say("compare.others.equal", baseline=self.baseline, items=items))
+        groups: dict[tuple[Words | str, ...], list[Words]] = {}
+        for name in names:
+            if name not in whole:
+                what = tuple(what_of(d.metric) for d in some if d.design == name)
+                groups.setdefault(what, []).append(Words(name, name))
+        return found + [
+            say(
+                "compare.others.equal.in",
+                what=joined(what) if len(what) <= ITEMS else listed(what, ITEMS, (", ", "、")),
+                baseline=self.baseline,
+                items=listed(items, DESIGNS),
+            )
+            for what, items in groups.items()
+        ]
 
     def price(self) -> Words:
         """Words the price of the design, or the prices of several."""
@@ -141,6 +176,14 @@ class Findings:
         ]
         items += [what_of(d.metric) for d in some if d not in far]
         return say(key, design=some[0].design, items=listed(items, len(items)))
+
+
+def joined(names: Sequence[Words | str]) -> Words:
+    """Joins names of metrics within a sentence: `drops, cost and job time`."""
+    *first, last = names
+    if not first:
+        return join([last])
+    return join([join(first, (", ", "、")), last], (" and ", "、"))
 
 
 def counts_unfinished(d: Difference) -> bool:

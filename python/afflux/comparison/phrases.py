@@ -148,7 +148,7 @@ def short(d: Difference, with_design: bool = False) -> Words:
 
 def design_item(d: Difference, group: str, full: bool = False) -> Words:
     """Words a design with its change, as an item of a list."""
-    if group in ("equal", "few"):
+    if group == "few":
         return Words(d.design, d.design)
     if group.startswith("else."):
         return say(

@@ -2,6 +2,7 @@
 
 import math
 
+from ..metrics import COST as PRICE
 from ..metrics import UNFINISHED
 from ..results.statistics import ADVISED_SEEDS, ENOUGH_SEEDS
 from ..words import Words, join, say
@@ -19,6 +20,7 @@ from .findings import (
     Findings,
     Part,
     counts_unfinished,
+    joined,
 )
 from .paired import SAME, TOO_FEW, Difference
 from .phrases import (
@@ -58,11 +60,20 @@ class Undecided(Findings):
         identical = len(hashes) == 1 and all(next(iter(hashes)))
         certain = all(d.deterministic for d in self.main)
         every = samples(min(d.samples for d in self.main), certain)
+        # Measures that were not asked for, or are not judged, may differ. Notes name the latter.
+        asked = bool(self.found.asked) and not (identical and all(map(self.equal, names)))
+        judged = not asked and not all(map(self.equal, names))
         key = "compare.same.several" if self.several else "compare.same"
+        key += ".in" if asked else ".judged" if judged else ""
+        metrics = dict.fromkeys(d.metric for d in self.main)
+        equal = joined([what_of(metric) for metric in metrics])
         what = "compare.same.flows" if identical else "compare.same.measures"
+        what = "compare.same.values" if asked and not identical else what
+        # Prices do not depend on the seed.
+        drawn = any(metric is not PRICE for metric in metrics)
         return [
-            (say(key, design=names[0], baseline=self.baseline), ANSWER),
-            (say(what, seeds=every), SURE),
+            (say(key, design=names[0], baseline=self.baseline, what=equal), ANSWER),
+            (say(what, seeds=every) if drawn or identical else Words("", ""), SURE),
             (self._only_counters("compare.same.counters"), WHY),
             (circumstances.unfinished(self.found, names), SURE),
             (self.price(), COST),
@@ -86,6 +97,7 @@ class Undecided(Findings):
                 parts.append((say("compare.few.design", design=name, **words), SIZE))
         return [
             *parts,
+            *((words, SURE) for words in self._equal()),
             (self.price(), COST),
             (say("compare.few.run", enough=ENOUGH_SEEDS, advised=ADVISED_SEEDS), ADVICE),
         ]
@@ -110,6 +122,7 @@ class Undecided(Findings):
             circumstances.unfinished(self.found, names),
             *blocks[0],
             *blocks[1],
+            *self._equal(),
             self._without_seeds(),
         ]
         counters = Words("", "") if self.alone else self._only_counters("compare.counters")
@@ -197,6 +210,14 @@ class Undecided(Findings):
             name for name in few if any(d.verdict == TOO_FEW for d in self.main if d.design == name)
         ]
         return say("compare.others.few", items=listed(few, DESIGNS)) if few else Words("", "")
+
+    def _equal(self) -> list[Words]:
+        """Words, of several designs, those that are equal to the baseline in every measure that is
+        judged."""
+        verdicts = {
+            name: {d.verdict for d in self.main if d.design == name} for name in self.found.designs
+        }
+        return self.equals([d for d in self.main if verdicts[d.design] == {SAME}])
 
     def _only_counters(self, key: str) -> Words:
         clear = [

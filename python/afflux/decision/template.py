@@ -1,5 +1,6 @@
 """The commented decision file that `afflux new decide` writes for a scenario."""
 
+import shlex
 import tomllib
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -7,6 +8,8 @@ from pathlib import Path
 
 from .. import _core
 from .._core import ScenarioError
+from ..files import toml
+from ..files.toml import BARE
 from ..scenario import Scenario
 from . import kinds
 from .blocks import belongs, class_of, described
@@ -16,7 +19,7 @@ from .points import changed
 
 _HEAD = """\
 # Which design meets the goals of its tenants at the least price? Change this file, then run: afflux decide {own}
-scenario = "{scenario}"
+scenario = {scenario}
 # currency = "USD"
 # seeds = "1-5"
 
@@ -42,7 +45,7 @@ name = "{name}"
 """
 _GOAL = """
 [[goal]]
-tenant = "{tenant}"
+tenant = {tenant}
 measure = "{measure}"
 within = 0.1                    # at most 10 % more …
 design = "today"                # … than with this design
@@ -76,8 +79,12 @@ def text(scenario: Path, own: Path) -> str:
         _DESIGN.format(name=name, lines="\n".join(lines))
         for name, lines in islice(_designs(loaded), _SHOWN)
     )
-    return _HEAD.format(own=own, scenario=_relative(scenario, own), designs=designs) + "".join(
-        _GOAL.format(tenant=tenant, measure=measure) for tenant, measure in _goals(loaded)
+    # A comment ends with its line, so a name with a line break cannot stand in it.
+    command = "".join(one if one.isprintable() else "?" for one in shlex.quote(str(own)))
+    head = _HEAD.format(own=command, scenario=toml.value(_relative(scenario, own)), designs=designs)
+    return head + "".join(
+        _GOAL.format(tenant=toml.value(tenant), measure=measure)
+        for tenant, measure in _goals(loaded)
     )
 
 
@@ -134,12 +141,17 @@ def _reactions(scenario: Scenario) -> Iterator[str]:
     kinds = {None: scenario.get("host.transport", {}), **scenario.get("host.transports", {})}
     for name, transport in kinds.items():
         if name in {block.get("transport") for block in blocks}:
-            prefix = "host.transport" if name is None else f"host.transports.{name}"
-            yield (
-                f'"{prefix}.congestion" = "dcqcn"'
-                if transport.get("kind") == "rdma"
-                else f'"{prefix}.ecn" = "classic"'
-            )
+            prefix = "host.transport"
+            if name is not None:
+                # A name with dots stands in double quotes.
+                prefix = (
+                    f"host.transports.{name}"
+                    if BARE.fullmatch(name)
+                    else f'host.transports."{name}"'
+                )
+            rdma = transport.get("kind") == "rdma"
+            key, value = ("congestion", "dcqcn") if rdma else ("ecn", "classic")
+            yield toml.dumps({f"{prefix}.{key}": value}).strip()
 
 
 def _admits(scenario: Scenario, lines: Sequence[str]) -> bool:

@@ -8,7 +8,8 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
+#: Names that need no quotes as a key.
+BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def dumps(table: Mapping[str, Any]) -> str:
@@ -121,4 +122,4 @@ def _is_tables(item: Any) -> bool:
 
 
 def _key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else value(key)
+    return key if BARE.fullmatch(key) else value(key)

@@ -19,8 +19,9 @@ class Unknown(LookupError):
 
 def find(path: str) -> list[Key | Table]:
     """Returns the keys at a path. There are several if several kinds of a table have the key. If
-    the path ends in a kind, returns its table. Raises `Unknown`."""
-    steps = parts(path)
+    the path ends in a kind, returns its table, even if a key of some kind has the same name:
+    `traffic.0.flows` is this key. Raises `Unknown`."""
+    steps = _parts(path)
     try:
         return _find(path, steps)
     except Unknown:
@@ -32,30 +33,46 @@ def find(path: str) -> list[Key | Table]:
             for table in _tables(one)
         ):
             with contextlib.suppress(Unknown):
-                return _find(path, [steps[0], *steps[2:]])
+                return _find(path, [steps[0], "0", *steps[2:]])
         raise
 
 
 def _find(path: str, steps: list[str]) -> list[Key | Table]:
     places: list[Place] = [(document().tables[0], None)]
     found: list[Key | Table] = []
+    # True after the number or the name of a block: then the next name is that of a key.
+    in_block = False
     for number, step in enumerate(steps):
+        if step.isdecimal():
+            in_block = True
+            continue
         last = number == len(steps) - 1
-        found = list(_within(places, step))
-        if found:
+        before = [name for name in steps[:number] if not name.isdecimal()]
+        keys: list[Key | Table] = [*_keys(places, step)]
+        kinds: list[Key | Table] = [*_kinds(places, step)]
+        preferred = keys or kinds if in_block else _common(keys, places) or kinds or keys
+        if preferred:
+            # A name in the middle may be that of a kind and of a key with a table.
+            found = preferred if last else [*preferred, *(kinds if preferred is keys else keys)]
             places = [place for one in found for place in _below(one, step)]
             # Several kinds may have the same table.
             places = [place for at, place in enumerate(places) if place not in places[:at]]
-        elif last or not _named(steps[:number], places):
-            raise Unknown(_unknown(path, steps[:number], step, places))
+            in_block = False
+        elif last or not _named(before, places):
+            raise Unknown(_unknown(path, before, step, places))
+        else:
+            in_block = True
     if not found:
         raise Unknown("the path is empty: write a key, as in switch.ecn.kmin")
     return found
 
 
-def parts(path: str) -> list[str]:
-    """Returns the names in a path, without the numbers of blocks."""
-    return [step for step in re.split(r"\.|\[|\]", path) if step and not step.isdecimal()]
+def _parts(path: str) -> list[str]:
+    """Returns the names in a path and the numbers of blocks between them."""
+    steps = [step for step in re.split(r"\.|\[|\]", path) if step]
+    while steps and steps[-1].isdecimal():
+        steps.pop()
+    return steps
 
 
 def _tables(key: Key) -> list[Table]:
@@ -78,13 +95,21 @@ def _open(place: Place) -> list[Table]:
     return [table, *(variant for name, variant in table.variants.items() if kind in (None, name))]
 
 
-def _within(places: list[Place], step: str) -> Iterator[Key | Table]:
-    """Yields the keys called `step` or, if there are none, the kinds of this name."""
-    tables = [table for place in places for table in _open(place)]
-    keys = [key for table in tables if (key := table.key(step))]
-    if keys:
-        yield from keys
-        return
+def _keys(places: list[Place], step: str) -> Iterator[Key]:
+    """Yields the keys called `step`."""
+    for table in (table for place in places for table in _open(place)):
+        if key := table.key(step):
+            yield key
+
+
+def _common(keys: list[Key | Table], places: list[Place]) -> list[Key | Table]:
+    """Returns the keys that all kinds of a table have."""
+    tables = [table for table, _ in places]
+    return [key for key in keys if isinstance(key, Key) and any(key.table is t for t in tables)]
+
+
+def _kinds(places: list[Place], step: str) -> Iterator[Table]:
+    """Yields the tables of the kinds called `step`."""
     for table, kind in places:
         if kind is None and step in table.kinds:
             yield table.variants.get(step, table)

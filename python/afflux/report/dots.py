@@ -367,11 +367,13 @@ def seed_marks(drawn: Axis, values: Sequence[float], near: float) -> list[str]:
         taken = {level for other, level in placed if abs(other - at) < near}
         placed.append((at, next(level for level in range(len(values) + 1) if level not in taken)))
     tops = [at for at, level in placed if level == 2]
-    above = Counter(
-        min(tops, key=lambda top, at=at: abs(top - at)) for at, level in placed if level > 2
-    )
+
+    def nearest(at: float) -> float:
+        return min(tops, key=lambda top: abs(top - at))
+
+    above = Counter(nearest(at) for at, level in placed if level > 2)
     return [
-        f'<i class="others" style="--x:{at:.2f}%;--up:2">+{above[at] + 1}</i>'
+        f'<i class="others" data-more="{above[at] + 1}" style="--x:{at:.2f}%;--up:2"></i>'
         if level == 2 and above[at]
         else f'<i class="seed" style="--x:{at:.2f}%{f";--up:{level}" if level else ""}"></i>'
         for at, level in placed

@@ -149,19 +149,6 @@ def across(
     )
 
 
-def above(axes: Any, **more: Any) -> None:
-    handles, labels = axes.get_legend_handles_labels()
-    axes.legend(
-        handles,
-        labels,
-        loc="lower center",
-        bbox_to_anchor=(0.5, 1),
-        ncols=3,
-        columnspacing=1,
-        **more,
-    )
-
-
 def metric_of(name: str) -> Metric:
     """Returns the metric of a name in JSON output or of a short name. Raises `ValueError`."""
     try:

@@ -25,7 +25,7 @@ from ..results.designs import Design, Results, gather
 from ..results.explain import LABELS
 from ..results.statistics import ENOUGH_SEEDS
 from ..words import text
-from . import axis, completion, drawing, series
+from . import axis, completion, drawing, labels, scale, series
 
 if TYPE_CHECKING:
     from .printed import Figure
@@ -89,6 +89,7 @@ def completion_times(
     if measure not in _MEASURES:
         raise ValueError(f"measure {measure!r}: write 'fct' or 'slowdown'")
     designs, seeds, found = _by_seed(results)
+    short = labels.short(design.name for design in designs)
     grid = found["cdf"][measure]
     label, factor = _MEASURES[measure], 1.0
     if measure == "fct":
@@ -107,7 +108,7 @@ def completion_times(
             continue
         estimates = [drawing.estimate(column, most=1.0) for column in zip(*shares, strict=True)]
         lowest = min([lowest, *(y for y, _ in estimates if y)])
-        drawing.line(axes, index, design.name, xs, estimates)
+        drawing.line(axes, index, short[design.name], xs, estimates)
     axes.set(
         xscale="log", xlabel=label, ylabel="Share of flows above" if tail else "Share of flows"
     )
@@ -115,7 +116,7 @@ def completion_times(
         axes.set(yscale="log", ylim=(lowest / 1.5, 1.2))
     else:
         axes.set_ylim(0, 1.02)
-    axes.legend(loc="lower left" if tail else "lower right")
+    labels.legend(figure, height)
     return figure
 
 
@@ -142,6 +143,7 @@ def slowdown_by_size(
             f"percentile {percentile!r}: write 'mean', {', '.join(map(repr, percentiles.PERCENTILES))}"
         )
     designs, seeds, found = _by_seed(results)
+    short = labels.short(design.name for design in designs)
 
     def samples(name: str) -> list[list[list[float] | None]]:
         """Returns, by design and size class, the values of the seeds; `None` if a seed has too few
@@ -180,7 +182,7 @@ def slowdown_by_size(
         drawing.errors(
             axes,
             index,
-            design.name,
+            short[design.name],
             [x * aside for x, _ in there],
             [estimate for _, estimate in there],
         )
@@ -207,7 +209,7 @@ def slowdown_by_size(
         axes.set_ylim(bottom=0)
     if factor != 1:
         axes.yaxis.set_major_formatter(lambda value, _: f"{value / factor:g}")
-    axes.legend()
+    labels.legend(figure, height)
     return figure
 
 
@@ -233,7 +235,8 @@ def designs(
     for index, (name, value) in enumerate(values):
         mean, bounds = drawing.estimated(value, value.seeds, factor)
         drawing.across(axes, index, name, index, mean, bounds)
-    axes.set_yticks(range(len(values)), [name for name, _ in values])
+    short = labels.short(found)
+    labels.rows(axes, (short[name] for name, _ in values), height)
     axes.set(
         xlabel=drawing.title(wanted) + (f" ({unit})" if unit else ""),
         ylim=(len(values) - 0.5, -0.5),
@@ -283,12 +286,13 @@ def changes(
         return ratio if wide else 100 * (ratio - 1)
 
     names = list(comparison.of_name)
+    short = labels.short(names)
     figure, axes = drawing.begin(
         width, height or 0.7 + (0.14 * len(comparison.designs) + 0.12) * len(rows)
     )
     step = 0.7 / len(comparison.designs)
     for place, name in enumerate(comparison.designs):
-        label: str | None = name
+        label: str | None = short[name]
         for row, metric in enumerate(rows):
             if (one := known.get((name, metric.name))) is None or one.ratio is None:
                 continue
@@ -305,17 +309,16 @@ def changes(
     axes.axvline(shown(1.0), color="black", linewidth=0.6)
     axes.set_yticks(range(len(rows)), [drawing.title(metric) for metric in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    one_design = f" of {comparison.designs[0]}" if len(comparison.designs) == 1 else ""
+    one_design = f" of {short[comparison.designs[0]]}" if len(comparison.designs) == 1 else ""
+    base = short[comparison.baseline]
     if wide:
-        axes.set(xscale="log", xlabel=f"Ratio{one_design} to {comparison.baseline}")
-        # Plain numbers instead of 10⁰.
-        axes.xaxis.get_major_locator().set_params(subs=(1, 2, 5) if wide_by < 100 else (1,))
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.xaxis.set_minor_formatter("")
+        axes.set_xscale("log")
+        labels.below(axes, f"Ratio{one_design} to {base}")
+        scale.plain(axes, wide_by)
     else:
-        axes.set_xlabel(f"Change{one_design} from {comparison.baseline} (%)")
+        labels.below(axes, f"Change{one_design} from {base} (%)")
     if not one_design:
-        drawing.above(axes, handlelength=1)
+        labels.legend(figure, height, handlelength=1)
     return figure
 
 
@@ -359,7 +362,8 @@ def queues(
         if ports is None
         else view["ports"]
     )
-    figure, first = drawing.begin(width, height or 0.9 + 1.3 * len(shown), panels=len(shown))
+    figure, _ = drawing.begin(width, height or 0.9 + 1.3 * len(shown), panels=len(shown))
+    short = labels.short(design.name for design in every)
     more = (
         f"; the run ends at {found['end_ns'] / 1e6:.4g} ms"
         if view is not found["views"][-1]
@@ -376,14 +380,14 @@ def queues(
             axes.plot(
                 times,
                 [value / 1e3 for value in values],
-                label=design.name,
+                label=short[design.name],
                 **drawing.printed().line(index) | {"linewidth": 0.8},
             )
         axes.set_ylabel(f"Queue (kB), {port['name']}", size=7)
         axes.set_ylim(bottom=0)
         axes.set_xlim(left=0)
     figure.axes[-1].set_xlabel(f"Time (ms{more})")
-    drawing.above(first)
+    labels.legend(figure, height)
     return figure
 
 
@@ -416,7 +420,12 @@ def split(
         ]
         if any(values):
             axes.barh(
-                list(shown), values, left=ends, label=label, height=0.65, **drawing.part(label)
+                range(len(shown)),
+                values,
+                left=ends,
+                label=label,
+                height=0.65,
+                **drawing.part(label),
             )
             ends = [end + value for end, value in zip(ends, values, strict=True)]
     if shares:
@@ -424,9 +433,11 @@ def split(
     else:
         axes.set(xlabel=f"Mean completion time ({unit})")
         axes.set_xlim(left=0)
+    short = labels.short(found)
+    labels.rows(axes, (short[name] for name in shown), height)
     axes.invert_yaxis()
     axes.grid(visible=False)
-    drawing.above(axes, handlelength=1)
+    labels.legend(figure, height, included=3, handlelength=1)
     return figure
 
 
@@ -443,12 +454,12 @@ def split_difference(
     found = gather(results)
     base = baseline or next(iter(found))
     shown = {name: change.all for name, change in parts_of.changes(found, base).items() if change}
-    labels = [label for label in LABELS if any(change.parts_ns[label] for change in shown.values())]
-    if not labels:
+    parts = [label for label in LABELS if any(change.parts_ns[label] for change in shown.values())]
+    if not parts:
         raise NothingToDraw(
             f"there is no difference from {base!r} to show: it needs a second design, and [record] explain"
         )
-    rows = [*labels, "in all"]
+    rows = [*parts, "in all"]
     factor, unit = axis.unit(
         text.time,
         max(
@@ -459,19 +470,18 @@ def split_difference(
     )
     figure, axes = drawing.begin(width, height or 0.75 + (0.1 + 0.1 * len(shown)) * len(rows))
     thick = 0.8 / len(shown)
-    names = list(found)
+    names, short = list(found), labels.short(found)
     for place, (name, change) in enumerate(shown.items()):
-        values = [*(change.parts_ns[label] / factor for label in labels), change.fct_ns / factor]
+        values = [*(change.parts_ns[label] / factor for label in parts), change.fct_ns / factor]
         places = [row + (place - (len(shown) - 1) / 2) * thick for row in range(len(rows))]
-        axes.barh(
-            places, values, height=thick, label=name, **drawing.printed().bar(names.index(name))
-        )
+        style = drawing.printed().bar(names.index(name))
+        axes.barh(places, values, height=thick, label=short[name], **style)
     axes.set_yticks(range(len(rows)), rows)
     axes.axvline(0, color="black", linewidth=0.6)
-    axes.axhline(len(labels) - 0.5, color="0.6", linewidth=0.5)
-    axes.set(xlabel=f"Mean completion time less that of {base} ({unit})")
+    axes.axhline(len(parts) - 0.5, color="0.6", linewidth=0.5)
+    labels.below(axes, f"Mean completion time less that of {short[base]} ({unit})")
     axes.invert_yaxis()
-    drawing.above(axes, handlelength=1)
+    labels.legend(figure, height, handlelength=1)
     return figure
 
 
@@ -488,6 +498,10 @@ def swept(
     """Draws a metric of a sweep over one of its varied keys, with 95 % intervals over the seeds.
     With `by`, another varied key, draws a line for each of its values.
 
+    Numbers, and quantities of one kind such as `"30kB"` and `"1MB"`, are in ascending order on a
+    true axis, in the unit of the largest. The axis is logarithmic if the largest value is more than
+    20 times the smallest. Other values are words, at equal distances in the order of the sweep.
+
     `metric` is a column of the sweep's table: the name of a row of `afflux compare --json`, or of a
     metric that `afflux.sweep` was asked for. Points without a result are left out. Intervals need three seeds with different results.
     """
@@ -502,21 +516,12 @@ def swept(
     ]
     if other:
         raise ValueError(f"{', '.join(other)} varied, too: write by={other[0]!r}, or sweep less")
-    xs = list(dict.fromkeys(settings.shown(one.values[key]) for one in found.combinations))
-    numbers = all(
-        isinstance(one.values[key], int | float) and not isinstance(one.values[key], bool)
-        for one in found.combinations
-    )
+    along = scale.of([one.values[key] for one in found.combinations])
     known: dict[str, list[tuple[float, drawing.Estimated]]] = {}
     for one in found.combinations:
         if (value := one.means.get(wanted.name)) is not None:
-            at = (
-                float(one.values[key])
-                if numbers
-                else float(xs.index(settings.shown(one.values[key])))
-            )
             known.setdefault(settings.shown(one.values[by]) if by else "", []).append(
-                (at, drawing.estimated(value, one.samples))
+                (along.at(one.values[key]), drawing.estimated(value, one.samples))
             )
     if not known:
         there = dict.fromkeys(name for one in found.combinations for name in one.means)
@@ -533,12 +538,11 @@ def swept(
             for _, (value, bounds) in points
         ]
         drawing.errors(axes, index, name, [at for at, _ in points], scaled)
-    if not numbers:
-        axes.set_xticks(range(len(xs)), xs)
-    axes.set(xlabel=key, ylabel=drawing.title(wanted) + (f" ({unit})" if unit else ""))
+    along.draw(axes, key)
+    axes.set(ylabel=drawing.title(wanted) + (f" ({unit})" if unit else ""))
     axes.set_ylim(bottom=0)
     if by:
-        axes.legend(title=settings.short([by])[0])
+        labels.legend(figure, height, title=settings.short([by])[0])
     return figure
 
 
@@ -568,7 +572,7 @@ def lines(
         )
     axes.set(xlabel=x, ylabel=y)
     if len(points) > 1:
-        axes.legend()
+        labels.legend(figure, height)
     return figure
 
 

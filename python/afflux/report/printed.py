@@ -11,6 +11,7 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure as MatplotlibFigure
+from matplotlib.textpath import TextPath
 
 from ..files.durable import NewFile
 
@@ -115,6 +116,14 @@ class Figure(MatplotlibFigure):
         with in_style():
             self.savefig(file, format="png", dpi=SHOWN_DPI)
         return file.getvalue()
+
+
+def text_width(text: str, size: float) -> float:
+    """Returns the width of a line of text in points."""
+    if not text.strip():
+        return 0.0
+    with in_style():
+        return float(TextPath((0, 0), text, size=size).get_extents().width)
 
 
 def line(index: int) -> dict[str, Any]:

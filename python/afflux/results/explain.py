@@ -276,11 +276,12 @@ class Explanation:
 
     def names(self, by: str) -> Sequence[Name]:
         """Returns, for each row, the name of the flow's size class or traffic class. Without size
-        classes, flows belong only to the group of all flows."""
+        classes, flows belong only to the group of all flows. Raises `ValueError` for other
+        groupings."""
         if by == "class":
             return self._class
         if by != "size":
-            raise ValueError(f"--by {by}: write {' or '.join(GROUPINGS)}")
+            raise ValueError(f"by {by!r}: write {' or '.join(GROUPINGS)}")
         if self._sizes is None:
             return [ALL] * len(self._bytes)
         bounds = [_bytes(name) for name in self._sizes[1:]]
@@ -323,6 +324,18 @@ class Explanation:
         found = Counter(name for start, name in rows if 0 <= start < warmup)
         found[ALL] = found.total()
         return found
+
+    def none_counts(self, other: "Explanation | None" = None) -> str:
+        """Says why no flow counts, if none does: because of the warm-up, or because none finished.
+        With another run of the same flows, the later warm-up applies."""
+        warmup, _ = self._limits(other)
+        late = any(start >= warmup for start in self._start if start >= 0)
+        if warmup and not late and any(start >= 0 for start in self._start):
+            return "all flows started in the warm-up"
+        runs = [one for one in (self, other) if one is not None]
+        early = any(len(one) for one in runs)
+        after = "that started after the warm-up " if warmup and early else ""
+        return f"no flow {after}finished" + ("" if other is None else " in both results")
 
     def _limits(self, other: "Explanation | None") -> tuple[int, int]:
         """Returns the end of the warm-up and of the run, in nanoseconds: of both runs the later

@@ -86,9 +86,11 @@ class Group:
         return {self.by: self.name} | self.mean.to_dict() | {"unfinished": self.unfinished} | shares
 
 
-def groups(explanations: Iterable[Explanation], by: Sequence[str] = ("size",)) -> list[Group]:
+def groups(explanations: Iterable[Explanation], by: str | Sequence[str] = "size") -> list[Group]:
     """Returns all flows, then each size class or traffic class, over all these runs of one design.
-    Flows that started in the warm-up are left out."""
+    Flows that started in the warm-up are left out. `by` is `"size"`, `"class"`, or both in a list.
+    Raises `ValueError` for other groupings."""
+    by = _groupings(by)
     runs: dict[Key, list[Sums]] = {}
     unfinished: Counter[Key] = Counter()
     for one in explanations:
@@ -341,19 +343,20 @@ def compare(
 
     If both have the same flows (identifier, ends, bytes and start), they are compared flow by flow,
     over those that finished in both. Otherwise the means are taken over all flows that finished in
-    each. `None` if no flow finished. Raises `LookupError` if the split was not recorded.
+    each. `None` if no flow finished. Raises `LookupError` if the split was not recorded, and
+    `ValueError` if `by` is neither `"size"` nor `"class"`.
     """
-    pairs = Pairs([by])
+    pairs = Pairs(_groupings(by))
     pairs.add(baseline.explain(), design.explain())
     return pairs.compared(*(names or (baseline.summary["name"], design.summary["name"])))
 
 
 def changes(
-    designs: Designs, baseline: str, by: Sequence[str] = ("size",)
+    designs: Designs, baseline: str, by: str | Sequence[str] = "size"
 ) -> dict[str, Comparison | None]:
     """Returns the difference of each other design from the baseline, over the seeds that both have.
-    `None` if the split was not recorded, or no flow finished."""
-    base = designs[baseline]
+    `None` if the split was not recorded, or no flow finished. `by` as in `groups`."""
+    by, base = _groupings(by), designs[baseline]
     pairs = {name: Pairs(by) for name in designs if name != baseline}
     missing = set()
     # Each run of the baseline is read once, and only one run of another design is in memory at a
@@ -376,6 +379,11 @@ def changes(
 def explained(design: Design) -> Iterator[Explanation]:
     """Yields the split of each run in which it was recorded, one at a time."""
     return (one for result in design.results.values() if (one := _explained(result)))
+
+
+def _groupings(by: str | Sequence[str]) -> Sequence[str]:
+    """Returns a list of groupings. A single one may be given as text."""
+    return [by] if isinstance(by, str) else by
 
 
 def _explained(result: Result) -> Explanation | None:

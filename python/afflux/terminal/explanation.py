@@ -92,11 +92,17 @@ def slowest(
     yield from not_listed(*unfinished, FLOWS)
 
 
-def parts(groups: Sequence[split.Group], width: int, *, per_flow: bool) -> Iterator[RenderableType]:
+def parts(
+    groups: Sequence[split.Group],
+    width: int,
+    *,
+    per_flow: bool,
+    without: str = "no flow finished",
+) -> Iterator[RenderableType]:
     """Renders the parts of the completion time by group: of the mean completion time, or as the
-    mean of each flow's shares."""
+    mean of each flow's shares. `without` says why there is no group if there is none."""
     if not groups:
-        yield Text("no flow finished: there is no completion time to split")
+        yield Text(f"{without}: there is no completion time to split")
         return
     title = (
         "mean share of each flow's completion time"

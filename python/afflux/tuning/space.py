@@ -10,25 +10,6 @@ from typing import Any
 from .. import settings
 from ..batch.given import values
 
-#: Families of units that can be converted into each other, from the smallest unit. The unit is the
-#: last word of a setting.
-FAMILIES: tuple[dict[str, int], ...] = (
-    {
-        "B": 1,
-        "kB": 10**3,
-        "KiB": 2**10,
-        "MB": 10**6,
-        "MiB": 2**20,
-        "GB": 10**9,
-        "GiB": 2**30,
-        "TB": 10**12,
-        "TiB": 2**40,
-    },
-    {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12},
-    {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "Tbps": 10**12},
-    {"packets": 1},
-    {"%": 1},
-)
 #: Settings are rounded to this many digits. The result is then short to write, and values that
 #: nobody could distinguish count as one.
 DIGITS = 3
@@ -83,7 +64,7 @@ class Range:
     def number(self, setting: Any) -> float | None:
         """Returns a setting of this key as a number in the range's unit; None if it has another
         kind of unit."""
-        found = _quantity(settings.shown(setting))
+        found = settings.quantity(settings.shown(setting))
         if found is None or found[1] not in ("" if not self.units else dict(self.units)):
             return None
         return float(found[0] * dict(self.units).get(found[1], 1))
@@ -175,18 +156,20 @@ def parameter(key: str, given: str | Sequence[Any]) -> Parameter:
         return _choices(key, [settings.shown(item) for item in values(key, given)], f"{key}: ")
     text, wrong = given, f"--vary {key}={given}: "
     # A relative path has dots, too, but does not begin with a quantity.
-    if not re.match(rf"{_QUANTITY}\.\.", text):
+    if not re.match(rf"{settings.QUANTITY}\.\.", text):
         return _choices(key, settings.choices(text), wrong)
     ends, _, how = text.partition(":")
     if how not in ("", "log", "linear"):
         raise ValueError(f"{wrong}expected :log or :linear after the range, found :{how}")
-    found = [quantity for end in ends.split("..") if (quantity := _quantity(end))]
+    found = [quantity for end in ends.split("..") if (quantity := settings.quantity(end))]
     if len(found) != 2:
         raise ValueError(f"{wrong}expected two numbers with their units, as in 20kB..400kB")
     (low, low_unit), (high, high_unit) = found
-    family = next((family for family in FAMILIES if low_unit in family and high_unit in family), {})
+    family = next(
+        (family for family in settings.FAMILIES if low_unit in family and high_unit in family), {}
+    )
     if (low_unit or high_unit) and not family:
-        known = ", ".join(name for family in FAMILIES for name in family)
+        known = ", ".join(name for family in settings.FAMILIES for name in family)
         raise ValueError(f"{wrong}both ends need units of the same kind, of {known}")
     first, last = float(low * family.get(low_unit, 1)), float(high * family.get(high_unit, 1))
     if first >= last:
@@ -209,18 +192,9 @@ def parameter(key: str, given: str | Sequence[Any]) -> Parameter:
     )
 
 
-#: A number with its unit.
-_QUANTITY = r"\s*(\d+(?:\.\d+)?(?:[eE]-?\d+)?)\s*([a-zA-Z%]*)\s*"
-
-
 def _choices(key: str, found: Sequence[str], wrong: str) -> Choices:
     if len(found) < 2 or len(set(found)) < len(found) or not all(found):
         raise ValueError(
             f"{wrong}expected a range, as in 20kB..400kB, or two or more different choices, as in cubic,dctcp"
         )
     return Choices(key, tuple(found))
-
-
-def _quantity(text: str) -> tuple[Fraction, str] | None:
-    matched = re.fullmatch(_QUANTITY, text)
-    return (Fraction(matched[1]), matched[2]) if matched else None

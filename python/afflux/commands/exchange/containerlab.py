@@ -5,7 +5,7 @@ from typing import Annotated
 from ... import _core
 from ...terminal.console import failures
 from ..options import Panel, ScenarioFile
-from .options import INPUT, File, Force, IntoOf, Json, Out, TrafficIn
+from .options import INPUT, File, Force, IntoOf, Json, Out, ScenarioOut, TrafficIn
 from .output import finish, flows_path, importing, into_of, scenario_text
 
 NODES = Panel("Nodes")
@@ -50,7 +50,7 @@ def containerlab(
     ] = None,
     flows: TrafficIn = None,
     into: IntoOf = None,
-    out: Out = None,
+    out: ScenarioOut = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:

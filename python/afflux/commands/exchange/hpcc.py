@@ -6,7 +6,19 @@ from ... import _core
 from ...terminal.console import failures
 from ..options import OUTPUT, Dir, ScenarioFile
 from .flows import loaded_flows
-from .options import File, FlowsOut, Force, IntoOf, Json, Origin, Out, Planned, TrafficIn, time_ns
+from .options import (
+    File,
+    FlowsOut,
+    Force,
+    IntoOf,
+    Json,
+    Origin,
+    Out,
+    Planned,
+    ScenarioOut,
+    TrafficIn,
+    time_ns,
+)
 from .output import finish, flow_list, flows_path, importing, into_of, scenario_text
 
 
@@ -14,7 +26,7 @@ def hpcc_topology(
     file: File,
     flows: TrafficIn = None,
     into: IntoOf = None,
-    out: Out = None,
+    out: ScenarioOut = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:

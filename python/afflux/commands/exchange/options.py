@@ -30,6 +30,10 @@ Out = Annotated[
     Path | None,
     out_option("FILE", "Output file; packed if its name ends with .gz or .xz.", "stdout"),
 ]
+ScenarioOut = Annotated[
+    Path | None,
+    out_option("FILE", "Scenario file to write.", "stdout"),
+]
 FlowsOut = Annotated[
     Path | None,
     out_option(

@@ -7,7 +7,7 @@ from typing import Annotated
 from ...files.delivery import refuse_packed
 from ...terminal.console import deliver, failures
 from ..options import OUTPUT, ScenarioFile, argument, at_most
-from .options import INPUT, Force, IntoOf, Out
+from .options import INPUT, Force, IntoOf, Out, ScenarioOut
 
 #: Most ports of a switch whose tables are written: those of a chassis.
 MOST_PORTS = 4_096
@@ -28,7 +28,7 @@ def import_sonic(
             show_default="all switches",
         ),
     ] = None,
-    out: Out = None,
+    out: ScenarioOut = None,
     force: Force = False,
 ) -> None:
     """Configure the switches of a scenario from config_db.json of SONiC: buffers, WRED, scheduling, PFC. Ignored settings are listed."""

@@ -2,14 +2,13 @@
 
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ... import _core, spelling
-from ...files import toml
 from ..account import Account
-from . import resolved
+from . import resolved, senders
 from .described import of_tables
 from .design import Design
 from .gathered import spread
@@ -71,9 +70,9 @@ def exported(
             "sonic-cfggen --write-to-db removes nothing: first remove the entries that the tables no longer have: "
             + "; ".join(commands)
         )
-    return tables, [f"not exported: {line}" for line in now.losses.sentences] + notes + _senders(
-        now.settings, toml.with_defaults(checked.resolved), checked.priority_of_dscp, again
-    )
+    return tables, [
+        f"not exported: {line}" for line in now.losses.sentences
+    ] + notes + senders.notes(now.settings, checked, path, again)
 
 
 def _marks(meaning: resolved.Meaning) -> bool:
@@ -204,52 +203,3 @@ def _safe(
             else f", but {arrive}: xoff is {now.design.headroom} B"
         )
     ]
-
-
-def _senders(
-    switch: Mapping[str, Any],
-    scenario: Mapping[str, Any],
-    priority_of_dscp: Sequence[int],
-    tables: Reading,
-) -> list[str]:
-    """Returns notes on the DSCPs that hosts must send, so that the switch puts the traffic into the
-    class of the scenario."""
-    if (
-        not switch.get("queue")
-        and switch.get("scheduling", "fifo") == "fifo"
-        and switch.get("pfc", "off") == "off"
-    ):
-        return []
-    meant: dict[int, dict[str, None]] = {}
-    for block in scenario.get("traffic", []):
-        if "dscp" not in block:
-            meant.setdefault(int(block.get("priority", 0)), {})[block.get("class", "default")] = (
-                None
-            )
-    # Classes above 7 have no priority in a scenario.
-    high = {
-        dscp
-        for dscp in range(64)
-        if (of_map := tables.table("DSCP_TO_TC_MAP").get(tables.names.get("dscp_map", "")))
-        and int(of_map.get(str(dscp), 0)) > 7
-    }
-    notes = []
-    for priority, classes in sorted(meant.items()):
-        named = ", ".join(classes)
-        dscps = [
-            dscp
-            for dscp, of_dscp in enumerate(priority_of_dscp)
-            if of_dscp == priority and dscp not in high
-        ]
-        if dscps:
-            shown = " or ".join(map(str, dscps[:3])) + (
-                " or another one that the map gives this class" if len(dscps) > 3 else ""
-            )
-            notes.append(
-                f"hosts must send traffic of priority {priority} ({named}) with DSCP {shown}"
-            )
-        else:
-            notes.append(
-                f"no DSCP leads to priority {priority} ({named}): write one in [host] dscp_to_priority, as in {8 * priority} = {priority}, and export again"
-            )
-    return notes

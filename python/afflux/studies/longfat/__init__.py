@@ -385,20 +385,20 @@ class LongFat(Study):
         ) -> Callable[[], tuple[bool, Any, Any]]:
             def hold() -> tuple[bool, Any, Any]:
                 one, two = value(first, of), value(second, of)
-                return one > by * two, round(one, 1), round(by * two, 1)
+                return one > by * two, one, by * two
 
             return hold
 
         def proportional() -> tuple[bool, Any, Any]:
             worst = max(abs(value(_of_window(_FREE, kb)) / of_window(kb) - 1) for kb in _KB)
-            return worst < 0.05, round(100 * worst, 1), 5
+            return worst < 0.05, 100 * worst, 5
 
         def flat() -> tuple[bool, Any, Any]:
             most = value(_of_window("Linux 2.2", 700))
             worst = max(
                 abs(value(_of_window("Linux 2.2", kb)) / most - 1) for kb in _KB if kb > 700
             )
-            return worst < 0.05, round(100 * worst, 1), 5
+            return worst < 0.05, 100 * worst, 5
 
         free = [_of_window(_FREE, kb) for kb in _KB]
         say(
@@ -552,7 +552,7 @@ def _beats(designs: Designs, jumbo: str, usual: str) -> tuple[bool, Any, Any]:
     one, two = (
         over_seeds(designs[name], _frames(mtu))[0] for name, mtu in ((jumbo, 9000), (usual, 1500))
     )
-    return one > 1.3 * two, round(one, 1), round(1.3 * two, 1)
+    return one > 1.3 * two, one, 1.3 * two
 
 
 def _more_again(result: Result, without: Result) -> tuple[bool, Any, Any]:
@@ -564,7 +564,7 @@ def _below(
 ) -> Callable[[], tuple[bool, Any, Any]]:
     def hold() -> tuple[bool, Any, Any]:
         one, two = value(name, average), value(than)
-        return one < two, round(one, 1), round(two, 1)
+        return one < two, one, two
 
     return hold
 
@@ -573,7 +573,8 @@ def _first(value: Callable[..., float], names: Sequence[str]) -> tuple[bool, Any
     rates = {name.split(",")[0]: value(name, average) for name in names}
     datagrams = rates.pop("datagrams")
     rates.pop("BBR")
-    return datagrams > max(rates.values()), round(datagrams, 1), round(max(rates.values()), 1)
+    best = max(rates.values())
+    return datagrams > best, datagrams, best
 
 
 STUDY = LongFat()
