@@ -77,6 +77,8 @@ pub struct World<'a> {
     /// Number of bits per hop, if frames carry their route in [`crate::frame::Frame::hash`], hop by
     /// hop from the lowest bits on. 0 if they do not.
     pub route_bits: u32,
+    /// True if the sender of some transport chooses the path of each frame.
+    pub chosen_paths: bool,
     /// Minimum time in ps until an action at one node can affect another node.
     pub lookahead: u64,
     /// Time in ps after which every transmission that is decided now has reached the next node. A
@@ -123,6 +125,10 @@ impl<'a> World<'a> {
                 Ties::new(plan.run.seed)
             },
             route_bits: 0,
+            chosen_paths: plan
+                .transports
+                .iter()
+                .any(|transport| transport.parameters().requirements().chooses_paths()),
             lookahead: u64::MAX,
             settling: 0,
             until: AtomicU64::new(plan.run.until.unwrap_or(Time::LATEST).min(Time::LATEST).0),

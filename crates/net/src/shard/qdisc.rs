@@ -4,6 +4,7 @@
 use super::{Outlet, Shard};
 use crate::frame::Frame;
 use crate::queue::waiting::Waiting;
+use crate::spec::TransportConfig;
 
 impl Shard<'_> {
     /// Gives a frame to the kernel's queueing discipline, because the card's ring is full.
@@ -43,14 +44,22 @@ impl Shard<'_> {
     }
 
     /// Returns the hash by which the kernel of a host distinguishes the flows that it sends. It is
-    /// computed anew where frames carry their route instead of a hash.
+    /// computed anew where frames carry their route, or a hash of their own, instead of the flow's.
     pub(super) fn hash_at_host(&self, node: u32, frame: &Frame) -> u32 {
         let world = self.world;
-        if world.route_bits == 0 {
+        if world.route_bits == 0 && !world.chosen_paths {
             return frame.hash;
         }
         let flow = world.flow(frame.flow);
-        world.flow_hash(flow, flow.src != self.nodes[node as usize].id)
-            ^ frame.hash.wrapping_mul(0x9e37_79b1)
+        let own = world.flow_hash(flow, flow.src != self.nodes[node as usize].id);
+        let chooses =
+            |transport: &TransportConfig| transport.parameters().requirements().chooses_paths();
+        if world.plan.transports.get(usize::from(flow.transport)).is_some_and(chooses) {
+            own
+        } else if world.route_bits == 0 {
+            frame.hash
+        } else {
+            own ^ frame.hash.wrapping_mul(0x9e37_79b1)
+        }
     }
 }

@@ -101,6 +101,11 @@ pub enum HostTiming {
 }
 
 impl Requirements {
+    /// True if the sender chooses the path of each frame by its hash.
+    pub fn chooses_paths(&self) -> bool {
+        self.paths.chosen.is_some() || matches!(self.hash, Hash::PerFrame(_))
+    }
+
     /// True if data frames are ECN-capable. `agreed`: both hosts use ECN.
     pub fn is_capable(&self, agreed: bool) -> bool {
         match self.ecn.capable {

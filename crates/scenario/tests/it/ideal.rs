@@ -144,6 +144,6 @@ fn delivered_bytes_of_a_run_that_is_cut() {
 fn traffic_of_a_lower_rate() {
     let text = "format = 1\n[topology]\nkind = \"star\"\nhosts = 3\nrate = \"10Gbps\"\ndelay = \"1us\"\n[run]\nengine = \"ideal\"\nuntil = \"1ms\"\n\
                 [[traffic]]\nkind = \"background\"\nrate = \"1Gbps\"\n";
-    let error = parse(text).err().expect("refused").to_string();
+    let error = parse(text).expect_err("refused").to_string();
     assert!(error.contains("the scenario has traffic of a lower rate"), "{error}");
 }
