@@ -9,7 +9,6 @@ use crate::frame::{Event, Frame};
 use crate::queue::Reason;
 use crate::routing::NextHops;
 use crate::spec::{FlowId, NodeId};
-use crate::transport::mptcp::parameters::subflow_hash;
 use crate::world::World;
 
 /// Distance between the source ports of the subflows of a connection.
@@ -189,10 +188,7 @@ impl<'a> Shard<'a> {
         if frame.has(Frame::PINNED) {
             // The pinned path no longer exists: from here on the frame follows the hash of its
             // flow.
-            let flow = self.world.flow(frame.flow);
-            let number = self.subflow(frame).saturating_sub(1);
-            frame.hash =
-                subflow_hash(self.world.flow_hash(flow, flow.dst != frame.dst), number.into(), 0);
+            frame.hash = self.connection_hash(frame);
             frame.flags &= !Frame::PINNED;
         }
         self.by_hash(node, frame, hops)

@@ -64,8 +64,8 @@ pub struct Paths {
     pub symmetric: bool,
     /// Largest number of links on a path that the headers of frames have room for.
     pub links: Option<u32>,
-    /// A flow may have several connections (MPTCP's subflows).
-    pub subflows: bool,
+    /// Key by which a flow has several connections (MPTCP's subflows).
+    pub subflows: Option<&'static str>,
     /// Setting by which the sender chooses the path of each frame, and a cure if switches do not
     /// follow it.
     pub chosen: Option<(&'static str, &'static str)>,

@@ -17,8 +17,8 @@ pub fn fits(plan: &Plan, transports: &Transports) -> Result<(), Wrong> {
         {
             continue;
         }
-        if needs.subflows {
-            subflows_have_own_paths(plan, key.clone().name("mptcp"))?;
+        if let Some(name) = needs.subflows {
+            subflows_have_own_paths(plan, key.clone().name(name))?;
         }
         if !needs.one {
             continue;

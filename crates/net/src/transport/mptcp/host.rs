@@ -1,6 +1,6 @@
 //! Connects MPTCP to hosts.
 
-use super::parameters::routes;
+use super::parameters::{routes, subflow_hash};
 use super::{Connection, ConnectionSetup, MPTCP, Mptcp, MptcpReceiver, Sending, Stage, Subflow};
 use crate::frame::{Control, Decisive, Extra, Frame, Multipath};
 use crate::idle::{Idle, idle_by, idle_over, least_round_trip_by};
@@ -183,6 +183,13 @@ impl Shard<'_> {
     #[inline(always)]
     pub fn subflow(&self, frame: &Frame) -> u8 {
         if frame.has(Frame::EXTRA) { self.extras[frame.aux].multipath.subflow } else { 0 }
+    }
+
+    /// Returns the hash of a frame's flow, or of its subflow.
+    pub fn connection_hash(&self, frame: &Frame) -> u32 {
+        let flow = self.world.flow(frame.flow);
+        let own = self.world.flow_hash(flow, flow.dst != frame.dst);
+        subflow_hash(own, self.subflow(frame).saturating_sub(1).into(), 0)
     }
 
     fn emit_mptcp_syn<O: Outlet>(

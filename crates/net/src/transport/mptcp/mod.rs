@@ -7,7 +7,7 @@
 mod arrivals;
 mod host;
 pub mod keys;
-pub mod parameters;
+mod parameters;
 mod receiver;
 mod scheduler;
 mod sender;

@@ -85,7 +85,8 @@ impl Parameters for MptcpConfig {
                 subflows: matches!(
                     self.manager,
                     PathManager::DiffPorts(2..) | PathManager::FullMesh(2..)
-                ),
+                )
+                .then_some("mptcp"),
                 ..Paths::default()
             },
             timing: tcp.timing,
