@@ -171,15 +171,16 @@ def _standing(values: Values, alone: Values, design: str, goal: Goal) -> Standin
     reference: Mapping[int, Value] = {}
     if goal.limit is None:
         reference = (alone if goal.alone else values)[goal.against or design][goal.name]
-    against = paired(goal, design, _limits(goal, own, reference), own)
+    limits = _limits(goal, own, reference)
+    against = paired(goal, design, limits, own)
     tested = (
         paired(goal, design, _limits(goal, own, _least(reference)), own)
         if _within(against, goal)
-        else paired(goal, design, _limits(goal, own, reference), _least(own))
+        else paired(goal, design, limits, _least(own))
     )
     start = paired(goal, design, _numbers(reference), own) if reference else None
     given = goal.against == design and not goal.alone
-    both = own.keys() & _limits(goal, own, reference).keys()
+    both = own.keys() & limits.keys()
     cut, limit_cut = (
         any(not some[seed].exact for seed in both & some.keys()) for some in (own, reference)
     )

@@ -66,9 +66,6 @@ pub struct Paths {
     pub links: Option<u32>,
     /// Key by which a flow has several connections (MPTCP's subflows).
     pub subflows: Option<&'static str>,
-    /// Setting by which the sender chooses the path of each frame, and a cure if switches do not
-    /// follow it.
-    pub chosen: Option<(&'static str, &'static str)>,
     /// Setting that is useless if there is only one path, its effect in that case, and a cure.
     pub several: Option<(Setting, &'static str)>,
 }
@@ -84,6 +81,9 @@ pub enum Hash {
     /// The sender chooses a hash for each frame, so that switches that choose paths by hash spread
     /// the frames of a flow over all paths. The setting that asks for it, and its value.
     PerFrame(Setting),
+    /// The sender chooses a hash for each frame, and works also if switches ignore it. The setting
+    /// that asks for it, and the one that does not.
+    PerFrameIfFollowed(Setting),
 }
 
 /// Timing model of a host's network stack that a transport is meant for.
@@ -103,7 +103,7 @@ pub enum HostTiming {
 impl Requirements {
     /// True if the sender chooses the path of each frame by its hash.
     pub fn chooses_paths(&self) -> bool {
-        self.paths.chosen.is_some() || matches!(self.hash, Hash::PerFrame(_))
+        matches!(self.hash, Hash::PerFrame(_) | Hash::PerFrameIfFollowed(_))
     }
 
     /// True if data frames are ECN-capable. `agreed`: both hosts use ECN.

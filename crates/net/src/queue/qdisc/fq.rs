@@ -47,7 +47,7 @@ pub struct Fq {
     flow_limit: u32,
     quantum: i64,
     initial: i64,
-    /// Places in `flows`, by flow and destination.
+    /// Places in `flows`.
     known: FxHashMap<FlowKey, u32>,
     flows: Vec<FlowQueue>,
     free: Vec<u32>,
@@ -141,15 +141,6 @@ impl Policy for Fq {
     fn about(config: &FqConfig) -> About {
         About { limit: Some(Limit::Packets(config.limit)), ..About::of(MODEL) }
     }
-    fn push(
-        &mut self,
-        frames: &mut VecDeque<Waiting>,
-        waiting: Waiting,
-        stream: &mut Stream,
-    ) -> Vec<(Frame, Verdict)> {
-        self.push_as(frames, waiting, waiting.frame.hash, stream)
-    }
-
     fn push_as(
         &mut self,
         _: &mut VecDeque<Waiting>,
@@ -239,8 +230,8 @@ mod tests {
 
     fn push(fq: &mut Fq, flow: u32, seq: u32, ready: u64) -> usize {
         let frame = Frame { flow, size: 1_514, seq, ..Frame::default() };
-        fq.push(&mut VecDeque::new(), Waiting { frame, ready, clock: 0 }, &mut Stream::new(1, 1, 1))
-            .len()
+        let waiting = Waiting { frame, ready, clock: 0 };
+        fq.push_as(&mut VecDeque::new(), waiting, 0, &mut Stream::new(1, 1, 1)).len()
     }
 
     fn pull(fq: &mut Fq) -> Option<(u32, u32)> {

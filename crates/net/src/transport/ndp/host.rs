@@ -10,7 +10,7 @@ use crate::shard::{OVER, Outlet, Shard, Slab, own_event};
 use crate::spec::{Flow, FlowId};
 use crate::transport::Halves;
 use crate::transport::door::{Frames, Opening, Parameters, Transport};
-use crate::transport::requirements::{Paths, Requirements};
+use crate::transport::requirements::{Hash, Requirements, Setting};
 use crate::transport::sending::Sending;
 use crate::world::World;
 use afflux_engine::random::mix;
@@ -24,9 +24,9 @@ impl Parameters for NdpConfig {
     }
     fn requirements(&self) -> Requirements {
         let text = "waits for headers of data that found no room, and no switch sends any: full queues drop, and what they drop is missed only after `rto`; write trimming = {} in [switch]";
-        let chosen = self.spread.then_some(("spread", "spread = false"));
+        let spread = Setting { key: "spread", text: "spread = false" };
         Requirements {
-            paths: Paths { chosen, ..Paths::default() },
+            hash: if self.spread { Hash::PerFrameIfFollowed(spread) } else { Hash::Read },
             queue_tag: Some((QueueTag::Trimmable, text)),
             ..Requirements::default()
         }

@@ -49,7 +49,8 @@ pub const MODEL: Model = Model {
     faithful: "one paced queue pair per flow; queue pairs take turns at the NIC, whose acknowledgements take precedence; every frame is acknowledged; \
                go-back-N with NACKs, or IRN's selective repeat with its window of a bandwidth-delay product and two time-outs; notifications in the \
                acknowledgement or in frames of their own; modes lossless, irn, irn_pfc, gbn_no_pfc and semi_lossless",
-    simplified: "one message per queue pair, open from the start, and bound to one NIC of its host also if that NIC's link fails; frames of other transports at the same NIC take precedence over all queue pairs; \
+    simplified: "one message per queue pair, open from the start, and bound to one NIC of its host also if that NIC's link fails; \
+                 frames of other transports at the same NIC take precedence over all queue pairs; \
                  `window` applies to go-back-N, the window of a congestion control to both; the round trip of a \
                  segment that was sent twice is that of its last transmission, unless even an idle path would have taken longer",
 };

@@ -3,7 +3,7 @@
 use super::input::WarningInput;
 use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{Balance, Buffer, QueueTag, RouteHash, SchedulingKind, Served};
-use afflux_net::transports::Setting;
+use afflux_net::transports::{Hash, Setting};
 
 pub fn find(input: &WarningInput, found: &mut Vec<Wrong>) {
     one_path(input, found);
@@ -51,8 +51,8 @@ fn chosen_path(input: &WarningInput, found: &mut Vec<Wrong>) {
         _ => (format!("balance = \"{}\"", switch.balance.name()), "balance = \"ecmp\""),
     };
     for transport in input.used() {
-        let chosen = transport.config.parameters().requirements().paths.chosen;
-        if let Some((key, other)) = chosen {
+        let hash = transport.config.parameters().requirements().hash;
+        if let Hash::PerFrameIfFollowed(Setting { key, text: other }) = hash {
             let text = format!(
                 "has no effect: switches with {name} choose paths for flows, not for frames; write {cure} in [switch], or {other}"
             );
