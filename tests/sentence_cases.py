@@ -72,10 +72,11 @@ CASES = {
         ],
         "**shallow has the lower mean completion time:** 4.81 ms instead of 12.0 ms with deep, 60 % less (95 % interval 56 to 64 %, 5 paired seeds). "
         "Also better: p99 completion time (50 % less). Likely causes: fewer queue drops (90 instead of 1,000) and fewer time-outs (5 instead of 52.4). "
-        "Cannot tell: p99 slowdown (850 instead of 100, between 88 % less and 31 times as much; about 41 more seeds would decide).",
+        "Cannot tell: p99 slowdown (850 instead of 100, between 88 % less and 31 times as much "
+        "in the geometric mean of pairs; about 41 more seeds would decide).",
         "**shallow の方が完了時間の平均が小さくなります。**4.81 ms（deep は 12.0 ms）、60% 減（95% 信頼区間 56～64%、対応するシード 5 個）。"
         "ほかに改善: 完了時間の p99（50% 減）。考えられる原因: キュー廃棄の減少（1,000 → 90）、タイムアウトの減少（52.4 → 5）。"
-        "判断できない: スローダウンの p99（100 → 850、88% 減～31 倍、あと約 41 個のシードで判断可能）。",
+        "判断できない: スローダウンの p99（100 → 850、対応する組の幾何平均で 88% 減～31 倍、あと約 41 個のシードで判断可能）。",
     ),
     # An earlier version answered "job time is 0.4 % higher" although the mean completion time was
     # 91 % lower.
@@ -156,7 +157,8 @@ CASES = {
         ],
         "**Cannot tell whether b is better than a.** The mean completion time is 10.83 ms with b and 11.00 ms with a, between 16 % less and 16 % more "
         "(95 % interval, 3 paired seeds). About 97 more seeds would decide. "
-        "Cannot tell either: p99 completion time (133 ms instead of 150 ms, between 79 % less and 158 % more; about 14 more seeds would decide).",
+        "Cannot tell either: p99 completion time (133 ms instead of 150 ms, between 79 % less and 158 % more "
+        "in the geometric mean of pairs; about 14 more seeds would decide).",
         None,
     ),
     "deterministic": (
@@ -472,7 +474,7 @@ CASES = {
             design("b", fct=[0.5, 0.5, 0.5, 0.5, 110.0]),
         ],
         "**Cannot tell whether b is better than a.** The mean completion time is 22.4 ms with b and 20.8 ms with a, between 62 % less and 9.3 % less "
-        "(95 % interval, 5 paired seeds). The typical seed and the mean over the seeds disagree: single seeds decide the mean.",
+        "in the geometric mean of pairs (95 % interval, 5 paired seeds). The typical seed and the mean over the seeds disagree: single seeds decide the mean.",
         None,
     ),
     "the typical ratio is another one than that of the means": (
@@ -524,7 +526,7 @@ CASES = {
             ),
         ],
         "**Cannot tell whether deep is better than shallow.** The mean completion time is 962 µs with deep and 3.10 ms with shallow, "
-        "between 84 % less and 39 % more (95 % interval, 5 paired seeds). About 5 more seeds would decide. "
+        "between 84 % less and 39 % more in the geometric mean of pairs (95 % interval, 5 paired seeds). About 5 more seeds would decide. "
         "Cannot tell either: p99 slowdown (100 instead of 850, seed 4 decides: 96 % less there, between 32 % less and 89 % more with the others). "
         "Clear are only counters: queue drops (0 instead of 1,214). Cost: USD 96,000 with deep instead of 36,000, 167 % more.",
         None,

@@ -212,6 +212,10 @@ def test_settings_are_not_dropped(invoke, small):
             "--set switch.buffer is given twice",
         ),
         (
+            ("run", "--set", "traffic.0.bytes=1MB", "--set", "traffic[0].bytes=2MB"),
+            "--set traffic[0].bytes is given twice",
+        ),
+        (
             ("sweep", "--set", "switch.buffer=1MB", "--vary", "switch.buffer=2MB,3MB"),
             "switch.buffer is set and varied",
         ),

@@ -92,6 +92,24 @@ def test_wrong_scenarios_are_refused(tmp_path, replacement, told):
     assert "pair.toml" in message
 
 
+def test_two_files_need_two_places(tmp_path):
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "server.py").write_text(f"print('{name}')\n")
+    message = wrong(tmp_path, ('run = "', 'files = ["one/server.py", "other/server.py"]\nrun = "'))
+    assert "another file has the same place in the guest, /root/server.py" in message
+    assert "host.kernel[0].files[1]" in message
+
+
+def test_an_image_in_the_making_is_not_listed(tmp_path, monkeypatch):
+    monkeypatch.setenv("AFFLUX_KERNELS", str(tmp_path))
+    for name in ("6.12", "6.6", "6.12-old", "6.12.partial"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "linux").touch()
+        (tmp_path / name / "image.json").write_text("{}")
+    assert [image.version for image in kernels.images()] == ["6.6", "6.12"]
+
+
 def test_files_are_identified(tmp_path):
     (tmp_path / "server.py").write_text("print(1)\n")
     text = changed(('run = "', 'files = ["server.py"]\nrun = "'))

@@ -11,6 +11,7 @@ from sonic_base import PORTS, Config, base, computed, imported
 
 from afflux import _core
 from afflux.exchange import sonic
+from afflux.exchange.sonic.patch import removed
 from afflux.exchange.sonic.tables import ConfigError
 from afflux.files import toml
 
@@ -115,6 +116,19 @@ def test_priorities_that_become_lossless_get_profiles_and_the_others_lose_them(t
     for table, numbers in (("BUFFER_PG", "3-4"), ("BUFFER_QUEUE", "3-4"), ("BUFFER_QUEUE", "5-7")):
         command = f"sonic-db-cli CONFIG_DB DEL '{table}|'{{Ethernet0,Ethernet4}}'|{numbers}'"
         assert command in removals
+
+
+def test_names_that_a_shell_would_run_stand_in_quotes():
+    was = {"BUFFER_PG": {"Ethernet0|3-4": {}, "Ethernet4; reboot #|3-4": {}, "Ethernet8|3-4": {}}}
+    assert removed(was, {}) == [
+        "sonic-db-cli CONFIG_DB DEL 'BUFFER_PG|Ethernet0|3-4'",
+        "sonic-db-cli CONFIG_DB DEL 'BUFFER_PG|Ethernet4; reboot #|3-4'",
+        "sonic-db-cli CONFIG_DB DEL 'BUFFER_PG|Ethernet8|3-4'",
+    ]
+    del was["BUFFER_PG"]["Ethernet4; reboot #|3-4"]
+    assert removed(was, {}) == [
+        "sonic-db-cli CONFIG_DB DEL 'BUFFER_PG|'{Ethernet0,Ethernet8}'|3-4'"
+    ]
 
 
 def test_lossless_groups_that_sonic_computes_move_too(tmp_path):

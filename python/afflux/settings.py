@@ -74,23 +74,31 @@ def quantity(text: str) -> tuple[Fraction, str] | None:
 def assignments(texts: Sequence[str] | None) -> list[tuple[str, str]]:
     """Splits the assignments of `--set`. Raises `ValueError` for a key that is given twice."""
     pairs = [assignment(text) for text in texts or []]
-    keys = [key for key, _ in pairs]
-    for key in keys:
-        if keys.count(key) > 1:
-            raise ValueError(f"--set {key} is given twice: a key has one value")
+    if twice := _repeated([key for key, _ in pairs]):
+        raise ValueError(f"--set {twice} is given twice: a key has one value")
     return pairs
+
+
+def _repeated(keys: Sequence[str]) -> str | None:
+    """Returns the first key that is given again, in any spelling: `traffic.0.sizes` is
+    `traffic[0].sizes`."""
+    known: set[str] = set()
+    for key in keys:
+        usual = re.sub(r"\[(\d+)\]", r".\1", key)
+        if usual in known:
+            return key
+        known.add(usual)
+    return None
 
 
 def varied(texts: Sequence[str] | None, like: str) -> list[tuple[str, str]]:
     """Splits the assignments of `--vary`. Raises `ValueError` for a key that is given twice; `like`
     shows how one option is written."""
     pairs = [assignment(text) for text in texts or []]
-    keys = [key for key, _ in pairs]
-    for key in keys:
-        if keys.count(key) > 1:
-            raise ValueError(
-                f"--vary {key} is given twice: name all its values in one option, as in --vary {key}={like}"
-            )
+    if twice := _repeated([key for key, _ in pairs]):
+        raise ValueError(
+            f"--vary {twice} is given twice: name all its values in one option, as in --vary {twice}={like}"
+        )
     return pairs
 
 

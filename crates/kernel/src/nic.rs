@@ -37,6 +37,8 @@ const LONGEST: usize = 4096;
 const HEADER: usize = 12;
 /// Largest frame in bytes that is taken from a guest.
 const LARGEST_FRAME: usize = 65_550;
+/// Bytes of the header of Ethernet.
+const ETHERNET: usize = 14;
 const RECEIVE: usize = 0;
 const SEND: usize = 1;
 
@@ -48,9 +50,11 @@ pub struct NicSpec {
     pub mtu: u16,
     /// Line rate in bit/s.
     pub rate: u64,
-    /// Bytes that a frame occupies on the line in addition to those that the guest hands over.
-    pub overhead: u64,
-    /// Least bytes of a frame on the line, without `overhead`.
+    /// Bytes of header and trailer of a frame on the line, around a packet.
+    pub link_header: u64,
+    /// Bytes between two frames.
+    pub gap: u64,
+    /// Least bytes of a frame on the line, without the gap.
     pub least: u64,
     /// Priority (0 to 7) of packets by their DSCP.
     pub priority_of_dscp: [u8; 64],
@@ -209,7 +213,9 @@ impl Nic {
                 return Err(broken("a frame is empty"));
             }
             frame.drain(..HEADER);
-            let bytes = (frame.len() as u64).max(self.spec.least) + self.spec.overhead;
+            // The guest hands over the header of Ethernet with the packet.
+            let packet = (frame.len() - ETHERNET.min(frame.len())) as u64;
+            let bytes = (packet + self.spec.link_header).max(self.spec.least) + self.spec.gap;
             let duration = (bytes as u128 * 8_000_000_000).div_ceil(self.spec.rate.into());
             let priority = self.spec.priority_of_dscp[dscp(&frame)] & 7;
             self.line.send(now, duration as u64, priority, head);

@@ -143,9 +143,14 @@ fn isolate(prepared: &Prepared) -> io::Result<()> {
     // SAFETY: system calls on numbers and on strings that end with a zero.
     unsafe {
         checked(libc::setsid())?;
-        for (from, to) in
-            [(prepared.life, LIFE), (prepared.serial, SERIAL), (prepared.initrd, INITRD)]
-        {
+        // The descriptors may have these numbers already, in any order, so each is first copied to
+        // a number beyond all of them.
+        let mut files =
+            [(prepared.life, LIFE), (prepared.serial, SERIAL), (prepared.initrd, INITRD)];
+        for (from, _) in &mut files {
+            *from = checked(libc::fcntl(*from, libc::F_DUPFD_CLOEXEC, INITRD + 1))?;
+        }
+        for (from, to) in files {
             checked(libc::dup2(from, to))?;
         }
         checked(libc::fcntl(LIFE, libc::F_SETFD, libc::FD_CLOEXEC))?;

@@ -34,6 +34,12 @@ pub fn between(scenario: &Scenario, real: &[u32]) -> Result<(Plan, Vec<String>),
             node.config = plan.hosts.len() as u32 - 1;
         }
     }
+    if !scenario.kernels.is_empty() {
+        notes.push(format!(
+            "host.kernel: live mode starts no kernels, so nothing of these blocks runs ({} hosts)",
+            scenario.kernels.len()
+        ));
+    }
     let all = plan.flows.len();
     let between = plan
         .flows

@@ -337,13 +337,13 @@ impl Relay<'_, '_, '_, '_> {
                 self.watched.marks += 1;
             }
             let met = std::mem::replace(&mut self.met[host][departure.nic as usize], true);
-            let lateness = if met { &mut self.watched.lateness } else { &mut self.watched.first };
-            lateness.note(self.clock.now_ns().saturating_sub(departure.at.div_ceil(1_000)));
             match self.hosts[host].nics[departure.nic as usize].give(packet, *unsummed) {
                 Ok(()) => self.watched.delivered += 1,
                 // The host's kernel has no buffer space, or its interface is down.
                 Err(_) => self.watched.refused += 1,
             }
+            let lateness = if met { &mut self.watched.lateness } else { &mut self.watched.first };
+            lateness.note(self.clock.now_ns().saturating_sub(departure.at.div_ceil(1_000)));
         }
         *self.driven.arrived() = arrived;
     }

@@ -13,8 +13,10 @@ use crate::transport::requirements::Hash;
 use afflux_engine::random::mix;
 use afflux_units::{Rate, Time};
 use rustc_hash::FxHashMap;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+mod capacity;
 mod connections;
 mod epochs;
 mod partition;
@@ -57,6 +59,8 @@ pub struct World<'a> {
     /// Routes by number of the epoch, without failures that only the ends of a link have noticed.
     /// Only epochs with such failures have an entry.
     agreed: FxHashMap<usize, Routes>,
+    /// Routes over all links, if a link fails and a balancer asks for capacities.
+    whole: OnceLock<Routes>,
     /// Paths of each epoch, if any switch pins frames.
     paths: Vec<Paths>,
     /// Ports of the source and of the destination, by flow of the plan, if any switch hashes them.
@@ -111,6 +115,7 @@ impl<'a> World<'a> {
             ports,
             epochs,
             agreed,
+            whole: OnceLock::new(),
             paths,
             flow_ports: flow_ports(plan),
             rates: if plan.has_telemetry() { distinct_rates(topology) } else { Vec::new() },
@@ -247,30 +252,6 @@ impl<'a> World<'a> {
     #[inline(never)]
     fn later_epoch(&self, now: u64) -> usize {
         self.epochs.partition_point(|(from, _)| *from <= now) - 1
-    }
-
-    /// Returns the capacity in bit/s of the shortest paths through `port` of `node` to a host's
-    /// rack, limited by the port's own link.
-    pub fn capacity(&self, now: u64, node: NodeId, port: u16, host: u32) -> u64 {
-        // A failure that only the ends of the link know does not reduce the capacity that other
-        // nodes see.
-        let epoch = self.epoch(now);
-        let routes = self.agreed.get(&epoch).unwrap_or(&self.epochs[epoch].1);
-        self.capacity_by(routes, node, port, host)
-    }
-
-    fn capacity_by(&self, routes: &Routes, node: NodeId, port: u16, host: u32) -> u64 {
-        let info = &self.ports.of(node)[port as usize];
-        let beyond = if info.peer == routes.anchor(routes.rack_of(host)) {
-            u64::MAX
-        } else {
-            let hops = routes.next_hops(info.peer, host);
-            hops.as_slice()
-                .iter()
-                .map(|&port| self.capacity_by(routes, info.peer, port, host))
-                .sum()
-        };
-        self.rate(info).0.min(beyond)
     }
 
     /// Returns the port numbers of the flow at its source and at its destination.

@@ -105,15 +105,15 @@ def _end(ratio: float) -> Words:
     return change(ratio)
 
 
-def count_change(d: Difference) -> Words:
-    """Words a difference of counts that clearly differs from 0: `35 fewer`."""
-    return say(
-        "change.fewer" if d.fell else "change.more.of", count=d.metric.brief(abs(d.difference))
-    )
+def amount_change(d: Difference) -> Words:
+    """Words a difference that clearly differs from 0 as an amount: `35 fewer` of a count, `1.50 ms
+    less` of a quantity."""
+    fell = "change.fewer" if d.metric.counter else "change.less.by"
+    return say(fell if d.fell else "change.more.of", count=d.metric.brief(abs(d.difference)))
 
 
-def count_ends(d: Difference, *, clear: bool) -> Words | None:
-    """Words both ends of the interval of a difference of counts. If the difference is clear, the
+def amount_ends(d: Difference, *, clear: bool) -> Words | None:
+    """Words both ends of the interval of a difference as amounts. If the difference is clear, the
     smaller amount comes first."""
     if d.low is None or d.high is None:
         return None
@@ -149,11 +149,11 @@ def values(d: Difference) -> dict[str, str]:
     count = next(
         (
             count
-            for count in range(3, 7)
+            for count in range(3, _MOST_DIGITS)
             if abs(_rounded(d.design_mean, count) - _rounded(d.baseline_mean, count) - true)
             <= _SEEN * abs(true)
         ),
-        7,
+        _MOST_DIGITS,
     )
     return {
         "new": d.metric.brief(d.design_mean, count),
@@ -161,12 +161,12 @@ def values(d: Difference) -> dict[str, str]:
     }
 
 
-#: Largest relative error of the difference of two rounded values.
-_SEEN = 0.15
+#: Largest relative error of the difference of two rounded values, and the most digits of one.
+_SEEN, _MOST_DIGITS = 0.15, 12
 
 
 def _rounded(value: float, count: int) -> float:
-    return round(value, count - 1 - math.floor(math.log10(abs(value)))) if value else 0.0
+    return round(value, count - text.before(value)) if value else 0.0
 
 
 def by(d: Difference) -> str:
@@ -198,8 +198,9 @@ def interval(d: Difference) -> str:
 
 
 def _rough(d: Difference, value: float, more: int) -> str:
-    """Formats an end of an interval of counts. Thousands and millions are abbreviated."""
-    for unit, name in ((1e6, "M"), (1e3, "k")):
+    """Formats an end of an interval of amounts. Thousands and millions of a count are
+    abbreviated."""
+    for unit, name in ((1e6, "M"), (1e3, "k")) if d.metric.counter else ():
         rounded = abs(float(f"{value:.{3 + more}g}"))
         if rounded >= 10 * unit or rounded >= unit == 1e6:
             return f"{sign(value)}{text.digits(abs(value) / unit, 3 + more)}{name}"

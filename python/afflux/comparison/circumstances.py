@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Counters that can explain longer times, the most important first. Retransmissions are named only
 #: if no other counter explains the times.
-CAUSES = ("drops", "in_discards", "timeouts", "pause_frames", "retransmits")
+_COUNTERS = ("drops", "in_discards", "timeouts", "pause_frames", "retransmits")
 #: Parts of the completion time in which a flow waits in the network.
 WAITS = ("queueing", "recovery", "paused", "reordering")
 #: Most flows of a result for which waits are read to write a sentence.
@@ -30,14 +30,21 @@ _CAUSES, _DESIGNS = 2, 6
 _ENDED = (", ", "、")
 
 
-def causes(found: Comparison, lead: Difference) -> Words:
-    """Names the waits and counters that changed in the direction of the answer."""
+def counters(found: Comparison, lead: Difference) -> list[Difference]:
+    """Returns the counters that can explain the answer and changed in its direction, the most
+    important first."""
     clear = {
         d.metric.name: d
         for d in found.of(lead.design)
         if d.metric.counter and not d.metric.main and d.verdict == lead.verdict
     }
-    causes = [clear[name] for name in CAUSES if name in clear]
+    clear.pop(lead.metric.name, None)
+    return [clear[name] for name in _COUNTERS if name in clear]
+
+
+def causes(found: Comparison, lead: Difference) -> Words:
+    """Names the waits and counters that changed in the direction of the answer."""
+    causes = counters(found, lead)
     if len(causes) > 1:
         causes = [d for d in causes if d.metric.name != "retransmits"]
     items = [

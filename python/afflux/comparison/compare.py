@@ -58,6 +58,20 @@ class Comparison:
         """Returns the differences of one design."""
         return [difference for difference in self.differences if difference.design == design]
 
+    def between(self, metric: Metric, design: str) -> Difference | None:
+        """Returns the difference of one design in any metric, also one that the comparison does not
+        contain. None if it leaves the metric out on purpose: costs in several currencies, and
+        slowdowns on different fabrics."""
+        own = self.of(design)
+        if found := next((d for d in own if d.metric.name == metric.name), None):
+            return found
+        if metric is COST:
+            return None
+        if metric.path[0] == "slowdown" and not any(d.metric.path[0] == "slowdown" for d in own):
+            return None
+        base = self.of_name[self.baseline]
+        return compared(metric, base, self.of_name[design], base.seeds)
+
     def to_dict(self) -> dict[str, Any]:
         """Returns the comparison as `afflux compare --json` prints it."""
         return {

@@ -263,9 +263,12 @@ def of_pairs(
     # A price is not a sample, and neither is a result that does not depend on the seed.
     certain = metric is COST or deterministic
     several = len(pairs) > 1 and not certain
-    of_differences, of_logs = (
-        Estimate.of(values) if several and values else None for values in (differences, logs)
+    of_differences = (
+        (Estimate.of_counts(pairs) if metric.counter else Estimate.of(differences))
+        if several
+        else None
     )
+    of_logs = Estimate.of(logs) if several and logs else None
     judged = of_logs or of_differences
     low, high = of_differences.bounds if of_differences else (None, None)
     ratio = math.exp(mean(logs)) if logs else None

@@ -45,21 +45,24 @@ def typical(d: Difference) -> Words:
     """Words the typical change: `34 % less`, or `34 % less in the geometric mean of pairs` if the
     means differ from it."""
     assert d.ratio is not None
-    differs = (
-        d.baseline_mean > 0
-        and abs(math.log(d.design_mean / d.baseline_mean) - math.log(d.ratio)) > _MEANS_DIFFER
-    )
-    return (
-        say("compare.seed", change=changes.change(d.ratio)) if differs else changes.change(d.ratio)
-    )
+    change = changes.change(d.ratio)
+    return say("compare.seed", change=change) if means_differ(d) else change
+
+
+def means_differ(d: Difference) -> bool:
+    """True if the ratio of the means differs notably from the typical ratio."""
+    if d.ratio is None or d.baseline_mean <= 0 or d.design_mean <= 0:
+        return False
+    of_means = math.log(d.design_mean / d.baseline_mean)
+    return abs(of_means - math.log(d.ratio)) > _MEANS_DIFFER
 
 
 def size(d: Difference, *, paired: bool = True) -> Words:
     """Words the size and the interval of a clear difference: `34 % less (95 % interval 22 to 44 %,
     5 paired seeds)`. The difference from a fixed number is not `paired`."""
     if d.ratio is None:
-        changed = changes.count_change(d)
-        interval = changes.count_ends(d, clear=True)
+        changed = changes.amount_change(d)
+        interval = changes.amount_ends(d, clear=True)
     else:
         changed = typical(d)
         bounds = d.bounds
@@ -130,9 +133,10 @@ def between(d: Difference) -> Words:
             high=changes.change(d.ratio_most),
         )
     if d.ratio is None or d.bounds is None:
-        ends = changes.count_ends(d, clear=False)
+        ends = changes.amount_ends(d, clear=False)
         return say("compare.between.difference", ends=ends) if ends else Words("", "")
-    return changes.between(*d.bounds)
+    found = changes.between(*d.bounds)
+    return say("compare.seed", change=found) if means_differ(d) else found
 
 
 def short(d: Difference, with_design: bool = False) -> Words:

@@ -237,7 +237,8 @@ def _loss(loss: float) -> str:
 
 def flows_of(flows: FlowList, account: Account, *, ports: bool, origin_ns: int = ORIGIN_NS) -> str:
     """Returns a flow file. With `ports` it has HPCC's column of destination ports, otherwise it has
-    ConWeave's form."""
+    ConWeave's form. Both simulators read the flows in the order of their starts."""
+    flows = flows.sorted()
     if flows.classes is not None and any(flows.classes):
         account.notes.append("the format has no classes: they were dropped")
     if flows.dscps is not None:

@@ -5,6 +5,7 @@ An image is a directory named after the kernel's version: `linux` (User-Mode Lin
 
 import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,8 @@ def images() -> list[Image]:
     base = directory()
     for path in base.iterdir() if base.is_dir() else ():
         facts = path / "image.json"
-        if (path / "linux").is_file() and facts.is_file():
+        # An image that is still being made has another name.
+        named = re.fullmatch(r"\d+(\.\d+)*", path.name)
+        if named and (path / "linux").is_file() and facts.is_file():
             found.append(Image(path.name, path, json.loads(facts.read_text(encoding="utf-8"))))
     return sorted(found, key=lambda image: [int(part) for part in image.version.split(".")])

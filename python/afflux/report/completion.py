@@ -237,13 +237,13 @@ def _flows(design: Design) -> Flows:
     found = Flows([], [], [], [], Counter(), Counter())
     for result in design.results.values():
         warmup = result.summary["warmup_ns"]
+        # Some flows of kernels cannot complete, and do not count as unfinished.
+        for kind, group in result.summary["fct"]["by_class"].items():
+            found.unfinished[kind] += group["unfinished"]
+            found.not_started[kind] += group["not_started"]
         columns = (result.flows.column(name) for name in ("bytes", "fct_ns", "slowdown", "class"))
         for start, bytes, fct, slowdown, kind in zip(result.starts(), *columns, strict=True):
-            if start is None:
-                found.not_started[kind] += 1
-            elif start >= warmup and fct is None:
-                found.unfinished[kind] += 1
-            elif start >= warmup:
+            if start is not None and start >= warmup and fct is not None:
                 found.bytes.append(bytes)
                 found.fct.append(fct)
                 found.slowdown.append(slowdown)

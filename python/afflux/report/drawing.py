@@ -6,9 +6,9 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from ..comparison.compare import Comparison
-from ..comparison.paired import Difference, compared
+from ..comparison.paired import Difference
 from ..extras import needed
-from ..metrics import COST, Metric, named
+from ..metrics import Metric, named
 from ..results.designs import Value
 from ..results.explain import LABELS
 from ..results.statistics import ENOUGH_SEEDS, interval, mean
@@ -159,18 +159,11 @@ def metric_of(name: str) -> Metric:
 
 def ratios(found: Comparison, metrics: Sequence[Metric]) -> dict[tuple[str, str], Difference]:
     """Returns the differences that have a ratio, by design and name of the metric. Includes those of
-    `metrics` that the comparison does not contain, except where it leaves them out on purpose: costs
-    in several currencies, and slowdowns on different fabrics."""
+    `metrics` that the comparison does not contain, except where it leaves them out on purpose."""
     every = {(one.design, one.metric.name): one for one in found.differences}
-    base = found.of_name[found.baseline]
     for name in found.designs:
-        slowdowns = any(one.metric.path[0] == "slowdown" for one in found.of(name))
         for metric in metrics:
-            if (name, metric.name) in every or metric is COST:
-                continue
-            if metric.path[0] == "slowdown" and not slowdowns:
-                continue
-            if one := compared(metric, base, found.of_name[name], base.seeds):
+            if one := found.between(metric, name):
                 every[name, metric.name] = one
     return {key: one for key, one in every.items() if one.ratio is not None}
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import accumulate, chain
 
 from ..comparison import changes, findings, headline
-from ..comparison.circumstances import CAUSES, chief_wait
+from ..comparison.circumstances import chief_wait, counters
 from ..comparison.compare import Comparison
 from ..comparison.paired import BETTER, SAME, WORSE, Difference, Pairs
 from ..comparison.phrases import typical, what_of
@@ -108,7 +108,7 @@ def _open(found: Comparison, metric: Metric) -> Words:
 def _in_numbers(found: Comparison, lead: Difference) -> Words:
     """Words the size of the difference, and the price if it differs."""
     values = changes.values(lead)
-    by = typical(lead) if lead.ratio is not None else changes.count_change(lead)
+    by = typical(lead) if lead.ratio is not None else changes.amount_change(lead)
     price = _price_of(found, lead) if _heads_price(found, lead) else None
     words = {"change": by, "baseline": found.baseline, **values}
     if price:
@@ -154,12 +154,7 @@ def _cause(found: Comparison, lead: Difference | None) -> Metric | None:
         return None
     if wait := chief_wait(found, lead):
         return Metric(f"wait.{wait.metric.name}", wait.metric.name, (), text.time)
-    clear = {
-        d.metric.name: d.metric
-        for d in found.of(lead.design)
-        if d.metric.counter and not d.metric.main and d.verdict == lead.verdict
-    }
-    return next((clear[name] for name in CAUSES if name in clear), None)
+    return next((d.metric for d in counters(found, lead)), None)
 
 
 def _what(found: Comparison, d: Difference) -> Words | str:
@@ -197,7 +192,7 @@ def _interval(lead: Difference) -> Words | None:
     if lead.bounds is None:
         return None
     if lead.ratio is None:
-        return changes.count_ends(lead, clear=True)
+        return changes.amount_ends(lead, clear=True)
     # A decrease is worded as a percentage even if it is large, because the sentence says "less".
     ratio = max(lead.ratio, _HALF) if lead.fell else lead.ratio
     return changes.ends(ratio, *lead.bounds)
@@ -269,7 +264,7 @@ def _changes(found: Comparison, lead: Difference | None) -> list[Words]:
 
 
 def _change_of(d: Difference) -> Words:
-    return changes.change(d.ratio) if d.ratio is not None else changes.count_change(d)
+    return changes.change(d.ratio) if d.ratio is not None else changes.amount_change(d)
 
 
 def of_one(design: Design, metric: Metric | None) -> PageAnswer:

@@ -1,6 +1,6 @@
 """Shows every metric of every design, with its interval and its verdict against the baseline."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ..comparison import changes
@@ -14,11 +14,11 @@ from ..comparison.paired import (
     UNCLEAR,
     WORSE,
     Difference,
-    difference,
 )
+from ..comparison.phrases import means_differ
 from ..metrics import COST, Metric
 from ..results import percentiles
-from ..results.designs import Design, Designs, Value
+from ..results.designs import Designs, Value
 from ..words import Words, capital, japanese, known, said, say
 from . import completion, differs
 from .axis import joined, short, span
@@ -114,17 +114,11 @@ def section(
 ) -> str:
     """Draws the table. `asked` are the metrics that the answer is about, besides those that the
     comparison judges."""
-    columns = (
-        {name: {d.metric.name: d for d in found.of(name)} for name in found.designs}
-        if found
-        else {}
-    )
     rows = [
         _row(
             metric,
             designs,
             found,
-            columns,
             terms,
             currency,
             metric in asked or (found is not None and found.judges(metric)),
@@ -137,6 +131,8 @@ def section(
     every = (design.value(metric) for design in designs.values() for metric in metrics)
     if any(one is not None and one.wide for one in every):
         body += f'<p class="note">{both(say("measures.wide"))}</p>'
+    if found and any(means_differ(d) for d in found.differences if d.metric in metrics):
+        body += f'<p class="note">{both(say("measures.typical"))}</p>'
     return html_section("measures", say("measures.title"), body, lead)
 
 
@@ -144,7 +140,6 @@ def _row(
     metric: Metric,
     designs: Designs,
     found: Comparison | None,
-    columns: Mapping[str, Mapping[str, Difference]],
     terms: Terms,
     currency: str,
     of_answer: bool,
@@ -167,12 +162,7 @@ def _row(
             chips = (
                 chip("ref", say("verdict.baseline"))
                 if design.name == found.baseline
-                else _verdict(
-                    columns.get(design.name, {}).get(metric.name)
-                    or _computed_difference(metric, found, design),
-                    found,
-                    terms,
-                )
+                else _verdict(found.between(metric, design.name), found, terms)
             )
         cells.append(
             f'<td data-d="{plain(design.name)}"><span class="v">{shown}</span>{chips}</td>'
@@ -186,11 +176,6 @@ def _verdict(d: Difference | None, found: Comparison, terms: Terms) -> str:
     if d is not None and is_alone(d):
         terms.used.add("alone")
     return verdict(d, found)
-
-
-def _computed_difference(metric: Metric, found: Comparison, design: Design) -> Difference | None:
-    """Computes a difference that the comparison does not contain."""
-    return difference(metric, found.of_name[found.baseline], design, design.seeds)
 
 
 def _about(metric: Metric, designs: Designs, of_answer: bool) -> str:

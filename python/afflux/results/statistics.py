@@ -16,7 +16,7 @@ Coverage of the 95 % intervals, each of 100,000 samples (tests/test_statistics.p
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from statistics import NormalDist
 from typing import TypeVar
@@ -123,28 +123,38 @@ class Estimate:
     mean: float
     deviation: float
     size: int
+    #: Deviation by which values without spread are judged.
+    of_chance: float = 0.0
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Estimate":
         """Makes the estimate from at least two values."""
         return cls(mean(values), deviation(values), len(values))
 
+    @classmethod
+    def of_counts(cls, pairs: Sequence[tuple[float, float]]) -> "Estimate":
+        """Makes the estimate of the difference between two counts from at least two pairs. Small
+        counts may have equal differences by chance (1 instead of 0 with each of three seeds), so
+        without spread they are judged like counts of independent events."""
+        found = cls.of([new - old for old, new in pairs])
+        return replace(found, of_chance=math.sqrt(mean([old + new for old, new in pairs])))
+
     @property
     def bounds(self) -> tuple[float, float]:
-        """The 95 % interval; the value itself if all values are equal."""
-        half = (
-            student(self.size - 1) * self.deviation / math.sqrt(self.size)
-            if self.deviation
-            else 0.0
-        )
+        """The 95 % interval; the value itself if all values are equal, unless they may be so by
+        chance."""
+        by_chance = self.mean != 0 and self.p >= 1 - CONFIDENCE
+        spread = self.deviation or (self.of_chance if by_chance else 0.0)
+        half = student(self.size - 1) * spread / math.sqrt(self.size) if spread else 0.0
         return self.mean - half, self.mean + half
 
     @property
     def p(self) -> float:
         """Probability of a mean at least this far from 0 if the true mean is 0."""
-        if not self.deviation:
+        spread = self.deviation or self.of_chance
+        if not spread or not self.mean:
             return 0.0 if self.mean else 1.0
-        return tail(abs(self.mean) * math.sqrt(self.size) / self.deviation, self.size - 1)
+        return tail(abs(self.mean) * math.sqrt(self.size) / spread, self.size - 1)
 
     def decided_by(self, level: float = 1 - CONFIDENCE) -> int | None:
         """Returns the sample size with which the mean would differ from 0 at this level, if mean
@@ -152,17 +162,18 @@ class Estimate:
         if abs(self.mean) <= _ROUNDING:
             return None
         least, most = max(self.size, ENOUGH_SEEDS), _MOST_SEEDS
+        spread = self.deviation or self.of_chance
 
         def decided(size: int) -> bool:
             return (
-                tail(abs(self.mean) * math.sqrt(size) / self.deviation, size - 1) < level
-                if self.deviation
+                tail(abs(self.mean) * math.sqrt(size) / spread, size - 1) < level
+                if spread
                 else True
             )
 
         # The search starts at the size by the normal distribution. Student's t is wider, but mostly
         # needs only two or three values more.
-        normal = NormalDist().inv_cdf(1 - level / 2) * self.deviation / abs(self.mean)
+        normal = NormalDist().inv_cdf(1 - level / 2) * spread / abs(self.mean)
         least, step = max(least, math.floor(min(normal * normal, most))), 1
         while not decided(min(least + step, most)):
             if least + step >= most:

@@ -9,8 +9,10 @@ from .. import settings
 from ..comparison import changes
 from ..comparison.compare import Comparison
 from ..comparison.paired import SAME, Difference
+from ..comparison.phrases import means_differ
 from ..metrics import SHORT
 from ..results import split
+from ..words import say
 from .drawing import answer, table, zeros
 from .explanation import change
 
@@ -63,6 +65,8 @@ def differences(
         made.add_row(*row, style=f"bold {style}" if d.established else style)
     yield made
     yield from zeros(zero)
+    if any(map(means_differ, found)):
+        yield Text(f"note: {say('measures.typical')}", style="dim")
 
 
 def verdicts(found: Comparison) -> Iterator[RenderableType]:

@@ -1,5 +1,6 @@
 """Formats numbers for people."""
 
+import math
 from collections.abc import Sequence
 
 _TIMES = ("ns", "µs", "ms", "s")
@@ -11,15 +12,17 @@ def digits(value: float, count: int = 4) -> str:
     """Formats a number with `count` significant digits, thousands separators and no exponent."""
     if value == 0:
         return "0"
-    places = max(count - _before(value), 0)
+    places = max(count - before(value), 0)
     # Rounding can add a digit: 9.9996 becomes 10.00.
-    places = max(count - _before(round(value, places)), 0)
+    places = max(count - before(round(value, places)), 0)
     return f"{value:,.{places}f}"
 
 
-def _before(value: float) -> int:
-    """Returns the number of digits before the decimal point."""
-    return len(str(int(abs(value))))
+def before(value: float) -> int:
+    """Returns the number of digits before the decimal point. It is 1 for 0.34, and negative if
+    zeros follow the point: -1 for 0.034, of which `digits` shows as many digits as of 3.4."""
+    value = abs(value)
+    return 1 if 0.1 <= value < 1 or value == 0 else 1 + math.floor(math.log10(value))
 
 
 def _in_unit(value: float, units: Sequence[str], count: int) -> str:

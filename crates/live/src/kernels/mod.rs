@@ -54,7 +54,7 @@ pub fn run(
 ) -> Result<KernelRun, KernelError> {
     let plan = &scenario.plan;
     let residents = residents(scenario, images, progress)?;
-    let shared = Shared::new(plan, &scenario.packets, progress);
+    let shared = Shared::new(plan, &scenario.kernels, &scenario.packets, progress);
     let hosts: Vec<(u32, u16)> =
         scenario.kernels.iter().map(|kernel| (kernel.host, kernel.class)).collect();
     let mut waiting: BTreeMap<u32, Resident> =
@@ -143,8 +143,8 @@ fn spec(scenario: &Scenario, kernel: &KernelHost, image: &Image) -> Result<Guest
         mac: relay::mac(host, nic as u32),
         mtu: scenario.packets.mtu,
         rate: link.rate_of(link.b == host).0,
-        // The guest hands over the 14 bytes of an Ethernet header with the packet.
-        overhead: u64::from(scenario.packets.link_header).saturating_sub(14) + u64::from(wire.gap),
+        link_header: u64::from(scenario.packets.link_header),
+        gap: u64::from(wire.gap),
         least: u64::from(wire.min_frame),
         priority_of_dscp: scenario.packets.priority_of_dscp,
     });

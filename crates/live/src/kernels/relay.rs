@@ -12,9 +12,9 @@ use afflux_kernel::{Failure, Group, Guest, NEVER, State};
 use afflux_net::Progress;
 use afflux_net::outside::{CardPause, Contents, Departure, Guests, Packet};
 use afflux_net::spec::Plan;
-use afflux_scenario::Packets;
+use afflux_scenario::{KernelHost, Packets};
 use afflux_units::Time;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -61,17 +61,25 @@ pub struct Shared<'p> {
     packets: &'p Packets,
     progress: &'p Progress,
     names: Vec<&'p str>,
+    /// Hosts that are kernels.
+    kernels: BTreeSet<u32>,
     /// The switch at each NIC, by host.
     switches: Vec<Vec<u32>>,
     store: Arc<Store>,
     residents: Mutex<Vec<Resident>>,
-    failure: Mutex<Option<String>>,
+    /// The first failure, with its time in ns and the number of its host.
+    failure: Mutex<Option<(u64, u32, String)>>,
     /// Number of packets that the network has dropped, by flow.
     dropped: Mutex<BTreeMap<FlowKey, u64>>,
 }
 
 impl<'p> Shared<'p> {
-    pub fn new(plan: &'p Plan, packets: &'p Packets, progress: &'p Progress) -> Self {
+    pub fn new(
+        plan: &'p Plan,
+        kernels: &[KernelHost],
+        packets: &'p Packets,
+        progress: &'p Progress,
+    ) -> Self {
         let hosts = plan.topology.hosts as usize;
         let mut switches = vec![Vec::new(); hosts];
         for link in &plan.topology.links {
@@ -85,6 +93,7 @@ impl<'p> Shared<'p> {
             packets,
             progress,
             names: plan.topology.nodes[..hosts].iter().map(|node| node.name.as_str()).collect(),
+            kernels: kernels.iter().map(|kernel| kernel.host).collect(),
             switches,
             store: Arc::default(),
             residents: Mutex::default(),
@@ -119,6 +128,11 @@ impl<'p> Shared<'p> {
         if alike { addressed } else { nic }
     }
 
+    /// True if the host is a kernel with this NIC.
+    fn has(&self, host: u32, nic: u32) -> bool {
+        self.kernels.contains(&host) && (nic as usize) < self.switches[host as usize].len()
+    }
+
     /// Returns the guests after the run, ordered by host.
     pub fn take_residents(&self) -> Vec<Resident> {
         let mut residents = std::mem::take(&mut *lock(&self.residents));
@@ -133,7 +147,7 @@ impl<'p> Shared<'p> {
 
     /// Returns why the run had to end early.
     pub fn take_failure(&self) -> Option<String> {
-        lock(&self.failure).take()
+        lock(&self.failure).take().map(|(.., text)| text)
     }
 }
 
@@ -216,7 +230,9 @@ impl<'s, 'p> Relay<'s, 'p> {
                 let (dst, dst_nic) = addresses::nic_of(header.destination)?;
                 Some((ip, header, dst, dst_nic))
             });
-            let Some((ip, header, dst, dst_nic)) = known.filter(|known| known.2 != host) else {
+            let Some((ip, header, dst, dst_nic)) =
+                known.filter(|known| known.2 != host && shared.has(known.2, known.3))
+            else {
                 *ignored += 1;
                 continue;
             };
@@ -246,14 +262,14 @@ impl<'s, 'p> Relay<'s, 'p> {
             }
             rest.ended = Some(end);
             let console = guest.console();
-            let name = self.shared.names[rest.host as usize];
+            let host = rest.host;
             // The kernel's own time is before its words.
             let panic = |line: &str| line.find("Kernel panic").map(|at| line[at..].to_string());
             let reason = console
                 .lines()
                 .find_map(panic)
                 .unwrap_or_else(|| "its kernel ended before run.until".into());
-            self.fail(name, &format!("{reason}, at {}", shown(end)), &console);
+            self.fail(host, &reason, end, &console);
             return self.look_for_ends(end);
         }
     }
@@ -272,10 +288,16 @@ impl<'s, 'p> Relay<'s, 'p> {
         }
     }
 
-    fn fail(&mut self, name: &str, reason: &str, console: &str) {
+    /// Notes the failure of a guest before `end` (ns). Of several failures the first one counts, and
+    /// of those at one time that of the first host, whichever worker is faster.
+    fn fail(&mut self, host: u32, reason: &str, end: u64, console: &str) {
         self.failed = true;
-        let text = format!("{name}: {reason}{}", tail(console));
-        lock(&self.shared.failure).get_or_insert(text);
+        let name = self.shared.names[host as usize];
+        let text = format!("{name}: {reason}, at {}{}", shown(end), tail(console));
+        let mut first = lock(&self.shared.failure);
+        if first.as_ref().is_none_or(|(at, of, _)| (end, host) < (*at, *of)) {
+            *first = Some((end, host, text));
+        }
     }
 }
 
@@ -320,18 +342,18 @@ impl Guests for Relay<'_, '_> {
         let progress = self.shared.progress;
         for (place, failure) in self.group.run(end, &|| progress.cancelled()) {
             let console = self.group.guests[place].console();
-            let name = self.shared.names[self.rest[place].host as usize];
             self.rest[place].ended = Some(end);
             let command = match (&failure, last_command(&console)) {
                 (Failure::Busy(_), Some(command)) => format!(", after the command {command}"),
                 _ => String::new(),
             };
-            self.fail(name, &format!("{failure}{command}, at {}", shown(end)), &console);
+            self.fail(self.rest[place].host, &format!("{failure}{command}"), end, &console);
         }
         self.look_for_ends(end);
         self.report(end);
         for place in 0..self.rest.len() {
             self.collect(place, sent);
+            self.rest[place].pcap.sort();
         }
     }
 

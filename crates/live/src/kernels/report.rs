@@ -147,7 +147,9 @@ fn commands(kernel: &KernelHost, console: &str) -> Vec<CommandReport> {
     let console = console.split_once("[afflux] over\n").map_or(console, |(before, _)| before);
     let end = |number: usize| {
         let mark = format!("[afflux] end {number}: status ");
-        let line = console.lines().find_map(|line| line.strip_prefix(&mark))?;
+        // Output without a newline at its end stands before the mark.
+        let marked = console.lines().filter(|line| !line.starts_with("[afflux] start "));
+        let line = marked.into_iter().find_map(|line| Some(line.split_once(&mark)?.1))?;
         let (status, at) = line.strip_suffix(" s")?.split_once(" at ")?;
         Some((status.parse().ok()?, at.parse().ok()?))
     };

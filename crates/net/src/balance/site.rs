@@ -42,8 +42,8 @@ pub trait Site {
     }
     /// Returns the next hops to a host at the start of the run.
     fn members(&self, host: u32) -> &[u16];
-    /// Returns the capacity in bit/s of the shortest paths behind a next hop to a host's rack,
-    /// including the link to that next hop.
+    /// Returns the capacity in bit/s of the shortest paths over a next hop to a host's rack
+    /// (`World::capacity`).
     fn capacity(&self, port: u16, host: u32) -> u64;
     /// Returns the node at the other end of the port's link.
     fn peer(&self, port: u16) -> NodeId;

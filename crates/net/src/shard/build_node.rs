@@ -283,7 +283,7 @@ impl<'w> Site<'w> {
             (has_aqm.is_some() || self.device_queue > 0 || self.turns.is_some()).then(|| {
                 Discipline {
                     queues: (0..self.queues).map(|_| Queue::default()).collect(),
-                    turns: limited(&self.turns, self.switch, self.world.link(info).rate),
+                    turns: limited(&self.turns, self.switch, self.world.rate(info)),
                     waiting: 0,
                     aqm: has_aqm
                         .iter()

@@ -107,8 +107,7 @@ impl Balanced {
         let from_host: Box<[bool]> =
             world.ports.of(id).iter().map(|info| is_host(info.peer)).collect();
         // The load of a link to a host matters if the host has several links. Then there may be a
-        // choice among these links, the host may forward frames (BCube), and the host is a rack of
-        // its own, about whose links neighbours are informed.
+        // choice among these links, and the host may forward frames (BCube).
         let matters = |host: NodeId| world.ports.of(host).len() > 1;
         let rate = |info: &PortInfo| {
             (!is_host(info.peer) || matters(info.peer)).then(|| world.rate(info).0)

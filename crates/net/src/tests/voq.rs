@@ -271,15 +271,17 @@ fn marks_at_dequeue_look_at_what_is_left_behind() {
 /// Returns the rate in Gbps of frames at which the port to host 0 sends, while sources 1.. send at
 /// 25 Gbps each.
 fn sent_to_host_0(voq: Voq, sources: u32) -> f64 {
+    sent_by(&mut sending_to_host_0(voq, sources))
+}
+
+fn sending_to_host_0(voq: Voq, sources: u32) -> Plan {
     let flows = (1..=sources).map(|src| flow(src as i64, src, 0, 1 << 40, Time::ZERO)).collect();
-    let mut plan = context(
-        Voq { credit: Some(1_500), max_bytes: Some(300_000), ..voq },
-        sources + 1,
-        flows,
-        vec![datagram(25)],
-        4.0,
-    );
-    let output = port_to_host_0(&mut plan, Span::from_us(50));
+    let voq = Voq { credit: Some(1_500), max_bytes: Some(300_000), ..voq };
+    context(voq, sources + 1, flows, vec![datagram(25)], 4.0)
+}
+
+fn sent_by(plan: &mut Plan) -> f64 {
+    let output = port_to_host_0(plan, Span::from_us(50));
     let rows: Vec<_> = output
         .ports
         .iter()
@@ -331,6 +333,16 @@ fn a_port_without_credits_starves() {
             "two cores, {credit_speedup:?} {max_credits:?} {fabric_speedup:?}: {sent} Gbps, expected {expected}"
         );
     }
+}
+
+/// The rate of credits is that of the port's direction: host 0 sends at 10 Gbps and receives at 25.
+#[test]
+fn credits_follow_the_rate_of_their_direction() {
+    let mut plan = sending_to_host_0(Voq { credit_speedup: Some(0.9), ..deep() }, 1);
+    let link = &mut plan.topology.links[0];
+    (link.rate_back, link.rate) = (Some(link.rate), Rate::from_gbps(10));
+    let sent = sent_by(&mut plan);
+    assert!((sent - 22.5).abs() < 2.0 * 12e3 / 3.5e6, "{sent} Gbps");
 }
 
 /// At low load, only the round trip of request and grant is added, whatever limits the credits.

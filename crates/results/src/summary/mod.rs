@@ -167,7 +167,7 @@ pub struct Cost {
 pub struct FlowCounts {
     pub started: u64,
     pub finished: u64,
-    /// Flows that started, and were still running at the end or given up.
+    /// Flows that started, could complete, and were still running at the end or given up.
     pub unfinished: u64,
     /// Flows that had not started when the run ended.
     pub not_started: u64,
@@ -362,7 +362,7 @@ fn flow_counts(scenario: &Scenario, output: &Output) -> FlowCounts {
         let finished = crate::times::completion(record).is_some();
         counts.started += 1;
         counts.finished += u64::from(finished);
-        counts.unfinished += u64::from(!finished);
+        counts.unfinished += u64::from(!finished && flow.can_complete());
         counts.of_kernels += u64::from(flow.is_outside());
         counts.in_warmup += u64::from(start.0 < scenario.warmup.0);
     }

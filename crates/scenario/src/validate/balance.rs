@@ -41,7 +41,18 @@ pub fn fits(topology: &Topology, configs: &[SwitchConfig]) -> Result<(), Wrong> 
             return Err(Wrong::at(key(), format!("{why}: write the same for all switches")));
         }
     }
-    if !of_switches().any(|config| config.balance.about().pins) {
+    let pins = of_switches().any(|config| config.balance.about().pins);
+    if let Some(config) = of_switches().find(|config| config.balance.about().controls)
+        && !pins
+        && topology.is_multihomed()
+    {
+        let name = config.balance.name();
+        let what = format!(
+            "\"{name}\": next hops report to the ToR of a host, and here hosts have several links: write another balancer, as \"dlb\""
+        );
+        return Err(Wrong::at(key(), what));
+    }
+    if !pins {
         return Ok(());
     }
     for config in of_switches().filter(|config| config.balance.about().reorders) {

@@ -42,7 +42,16 @@ pub fn hosts(
         let settings = block.resolve(&key, plan.record.senders)?;
         let at_once = settings.run.into_iter().flat_map(|Names(commands)| commands);
         let mut commands: Vec<_> = at_once.map(|command| (Span::ZERO, command)).collect();
-        commands.extend(settings.at.into_iter().flatten());
+        for (start, command) in settings.at.into_iter().flatten() {
+            if let Some(until) = plan.run.until.filter(|until| start.0 >= until.0) {
+                let text = format!(
+                    "the run ends at {}: write an earlier time, or a later run.until",
+                    Span(until.0)
+                );
+                return Err(Wrong::at(key.name("at").name(&start.to_string()), text));
+            }
+            commands.push((start, command));
+        }
         commands.sort_by_key(|(start, _)| *start);
         let template = KernelHost {
             host: 0,
@@ -113,6 +122,11 @@ fn files(block: &mut Kernel, key: &Key, inputs: &Inputs) -> Result<Vec<KernelFil
             let mut digest = written.get(&absolute).cloned();
             inputs.identify(file, &mut digest, &at).map_err(|wrong| packaged(wrong, &path))?;
             digests.extend(digest.map(|digest| (absolute, digest)));
+        }
+        if found.iter().any(|(_, other)| *other == to) {
+            let text =
+                format!("another file has the same place in the guest, {to}: rename one of them");
+            return Err(Wrong::at(at, text));
         }
         found.push((path, to));
     }

@@ -419,6 +419,14 @@ fn own_shares(
     for (block, queue) in keys.queue.iter().flatten().enumerate() {
         let at = |name: &str| key.clone().name("queue").index(block).name(name);
         let number = queue.service.index.expect("checked with the scheduling");
+        let mut priorities = (0..8).filter(|priority| of_priority[*priority] == number).peekable();
+        let only_lossless =
+            priorities.peek().is_some() && priorities.all(|priority| lossless >> priority & 1 != 0);
+        let unlimited = "a memory management unit does not limit lossless traffic at egress, and this queue has lossless priorities only: remove it, or write a \
+                         [[switch.mmu.group]] for them";
+        if only_lossless && queue.buffer.is_some() {
+            return Err(Wrong::at(at("buffer"), unlimited));
+        }
         let Some(name) = [("alpha", queue.alpha.is_some()), ("reserved", queue.reserved.is_some())]
             .into_iter()
             .find(|(_, given)| *given)
@@ -435,11 +443,8 @@ fn own_shares(
             );
             return Err(Wrong::at(at(name), what));
         };
-        let mut priorities = (0..8).filter(|priority| of_priority[*priority] == number).peekable();
-        if priorities.peek().is_some() && priorities.all(|priority| lossless >> priority & 1 != 0) {
-            let what = "a memory management unit does not limit lossless traffic at egress, and this queue has lossless priorities only: remove it, or write a \
-                        [[switch.mmu.group]] for them";
-            return Err(Wrong::at(at(name), what));
+        if only_lossless {
+            return Err(Wrong::at(at(name), unlimited));
         }
         let share = &mut own[usize::from(number)];
         share.alpha = queue.alpha.map(|alpha| checked_alpha(alpha, at("alpha"))).transpose()?;

@@ -6,7 +6,7 @@ use super::keys::FlowKeys;
 use crate::validate::traffic::common::Shared;
 use crate::validate::traffic::context::{Offer, TrafficContext};
 use crate::validate::traffic::offered::framing;
-use crate::validate::traffic::{mtu, select};
+use crate::validate::traffic::{by_host, mtu, select};
 use afflux_config::keys::{at_most_a_day, meaningless};
 use afflux_config::tree::Wrong;
 use afflux_config::{Duration, Or, Speed, keys, words};
@@ -76,7 +76,8 @@ impl Workload for Keys {
         if self.protocol == Some(Protocol::Datagram) && self.flow.transport.is_some() {
             return Err(meaningless(place.at("transport"), "protocol = \"datagram\""));
         }
-        shared.template.transport = mtu::of_all(shared.template.transport, context)?;
+        let of_block = shared.template.transport;
+        shared.template.transport = mtu::of_all(of_block, context)?;
         if context.run.until.is_none() && !context.run.until_done {
             return Err(Wrong::at(
                 place.key.clone(),
@@ -88,6 +89,14 @@ impl Workload for Keys {
         if hosts.len() < 2 {
             let what = "one host has no destination: write at least two";
             return Err(Wrong::at(place.at("hosts"), what));
+        }
+        if protocol == Protocol::Tcp {
+            by_host::must_be_alike(
+                of_block,
+                hosts.iter().copied(),
+                context,
+                place.at("transport"),
+            )?;
         }
         let sharers =
             u64::from(connections) * if per == Per::Total { hosts.len() as u64 } else { 1 };

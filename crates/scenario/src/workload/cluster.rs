@@ -5,7 +5,7 @@ use super::hosts::{HostItem, Hosts, Receiver};
 use crate::topology::Facts;
 use crate::validate::traffic::common::Shared;
 use crate::validate::traffic::context::{HadoopCluster, TrafficContext};
-use crate::validate::traffic::{mtu, segments, select};
+use crate::validate::traffic::{by_host, mtu, segments, select};
 use afflux_config::keys;
 use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{Pacing, Reader, Receive, TcpConfig, TransportConfig};
@@ -49,10 +49,13 @@ impl Cluster {
         classes: &mut Classes,
         context: &mut TrafficContext,
     ) -> Result<Settings, Wrong> {
-        shared.template.transport = mtu::of_all(shared.template.transport, context)?;
+        let (of_block, named) = (shared.template.transport, key.clone().name("transport"));
+        shared.template.transport = mtu::of_all(of_block, context)?;
         let key = key.clone().name("cluster");
         let HostsOfCluster { compute, data, log_hosts, master, client } =
             self.resolve(&key, context.facts)?;
+        let hosts = compute.iter().chain(&data).copied().chain([master, client]);
+        by_host::must_be_alike(of_block, hosts, context, named)?;
         let machines = Machines { compute, data, log_hosts, master, client };
         self.keys.settings(&key, framework, machines, shared.draws, |tasks| {
             transports(shared, tasks, &key, classes, context)

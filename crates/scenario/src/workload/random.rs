@@ -27,7 +27,7 @@ keys! {
         /// Gaps between the flows of a source.
         arrivals: Arrivals = "poisson";
         /// Arrivals `"lognormal"`: standard deviation of the logarithm of gaps. Default 1; Parsimon has 1 and 2.
-        sigma: f64 = none;
+        sigma: f64 = none, in 0.0 to 5.0;
         /// Offered load as a fraction of the capacity that `load_basis` names. Default: required, or `flows_per_second`.
         load: f64 = none;
         /// Capacity that `load` is a fraction of. Default: required with `load`, because studies differ.

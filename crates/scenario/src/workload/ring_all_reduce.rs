@@ -70,6 +70,13 @@ impl Workload for Keys {
             }
             _ => {}
         }
+        for host in block.stragglers.iter().flatten() {
+            if !block.hosts.contains(host) {
+                let name = &context.facts.topology.nodes[*host as usize].name;
+                let what = format!("{name} is not one of hosts: write hosts of the ring");
+                return Err(Wrong::at(place.at("stragglers"), what));
+            }
+        }
         if block.compute > Span::ZERO && block.iterations == 1 {
             return Err(meaningless(place.at("compute"), "iterations = 1"));
         }

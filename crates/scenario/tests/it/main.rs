@@ -15,6 +15,7 @@ mod pfabric;
 mod presets;
 mod queues;
 mod rdma;
+mod refused;
 mod resolved;
 mod runs;
 mod schema;

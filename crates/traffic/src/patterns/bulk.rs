@@ -3,6 +3,7 @@
 use crate::{Draws, Generated, SizeDistribution, Template, TrafficError, purpose};
 use afflux_net::spec::Start;
 use afflux_units::{Span, Time};
+use std::collections::BTreeMap;
 
 /// `rounds` flows for each of `pairs` (see [`crate::pairs`]), `period` apart.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,14 +29,20 @@ impl Bulk {
     }
     pub fn generate(&self, template: &Template, draws: &Draws) -> Result<Generated, TrafficError> {
         let mut given = Generated::default();
+        let streams = |(src, dst)| {
+            (draws.pair(purpose::SIZE, src, dst), draws.pair(purpose::JITTER, src, dst))
+        };
+        // A pair that is written several times draws on.
+        let mut repeated: BTreeMap<_, _> =
+            self.repeated().map(|pair| (pair, streams(pair))).collect();
         for &(src, dst) in &self.pairs {
-            let (mut size, mut jitter) =
-                (draws.pair(purpose::SIZE, src, dst), draws.pair(purpose::JITTER, src, dst));
+            let mut own = streams((src, dst));
+            let (size, jitter) = repeated.get_mut(&(src, dst)).unwrap_or(&mut own);
             for round in 0..self.rounds {
                 let start = later(
                     self.start,
                     self.period.0.saturating_mul(u64::from(round)),
-                    jitter_ps(self.jitter, &mut jitter),
+                    jitter_ps(self.jitter, jitter),
                 )?;
                 given.flows.push(template.flow(
                     0,
@@ -56,6 +63,14 @@ impl Bulk {
                 .collect();
         }
         Ok(given.finish())
+    }
+    /// Returns the pairs that are written several times.
+    fn repeated(&self) -> impl Iterator<Item = (u32, u32)> {
+        let mut pairs = self.pairs.clone();
+        pairs.sort_unstable();
+        let again: Vec<_> =
+            pairs.windows(2).filter(|two| two[0] == two[1]).map(|two| two[0]).collect();
+        again.into_iter()
     }
 }
 
@@ -119,5 +134,22 @@ mod tests {
             given.flows.iter().find(|flow| flow.src == 5).unwrap().bytes
         };
         assert_eq!(one(vec![(5, 6)]), one(vec![(1, 2), (5, 6), (6, 5)]));
+    }
+
+    /// Parallel connections are not copies of one another.
+    #[test]
+    fn a_pair_that_is_written_again_draws_on() {
+        let sizes = SizeDistribution::named("websearch").unwrap();
+        let made = |pairs| {
+            let bulk =
+                Bulk { jitter: Span::from_us(100), ..Bulk::once(pairs, sizes.clone(), Time::ZERO) };
+            let given = bulk.generate(&Template::default(), &Draws::new(3, "x")).unwrap();
+            let own = given.flows.into_iter().filter(|flow| flow.src == 5);
+            own.map(|flow| (flow.bytes, flow.start)).collect::<Vec<_>>()
+        };
+        let (one, three) = (made(vec![(5, 6)]), made(vec![(5, 6), (1, 2), (5, 6), (5, 6)]));
+        assert_eq!((one.len(), three.len()), (1, 3));
+        assert!(three.contains(&one[0]));
+        assert!(three[0] != three[1] && three[0] != three[2] && three[1] != three[2]);
     }
 }

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 
-from .computed import LOSSLESS_POOL, cable, computed_headroom
+from .computed import LOSSLESS_POOL, cable, computed_headroom, shared_headroom
 from .design import UNLIMITED_TH, Share
 from .ports import CPU, each, spelt, split
 from .reading import Reading
@@ -223,6 +223,7 @@ def _lossless_groups(reading: Reading, uses: Uses, *, off: bool) -> None:
         _without_profile(reading, computed=True)
     else:
         design.headroom = reading.number(table, name, "xoff", "switch.pfc.headroom")
+        _note_size(reading, name)
         if design.headroom is None and not off:
             reading.account.noted(
                 f"BUFFER_PROFILE {name} of lossless priority groups has no xoff: headroom comes from SONiC's formula"
@@ -238,6 +239,18 @@ def _lossless_groups(reading: Reading, uses: Uses, *, off: bool) -> None:
             )
         return
     _own_groups(reading, name, of_number, Share(design.lossless_th, None, design.lossless_reserved))
+
+
+def _note_size(reading: Reading, name: str) -> None:
+    """Notes a size that looks like one which includes the headroom, as on Mellanox's switches
+    without a shared headroom pool (buffer_headroom_mellanox.lua)."""
+    design = reading.design
+    size, xoff = design.lossless_reserved or 0, design.headroom or 0
+    if not shared_headroom(reading) and xoff > 0 and size >= xoff + (design.xon or 0):
+        reading.account.noted(
+            f"BUFFER_PROFILE {name}: size = {size} is at least xoff + xon, without a shared headroom pool: where size includes xoff (Mellanox), "
+            f'headroom counts twice in memory until you set mmu.lossless_reserved = "{size - xoff}B"'
+        )
 
 
 def _without_profile(reading: Reading, *, computed: bool) -> None:

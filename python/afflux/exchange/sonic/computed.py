@@ -71,7 +71,7 @@ def computed_headroom(reading: Reading) -> None:
     cell = found.cell if found else 1
     design.headroom = xoff(mbps, design.cable_m, mtu, pattern, cell)
     reading.sources["switch.pfc.headroom"] = ("LOSSLESS_TRAFFIC_PATTERN", "", "")
-    shared, lanes = _shared_headroom(reading), 0
+    shared, lanes = shared_headroom(reading), 0
     if found:
         of_lanes = [
             (key, entry["lanes"].count(",") + 1) for key, entry in ports.items() if "lanes" in entry
@@ -96,7 +96,7 @@ def computed_headroom(reading: Reading) -> None:
     )
 
 
-def _shared_headroom(reading: Reading) -> bool:
+def shared_headroom(reading: Reading) -> bool:
     """True if groups share a pool for their headroom."""
     pool = reading.table("BUFFER_POOL").get(LOSSLESS_POOL, {}).get("xoff", "0")
     ratios = [

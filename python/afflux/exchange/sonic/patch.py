@@ -1,6 +1,8 @@
 """Writes a design into SONiC's tables. Only settings that differ change."""
 
 import copy
+import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -67,16 +69,27 @@ def removed(base: Tables, tables: Tables) -> list[str]:
                 continue
             for field in entry.keys() - now.keys():
                 fields.setdefault((table, rest, field), []).append(port)
-    commands = [f"DEL {_several(table, ports, rest)}" for (table, rest), ports in keys.items()]
+    commands = [
+        f"DEL {key}" for (table, rest), ports in keys.items() for key in _keys(table, ports, rest)
+    ]
     for (table, rest, field), ports in sorted(fields.items()):
-        commands += [f"HDEL {_several(table, [port], rest)} {field}" for port in ports]
+        commands += [
+            f"HDEL {key} {shlex.quote(field)}"
+            for port in ports
+            for key in _keys(table, [port], rest)
+        ]
     return [f"sonic-db-cli CONFIG_DB {command}" for command in commands]
 
 
-def _several(table: str, ports: list[str], rest: str) -> str:
-    """Returns the keys of several ports, in the notation of a shell."""
+def _keys(table: str, ports: list[str], rest: str) -> list[str]:
+    """Returns the keys of several ports, in the notation of a shell: all in one pair of braces,
+    unless a name needs quotes."""
+    if not all(re.fullmatch(r"[\w./:-]+", port, re.ASCII) for port in ports):
+        return [
+            shlex.quote("|".join((table, port, rest) if rest else (table, port))) for port in ports
+        ]
     named = f"{{{','.join(ports)}}}" if len(ports) > 1 else ports[0]
-    return f"'{table}|'{named}" + (f"'|{rest}'" if rest else "")
+    return [f"'{table}|'{named}" + (shlex.quote(f"|{rest}") if rest else "")]
 
 
 class _Patch(Pausing):

@@ -85,6 +85,6 @@ def variants(obey: Times, ignore: Times, size: int) -> str:
         if one.right != exact[case].right
     ]
     return (
-        f"Of the differences with {size} GB {counts[0]} are right with these hosts, which obey PAUSE, and {counts[1]} with today's, which ignore it: "
-        f"{' and '.join(other)} have the other sign there."
+        f"Of the differences with {size} GB {counts[0]} are right with these hosts, which obey PAUSE, and {counts[1]} with today's, which ignore it"
+        + (f": {' and '.join(other)} have the other sign there." if other else ".")
     )

@@ -1,6 +1,7 @@
 """Job times of the whole study with the hosts of today, at the constants of `calibration.toml`: the
 lines that come with afflux, and how much longer jobs take than with the shallow buffer."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from statistics import mean
@@ -78,13 +79,13 @@ def write(times: Times, file: Path) -> Path:
 def longer(times: Times, case: Case) -> Difference | None:
     """Returns how much longer a case takes than with the shallow buffer, over the seeds that both
     have."""
-    base = case._replace(design=REFERENCE)
-    by_seed = {
-        seed: seconds - times[Job(base, seed)]
-        for (other, seed), seconds in times.items()
-        if other == case and Job(base, seed) in times
-    }
-    return Difference(by_seed) if by_seed else None
+    return _longer(by_case(times), case)
+
+
+def _longer(times: runs.Times, case: Case) -> Difference | None:
+    own, base = times(case._replace(design=case.simulated)), times(case._replace(design=REFERENCE))
+    common = sorted(own.keys() & base.keys())
+    return Difference({seed: own[seed] - base[seed] for seed in common}) if common else None
 
 
 def table(times: Times) -> str:
@@ -113,35 +114,83 @@ def _row(times: Times, base: Case) -> str | None:
         found = longer(times, case)
         ours = "–" if found is None else str(found) if len(own) > 1 else signed(found.median)
         cells.append(f"{ours} ({signed(source[case] - source[base])})")
-    words = f"{base.framework}, {base.size} GB, {'under' if base.traffic else 'without'} traffic"
-    return f"| {words} | {len(own)} | {mean(own):.1f} ({source[base]:.1f}) | {' | '.join(cells)} |"
+    return f"| {_job(base)} | {len(own)} | {mean(own):.1f} ({source[base]:.1f}) | {' | '.join(cells)} |"
+
+
+def _job(case: Case) -> str:
+    return f"{case.framework}, {case.size} GB, {'under' if case.traffic else 'without'} traffic"
 
 
 def sentence(times: Times) -> str:
-    """Returns how the costs of two designs under traffic compare with the source's, for 10 GB."""
-    source, shares = published(), []
-    for design in ("deep", "dctcp"):
-        of = []
-        for framework in FRAMEWORKS:
-            case, base = (Case(name, framework, SIZES[0], True) for name in (design, REFERENCE))
-            found = longer(times, case)
-            assert found
-            of.append(found.median / (source[case] - source[base]))
-        shares.append(" and ".join(f"{100 * share:.0f}" for share in of))
-    return f"Under traffic the deep buffer costs {shares[0]} % of what it costs in the source (MapReduce and Tez), and DCTCP {shares[1]} %."
+    """Returns how the costs of two designs under traffic compare with the source's."""
+    deep, dctcp = (", ".join(_shares(times, design)) for design in ("deep", "dctcp"))
+    return f"Under traffic the deep buffer costs {deep} of what it costs in the source (MapReduce and Tez), and DCTCP {dctcp}."
 
 
-def without_traffic(times: Times) -> str:
-    """Returns how many jobs of 10 GB without traffic take longer than with the shallow buffer."""
+def _shares(times: Times, design: str) -> Iterator[str]:
+    """Yields for each size what a design costs, in percent of what it costs in the source."""
+    source = published()
+    for size in SIZES:
+        cases = [Case(design, framework, size, True) for framework in FRAMEWORKS]
+        found = [
+            100 * than.median / (source[case] - source[case._replace(design=REFERENCE)])
+            for case in cases
+            if (than := longer(times, case))
+        ]
+        if len(found) == len(cases):
+            yield f"{' and '.join(f'{share:.0f}' for share in found)} % ({size} GB)"
+
+
+def made(times: Times) -> str:
+    """Returns how many of the study's jobs there are, by size."""
+    wanted = Counter(case.size for case in _cases() for _ in range(runs.SEEDS))
+    there = Counter(job.case.size for job in times)
+    return " and ".join(f"{there[size]} of {wanted[size]} jobs of {size} GB" for size in SIZES)
+
+
+def large(times: Times) -> str:
+    """Returns what the deep buffer costs with 200 GB."""
+    source, words = published(), []
+    for framework, title in zip(FRAMEWORKS, ("MapReduce", "Tez"), strict=True):
+        case = Case("deep", framework, SIZES[-1], True)
+        if than := longer(times, case):
+            theirs = signed(source[case] - source[case._replace(design=REFERENCE)])
+            count = len(than.by_seed)
+            seeds = f"{than.agreeing} of {count} seeds" if count > 1 else "one seed"
+            words.append(
+                f"{signed(than.median)} s with {title} ({seeds}; {theirs} s in the source)"
+            )
+    return f"With 200 GB and today's hosts the deep buffer costs {' and '.join(words)}"
+
+
+def without_traffic(times: Times, size: int) -> str:
+    """Returns how many jobs of this many gigabytes without traffic take longer than with the
+    shallow buffer, and how many take less."""
     found = [
-        seconds
+        round(seconds, 1)
         for case in _cases()
-        if case.size == SIZES[0] and not case.traffic and case.design != REFERENCE
+        if case.size == size and not case.traffic and case.design != REFERENCE
         if (than := longer(times, case))
         for seconds in than.by_seed.values()
     ]
-    late = [seconds for seconds in found if round(seconds, 1) > 0]
+    late, early = ([seconds for seconds in found if sign * seconds > 0] for sign in (1, -1))
     return (
-        f"Without traffic {len(late)} of {len(found)} jobs of 10 GB take {min(late):.1f} to {max(late):.1f} s"
-        " longer than with the shallow buffer and the same seed"
+        f"Without traffic {len(late)} of {len(found)} jobs of {size} GB take {min(late):.1f} to {max(late):.1f} s"
+        f" longer than with the shallow buffer and the same seed, and {len(early)} take {-max(early):.1f} to {-min(early):.1f} s less"
     )
+
+
+def flipped(exact: runs.Times, today: runs.Times) -> str:
+    """Returns the published differences from the shallow buffer whose simulated sign hangs on the
+    hosts."""
+    rows = [
+        "| longer than with `shallow`, s | the source | hosts of exact timing that obey PAUSE | today's hosts |",
+        "|---|---|---|---|",
+    ]
+    source = published()
+    for case, seconds in source.items():
+        before, after = (_longer(times, case) for times in (exact, today))
+        if before and after and before.sign != after.sign:
+            theirs = signed(seconds - source[case._replace(design=REFERENCE)])
+            rows.append(f"| `{case.design}`, {_job(case)} | {theirs} | {before} | {after} |")
+    return "\n".join(rows)

@@ -56,7 +56,7 @@ keys! {
         /// Time after which a cycle of links that have paused each other is reported as a deadlock,
         /// or `"off"`.
         deadlock_after: Or<Off, Duration> as Option<Span> = "1ms",
-            check |given, key| given.0.map(|time| positive(time, key)).transpose();
+            check |given, key| given.0.map(|time| periodic(time, key)).transpose();
     }
     plus {
         /// Duration of a PAUSE frame. A longer duration is sent as 65535 quanta.
@@ -73,7 +73,7 @@ keys! {
         /// twice `detection`, as with `pfcwd start`.
         restoration: Duration = (Duration(Span(2 * detection.0))), check positive;
         /// Time between two checks of the queues.
-        poll: Duration = "200ms", check positive;
+        poll: Duration = "200ms", check periodic;
         /// Action of the watchdog in a storm.
         action: StormAction = "drop";
         /// Lossless priorities that the watchdog watches. Default: all of them.
@@ -92,7 +92,7 @@ keys! {
         /// Priority that is paused.
         priority: u8 = required, in 0 to 7 as "priorities from 0 to 7";
         /// Time between PAUSE frames.
-        period: Duration = required, check positive;
+        period: Duration = required, check periodic;
         /// Simulated time at which the storm begins.
         from: Duration as Time = "0ns", check |from, key| at_most_160_h(from, key).map(|from| Time(from.0));
         /// Simulated time at which the storm ends. Default: never; the scenario then needs
@@ -152,6 +152,17 @@ fn positive(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
     } else {
         Ok(time)
     }
+}
+
+/// Checks a period: at least 1 ns, so that a run ends.
+fn periodic(time: Duration, key: Key) -> Result<Span, Wrong> {
+    if time.0 < Span::from_ns(1) {
+        return Err(Wrong::at(
+            key,
+            format!("\"{}\": write a time from \"1ns\" to \"1000s\"", time.0),
+        ));
+    }
+    positive(time, key)
 }
 
 /// Returns the bit mask of priorities from 0 to 7.

@@ -28,6 +28,7 @@ impl Sender {
         config: &TcpConfig,
     ) {
         self.restart(now, config);
+        self.note_idle_application(now);
         self.written = self.segments;
         self.send_memory.append(self.segments);
         self.segments = to;
@@ -45,6 +46,22 @@ impl Sender {
             self.become_current(message);
         } else {
             self.waiting.push_back(message);
+        }
+    }
+
+    /// Tells a control that models the path if the application has left the sender without data
+    /// until now: rates measured meanwhile are not the network's (Linux
+    /// tcp_rate_check_app_limited).
+    fn note_idle_application(&mut self, now: u64) {
+        let pipe = self.pipe();
+        let idle = self.next == self.segments && pipe < self.window.cwnd && self.unrepeated == 0;
+        if let Some(sampler) = &mut self.sampler
+            && idle
+        {
+            self.small_queue.release(now);
+            if self.small_queue.bytes == 0 {
+                sampler.mark_app_limited(pipe);
+            }
         }
     }
 

@@ -57,6 +57,7 @@ macro_rules! tcp {
                     check |window, at| match window.0 {
                         _ if written.buffers() => Err(meaningless(at, "receive_buffer")),
                         Some(Size(window)) if window.0 < u64::from(mss) => Err(Wrong::at(at, format!("\"{window}\" does not hold a segment of {mss} B"))),
+                        Some(Size(window)) if window.0 > LARGEST_WINDOW => Err(Wrong::at(at, format!("\"{window}\": TCP announces at most 1 GiB (RFC 7323): write less, or \"unlimited\""))),
                         window => Ok(window.map(|size| size.0)),
                     };
                 /// Receive buffer, instead of a fixed `receive_window`. Bytes that have arrived and
@@ -139,7 +140,9 @@ macro_rules! tcp {
                 /// time-out (Linux's `tcp_slow_start_after_idle`).
                 idle_restart: bool = (stack == Stack::Linux) "`true` with `stack = \"linux\"`, otherwise `false`";
                 /// Number of duplicate acknowledgements (or SACKed segments above a hole) that
-                /// indicate a loss. `"off"`: no fast retransmit.
+                /// indicate a loss. `"off"`: no fast retransmit, which needs `recovery = "sack"` or
+                /// `"newreno"`: RACK finds losses by time, and uses this number only to stop waiting
+                /// for reordered segments.
                 dupack_threshold: Or<Off, u32> = 3 from "RFC 5681",
                     check |count, at| if count.0 == Some(0) { Err(Wrong::at(at, "found 0: write at least 1, or \"off\"")) } else { Ok(count.0) };
                 /// Delayed acknowledgements, or `"off"`: every segment is acknowledged.
@@ -419,6 +422,8 @@ const SEND_LEAST: Bytes = Bytes(16 << 10);
 const SEND_MAX: Bytes = Bytes(4 << 20);
 /// Linux's `tcp_rmem[2]`.
 const BUFFER_MAX: Bytes = Bytes(6 << 20);
+/// Largest receive window that TCP announces (RFC 7323: 65,535 << 14).
+const LARGEST_WINDOW: u64 = 1 << 30;
 
 fn share(part: f64) -> u32 {
     (part * 256.0 + 0.5) as u32

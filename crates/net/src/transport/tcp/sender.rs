@@ -362,12 +362,16 @@ impl Sender {
         }
         self.control = agreed(config, self.ecn, &self.random);
         self.control.on_flow(self.current.to, self.current.deadline);
-        if self.retransmitted > 1 {
+        // An answer that comes sooner after the last SYN than the path allows is that of the first
+        // one (Linux knows it by its timestamp), whose time-out was shorter than the round trip.
+        // Three quarters, because the SYN is shorter than the frames of the idle round trip.
+        let of_first = self.timeouts > 0 && 4 * (now - self.last_sent) < 3 * self.idle.round_trip;
+        if self.retransmitted > 1 && !of_first {
             // RFC 5681 §3.1: a window of 1 segment after lost SYNs. As in Linux, one lost SYN does
             // not count, because RFC 6298 made the SYN's time-out short.
             self.window.cwnd = 1;
         }
-        let round_trip = now - self.last_sent;
+        let round_trip = now - if of_first { self.current.start } else { self.last_sent };
         self.rtt.sample(round_trip, 0, 0, config);
         self.established(now, round_trip, config);
         Some(Cause::Ack { excess: round_trip.saturating_sub(self.idle.round_trip) })

@@ -253,7 +253,10 @@ impl Sender {
             rack.probe_high = 0;
             if self.state == State::Open {
                 self.window.ssthresh = self.control.on_loss(&self.window, now);
-                self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
+                // A control that models the path sets the window itself.
+                if self.sampler.is_none() {
+                    self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
+                }
                 self.window.credit = 0;
                 // The reduction is a regular one, although it ends at once (Linux
                 // tcp_process_tlp_ack).

@@ -1,7 +1,8 @@
 //! Assigns the transports of hosts to flows that name no transport.
 
-use super::context::TransportUsage;
+use super::context::{TrafficContext, TransportUsage};
 use crate::validate::transport::Transports;
+use afflux_config::tree::{Key, Wrong};
 use afflux_net::spec::{EcnMode, Flow, TcpConfig, TransportConfig};
 
 /// Gives flows of the default transport (0) the transport of their source host. If the two hosts of
@@ -35,6 +36,29 @@ pub fn assign(
             }
             _ => own,
         };
+    }
+}
+
+/// Refuses a block whose flows have one transport of their own, derived from the default one, if a
+/// host among its sources has another by `[[host.override]]`. `at` is the path of the block's
+/// `transport`.
+pub fn must_be_alike(
+    transport: u16,
+    sources: impl IntoIterator<Item = u32>,
+    context: &TrafficContext,
+    at: Key,
+) -> Result<(), Wrong> {
+    let own = |host: &u32| context.of_hosts[*host as usize] != 0;
+    match sources.into_iter().find(own).filter(|_| transport == 0) {
+        Some(host) => Err(Wrong::at(
+            at,
+            format!(
+                "{} has a transport of its own (host.override), which traffic of this kind cannot follow: \
+                 write a transport of host.transports that all hosts of this block use",
+                context.facts.topology.nodes[host as usize].name
+            ),
+        )),
+        None => Ok(()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `[[traffic]]`: turns blocks into flows.
 
-mod by_host;
+pub mod by_host;
 pub mod common;
 pub mod context;
 pub mod jobs;

@@ -124,18 +124,17 @@ impl Link {
         self.capacity - taken
     }
 
-    /// Inserts a flow, and returns its place in the list if it gets one.
+    /// Inserts a flow if it belongs to the most critical ones, twice as many as send, and returns
+    /// its place.
     fn insert(&mut self, entry: Entry) -> Option<usize> {
         let sending = self.list.iter().filter(|entry| entry.takes() > 0).count();
         let room = (2 * sending).max(2).min(self.most);
-        if self.list.len() >= room {
-            if self.list.last().is_some_and(|last| last.criticality(&entry).is_lt()) {
-                return None;
-            }
-            self.list.truncate(room - 1);
-        }
         let place = self.list.partition_point(|other| other.criticality(&entry).is_lt());
+        if place >= room {
+            return None;
+        }
         self.list.insert(place, entry);
+        self.list.truncate(room);
         Some(place)
     }
 
@@ -335,6 +334,35 @@ mod tests {
         // A flow that is more critical than the last one takes its place.
         ask(&mut link, 140, 9, 1_150, None, NOBODY);
         assert_eq!(link.list.iter().map(|entry| entry.flow).collect::<Vec<_>>(), [1, 9]);
+    }
+
+    /// Where flows have ended, the list may be longer than its room. A new flow takes a place only if
+    /// it is more critical than the last one that has room.
+    #[test]
+    fn a_list_longer_than_its_room() {
+        let mut link = link(0.0);
+        // Three of six flows send, and the two most critical of them end.
+        for flow in 1..=6u32 {
+            let entry = Entry {
+                flow,
+                rate: if flow <= 3 { G } else { 0 },
+                promised: 0,
+                deadline: u64::MAX,
+                remaining: 1_000 * US + 100 * US * flow as u64,
+                round_trip: 20 * US,
+                heard: 0,
+            };
+            link.list.push(entry);
+        }
+        for flow in 1..=2 {
+            link.forget(flow);
+        }
+        // One flow sends, so there is room for two of the four.
+        ask(&mut link, 20, 7, 1_450, None, NOBODY);
+        let listed = |link: &Link| link.list.iter().map(|entry| entry.flow).collect::<Vec<_>>();
+        assert_eq!((listed(&link), &link.outside[..]), (vec![3, 4, 5, 6], &[7][..]));
+        ask(&mut link, 40, 8, 1_350, None, NOBODY);
+        assert_eq!(listed(&link), [3, 8]);
     }
 
     #[test]
