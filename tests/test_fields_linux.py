@@ -321,9 +321,9 @@ def test_quick_acknowledgements_are_no_silent_key():
         ('receive_buffer = "3GB"', "tcp_rmem = 4096 2147483647 2147483647", "receive_buffer: "),
         ('receive_buffer_max = "3GB"', "tcp_rmem = 4096 131072 2147483647", "receive_buffer_max: "),
         (
-            'stack = "ns3"\nreceive_window = "2GiB"',
+            'stack = "ns3"\nreceive_window = "1GiB"',
             "tcp_rmem = 4096 2147483647 2147483647",
-            "receive_window: a buffer of 4294967296 B: ",
+            "receive_window: a buffer of 2147483648 B: ",
         ),
         ('send_buffer = "3GB"', "tcp_wmem = 4096 2147483647 2147483647", "send_buffer: "),
         ('send_buffer_max = "3GB"', "tcp_wmem = 4096 16384 2147483647", "send_buffer_max: "),

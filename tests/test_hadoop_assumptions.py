@@ -11,7 +11,7 @@ from afflux.scenario import Scenario
 from afflux.studies import files, find
 from afflux.studies.hadoop import constant as constants
 from afflux.studies.hadoop import hosts, medians, runs, sensitivity, sentences, slides, whole
-from afflux.studies.hadoop.cases import BASE, DESIGNS, Case, keys
+from afflux.studies.hadoop.cases import BASE, DESIGNS, SIZES, Case, keys
 from afflux.studies.hadoop.sensitivity import (
     COMPARED,
     DEFAULT,
@@ -237,10 +237,10 @@ def test_the_readme_has_the_tables() -> None:
         constant(found),
         hosts.table(),
         whole.table(whole.read()),
-        whole.sentence(whole.read()),
+        whole.flipped(runs.with_defaults(others), whole.by_case(whole.read())),
         medians.table(runs.with_defaults(others)),
         slides.table(runs.with_defaults(others)),
-        slides.table(whole.by_case(whole.read()), (10,)),
+        slides.table(whole.by_case(whole.read())),
     ):
         assert shown in page
     words = " ".join(page.split())
@@ -248,10 +248,16 @@ def test_the_readme_has_the_tables() -> None:
         sentences.discards(found),
         sentences.ring_drops(found),
         sentences.lost_early(found),
-        medians.variants(runs.with_defaults(others), whole.by_case(whole.read()), 10),
+        *(
+            medians.variants(runs.with_defaults(others), whole.by_case(whole.read()), size)
+            for size in SIZES
+        ),
+        *(whole.without_traffic(whole.read(), size) for size in SIZES),
+        whole.sentence(whole.read()),
+        whole.made(whole.read()),
+        whole.large(whole.read()),
     ):
         assert said in words
-    assert whole.without_traffic(whole.read()) in words
     assert f"{sentences.made(found)}." in words
     with (REPO / "validation/evidence/hadoop-full-ports.csv").open(encoding="utf-8") as file:
         held = {row["qdisc"]: float(row["host_mb"]) for row in csv.DictReader(file)}

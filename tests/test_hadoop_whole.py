@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from afflux.results.designs import Designs
-from afflux.studies.hadoop import STUDY, whole
+from afflux.studies.hadoop import STUDY, runs, whole
 from afflux.studies.hadoop.cases import Case
 from afflux.studies.hadoop.whole import Job
 
@@ -90,9 +90,47 @@ def test_jobs_without_traffic_that_take_longer_are_counted() -> None:
         }.items()
         for seed, seconds in enumerate(by_seed, 1)
     }
-    assert whole.without_traffic(times) == (
-        "Without traffic 2 of 4 jobs of 10 GB take 0.7 to 1.0 s longer than with the shallow buffer and the same seed"
+    assert whole.without_traffic(times, 10) == (
+        "Without traffic 2 of 4 jobs of 10 GB take 0.7 to 1.0 s longer than with the shallow buffer and the same seed,"
+        " and 1 take 1.0 to 1.0 s less"
     )
+
+
+def test_signs_that_hang_on_the_hosts_are_listed() -> None:
+    def times(deep: list[float], dctcp: list[float]) -> runs.Times:
+        of = {"shallow": [50.0, 50.0, 50.0], "deep": deep, "dctcp": dctcp}
+        return whole.by_case(
+            {
+                Job(case(design), seed): seconds
+                for design, by_seed in of.items()
+                for seed, seconds in enumerate(by_seed, 1)
+            }
+        )
+
+    exact = times([52.0, 53.0, 49.0], [49.0, 48.0, 51.0])
+    today = times([51.0, 52.0, 53.0], [50.02, 51.0, 49.0])
+    assert whole.flipped(exact, today).splitlines()[2:] == [
+        "| `dctcp`, mapreduce, 10 GB, under traffic | +3.9 | -1.0 / -0.7, 2 of 3 | +0.0 / +0.0, 1 of 3 |"
+    ]
+
+
+def test_what_200_gb_cost_and_how_many_jobs_there_are() -> None:
+    def large(design: str, framework: str) -> Case:
+        return Case(design, framework, 200, True)
+
+    times = {
+        Job(large("shallow", "mapreduce"), 1): 170.0,
+        Job(large("shallow", "mapreduce"), 2): 171.0,
+        Job(large("deep", "mapreduce"), 1): 184.0,
+        Job(large("deep", "mapreduce"), 2): 187.0,
+        Job(large("shallow", "tez"), 1): 140.0,
+        Job(large("deep", "tez"), 1): 139.0,
+    }
+    assert whole.large(times) == (
+        "With 200 GB and today's hosts the deep buffer costs +15.0 s with MapReduce (2 of 2 seeds; +15.1 s in the source)"
+        " and -1.0 s with Tez (one seed; +3.0 s in the source)"
+    )
+    assert whole.made(times) == "0 of 120 jobs of 10 GB and 6 of 120 jobs of 200 GB"
 
 
 def test_the_file_that_comes_with_afflux_has_cases_of_the_study(tmp_path: Path) -> None:

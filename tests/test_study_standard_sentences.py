@@ -201,7 +201,7 @@ def test_an_uncertain_choice_names_what_is_open():
         "low. With shallow all values are within their limits, but these are not clearly so (95 %, 9 goals of all designs"
     )
     assert (
-        "hadoop (job time) 10.8 s instead of 10.0 s, between 22 % less and 33 % more (goal: at most 10 % more)"
+        "hadoop (job time) 10.8 s instead of 10.0 s, between 22 % less and 33 % more in the geometric mean of pairs (goal: at most 10 % more)"
         in said[sentences.SURE]
     )
 

@@ -288,8 +288,8 @@ impl<'s, 'p> Relay<'s, 'p> {
         }
     }
 
-    /// Notes the failure of a guest before `end` (ns). Of several failures the first one counts, and
-    /// of those at one time that of the first host, whichever worker is faster.
+    /// Notes the failure of a guest before `end` (ns). The earliest failure counts, that of the first
+    /// host if several are equally early, so that it does not depend on which worker is faster.
     fn fail(&mut self, host: u32, reason: &str, end: u64, console: &str) {
         self.failed = true;
         let name = self.shared.names[host as usize];

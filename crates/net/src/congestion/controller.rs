@@ -71,6 +71,11 @@ pub struct Window {
 }
 
 impl Window {
+    /// Returns the window of a new connection, which has no slow start threshold yet.
+    pub fn new(initial: u32, limit: u32) -> Window {
+        Window { cwnd: initial.min(limit), credit: 0, ssthresh: u32::MAX, limit }
+    }
+
     pub fn slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }

@@ -431,6 +431,49 @@ fn a_pause_shrinks_the_window() {
     }
 }
 
+/// A window that small messages do not use falls halfway to the initial one with each time-out in
+/// which it was not the limit (Linux tcp_cwnd_application_limited), although no pause is long enough
+/// for a restart.
+#[test]
+fn small_messages_shrink_the_window() {
+    for (idle_restart, after) in [(true, 10), (false, 64)] {
+        let config = TcpConfig { max_window: Some(64), idle_restart, ..open() };
+        let mut bench = Bench::new(10 + 20 + 40 + 64, config);
+        let (mut now, mut una) = (0, 0);
+        let mut out = bench.pump(0, Cause::Start).len() as u32;
+        while out > 0 {
+            now += 10 * MS;
+            una += out;
+            out = bench.cumulative(now, una).len() as u32;
+        }
+        assert_eq!((bench.cwnd(), una), (64, 134));
+        let mut windows = vec![64];
+        for message in 1..=40 {
+            now += 10 * MS;
+            let Bench { sender, config } = &mut bench;
+            sender.append(now, message, una + 2, (sender.idle, None), config);
+            assert_eq!(bench.pump(now, Cause::Start).len(), 2);
+            now += 10 * MS;
+            una += 2;
+            bench.cumulative(now, una);
+            windows.push(bench.cwnd());
+        }
+        assert!(windows.is_sorted_by(|a, b| a >= b), "{windows:?}");
+        assert!(!idle_restart || windows.contains(&37), "{windows:?}");
+        assert_eq!(*windows.last().unwrap(), after, "{windows:?}");
+    }
+}
+
+/// An echo on the acknowledgement of all data reduces the window for the next message.
+#[test]
+fn an_echo_with_the_last_data() {
+    let mut bench = Bench::new(10, TcpConfig { ecn: EcnMode::Classic, ..open() });
+    bench.pump(0, Cause::Start);
+    bench.ack(10 * MS, AckIn { cumulative: 10, trigger: 9, ece: true, ..AckIn::default() });
+    assert_eq!(bench.state(), "Reduced");
+    assert!(bench.ssthresh() < 10);
+}
+
 fn receiver(config: &TcpConfig, segments: u32) -> Receiver {
     let setup = ReceiverSetup {
         flow: 0,

@@ -48,7 +48,7 @@ pub fn fits(topology: &Topology, configs: &[SwitchConfig]) -> Result<(), Wrong> 
     {
         let name = config.balance.name();
         let what = format!(
-            "\"{name}\": next hops report to the ToR of a host, and here hosts have several links: write another balancer, as \"dlb\""
+            "\"{name}\": next hops report to the ToR of a host, and here hosts have several links: write another balancer"
         );
         return Err(Wrong::at(key(), what));
     }

@@ -13,7 +13,7 @@ use afflux_config::{Duration, Or, Speed, keys, words};
 use afflux_net::Model;
 use afflux_net::spec::{Pacing, TcpConfig, TransportConfig};
 use afflux_net::transports::Datagram;
-use afflux_traffic::{Bulk, Generated, SizeDistribution, purpose};
+use afflux_traffic::{Bulk, Draws, Generated, SizeDistribution, TrafficError, purpose};
 use afflux_units::{Rate, Span};
 
 keys! {
@@ -147,18 +147,8 @@ impl Workload for Keys {
             received: Vec::new(),
             reported: false,
         });
-        let mut stream = shared.draws.stream(purpose::DESTINATION, 0);
-        let count = hosts.len();
-        let mut other =
-            |place: usize| (place + 1 + stream.below(count as u64 - 1) as usize) % count;
         let wrong = |error| place.wrong(error);
-        let pairs = match pairing {
-            Pairing::Ring => (0..count).map(|i| (hosts[i], hosts[(i + 1) % count])).collect(),
-            Pairing::Permutation => {
-                afflux_traffic::pairs::permutation(&hosts, &shared.draws).map_err(wrong)?
-            }
-            Pairing::Random => (0..count).map(|i| (hosts[i], hosts[other(i)])).collect(),
-        };
+        let pairs = pairing.pairs(&hosts, &shared.draws).map_err(wrong)?;
         // Flow size that no run can send: as many segments as a connection can number.
         let endless = SizeDistribution::fixed(u64::from(payload) * (u64::from(u32::MAX) - 8))
             .map_err(wrong)?;
@@ -178,6 +168,21 @@ impl Workload for Keys {
     }
     fn ends_with_jobs(&self) -> bool {
         true
+    }
+}
+
+impl Pairing {
+    /// Returns the hosts with their destinations. There are at least two hosts.
+    fn pairs(self, hosts: &[u32], draws: &Draws) -> Result<Vec<(u32, u32)>, TrafficError> {
+        let count = hosts.len();
+        let mut stream = draws.stream(purpose::DESTINATION, 0);
+        let mut other =
+            |place: usize| (place + 1 + stream.below(count as u64 - 1) as usize) % count;
+        Ok(match self {
+            Pairing::Ring => (0..count).map(|i| (hosts[i], hosts[(i + 1) % count])).collect(),
+            Pairing::Permutation => return afflux_traffic::pairs::permutation(hosts, draws),
+            Pairing::Random => (0..count).map(|i| (hosts[i], hosts[other(i)])).collect(),
+        })
     }
 }
 

@@ -69,7 +69,7 @@ fn glb_where_hosts_have_several_links() {
     let text = "format = 1\n[topology]\nkind = \"bcube\"\nports = 4\nlevels = 2\n[switch]\nbalance = \"glb\"\n[[traffic]]\nkind = \"pairs\"\npairs = [[0, 5]]\nsizes = \"1MB\"\n";
     assert_eq!(
         error(text),
-        "fabric.toml:7: key switch.balance: \"glb\": next hops report to the ToR of a host, and here hosts have several links: write another balancer, as \"dlb\""
+        "fabric.toml:7: key switch.balance: \"glb\": next hops report to the ToR of a host, and here hosts have several links: write another balancer"
     );
     parse(&text.replace("glb", "dlb")).unwrap();
 }

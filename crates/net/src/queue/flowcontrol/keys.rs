@@ -155,14 +155,11 @@ fn positive(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
 }
 
 /// Checks a period: at least 1 ns, so that a run ends.
-fn periodic(time: Duration, key: Key) -> Result<Span, Wrong> {
-    if time.0 < Span::from_ns(1) {
-        return Err(Wrong::at(
-            key,
-            format!("\"{}\": write a time from \"1ns\" to \"1000s\"", time.0),
-        ));
+fn periodic(Duration(time): Duration, key: Key) -> Result<Span, Wrong> {
+    if (Span::from_ns(1)..=Span::from_s(1000)).contains(&time) {
+        return Ok(time);
     }
-    positive(time, key)
+    Err(Wrong::at(key, format!("\"{time}\": write a time from \"1ns\" to \"1000s\"")))
 }
 
 /// Returns the bit mask of priorities from 0 to 7.

@@ -124,10 +124,7 @@ impl Sender {
             ..Ack::default()
         };
         self.control.on_ack(&mut self.window, &seen);
-        if ack.ece
-            && self.ecn != EcnMode::Off
-            && self.state == State::Open
-            && self.una < self.segments
+        if ack.ece && self.ecn != EcnMode::Off && self.state == State::Open && self.una < self.ends
         {
             self.control.on_progress(self.una, self.rtt.smoothed());
             let ssthresh = self.control.on_ecn(&self.window, now);

@@ -137,7 +137,7 @@ impl Sender {
                     burst.min((self.window.cwnd / 3).max(1)).min(self.segments - self.next);
                 if pipe > 0 && sendable < wanted {
                     // The window counts as the limit here, as if it were full.
-                    self.validate(self.window.cwnd - pipe <= window);
+                    self.validate(now, self.window.cwnd - pipe <= window, config);
                     return true;
                 }
                 wanted
@@ -145,7 +145,7 @@ impl Sender {
             Burst::Linux => {
                 let most = self.offload(config);
                 if most > 1 && sendable < most && self.waits(now, sendable, config) {
-                    self.validate(free < window);
+                    self.validate(now, free < window, config);
                     return true;
                 }
                 most

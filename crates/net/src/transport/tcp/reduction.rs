@@ -50,6 +50,7 @@ impl Sender {
         }
         self.undo = None;
         self.checking = false;
+        self.adapted = now;
         self.state = State::Open;
         self.control.on_state(State::Open, &mut self.window, now);
     }
@@ -149,6 +150,7 @@ impl Sender {
         self.checking = false;
         self.new_only = false;
         self.send_cwr = false;
+        self.adapted = now;
         self.state = State::Open;
         self.control.on_state(State::Open, &mut self.window, now);
     }

@@ -101,6 +101,10 @@ pub struct Sender {
     pub(super) limited: bool,
     pub(super) limited_until: u32,
     pub(super) most_out: u32,
+    /// Most segments outstanding since the window was last the limit or adapted, and that time in
+    /// ps.
+    pub(super) used: u32,
+    pub(super) adapted: u64,
     /// Proportional rate reduction: window before the reduction, and the segments delivered and
     /// sent since.
     pub(super) prior_cwnd: u32,
@@ -177,7 +181,6 @@ pub struct Sender {
 
 impl Sender {
     pub fn new(setup: SenderSetup, now: u64, config: &TcpConfig) -> Self {
-        let limit = config.max_window.unwrap_or(u32::MAX);
         let ecn = setup.ecn;
         let mut control = agreed(config, ecn, &setup.random);
         control.on_flow(setup.segments, setup.deadline);
@@ -187,12 +190,7 @@ impl Sender {
             segments: setup.segments,
             written: 0,
             ends: setup.ends,
-            window: Window {
-                cwnd: config.initial_window.min(limit),
-                credit: 0,
-                ssthresh: u32::MAX,
-                limit,
-            },
+            window: Window::new(config.initial_window, config.max_window.unwrap_or(u32::MAX)),
             sacked: 0,
             lost: 0,
             resent: 0,
@@ -213,6 +211,8 @@ impl Sender {
             limited: false,
             limited_until: 0,
             most_out: 0,
+            used: 0,
+            adapted: now,
             prior_cwnd: 0,
             delivered_since: 0,
             sent_since: 0,

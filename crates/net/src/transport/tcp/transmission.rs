@@ -22,7 +22,7 @@ impl Sender {
         // The congestion window can be full nevertheless, or the receive window closed.
         let full = self.pipe() >= self.window.cwnd;
         if full || self.last_sent == now {
-            self.validate(full);
+            self.validate(now, full, config);
         }
         if self.pace_wait == 0 {
             self.persist(now, config);
@@ -143,7 +143,7 @@ impl Sender {
         }
         let at_once = std::mem::take(&mut self.at_once) && self.unrepeated > 0;
         if pipe >= self.window.cwnd && !at_once {
-            self.validate(true);
+            self.validate(now, true, config);
             return None;
         }
         if self.unrepeated > 0
@@ -159,7 +159,7 @@ impl Sender {
             }
             return Some((self.next, false));
         }
-        self.validate(false);
+        self.validate(now, false, config);
         self.persist(now, config);
         None
     }
@@ -179,12 +179,35 @@ impl Sender {
 
     /// Records for a round trip whether the window was the limit (Linux tcp_cwnd_validate).
     #[inline]
-    pub(super) fn validate(&mut self, limited: bool) {
+    pub(super) fn validate(&mut self, now: u64, limited: bool, config: &TcpConfig) {
         let out = self.next - self.una;
         if self.una >= self.limited_until || limited || (!self.limited && out > self.most_out) {
             self.limited = limited;
             self.most_out = out;
             self.limited_until = self.next;
+        }
+        if self.is_limited() {
+            (self.used, self.adapted) = (0, now);
+        } else if self.last_sent == now {
+            self.used = self.used.max(out);
+            if config.idle_restart && now - self.adapted >= self.rtt.single_timeout() {
+                self.adapt(config);
+                (self.used, self.adapted) = (0, now);
+            }
+        }
+    }
+
+    /// Lowers a window that the application has not used for a time-out, half of the way to what it
+    /// has used (Linux tcp_cwnd_application_limited). An application that waits for room in the send
+    /// buffer does not count.
+    fn adapt(&mut self, config: &TcpConfig) {
+        let waits = self.send_memory.to < self.segments;
+        let used = self.used.max(config.initial_window);
+        if self.state == State::Open && self.sampler.is_none() && !waits && used < self.window.cwnd
+        {
+            let kept = self.window.cwnd / 2 + self.window.cwnd / 4;
+            self.window.ssthresh = self.window.ssthresh.max(kept);
+            self.window.cwnd = (self.window.cwnd + used) / 2;
         }
     }
 
@@ -229,6 +252,7 @@ impl Sender {
             }
             self.most_out = 0;
             self.limited_until = self.next;
+            (self.used, self.adapted) = (0, now);
         }
         // Every pause is reported, for controls whose clock stops meanwhile (Linux
         // CA_EVENT_TX_START).
