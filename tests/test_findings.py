@@ -28,7 +28,6 @@ MANY_READS = {
 }
 #: The management host uses neither ECN nor DCTCP.
 MIXED = {
-    "host.transports.plain": {"stack": "linux", "congestion": "htcp", "receive_buffer": "6MiB"},
     "host.override": [{"match": "host9", "ecn": False}],
     "traffic[0].cluster.log_size": "5MB",
 }

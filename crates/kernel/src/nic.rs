@@ -214,7 +214,7 @@ impl Nic {
             }
             frame.drain(..HEADER);
             // The guest hands over the header of Ethernet with the packet.
-            let packet = (frame.len() - ETHERNET.min(frame.len())) as u64;
+            let packet = frame.len().saturating_sub(ETHERNET) as u64;
             let bytes = (packet + self.spec.link_header).max(self.spec.least) + self.spec.gap;
             let duration = (bytes as u128 * 8_000_000_000).div_ceil(self.spec.rate.into());
             let priority = self.spec.priority_of_dscp[dscp(&frame)] & 7;

@@ -148,8 +148,10 @@ fn commands(kernel: &KernelHost, console: &str) -> Vec<CommandReport> {
     let end = |number: usize| {
         let mark = format!("[afflux] end {number}: status ");
         // Output without a newline at its end stands before the mark.
-        let marked = console.lines().filter(|line| !line.starts_with("[afflux] start "));
-        let line = marked.into_iter().find_map(|line| Some(line.split_once(&mark)?.1))?;
+        let line = console
+            .lines()
+            .filter(|line| !line.starts_with("[afflux] start "))
+            .find_map(|line| Some(line.split_once(&mark)?.1))?;
         let (status, at) = line.strip_suffix(" s")?.split_once(" at ")?;
         Some((status.parse().ok()?, at.parse().ok()?))
     };

@@ -94,7 +94,8 @@ pub const MODEL: Model = Model {
     name: "wcmp",
     source: "Zhou et al., EuroSys 2014",
     faithful: "one path per flow by hash, also for acknowledgements; a next hop's weight is the capacity of the shortest paths over it, or the given \
-               weight; parallel links share what lies behind their peer, and after failures a link counts in proportion to what is left behind it; with `entries`, weights are rounded to replicated entries of a table of that size",
+               weight; parallel links share what lies behind their peer, and after failures a link counts in proportion to what is left behind it; \
+               with `entries`, weights are rounded to replicated entries of a table of that size",
     simplified: "the table's size is per destination rack, not shared by all groups of a switch; shares are rounded by largest remainders, not by the \
                  paper's bound on oversubscription",
 };

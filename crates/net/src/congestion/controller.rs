@@ -80,6 +80,12 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
+    /// Returns the threshold that an unused or idle window leaves: at least three quarters of the
+    /// window (Linux tcp_current_ssthresh).
+    pub fn kept(&self) -> u32 {
+        self.ssthresh.max(self.cwnd / 2 + self.cwnd / 4)
+    }
+
     /// Returns half of the window, at least two segments (RFC 5681 §3.1, equation 4, with the
     /// window instead of the flight size as in Linux).
     pub fn half(&self) -> u32 {

@@ -264,7 +264,7 @@ impl Coupled {
             self.drain(window, wait, rtt);
         }
         window.cwnd = window.cwnd.clamp(2, window.limit.max(2));
-        window.ssthresh = window.ssthresh.max(window.cwnd / 2 + window.cwnd / 4);
+        window.ssthresh = window.kept();
     }
 
     /// Empties the queues when the wait has doubled, so that the least round trip can be measured.

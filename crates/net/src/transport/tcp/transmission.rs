@@ -205,8 +205,7 @@ impl Sender {
         let used = self.used.max(config.initial_window);
         if self.state == State::Open && self.sampler.is_none() && !waits && used < self.window.cwnd
         {
-            let kept = self.window.cwnd / 2 + self.window.cwnd / 4;
-            self.window.ssthresh = self.window.ssthresh.max(kept);
+            self.window.ssthresh = self.window.kept();
             self.window.cwnd = (self.window.cwnd + used) / 2;
         }
     }
@@ -241,8 +240,7 @@ impl Sender {
         // tcp_slow_start_after_idle_check).
         if config.idle_restart && pause > timeout && self.sampler.is_none() {
             if !self.reducing() {
-                self.window.ssthresh =
-                    self.window.ssthresh.max(self.window.cwnd / 2 + self.window.cwnd / 4);
+                self.window.ssthresh = self.window.kept();
             }
             let floor = config.initial_window.min(self.window.cwnd);
             let mut left = pause - timeout;
