@@ -200,6 +200,7 @@ def test_wrong_keys_of_a_manifest_are_named(change, found, small, tmp_path):
     with pytest.raises(afflux.DamagedResult) as refused:
         run(small, out, seeds=(1,))
     assert "manifest.json: not as afflux writes it: " in str(refused.value)
+    assert "or remove " in str(refused.value)
     assert found in str(refused.value)
     assert verification.verify(out).problems == [str(refused.value)]
 

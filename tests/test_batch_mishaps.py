@@ -219,7 +219,33 @@ def test_settings_are_not_dropped(invoke, small):
             ("sweep", "--set", "switch.buffer=1MB", "--vary", "switch.buffer=2MB,3MB"),
             "switch.buffer is set and varied",
         ),
+        (
+            ("sweep", "--set", "traffic[0].bytes=1kB", "--vary", "traffic.0.bytes=2kB,3kB"),
+            "traffic[0].bytes is set and varied",
+        ),
+        (
+            ("sweep", "--set", "switch.buffer=1MB", "--vary", 'switch={buffer="2MB"},{}'),
+            "switch.buffer has no effect, because each value of switch replaces the whole table",
+        ),
+        (
+            ("run", "--set", "switch.buffer=1MB", "--set", 'switch."buffer"=2MB'),
+            '--set switch."buffer" is given twice',
+        ),
+        (
+            ("run", "--set", "switch.buffer=1MB", "--set", 'switch={buffer="2MB"}'),
+            "--set switch.buffer has no effect, because --set switch replaces the whole table",
+        ),
         (("run", "--set", "run.seed=5", "--seed", "2"), "name two seeds"),
+        (
+            ("sweep", "--vary", "run.threads=1,2"),
+            "run.threads cannot be varied: points run side by",
+        ),
+        (("sweep", "--vary", '"name"=a,b'), '"name" cannot be varied: the points are named after'),
+        (
+            ("tune", "--vary", "run.threads=1..2", "--objective", "fct"),
+            "run.threads cannot be varied",
+        ),
+        (("tune", "--vary", "name=a,b", "--objective", "fct"), "name cannot be varied"),
         (("sweep", "--vary", "description=2020-01-01,b", "--set", "switch.bufer=1"), "bufer"),
     ):
         done = invoke(arguments[0], small, *arguments[1:])

@@ -9,9 +9,11 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 import pytest
+from conftest import INCAST
 
 import afflux
 from afflux.comparison.diff import diff
+from afflux.results.designs import gather
 
 LONG = ("bytes = ", "# longer\nbytes = ")
 
@@ -171,6 +173,39 @@ def test_inputs_are_compared_by_content(invoke, tmp_path):
     assert [key["key"] for key in found["keys"]] == ["traffic.0.sha256"]
 
 
+def test_flows_that_never_started_have_no_start(invoke, tmp_path):
+    """The first flow that differs began after 9,223,372,037 s."""
+    text = INCAST.replace('period = "5ms"', "closed_loop = true")
+    scenario = afflux.Scenario.parse(text, tmp_path / "small.toml").set("run.until", "10us")
+    for name, rounds in (("a", 3), ("b", 4)):
+        scenario.set("traffic.0.rounds", rounds).run(out=tmp_path / name)
+    assert "First flow that differs: flow 24, never started" in invoke("diff", "a", "b").stdout
+    found = json.loads(invoke("diff", "a", "b", "--json").stdout)["first_flow"]
+    assert (found["id"], found["start_ns"], found["only"]) == (24, None, "b")
+
+
+def test_matrices_are_compared_by_content(invoke, tmp_path):
+    """The path of a matrix counted as a difference, and results of two seeds were refused as those
+    of two designs."""
+    text = """format = 1
+name = "m"
+topology = { kind = "leaf_spine", leaves = 2, spines = 1, hosts_per_leaf = 1, host_rate = "10Gbps" }
+traffic = [{ kind = "random", flows = 3, matrix = "m.json", sizes = "9kB", load = 0.3, load_basis = "host_payload" }]
+"""
+    for place, weight in (("one", 1), ("same", 1), ("other", 2)):
+        (tmp_path / place).mkdir()
+        matrix = {"matrix": {"inner": [[1, weight], [1, 0]]}}
+        (tmp_path / place / "m.json").write_text(json.dumps(matrix))
+        (tmp_path / place / "s.toml").write_text(text)
+    assert invoke("diff", "one/s.toml", "same/s.toml").exit_code == 0
+    found = json.loads(invoke("diff", "one/s.toml", "other/s.toml", "--json").stdout)
+    assert [key["key"] for key in found["keys"]] == ["traffic.0.matrix_sha256"]
+    for place, seed in (("one", 1), ("same", 2)):
+        afflux.load(tmp_path / place / "s.toml").run(seed=seed, out=tmp_path / place / "out")
+    both = gather([tmp_path / "one/out", tmp_path / "same/out"])
+    assert both["m"].seeds == [1, 2]
+
+
 def test_a_result_and_its_scenario(invoke, results):
     done = invoke("diff", "a", "a.toml")
     assert done.exit_code == 0, done.output
@@ -219,3 +254,13 @@ engine = "window_log"
     assert found.same == same
     keys = found.execution if same else found.keys
     assert [(key.key, key.a, key.b) for key in keys] == [("run.engine", "window_log", engine)]
+    # Two seeds are not one design if only one of them was simulated packet by packet.
+    runs = [
+        afflux.load(path).run(seed=seed, out=tmp_path / f"out-{seed}")
+        for seed, path in ((1, a), (2, b))
+    ]
+    if same:
+        assert gather(runs)["one"].seeds == [1, 2]
+    else:
+        with pytest.raises(ValueError, match=r"both 'one' but differ in run\.engine"):
+            gather(runs)

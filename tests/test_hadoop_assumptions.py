@@ -188,6 +188,20 @@ def test_a_change_is_over_the_same_seeds_and_names_a_sign_that_flips() -> None:
     )
 
 
+def test_what_an_alternative_leaves_as_it_is_is_said_so() -> None:
+    """ "+2.0 s instead of +2.0 s" would be no change."""
+    usual = {(DEFAULT, "shallow"): [28.0], (DEFAULT, "deep"): [30.0], (DEFAULT, "ecn"): [28.5]}
+    ring = {((RING,), "shallow"): [27.0], ((RING,), "deep"): [29.01], ((RING,), "ecn"): [30.0]}
+    words = "longer than the shallow buffer (median, 10 GB, MapReduce)"
+    assert sensitivity.changes(made(usual | ring), (RING,)) == (
+        f"{words}: ecn +3.0 s instead of +0.5 s; deep as with the default"
+    )
+    ring[(RING,), "ecn"] = [27.5]
+    assert sensitivity.changes(made(usual | ring), (RING,)) == (
+        f"{words}: deep, ecn as with the default"
+    )
+
+
 def test_a_sign_hangs_on_the_median() -> None:
     runs_of = {
         runs.Run(Case(design, "mapreduce", 10, True), BASE.cpu, BASE.disk, seed): seconds
@@ -198,6 +212,25 @@ def test_a_sign_hangs_on_the_median() -> None:
     # The source's difference is -11.1 s. One slow seed turns the mean, not the median.
     assert (one.right, one.right_on_mean, one.ours.agreeing) == (True, False, 2)
     assert medians.check(runs.with_defaults(runs_of)).holds
+
+
+def test_a_median_without_a_sign_is_not_called_the_other_sign() -> None:
+    """In the source PFC alone is faster than the deep buffer by 12.0 s, DCTCP by 11.1 s."""
+
+    def times(pfc: float, dctcp: float) -> runs.Times:
+        of = {"deep": 30.0, "pfc": pfc, "dctcp": dctcp}
+        return runs.with_defaults(
+            {
+                runs.Run(Case(design, "mapreduce", 10, True), BASE.cpu, BASE.disk, 1): seconds
+                for design, seconds in of.items()
+            }
+        )
+
+    said = medians.variants(times(29.0, 29.0), times(30.02, 31.0), 10)
+    assert said.endswith(
+        ": dctcp with mapreduce (+1.0 / +1.0, 1 of 1) have the other sign there,"
+        " and pfc with mapreduce (+0.0 / +0.0, 1 of 1) do not differ there."
+    )
 
 
 # ---------------------------------------------------------------------------------------- slides

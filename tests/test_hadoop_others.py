@@ -2,6 +2,7 @@
 
 import pytest
 
+from afflux.results.statistics import interval
 from afflux.scenario import Scenario
 from afflux.studies import files
 from afflux.studies.hadoop.cases import BASE, OTHERWISE, Case
@@ -49,7 +50,22 @@ def test_what_is_assumed_otherwise_changes_both_designs() -> None:
     assert (small[0], small[1].difference) == ("1500B", 10e9)
     # Only the deep buffer has the cap.
     assert (long[0], long[1].difference, long[1].baseline_mean) == ("100ms", 7e9, 28e9)
-    assert deep.table(runs).splitlines()[2].endswith("| 2 | 32.0 | 28.0 | 4.0 (-8.7 to 16.7) |")
+    assert deep.table(runs).splitlines()[2].endswith("| 2 | 32.0 | 28.0 | 4.0 (-8.7 to 16.7) | – |")
+
+
+def test_what_is_assumed_is_compared_over_the_same_seeds() -> None:
+    """The deep buffer costs 3, 5 and 40 s. With frames of 1500 B it is 4 and 6 s for the first two
+    seeds: 1 s more, although the means say that it is less."""
+    runs = {run("shallow", seed): 28.0 for seed in (1, 2, 3)}
+    runs |= {run("deep", seed): 28.0 + more for seed, more in ((1, 3.0), (2, 5.0), (3, 40.0))}
+    runs |= {run("shallow_1500B", seed): 30.0 for seed in (1, 2)}
+    runs |= {run("deep_1500B", seed): 30.0 + more for seed, more in ((1, 4.0), (2, 6.0))}
+    deep = QUESTIONS[0]
+    study, small = (one for _, one in deep.answers(runs))
+    assert small.difference < study.difference
+    assert deep.changes("1500B", runs) == [1.0, 1.0]
+    assert deep.changed("1500B", runs) == "+1.0 (+1.0 to +1.0)"
+    assert deep.table(runs).splitlines()[3].endswith(" | +1.0 (+1.0 to +1.0) |")
 
 
 def test_delays_are_added_to_the_job_without_traffic() -> None:
@@ -103,5 +119,38 @@ def test_the_readme_has_the_tables() -> None:
         assert [name for name, _ in question.answers(runs)] == list(question.assumed)
         assert question.table(runs) in readme
     assert delays(runs) in readme
+    words = " ".join(readme.split())
+    deep, pfc, dctcp, _ = QUESTIONS
+    fewer = [one.changed("4_connections", runs) for one in (pfc, dctcp)]
+    assert all(
+        max(one.changes("4_connections", runs)) < 0 and len(one.changes("4_connections", runs)) == 3
+        for one in (pfc, dctcp)
+    )
+    for said in (
+        f"{deep.changed('4500B', runs)} s with 4500 B (three seeds), {deep.changed('1500B', runs)} s with 1500 B (two)",
+        f"PFC alone {fewer[0]} s and DCTCP {fewer[1]} s. Both intervals include no difference",
+        f"less with each of three seeds ({fewer[0]} s over these)",
+    ):
+        assert said in words
     asked = {name for question in QUESTIONS for name in question.assumed if name}
     assert OTHERWISE.keys() == asked | {name for name, _ in DELAYS}
+
+
+def test_without_the_standing_queue_the_deep_buffer_costs_nothing() -> None:
+    """The answer names the queues as the cause: CoDel ends them, and the difference with them."""
+    runs = read()
+
+    def longer(design: str) -> list[float]:
+        own, shallow = (
+            {one.seed: seconds for one, seconds in runs.items() if one == run(name, one.seed)}
+            for name in (design, "shallow")
+        )
+        return [own[seed] - shallow[seed] for seed in sorted(own.keys() & shallow.keys())]
+
+    assert len(longer("deep")) == len(longer("deep_codel")) == 5
+    assert min(longer("deep")) > 1
+    low, high = interval(longer("deep_codel"), signed=True) or (1.0, -1.0)
+    assert low < 0 < high
+    assert abs(sum(longer("deep_codel"))) / 5 < 0.05
+    readme = " ".join((files("hadoop") / "README.md").read_text(encoding="utf-8").split())
+    assert "with CoDel against these queues nothing is left of the difference" in readme

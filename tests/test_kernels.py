@@ -127,6 +127,12 @@ def test_without_an_image(command, tmp_path, monkeypatch):
     assert done.returncode == 2
     assert "afflux kernel build 6.12" in done.stderr
     assert not (tmp_path / "out").exists() or not list((tmp_path / "out").glob("pair*"))
+    checked = command("check", "pair.toml", "--json")
+    assert "`afflux kernel build 6.12`" in json.loads(checked.stdout)["notes"][-1]
+    swept = command("sweep", "pair.toml", "--seeds", "1")
+    assert swept.returncode == 1
+    assert "afflux kernel build 6.12" in swept.stderr + swept.stdout
+    assert "Traceback" not in swept.stderr + swept.stdout
     assert "build one with  afflux kernel build" in command("kernel", "list").stdout
     assert json.loads(command("kernel", "list", "--json").stdout) == []
     assert command("kernel", "check").returncode == 2

@@ -25,6 +25,7 @@ def designs(tmp_path_factory: pytest.TempPathFactory):
         *(processor.of_receiver(200, queue) for queue in (5000, 300)),
         processor.of_sender(3000, 400),
         *(longfat._of_cache(on) for on in (False, True)),
+        longfat._of_stall("the kernel stops"),
         *(case.name for case in pipeline.PIPELINES[-2:]),
     }
     points = [point for point in find("longfat").points(True) if point.name in names]
@@ -146,6 +147,23 @@ def test_the_readme_says_what_stops_cost():
         f"costs {100 * (1 - program / none):.0f} %, a kernel that stops {100 * (1 - kernel / none):.0f} %"
         in text
     )
+
+
+def test_the_page_has_what_short_points_give(designs):
+    """No results of this study come with afflux, so the page's numbers are compared with runs."""
+    text = (REPO / "studies" / "longfat" / "README.md").read_text(encoding="utf-8")
+    stopped = designs[longfat._of_stall("the kernel stops")].first
+    counts = (stopped.summary[name] for name in ("retransmits", "timeouts"))
+    again, timeouts = (f"{count:,}" for count in counts)
+    assert f"; {measure.average(stopped):.1f}, less than one connection without files" in text
+    assert f"{again} retransmissions, {timeouts} time-outs |" in text
+    jumbo = measure.over_seeds(designs[longfat._of_frames(9000, False)], longfat._frames(9000))[0]
+    assert f"| gigabit, frames of 9000 B: Mbps | | 990 | | {jumbo:.1f} |" in text
+    forgotten, cached = (
+        measure.over_seeds(designs[longfat._of_cache(on)], longfat._second)[0]
+        for on in (False, True)
+    )
+    assert f'"2.2 may have been better" | | {forgotten:.1f}, {cached:.1f} |' in text
 
 
 def test_the_checks_of_our_formulas_say_so():

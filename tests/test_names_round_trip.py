@@ -118,6 +118,14 @@ def test_names_on_the_terminal_are_text(scenario, tmp_path, command):
     assert not re.search(r"[\x1b\x07\u202e]", done.stdout + done.stderr), "as text, or refused"
 
 
+def test_a_name_with_a_colon_is_no_emoji(scenario, command):
+    """Titles of the measures of the class a:b contain the code of an emoji."""
+    path = scenario(('name = "query"', 'name = "query"\nclass = "a:b"'))
+    done = command("sweep", path, "--metric", "class.a:b.fct_mean", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert "a:b: FCT mean" in done.stdout
+
+
 def test_a_name_with_markup_stays_text_in_a_page(scenario, tmp_path):
     evil = "</script><script>alert(1)</script>"
     path = scenario(('name = "query"', f'name = "query"\nclass = {toml.value(evil)}'))

@@ -147,6 +147,14 @@ def test_a_simulation_below_the_expected_throughput_is_noted(monkeypatch):
     assert note.startswith("the simulation stays 90 % below the expected throughput: the queue of")
 
 
+def test_a_formula_that_does_not_hold_is_noted(monkeypatch):
+    """At 20 % losses time-outs decide: the expected throughput is seven times the simulated one."""
+    monkeypatch.setattr(planner, "_SECONDS", 8.0)
+    found = planner.confirmed(planner.plan(path("newreno", 0.2, rate=10e6, rtt=0.02)))
+    assert found.simulated.settled_bps < 0.5 * found.expected[1]
+    assert found.notes[-1].endswith("knows neither time-outs nor retransmissions that are lost")
+
+
 def test_command(command):
     ran = command(
         "plan",
@@ -177,6 +185,14 @@ def test_command(command):
     )
 
 
+def test_counts_of_several_seeds_are_told_as_sums(command):
+    """Sums of three runs stood next to a mean throughput, and looked like means."""
+    words = ("--rate", "1Mbps", "--rtt", "20ms", "--loss", "0.01")
+    told = " ".join(command("plan", *words).stdout.split())
+    assert "mean of 3 seeds" in told
+    assert "time-outs in all 3 runs)" in told
+
+
 @pytest.mark.parametrize("mtu", ["9000", "9000B", "9kB"])
 def test_the_mtu_has_a_unit_or_none(command, mtu):
     words = ("--rate", "1Gbps", "--rtt", "300ms", "--mtu", mtu, "--formula-only", "--json")
@@ -197,7 +213,15 @@ def test_the_mtu_has_a_unit_or_none(command, mtu):
         (("--rtt", "9s"), "error: --rtt 9s: write 100us to 2s"),
         (("--queue", "100B"), "error: --queue 100B: write 3028B to 1TB"),
         (("--memory", "10B"), "error: --memory 10B: write 4KiB to 1TB"),
-        (("--loss", "7"), "error: --loss 7: write a probability from 0 to 0.2, as in 1e-6"),
+        (
+            ("--loss", "7"),
+            "error: --loss 7: write 0, or a probability from 1e-18 to 0.2, as in 1e-6",
+        ),
+        # The reciprocal is no finite number: the command ended in a traceback.
+        (
+            ("--loss", "1e-320"),
+            "error: --loss 1e-320: write 0, or a probability from 1e-18 to 0.2, as in 1e-6",
+        ),
         (("--mtu", "99"), "error: --mtu 99: write 576 to 9216 bytes, as in 9000B"),
         (("--mtu", "10kB"), "error: --mtu 10kB: write 576 to 9216 bytes, as in 9000B"),
         (

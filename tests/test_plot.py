@@ -7,6 +7,7 @@ import subprocess
 import sys
 from itertools import pairwise
 
+import numpy
 import pytest
 import reported
 from conftest import INCAST, REPO
@@ -236,6 +237,11 @@ def test_own_lines_of_several_seeds():
     (band,) = axes.collections
     ends = {round(float(y), 9) for _, y in band.get_paths()[0].vertices}
     assert ends == {round(end, 9) for values in seeds for end in interval(values)}
+    # The rows of an array are values of seeds, too, and not lines of their own.
+    rows = numpy.array(seeds)
+    axes = plot.lines({"window": (rows[:, 0], rows)}, x="x", y="y").axes[0]
+    assert len(axes.lines) == len(axes.collections) == 1
+    assert list(axes.lines[0].get_ydata()) == pytest.approx([mean(values) for values in seeds])
 
 
 def test_a_sweep_is_a_line_per_value(tmp_path):
@@ -275,6 +281,20 @@ def test_a_sweep_is_a_line_per_value(tmp_path):
         match=r"'switch\.alpha' was not varied: there are switch\.buffer, traffic\.query\.senders",
     ):
         plot.swept(found, "switch.alpha")
+
+
+def test_names_with_dollar_signs_are_no_formulas(tmp_path):
+    """Text between two of them was a formula, and an error if it was none."""
+    (tmp_path / "small.toml").write_text(INCAST)
+    scenario = afflux.load(tmp_path / "small.toml").set("name", "$5^ or $6_")
+    figure = plot.designs([scenario.run(seed=1)])
+    assert figure._repr_png_().startswith(b"\x89PNG")
+    classes = {"traffic.0.class": ["$a^$_{", "b"]}
+    found = afflux.sweep(scenario, classes, out=tmp_path / "out")
+    assert plot.swept(found, "traffic.0.class")._repr_png_().startswith(b"\x89PNG")
+    both = afflux.sweep(scenario, classes | {"traffic.0.senders": [4]}, out=tmp_path / "out")
+    figure = plot.swept(both, "traffic.0.senders", by="traffic.0.class")
+    assert figure._repr_png_().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
@@ -374,6 +394,14 @@ def test_points_of_a_sweep_over_two_keys_have_room(two_keys, name):
 def test_what_cannot_be_drawn(results, draw, message):
     with pytest.raises(ValueError, match=message):
         draw(results)
+
+
+def test_a_split_of_no_finished_flow_was_recorded(tmp_path):
+    """The message said to remove explain = false."""
+    (tmp_path / "short.toml").write_text(INCAST)
+    short = afflux.load(tmp_path / "short.toml").set("run.until", "1us").run()
+    with pytest.raises(plot.NothingToDraw, match="no flow finished after the warm-up"):
+        plot.split([short])
 
 
 def test_without_matplotlib(results, monkeypatch):

@@ -258,6 +258,15 @@ def test_coflows(small):
     )
 
 
+def test_queries_whose_start_lies_beyond_the_end_have_not_started(small):
+    """The summary on the terminal counted them as unfinished ones, unlike summary.json."""
+    result = small.set("run.until", "7ms").run()
+    jobs = coflows.jobs(result)
+    assert [job.name for job in jobs] == ["query.0", "query.1"]
+    told = result.summary["jobs"]
+    assert (told["started"], told["not_started"]) == (len(jobs), 1)
+
+
 def test_models_and_schema():
     assert any(model.name == "dctcp" and "8257" in model.source for model in afflux.models())
     assert '"format"' in afflux.schema()

@@ -1,6 +1,7 @@
 """Congestion control algorithms written in Python."""
 
 import _thread
+import functools
 import json
 import re
 import signal
@@ -568,3 +569,21 @@ def test_what_a_maker_returns_is_checked(star):
     ):
         with pytest.raises(TypeError, match=says):
             star.run(congestion=make)
+
+
+def test_a_rate_of_a_function_is_not_dropped(star):
+    """A function does not tell what its objects do: without `paced` their rates had no effect."""
+
+    class Paced(afflux.CongestionControl):
+        def pacing(self):
+            return 1e8
+
+    def made():
+        return Paced()
+
+    of_class, of_partial = (star.run(congestion=one) for one in (Paced, functools.partial(Paced)))
+    assert of_partial.summary["result_hash"] == of_class.summary["result_hash"]
+    with pytest.raises(TypeError, match=r"made\(\) returned an object of Paced, whose pacing\(\)"):
+        star.run(congestion=made)
+    made.paced = True
+    assert star.run(congestion=made).summary["result_hash"] == of_class.summary["result_hash"]

@@ -9,10 +9,9 @@ from rich.console import Console
 
 from afflux.comparison import changes
 from afflux.comparison.paired import Difference
-from afflux.metrics import named
+from afflux.metrics import COST, named
 from afflux.report import measures
 from afflux.report.markup import Terms
-from afflux.results.designs import Designs
 from afflux.results.statistics import Estimate
 from afflux.terminal import comparison as terminal
 from afflux.words import text
@@ -142,4 +141,20 @@ def test_a_change_that_the_means_do_not_give_is_explained():
     for part in terminal.comparison(even, {}, 100):
         Console(file=out, width=100).print(part)
     assert "geometric" not in out.getvalue()
-    assert isinstance(found.of_name, Designs)
+
+
+@pytest.mark.parametrize(
+    ("price", "shown"),
+    [
+        (0, "0"),
+        (9_000, "9,000"),
+        (9.6, "9.60"),
+        (10.4, "10.40"),
+        (9_001.75, "9,001.75"),
+        (0.25, "0.25"),
+        (10.4 - 9.4, "1"),
+    ],
+)
+def test_prices_that_differ_look_different(price, shown):
+    """A price of 9.6 was shown as 10, like one of 10.4."""
+    assert COST.show(price) == shown

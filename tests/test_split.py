@@ -478,3 +478,13 @@ def test_a_class_may_have_any_name(listed, tmp_path):
         ("class", "all"),
         ("class", "le_100KB"),
     ]
+
+
+def test_runs_in_which_no_flow_finished_count_their_unfinished_flows(tmp_path):
+    """An empty split was taken for one that was not recorded."""
+    scenario = afflux.Scenario.parse(INCAST, tmp_path / "small.toml")
+    whole = scenario.run(seed=1)
+    short = scenario.set("run.until", "100us").run(seed=2)
+    (design,) = gather([whole, short]).values()
+    assert [len(one) for one in split.explained(design)] == [24, 0]
+    assert split.groups(split.explained(design))[0].unfinished == 8

@@ -182,6 +182,10 @@ def test_the_finding_about_flows_beside_mptcp(model, found, tmp_path):
     [
         ((40.0, 120.0), "agree within chance on", " (difference 5.0 ms, -439.7 to 449.7)"),
         ((160.0, 169.0), "change", ""),
+        # The means are alike, but two seeds that differ so much confirm nothing.
+        ((60.0, 109.5), "agree within chance on", " (difference 0.2 ms, -250.7 to 251.2)"),
+        ((79.5, 90.5), "agree within chance on", " (difference 0.0 ms, -6.4 to 6.4)"),
+        ((80.1, 90.1), "confirm", ""),
     ],
 )
 def test_the_finding_by_seeds_about_flows_beside_mptcp(model, found, told, tmp_path):

@@ -259,6 +259,10 @@ def test_what_cannot_be_swept(invoke, quick, tmp_path):
         (["--seeds", "5-1"], "--seeds 5-1"),
         (["--executor", "slurm"], "local, dask, ray"),
         (["--address", "tcp://head:8786"], "--executor dask"),
+        (
+            ["--vary", "switch.buffer=9packets", "--baseline", "switch.buffer=9packets"],
+            "--baseline switch.buffer=9packets: there is no other design",
+        ),
     ]:
         done = invoke("sweep", quick, *arguments)
         assert (done.exit_code, words in done.stderr) == (2, True), done.output
@@ -305,6 +309,10 @@ def test_points_have_names_fit_for_directories():
     assert "/" not in slashed
     assert slashed != other
     assert len(settings.point_name({"key": "x" * 400})) < 200
+    # A name has at most 200 bytes, and a letter may have three.
+    name = settings.point_name({"description": "長" * 200})
+    assert len(name.encode()) < 200
+    assert name != settings.point_name({"description": "長" * 201})
 
 
 def test_values_of_options():
@@ -402,6 +410,57 @@ def test_numbers_of_other_libraries_are_numbers(quick, tmp_path):
     assert {type(row[key]) for key in vary} == {int, float}
 
 
+def test_values_that_python_takes_for_equal_are_two_combinations(quick, tmp_path):
+    """true and 1 are equal in Python. The refused point counted as a failed seed of the other."""
+    found = afflux.sweep(quick, {"record.paths": [True, 1]}, seeds=[1], out=tmp_path / "out")
+    counts = [(one.values["record.paths"], one.finished, one.failed) for one in found.combinations]
+    assert [repr(count) for count in counts] == ["(True, 1, 0)", "(1, 0, 1)"]
+
+
+def test_json_has_no_nan(invoke, quick, tmp_path):
+    """A refused value stays in its row. JSON has no name for NaN and infinity."""
+    words = ("--vary", "switch.alpha=nan,inf,1", "--set", 'switch={ sharing = "dynamic" }')
+    done = invoke("sweep", quick, *words, "-o", tmp_path / "out", "--json")
+
+    def refused(constant):
+        raise AssertionError(constant)
+
+    rows = json.loads(done.stdout, parse_constant=refused)
+    assert [row["switch.alpha"] for row in rows] == ["nan", "inf", 1]
+    assert [row["status"] for row in rows] == ["failed", "failed", "finished"]
+
+
+def test_metrics_have_names_in_python(quick, tmp_path):
+    """A name instead of a metric raised AttributeError after the last point."""
+    found = afflux.sweep(quick, {}, metrics=["fct.all.p95_ns"], out=tmp_path / "out")
+    assert found.rows[0]["fct.all.p95_ns"] > 0
+    with pytest.raises(LookupError, match="no metric called 'nope'"):
+        afflux.sweep(quick, {}, metrics=["nope"], out=tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize("jobs", [0, -1, 1.5, "2", True, 1_025])
+def test_wrong_numbers_of_jobs_are_refused(quick, tmp_path, jobs):
+    """With -1 a sweep began no point and never ended."""
+    wrong = f"jobs {jobs!r}: expected a whole number from 1 to 1024"
+    with pytest.raises(ValueError, match=wrong):
+        afflux.sweep(quick, {}, jobs=jobs, out=tmp_path / "out")
+    with pytest.raises(ValueError, match=wrong):
+        afflux.batch.run([afflux.batch.Point("a", quick)], tmp_path / "out", jobs=jobs)
+    assert not (tmp_path / "out").exists()
+
+
+def test_options_of_an_executor_object_are_not_dropped(quick, tmp_path):
+    with named("local") as local:
+        with pytest.raises(ValueError, match="jobs, storage: no effect with an executor object"):
+            afflux.sweep(
+                quick, {}, executor=local, jobs=1, storage="file:///x", out=tmp_path / "out"
+            )
+        points = [afflux.batch.Point("a", quick)]
+        with pytest.raises(ValueError, match="jobs: no effect with an executor object"):
+            afflux.batch.run(points, tmp_path / "out", executor=local, jobs=1)
+
+
 @pytest.mark.parametrize(
     ("vary", "seeds", "words"),
     [
@@ -409,6 +468,13 @@ def test_numbers_of_other_libraries_are_numbers(quick, tmp_path):
         ({"switch.alpha": 0.5}, [1], "switch.alpha: found 0.5: write a list"),
         ({"switch.alpha": [None]}, [1], "switch.alpha: TOML has no NoneType"),
         ({"switch.alpha": [0.5, 0.5]}, [1], "switch.alpha: the value 0.5 is given twice"),
+        ({"switch.alpha": [1, 1.0]}, [1], "switch.alpha: the value 1.0 is given twice"),
+        ({"switch": [{"alpha": 1}, {"alpha": 1.0}]}, [1], "switch: the value .* is given twice"),
+        (
+            {"traffic.0.senders": [4], "traffic[0].senders": [8]},
+            [1],
+            r"traffic.0.senders and traffic\[0\].senders are one key: vary it once",
+        ),
         ({"switch.alpha": []}, [1], "switch.alpha: no values"),
         ({"switch.alpha": [0.5]}, [], "seeds: there are none"),
         ({"switch.alpha": [0.5]}, [1, 1], "seeds: 1 is given twice"),

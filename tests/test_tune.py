@@ -2,6 +2,7 @@
 the search must find."""
 
 import json
+import math
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -168,6 +169,28 @@ def test_the_sentence_of_a_search():
     )
 
 
+def test_the_sentence_of_a_search_of_one_setting():
+    own = Candidate("as-it-is", {}, {"fct_mean_ns": {1: 1.0}})
+    found = Tuning((named("fct"),), (), own, (own,), (own,), (), own, (), (), (), (), Path("x"))
+    assert found.sentence().endswith("than the scenario as it is, of 1 setting.")
+
+
+def test_the_sentence_of_a_front_with_the_baseline_names_the_last_objective():
+    """The table below it has settings that are better in another objective."""
+    goodput, time = objectives(["throughput", "fct"])
+    own, other = Candidate("as-it-is", {}, {}), Candidate("k", {"switch.ecn.k": "20kB"}, {})
+    found = Tuning(
+        (goodput, time), (), own, (other,), (other, own), (), own, (), (), (), (), Path("x")
+    )
+    assert found.sentence() == (
+        "Nothing that was tried is better than the scenario as it is in mean completion time, within the slack of the objectives before it, "
+        "of 1 setting."
+    )
+    # With one objective, the best of the search may have lost to the baseline over twice the seeds.
+    alone = replace(found, objectives=(time,), finalists=(own, other))
+    assert alone.sentence().endswith("than the scenario as it is, of 1 setting.")
+
+
 def test_settings_that_cannot_be_told_apart():
     (time,) = objectives(["fct"])
     base = {1: 10.0, 2: 12.0, 3: 11.0, 4: 13.0, 5: 14.0}
@@ -302,6 +325,8 @@ def test_command(invoke, tmp_path):
         ({"switch.buffer": "4packets..9packets"}, "job_tme", "job_time"),
         ({"switch.buffer": "4packets..9packets"}, [], "--objective is missing"),
         ({}, "job_time", "--vary is missing"),
+        ({"switch.alpha": "1..1e400"}, "job_time", "the second end is too large"),
+        ({"switch.alpha": "1e-200..1e200"}, "job_time", "the ends are too far apart"),
         ({"run.seed": "1..9"}, "job_time", "run.seed cannot be varied: write --seeds instead"),
         ({"switch.buffer": "4packets..9packets"}, "fct.by_class.nobody.p99_ns", "no number at"),
     ],
@@ -318,6 +343,29 @@ def test_what_cannot_be_tuned(tmp_path, vary, metrics, words):
             out=tmp_path / "out",
             executor=Here(),
         )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"budget": 10**12}, "--budget 1000000000000: expected a whole number from 1 to 100000"),
+        ({"budget": 1.5}, "--budget 1.5: expected a whole number"),
+        ({"budget": 0}, "--budget 0: expected a whole number"),
+        ({"budget": 60_000, "seeds": [1, 2]}, "more than 100,000 points"),
+        ({"seed": 2**32}, "--seed 4294967296: expected a whole number from 0 to 4294967295"),
+        ({"seed": -1}, "--seed -1: expected a whole number"),
+        ({"slack": math.nan}, "--slack nan: expected a number that is not negative"),
+        ({"seeds": [2**63 - 2]}, "a seed is at most 9223372036854775807: name smaller ones"),
+    ],
+)
+def test_wrong_numbers_are_refused_first(tmp_path, options, words):
+    """Some of them ended the search after the baseline or the last setting was simulated, and a huge
+    budget took all memory."""
+    (tmp_path / "small.toml").write_text(QUICK)
+    vary = {"switch.buffer": "4packets..9packets"}
+    with pytest.raises(ValueError, match=words):
+        afflux.tune(tmp_path / "small.toml", vary, "fct", out=tmp_path / "out", **options)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_key_is_varied_once(invoke, tmp_path):
@@ -452,6 +500,13 @@ def test_objectives():
         "2.00 Gbps",
         False,
     )
+    # A class may have a colon in its name.
+    for name in ("class.a:b.fct_mean", 'class."a:b.c".fct_mean', "fct.by_class.a:b.mean_ns"):
+        assert objective(name) == named(name)
+        assert objective(f"{name}:max") == replace(named(name), lower_is_better=False)
+    for wrong in ("fct_mean:most", ":max", "fct_mean:max:min"):
+        with pytest.raises(ValueError, match="--objective"):
+            objective(wrong)
     with pytest.raises(ValueError, match="twice"):
         objectives(["goodput", "throughput"])
 

@@ -143,6 +143,19 @@ def test_tables_say_what_never_started_if_the_summary_does_not(runs):
     }
 
 
+def test_a_known_start_beyond_the_end_is_none():
+    """The table has such starts where arrivals do not wait for each other."""
+    late = {"kind": "pairs", "class": "late", "pairs": [[5, 6]], "sizes": "9kB", "start": "1s"}
+    result = run(traffic=[late, {"kind": "pairs", "pairs": [[1, 2]], "sizes": "9kB"}])
+    assert result.flows["start_ns"] == [0, 10**9]
+    assert result.summary["fct"]["by_class"]["late"]["not_started"] == 1
+    older = copy.deepcopy(result.summary)
+    for group in older["fct"]["by_class"].values():
+        group.pop("not_started")
+    found = with_never_started(afflux.Result(older, None, result.recorded, result.table)).summary
+    assert found["fct"]["by_class"]["late"]["not_started"] == 1
+
+
 def test_an_unfinished_flow_counts_with_its_time_so_far(runs):
     for of_seed in runs.values():
         for result in of_seed.values():

@@ -120,10 +120,12 @@ def check_callable(make: object) -> None:
 
 
 def is_paced(make: object) -> bool:
-    """True if the class sets its own pacing rate. A factory that is not a class says so in its
-    attribute `paced`."""
+    """True if the class sets its own pacing rate, or that of which `make` is a `functools.partial`.
+    Another function says so in its attribute `paced`."""
     if isinstance(make, type):
-        return getattr(make, "pacing", None) is not CongestionControl.pacing
+        return getattr(make, "pacing", None) not in (None, CongestionControl.pacing)
+    if isinstance(make, functools.partial) and is_paced(make.func):
+        return True
     return bool(getattr(make, "paced", False))
 
 
@@ -131,7 +133,7 @@ def checked_maker(make: Callable[[], CongestionControl]) -> Callable[[], Congest
     """Returns a callable that raises `TypeError` if `make` does not return a congestion control."""
     if isinstance(make, type) and issubclass(make, CongestionControl):
         return make
-    name = getattr(make, "__name__", type(make).__name__)
+    name, paced = getattr(make, "__name__", type(make).__name__), is_paced(make)
 
     def made() -> CongestionControl:
         found: Any = make()
@@ -140,6 +142,11 @@ def checked_maker(make: Callable[[], CongestionControl]) -> Callable[[], Congest
             raise TypeError(
                 f"congestion: {name}() returned {what}, expected a new object of a subclass of "
                 "afflux.CongestionControl"
+            )
+        if not paced and is_paced(type(found)):
+            raise TypeError(
+                f"congestion: {name}() returned an object of {type(found).__name__}, whose pacing() "
+                f"would have no effect: set the attribute paced of {name} to True"
             )
         return found
 

@@ -100,6 +100,14 @@ def _count(value: float) -> str:
     return text.count(int(value)) if value == int(value) else text.digits(value)
 
 
+def _price(value: float) -> str:
+    """Formats a price: without decimals if it is whole, otherwise with two, or with three digits if
+    it is below 1."""
+    if abs(value) < 1 and value:
+        return text.digits(value, 3)
+    return f"{value:,.0f}" if abs(value - round(value)) < 0.005 else f"{value:,.2f}"
+
+
 def _distribution(
     name: str,
     title: str,
@@ -139,9 +147,7 @@ UNFINISHED = Metric(
     counter=True,
     plus=("flows", "not_started"),
 )
-COST = Metric(
-    "cost", "cost", ("cost", "total"), lambda value: f"{value:,.0f}", lower_is_better=None
-)
+COST = Metric("cost", "cost", ("cost", "total"), _price, lower_is_better=None)
 
 METRICS: tuple[Metric, ...] = (
     JOB_TIME,

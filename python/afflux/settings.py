@@ -11,17 +11,17 @@ from numbers import Integral
 from typing import Any
 
 from .files import toml
-from .files.keys import PART
+from .files.keys import PART, split_key
 
 #: Most points of a sweep, a search or a study. Manifest and table have one line per point.
 MOST_POINTS = 100_000
 #: Largest seed: scenario files hold signed 64-bit integers.
 MOST_SEED = 2**63 - 1
-#: Largest number of threads (`run.threads`).
+#: Largest number of threads (`run.threads`), and of points at a time. More would help on no machine.
 MOST_THREADS = 1024
-#: Longest name of a point in characters. File systems limit names to 255 bytes, and the seed is
-#: appended.
-LONGEST_NAME = 120
+#: Longest name of a point in characters and in bytes, without the digest that a shortened name gets.
+#: A scenario's name has at most 200 bytes, because it becomes the name of a directory.
+LONGEST_NAME, _LONGEST_BYTES = 120, 180
 
 #: Families of units that can be converted into each other, from the smallest unit. A setting ends
 #: in its unit.
@@ -72,23 +72,40 @@ def quantity(text: str) -> tuple[Fraction, str] | None:
 
 
 def assignments(texts: Sequence[str] | None) -> list[tuple[str, str]]:
-    """Splits the assignments of `--set`. Raises `ValueError` for a key that is given twice."""
+    """Splits the assignments of `--set`. Raises `ValueError` for a key that is given twice, or that
+    a later one replaces with its whole table."""
     pairs = [assignment(text) for text in texts or []]
     if twice := _repeated([key for key, _ in pairs]):
         raise ValueError(f"--set {twice} is given twice: a key has one value")
+    earlier: list[tuple[tuple[str, ...], str]] = []
+    for key, _ in pairs:
+        path = _path(key)
+        if lost := next((other for below, other in earlier if below[: len(path)] == path), None):
+            raise ValueError(
+                f"--set {lost} has no effect, because --set {key} replaces the whole table: write it after that"
+            )
+        earlier.append((path, key))
     return pairs
 
 
 def _repeated(keys: Sequence[str]) -> str | None:
     """Returns the first key that is given again, in any spelling: `traffic.0.sizes` is
     `traffic[0].sizes`."""
-    known: set[str] = set()
+    known: set[tuple[str, ...]] = set()
     for key in keys:
-        usual = re.sub(r"\[(\d+)\]", r".\1", key)
-        if usual in known:
+        if (path := _path(key)) in known:
             return key
-        known.add(usual)
+        known.add(path)
     return None
+
+
+def _path(key: str) -> tuple[str, ...]:
+    """Returns the names and numbers that lead to a key; the text alone if it is no key, which the
+    scenario will refuse."""
+    try:
+        return tuple(split_key(key))
+    except ValueError:
+        return (key,)
 
 
 def varied(texts: Sequence[str] | None, like: str) -> list[tuple[str, str]]:
@@ -164,22 +181,23 @@ def limited(*lengths: int) -> None:
 def seed(number: Any) -> int | None:
     """Returns a seed as Python's own number; `None` stays. Raises `ValueError` if scenarios cannot
     have it."""
-    if number is None:
-        return None
-    whole = isinstance(number, Integral) and not isinstance(number, bool)
-    if not whole or not 0 <= int(number) <= MOST_SEED:
-        raise ValueError(f"seed {number!r}: expected a whole number from 0 to {MOST_SEED}")
-    return int(number)
+    return whole("seed", number, 0, MOST_SEED)
 
 
 def threads(number: Any) -> int | None:
     """Returns a number of threads as Python's own number; `None` stays. Raises `ValueError` if runs
     cannot have it."""
+    return whole("threads", number, 1, MOST_THREADS)
+
+
+def whole(name: str, number: Any, least: int, most: int) -> int | None:
+    """Returns a whole number as Python's own; `None` stays. Raises `ValueError`, which begins with
+    the `name` of the argument, for other numbers and for one below `least` or above `most`."""
     if number is None:
         return None
-    whole = isinstance(number, Integral) and not isinstance(number, bool)
-    if not whole or not 1 <= int(number) <= MOST_THREADS:
-        raise ValueError(f"threads {number!r}: expected a whole number from 1 to {MOST_THREADS}")
+    fits = isinstance(number, Integral) and not isinstance(number, bool)
+    if not fits or not least <= int(number) <= most:
+        raise ValueError(f"{name} {number!r}: expected a whole number from {least} to {most}")
     return int(number)
 
 
@@ -193,6 +211,8 @@ def point_name(changes: Mapping[str, Any]) -> str:
     name can be a directory name."""
     words = ",".join(f"{key}={shown(item)}" for key, item in changes.items())
     name = re.sub(r"[^\w.,=+%\[\]-]", "_", words)[:LONGEST_NAME]
+    # A character that is cut in two is left out.
+    name = name.encode()[:_LONGEST_BYTES].decode(errors="ignore")
     return name if name == words else f"{name}~{hashlib.sha256(words.encode()).hexdigest()[:8]}"
 
 

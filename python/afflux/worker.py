@@ -47,7 +47,8 @@ def main() -> None:
             answer={key: summary[key] for key in ("result_hash", "peak_rss_bytes", "packet_hops")}
             | made_by
         )
-    except (_core.Error, OSError, MemoryError) as error:
+    # ValueError: this machine lacks the image of a kernel.
+    except (_core.Error, OSError, MemoryError, ValueError) as error:
         _say(answer={"error": plain.words(error)})
 
 

@@ -312,6 +312,18 @@ fn failing(command: &str, more: &str) -> KernelRun {
 }
 
 #[test]
+fn the_queueing_discipline_is_the_one_that_a_sysctl_names() {
+    if skipped() {
+        return;
+    }
+    let more = "sysctl = { \"net.core.default_qdisc\" = \"fq\" }";
+    let found = failing("ip link show dev eth0 > /results/link", more);
+    let (_, link) = found.files.iter().find(|(name, _)| name.ends_with("link")).expect("the file");
+    let link = String::from_utf8_lossy(link);
+    assert!(link.contains("qdisc fq "), "{link}");
+}
+
+#[test]
 fn failures_name_host_and_command() {
     if skipped() {
         return;

@@ -143,6 +143,9 @@ def run(
     """
     watch = watch or Silent()
     out = Path(out)
+    if executor is not None and jobs is not None:
+        raise ValueError("jobs: no effect with an executor object: give it to the object itself")
+    settings.whole("jobs", jobs, 1, settings.MOST_THREADS)
     settings.limited(len(points))
     tasks, refused = _validated(points, out, threads, all_valid, watch)
     warned = _warned(tasks)

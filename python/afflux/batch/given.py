@@ -19,11 +19,21 @@ def values(key: str, given: Any) -> list[Any]:
     if not found:
         raise ValueError(f"{key}: no values")
     seen = set()
-    for text in map(settings.shown, found):
-        if text in seen:
-            raise ValueError(f"{key}: the value {text} is given twice")
-        seen.add(text)
+    for item in found:
+        # 1 and 1.0 are one value. Their runs would count as runs of several seeds.
+        if (same := settings.shown(_unified(item))) in seen:
+            raise ValueError(f"{key}: the value {settings.shown(item)} is given twice")
+        seen.add(same)
     return found
+
+
+def _unified(item: Any) -> Any:
+    """Returns a value with its whole numbers as integers, so that equal values have equal text."""
+    if isinstance(item, float) and item.is_integer():
+        return int(item)
+    if isinstance(item, Mapping):
+        return {key: _unified(inner) for key, inner in item.items()}
+    return [_unified(inner) for inner in item] if isinstance(item, list) else item
 
 
 def seeds(given: Any) -> list[int]:
@@ -60,12 +70,38 @@ def without_seed(changes: Mapping[str, Any], tried: str = "set") -> dict[str, An
     return dict(changes)
 
 
+#: Keys that a batch sets itself, with the reason.
+_OWN = {
+    ("name",): "the points are named after the varied keys",
+    ("run", "threads"): "points run side by side, each on one thread",
+}
+
+
+def variable(key: str) -> None:
+    """Raises `ValueError` for a key that cannot be varied, because the batch sets it itself."""
+    if why := _OWN.get(tuple(split_key(key))):
+        raise ValueError(f"{key} cannot be varied: {why}")
+
+
 def set_once(fixed: Mapping[str, Any], vary: Mapping[str, Any]) -> None:
-    """Raises `ValueError` if a key is set and varied. (A search is different: what is set is its
+    """Raises `ValueError` if a key is varied twice, in whatever spelling, or is set and varied, or is
+    set within a table that is varied as a whole. (A search is different: what is set is its
     baseline.)"""
+    varied: dict[tuple[str, ...], str] = {}
     for key in vary:
-        if key in fixed:
+        if (path := tuple(split_key(key))) in varied:
+            raise ValueError(f"{varied[path]} and {key} are one key: vary it once")
+        varied[path] = key
+    for key in fixed:
+        path = tuple(split_key(key))
+        if path in varied:
             raise ValueError(f"{key} is set and varied: leave out one of them")
+        for end in range(1, len(path)):
+            if table := varied.get(path[:end]):
+                raise ValueError(
+                    f"{key} has no effect, because each value of {table} replaces the whole table: "
+                    f"write it into the values of {table}"
+                )
 
 
 def threads_note(loaded: _core.Scenario) -> list[str]:

@@ -83,7 +83,10 @@ class Sweep(Displayed):
     @property
     def combinations(self) -> tuple[Combination, ...]:
         """Each combination with the means and intervals over its seeds, in the order of the rows."""
-        grouped = itertools.groupby(self.rows, key=lambda row: [row[key] for key in self.keys])
+        # Text, because true and 1 are equal in Python.
+        grouped = itertools.groupby(
+            self.rows, key=lambda row: [settings.shown(row[key]) for key in self.keys]
+        )
         return tuple(_combination(self.keys, list(rows)) for _, rows in grouped)
 
     def means_to_csv(self) -> str:
@@ -241,7 +244,7 @@ def sweep(
     fresh: bool = False,
     watch: Watch | None = None,
     strict: bool = False,
-    metrics: Sequence[Metric] = (),
+    metrics: Sequence[str | Metric] = (),
 ) -> Sweep:
     """Simulates every combination of the values of `vary` with each of `seeds` (default: the
     scenario's own seed).
@@ -252,13 +255,14 @@ def sweep(
     not simulated again, so a sweep that was stopped or killed continues. A point that fails, or
     whose scenario is refused, does not stop the others. `ScenarioError` is raised only if all
     points are refused or, with `strict`, if a point has warnings, and `ValueError` for values and
-    seeds that cannot be used. Rows contain `metrics` in addition to the metrics of every sweep.
-    They do not depend on the executor. `executor`, `address`, `storage` and `jobs` are those of
-    `afflux.executors.named`.
+    seeds that cannot be used. Rows contain `metrics` in addition to the metrics of every sweep;
+    names are those that `afflux.compare` takes. Rows do not depend on the executor. `executor`,
+    `address`, `storage` and `jobs` are those of `afflux.executors.named`.
     """
     vary = {key: _values(key, values) for key, values in vary.items()}
     fixed = dict(set or {})
     given.set_once(fixed, vary)
+    asked = [metric if isinstance(metric, Metric) else named(metric) for metric in metrics]
     chosen_seeds = None
     if seeds is not None:
         given.without_seed(fixed)
@@ -297,15 +301,14 @@ def sweep(
     if alone := given.threads_note(first):
         outcome = replace(outcome, notes=(*outcome.notes, *alone))
     found = Sweep(
-        tuple(vary), tuple(_rows(list(vary), points, outcome, metrics)), outcome, place / TABLE
+        tuple(vary), tuple(_rows(list(vary), points, outcome, asked)), outcome, place / TABLE
     )
     found.write()
     return found
 
 
 def _values(key: str, values: Sequence[Any]) -> list[Any]:
-    if key == "name":
-        raise ValueError("name cannot be varied: the points are named after the varied keys")
+    given.variable(key)
     found = given.values(key, values)
     for value in found:
         given.without_seed({key: value}, "varied")

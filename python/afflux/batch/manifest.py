@@ -98,6 +98,14 @@ class Task:
 
 def entries(path: Path) -> tuple[dict[str, dict[str, Any]], str | None]:
     """Returns the points of a manifest and the identifier of its batch. Raises `NotAsWritten`."""
+    try:
+        return _entries(path)
+    except NotAsWritten as error:
+        cure = f"remove {path.parent} to run all points again"
+        raise NotAsWritten(path, error.found, cure) from None
+
+
+def _entries(path: Path) -> tuple[dict[str, dict[str, Any]], str | None]:
     found = read_object(path.read_bytes(), path)
     points, id = found.get("points"), found.get("id")
     if not isinstance(points, dict):

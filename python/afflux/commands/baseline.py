@@ -40,8 +40,8 @@ def gathered(dirs: Sequence[Path], baseline: str | None) -> "Designs":
 
 def known(baseline: str | None, names: Sequence[str]) -> str | None:
     """Returns the name of the design that `baseline` means: a name, or keys and values as in
-    `--vary`. Raises `LookupError` if there is no such design. Called before anything is
-    simulated."""
+    `--vary`. Raises `LookupError` if there is no such design, and `ValueError` if there is no other
+    one. Called before anything is simulated."""
     if baseline is None:
         return None
     found = settings.named_by(baseline, names)
@@ -49,6 +49,8 @@ def known(baseline: str | None, names: Sequence[str]) -> str | None:
         raise LookupError(
             f"--baseline: {spelling.unknown('design', baseline, list(dict.fromkeys(names)))}"
         )
+    if {*names} == {found}:
+        raise ValueError(f"--baseline {baseline}: there is no other design to compare with it")
     return found
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..settings import MOST_SEED
+from ..settings import MOST_SEED, MOST_THREADS
 
 
 class Panel(str):
@@ -84,8 +84,8 @@ def at_most(most: int) -> Callable[[int | None], int | None]:
     return checked
 
 
-#: Upper limit of points or threads at a time. More would not help on any machine.
-MOST_AT_ONCE = 1024
+#: Upper limit of points or threads at a time.
+MOST_AT_ONCE = MOST_THREADS
 
 ScenarioFile = Annotated[Path, argument("SCENARIO.toml", "The scenario file.")]
 Dir = Annotated[Path, argument("DIR", "A result directory.")]
@@ -94,7 +94,7 @@ Dirs = Annotated[
     argument(
         "DIR",
         "Result directories. Results with the same scenario name are one design, run with several seeds. "
-        "The directory of a sweep, a decision or a study stands for all its points.",
+        "The directory of a sweep, a search, a decision or a study stands for all its points.",
     ),
 ]
 Set = Annotated[

@@ -22,6 +22,10 @@ EXAMPLES = (
 
 PATH, HOSTS = Panel("Path"), Panel("Hosts")
 
+#: Smallest probability of a loss besides 0. No link is measured to lose fewer frames, and with much
+#: smaller ones the limit that losses set is no finite number.
+_LEAST_LOSS = 1e-18
+
 _RATES = {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12}
 _TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 _SIZES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
@@ -74,7 +78,9 @@ def plan(
     ],
     loss: Annotated[
         str,
-        PATH.option("--loss", "P", "Probability from 0 to 0.2 that a frame is lost at random."),
+        PATH.option(
+            "--loss", "P", "Probability that a frame is lost at random: 0, or 1e-18 to 0.2."
+        ),
     ] = "0",
     mtu: Annotated[
         str,
@@ -117,8 +123,10 @@ def plan(
             share = float(loss)
         except ValueError:
             share = -1.0
-        if not 0 <= share <= 0.2:
-            raise ValueError(f"--loss {loss}: write a probability from 0 to 0.2, as in 1e-6")
+        if not (share == 0 or _LEAST_LOSS <= share <= 0.2):
+            raise ValueError(
+                f"--loss {loss}: write 0, or a probability from {_LEAST_LOSS:g} to 0.2, as in 1e-6"
+            )
         largest = _mtu(mtu)
         if congestion not in planner.CONGESTION:
             raise LookupError(
@@ -159,6 +167,7 @@ def _parts(proposed: planner.Plan) -> Iterator[RenderableType]:
     if found := proposed.simulated:
         seeds = f", mean of {found.seeds} seeds" if found.seeds > 1 else ""
         again = f"{found.retransmits:,} segments sent again, {found.timeouts:,} time-outs"
+        again += f" in all {found.seeds} runs" if found.seeds > 1 else ""
         settled, mean = rate(found.settled_bps), rate(found.mean_bps)
         yield f"Simulated for {duration(found.seconds)}{seeds}: {settled} in the second half, {mean} from the start on ({again})."
     else:

@@ -117,7 +117,7 @@ def study(
     ] = False,
     quick: Annotated[
         bool,
-        SELECTION.flag("--quick", "Run only the part that takes minutes."),
+        SELECTION.flag("--quick", "Fewer seeds and cases: takes minutes."),
     ] = False,
     assume: Assume = None,
     baseline: Annotated[

@@ -15,11 +15,11 @@ from .options import (
     SCENARIO,
     SELECTION,
     Fresh,
-    Metrics,
     ScenarioFile,
     Set,
     Strict,
     Values,
+    measures,
     results_dir,
 )
 
@@ -37,6 +37,18 @@ Seeds = Annotated[
         "A-B",
         "Seeds of every combination, as in 1-5 or 1,2,7.",
         show_default="the scenario's",
+    ),
+]
+
+Metrics = Annotated[
+    list[str] | None,
+    SELECTION.option(
+        "--metric",
+        "NAME",
+        "Measure in the columns of the table, and of the comparison with --baseline, as in job_time, fct_p99, p99_slowdown, throughput, "
+        "class.web.fct_p99 or query.p99; may be repeated.",
+        show_default="the main measures",
+        autocompletion=measures,
     ),
 ]
 

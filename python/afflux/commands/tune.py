@@ -140,11 +140,12 @@ def _shown(found: "Tuning") -> Iterator[RenderableType]:
 def _front(found: "Tuning") -> RenderableType:
     """Renders the front, and the baseline next to it."""
     from ..metrics import UNFINISHED
-    from ..terminal.drawing import table
+    from ..terminal.drawing import plural, table
 
     stopped = sum(candidate.stopped for candidate in found.candidates)
     failed = sum(candidate.error is not None for candidate in found.candidates)
-    title = f"{'The best, with twice the seeds' if found.finalists else 'Nothing beats these in every objective'}: of {len(found.candidates)} settings"
+    title = f"{'The best, with twice the seeds' if found.finalists else 'Nothing beats these in every objective'}"
+    title += f": of {plural(len(found.candidates), 'setting')}"
     title += f", {stopped} given up after the first seeds" if stopped else ""
     title += f", {failed} failed" if failed else ""
     left_out = sum(bool(one.changes) and not one.stopped for one in found.left_out)

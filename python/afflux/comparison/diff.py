@@ -8,14 +8,9 @@ from typing import Any
 
 from .. import _core
 from ..files import toml
+from ..results.designs import affects_execution_only
 from ..results.result import KERNELS, SCENARIO, SUMMARY, TABLES, Result, file_digest
 from ..results.written import Table
-
-#: Keys that only affect how a run is carried out. Results do not depend on them, but for the
-#: engine of flows.
-EXECUTION = ("run.engine", "run.max_memory", "run.threads")
-#: The engine that simulates flows instead of packets.
-_IDEAL = "ideal"
 
 
 @dataclass(frozen=True)
@@ -28,7 +23,7 @@ class Key:
 
     @property
     def affects_execution_only(self) -> bool:
-        return self.key in EXECUTION and _IDEAL not in (self.a, self.b)
+        return affects_execution_only(self.key, self.a, self.b)
 
 
 @dataclass(frozen=True)
@@ -58,7 +53,8 @@ class Flow:
     """A flow with different values, or one that only one result has."""
 
     id: int
-    start_ns: int
+    #: Start in nanoseconds; None if the flow never started.
+    start_ns: int | None
     #: `a` or `b` if only that result has the flow.
     only: str | None
     #: Columns that differ, with both values.
@@ -245,12 +241,16 @@ def _flows(a: Table, b: Table) -> tuple[Flow | None, int]:
     if not different:
         return None, 0
 
-    def start(flow: int) -> int:
-        # Flows that never started come last.
+    def start(flow: int) -> int | None:
         known = [starts[side][places[side][flow]] for side in (0, 1) if flow in places[side]]
-        return min((at for at in known if at is not None), default=2**63)
+        return min((at for at in known if at is not None), default=None)
 
-    first = min(different, key=lambda flow: (start(flow), flow))
+    def place(flow: int) -> tuple[bool, int, int]:
+        # Flows that never started come last.
+        at = start(flow)
+        return at is None, at or 0, flow
+
+    first = min(different, key=place)
     row, other = (place.get(first) for place in places)
     if row is None or other is None:
         return Flow(first, start(first), "a" if other is None else "b", {}), len(different)

@@ -54,7 +54,7 @@ def with_never_started(result: Result) -> Result:
         idle = sum(start is None or start > end for start in starts)
         changed["jobs"] = jobs | {"not_started": idle}
     if of_flows:
-        pairs = zip(tables.flows.column("class"), tables.flows.column("start_ns"), strict=True)
+        pairs = zip(tables.flows.column("class"), tables.starts(), strict=True)
         left = Counter(name for name, start in pairs if start is None)
         groups = {name: group | {"not_started": left[name]} for name, group in classes.items()}
         changed["fct"] = summary["fct"] | {"by_class": groups}

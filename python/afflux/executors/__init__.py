@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol, Self
 
-from .. import extras, spelling
+from .. import extras, settings, spelling
 from ..files.storage import Folder
 from .process import Answer, Order
 
@@ -51,11 +51,12 @@ def named(
     many as it takes). `address`: that of a cluster. `storage`: URL of a folder in which a cluster
     leaves the results except summaries and scenarios (default: whole results are sent back).
 
-    Raises `ValueError` for an unknown name or an argument that has no effect, and `MissingExtra` if
-    a library is not installed.
+    Raises `ValueError` for an unknown name, a wrong number or an argument that has no effect, and
+    `MissingExtra` if a library is not installed.
     """
     if name not in NAMES:
         raise ValueError(f"--executor: {spelling.unknown('executor', name, NAMES)}")
+    jobs = settings.whole("jobs", jobs, 1, settings.MOST_THREADS)
     if name == "local":
         for option, what, value in (
             ("--address", "address", address),
@@ -89,9 +90,14 @@ def opened(
     storage: str | None = None,
 ) -> Iterator[Executor]:
     """Yields the executor of this name and closes it afterwards. An executor object is yielded as
-    it is, and its owner closes it."""
+    it is, and its owner closes it. Raises `ValueError` for arguments that the object cannot take."""
     if isinstance(executor, str):
         with named(executor, jobs=jobs, address=address, storage=storage) as ours:
             yield ours
-    else:
-        yield executor
+        return
+    given = {"jobs": jobs, "address": address, "storage": storage}
+    if without := [name for name, value in given.items() if value is not None]:
+        raise ValueError(
+            f"{', '.join(without)}: no effect with an executor object: give it to the object itself"
+        )
+    yield executor

@@ -8,6 +8,8 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
+#: Keys that name an input file, each with the key of the file's SHA-256 in a resolved scenario.
+_INPUTS = {"file": "sha256", "matrix": "matrix_sha256"}
 #: Names that need no quotes as a key.
 BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -31,7 +33,7 @@ def leaves(item: Any, key: str = "", files: bool = False) -> Iterator[tuple[str,
     elif isinstance(item, list) and item and all(isinstance(inner, dict) for inner in item):
         for place, inner in enumerate(item):
             yield from leaves(inner, f"{key}.{place}", files)
-    elif files or not key.endswith(".file"):
+    elif files or not (key.rpartition(".")[2] in _INPUTS and isinstance(item, str)):
         yield key, item
 
 
@@ -58,13 +60,13 @@ def named(path: Path) -> Iterator[Path]:
     except (OSError, ValueError):
         return
     for key, value in leaves(document, files=True):
-        if key.rpartition(".")[2] in ("file", "matrix") and isinstance(value, str):
+        if key.rpartition(".")[2] in _INPUTS and isinstance(value, str):
             yield path.parent / value
 
 
 def _inputs(item: Any) -> Iterator[tuple[str, str]]:
     if isinstance(item, dict):
-        for name, digest in (("file", "sha256"), ("matrix", "matrix_sha256")):
+        for name, digest in _INPUTS.items():
             if name in item and digest in item:
                 yield item[digest], item[name]
     if isinstance(item, dict | list):

@@ -170,7 +170,13 @@ def ratios(found: Comparison, metrics: Sequence[Metric]) -> dict[tuple[str, str]
 
 def title(metric: Metric) -> str:
     """Returns the title of a metric for the label of an axis."""
-    return metric.title if metric.begins_with_name else metric.title[0].upper() + metric.title[1:]
+    shown = literal(metric.title)
+    return shown if metric.begins_with_name else shown[0].upper() + shown[1:]
+
+
+def literal(text: str) -> str:
+    """Returns a name as text of a figure. Text between two dollar signs would be a formula."""
+    return text.replace("$", r"\$")
 
 
 def percentile(name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from .. import settings
-from .drawing import printed
+from .drawing import literal, printed
 
 if TYPE_CHECKING:
     from .printed import Figure
@@ -24,7 +24,7 @@ _COLUMNS = 3
 def short(names: Iterable[str]) -> dict[str, str]:
     """Shortens the names of designs as the tables do: points of a sweep to the settings in which
     they differ."""
-    return settings.short_names(list(names))
+    return {name: literal(text) for name, text in settings.short_names(list(names)).items()}
 
 
 def wrapped(text: str, width: float, size: float = SMALL) -> str:

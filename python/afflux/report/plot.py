@@ -14,7 +14,7 @@ A figure raises `NothingToDraw`, a `ValueError`, if the results lack the data th
 `MissingExtra` without matplotlib.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .. import settings
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 Points = tuple[Sequence[float], Sequence[float | Sequence[float]]]
 
 _MEASURES = {"fct": "Flow completion time", "slowdown": "Slowdown"}
+_NONE_FINISHED = "no flow finished after the warm-up: there are no completion times"
 #: Metrics of `changes`, used if the results have them.
 CHANGES = (
     "job_time_mean_ns",
@@ -401,14 +402,18 @@ def split(
 ) -> "Figure":
     """Draws the parts of the mean completion time, a bar per design; with `shares`, the mean share
     of each flow's completion time."""
+    designs = gather(results)
     found = {
-        design.name: parts_of.groups(parts_of.explained(design))
-        for design in gather(results).values()
+        design.name: parts_of.groups(parts_of.explained(design)) for design in designs.values()
     }
     shown = {name: groups[0].mean for name, groups in found.items() if groups}
     if not shown:
+        # Flows that did not finish have no parts, although the split was recorded.
+        recorded = any(True for one in designs.values() for _ in parts_of.explained(one))
         raise NothingToDraw(
-            "the split of completion times was not recorded: remove explain = false from [record]"
+            _NONE_FINISHED
+            if recorded
+            else "the split of completion times was not recorded: remove explain = false from [record]"
         )
     factor, unit = axis.unit(text.time, max(one.fct_ns for one in shown.values()))
     figure, axes = drawing.begin(width, height or 0.85 + 0.3 * len(shown))
@@ -457,7 +462,7 @@ def split_difference(
     parts = [label for label in LABELS if any(change.parts_ns[label] for change in shown.values())]
     if not parts:
         raise NothingToDraw(
-            f"there is no difference from {base!r} to show: it needs a second design, and [record] explain"
+            f"there is no difference from {base!r} to show: it needs a second design with the same seeds and other completion times, and [record] explain"
         )
     rows = [*parts, "in all"]
     factor, unit = axis.unit(
@@ -537,7 +542,7 @@ def swept(
             (value / factor, bounds and (bounds[0] / factor, bounds[1] / factor))
             for _, (value, bounds) in points
         ]
-        drawing.errors(axes, index, name, [at for at, _ in points], scaled)
+        drawing.errors(axes, index, drawing.literal(name), [at for at, _ in points], scaled)
     along.draw(axes, key)
     axes.set(ylabel=drawing.title(wanted) + (f" ({unit})" if unit else ""))
     axes.set_ylim(bottom=0)
@@ -568,7 +573,8 @@ def lines(
             index,
             name,
             xs,
-            [drawing.estimate(y) if isinstance(y, Sequence) else (y, None) for y in ys],
+            # A row of an array is no `Sequence`.
+            [drawing.estimate(list(y)) if isinstance(y, Iterable) else (y, None) for y in ys],
         )
     axes.set(xlabel=x, ylabel=y)
     if len(points) > 1:
@@ -587,5 +593,5 @@ def _by_seed(results: Results) -> tuple[list[Design], list[int], dict[str, Any]]
     ]
     found = completion.of([single for _, single in singles])
     if not found:
-        raise NothingToDraw("no flow finished after the warm-up: there are no completion times")
+        raise NothingToDraw(_NONE_FINISHED)
     return every, [place for place, _ in singles], found

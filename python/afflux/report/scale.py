@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import settings
+from .drawing import literal
 
 #: Ratio of the largest to the smallest value above which the axis is logarithmic.
 _WIDE = 20.0
@@ -35,9 +36,9 @@ class Scale:
     def draw(self, axes: Any, key: str) -> None:
         """Labels the axis with the key and its unit."""
         unit = "µs" if self.unit == "us" else self.unit
-        axes.set_xlabel(f"{key} ({unit})" if unit else key)
+        axes.set_xlabel(literal(f"{key} ({unit})" if unit else key))
         if self.words:
-            axes.set_xticks(range(len(self.places)), list(self.places))
+            axes.set_xticks(range(len(self.places)), list(map(literal, self.places)))
             return
         low, high = min(self.places.values()), max(self.places.values())
         if low > 0 and high / low > _WIDE:

@@ -88,8 +88,9 @@ def jobs(result: Result) -> list[Job]:
             block_of(name, blocks),
         )
         for name, start, finish, size, phase in zip(*columns, strict=True)
+        # The table has jobs whose known start lies beyond the end of the run.
         if start is not None
-        and start >= result.summary["warmup_ns"]
+        and result.summary["warmup_ns"] <= start <= result.summary["simulated_ns"]
         and phase in ("query", "coflow", "job")
     ]
 

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from .. import __version__, spelling
 from ..files import toml
@@ -14,9 +15,20 @@ from . import failed_checks
 from .result import Result
 from .statistics import drawn, interval, mean
 
-#: Keys in which results of one design may differ, in addition to `[record]`. Threads and engines do
-#: not change results; inputs are compared by hash.
-_SAME = {"run.seed", "run.threads", "run.engine", "run.max_memory", "description"}
+#: Keys that only affect how a run is carried out. Results do not depend on them, but for the engine
+#: that simulates flows instead of packets.
+_EXECUTION = ("run.engine", "run.max_memory", "run.threads")
+_IDEAL = "ideal"
+
+
+def affects_execution_only(key: str, *values: Any) -> bool:
+    """True if results do not depend on which of these values a key of a scenario has."""
+    return key in _EXECUTION and _IDEAL not in values
+
+
+#: Further keys in which results of one design may differ, in addition to `[record]`. Inputs are
+#: compared by hash.
+_SAME = {"run.seed", "description"}
 
 
 @dataclass(frozen=True)
@@ -271,4 +283,8 @@ def _different(one: Result, other: Result) -> list[str]:
     if first_text is None or second_text is None:
         return []
     keys = toml.differing(toml.with_defaults(first_text), toml.with_defaults(second_text))
-    return sorted(key for key in keys if key not in _SAME and not key.startswith("record."))
+    return sorted(
+        key
+        for key, values in keys.items()
+        if not (key in _SAME or key.startswith("record.") or affects_execution_only(key, *values))
+    )

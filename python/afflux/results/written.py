@@ -38,10 +38,9 @@ class DamagedResult(_core.Error):
 class NotAsWritten(DamagedResult, ValueError):
     """A file of a result directory has content that afflux never writes."""
 
-    def __init__(self, path: Path | str, found: str) -> None:
-        super().__init__(
-            f"{path}: not as afflux writes it: {found}: restore the file, or simulate again"
-        )
+    def __init__(self, path: Path | str, found: str, cure: str = "simulate again") -> None:
+        self.found = found
+        super().__init__(f"{path}: not as afflux writes it: {found}: restore the file, or {cure}")
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import math
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -209,11 +210,11 @@ def show(parts: Iterable[RenderableType], *, paged: bool = False) -> None:
 
 
 def _console(*, colours: bool) -> Console:
-    # Markup is off, so that a name such as [bold] stays text.
+    # Markup and emoji codes are off, so that names such as [bold] and a:b: stay text.
     console = (
-        Console(highlight=False, markup=False)
+        Console(highlight=False, markup=False, emoji=False)
         if colours
-        else Console(highlight=False, markup=False, color_system=None)
+        else Console(highlight=False, markup=False, emoji=False, color_system=None)
     )
     console.push_render_hook(_Visible())
     return console
@@ -238,9 +239,24 @@ def print_text(text: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Prints JSON with control characters escaped."""
-    text = json.dumps(value, indent=2, ensure_ascii=False)
+    """Prints JSON with control characters escaped. JSON has no infinite numbers and no NaN, which
+    may be values of a scenario: they are printed as text, as TOML writes them."""
+    try:
+        text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False)
     sys.stdout.write(text.translate(_ESCAPED) + "\n")
+
+
+def _finite(value: Any) -> Any:
+    match value:
+        case float() if not math.isfinite(value):
+            return toml.value(value)
+        case dict():
+            return {key: _finite(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_finite(inner) for inner in value]
+    return value
 
 
 def deliver(text: str, out: Path | None, force: bool, notes: Iterable[str]) -> None:

@@ -99,7 +99,8 @@ def _difference(found: Diff, file: File) -> str:
 
 
 def _flow(found: Diff, flow: Flow) -> Iterator[RenderableType]:
-    title = f"First flow that differs: flow {flow.id}, start {text.time(flow.start_ns)}"
+    start = "never started" if flow.start_ns is None else f"start {text.time(flow.start_ns)}"
+    title = f"First flow that differs: flow {flow.id}, {start}"
     if flow.only:
         yield Text(f"\n{title}", style="bold")
         yield Text(f"only {found.a if flow.only == 'a' else found.b} has it")

@@ -167,7 +167,7 @@ class _Batch:
             )
 
     def _say(self, line: str) -> None:
-        self._console.print(line, highlight=False, soft_wrap=True, markup=False)
+        self._console.print(line, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
 @contextmanager

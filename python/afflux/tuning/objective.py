@@ -10,7 +10,10 @@ def objective(words: str) -> Metric:
     """Parses an objective: the name of a metric as `afflux compare --metric` takes it. `:min` or
     `:max` may follow, and must follow where neither is better in itself. Prices are minimized.
     Raises `ValueError`."""
-    name, _, direction = words.partition(":")
+    name, _, direction = words.rpartition(":")
+    # The name of a class may contain a colon, too.
+    if not name or "." in direction or direction.endswith('"'):
+        name, direction = words, ""
     if direction not in ("", "min", "max"):
         raise ValueError(
             f"--objective {words}: write the metric alone, or with :min or :max after it"

@@ -9,6 +9,7 @@ from .. import settings
 from ..comparison.paired import BETTER, WORSE, Difference
 from ..comparison.phrases import in_words, what_of
 from ..comparison.unfinished import Left, unfinished
+from ..display import plural
 from ..metrics import Metric
 from ..words import say
 from .work import Undone, Work
@@ -180,7 +181,13 @@ class Tuning:
     def sentence(self) -> str:
         """Returns the answer as text."""
         if not self.chosen.changes:
-            kept = f"Nothing that was tried is better than the scenario as it is, of {len(self.candidates)} settings."
+            # Other settings of the front are better in another objective than the last.
+            of_last = (
+                f" in {what_of(self.objectives[-1])}, within the slack of the objectives before it"
+                if len(self.objectives) > 1 and any(one.changes for one in self.front)
+                else ""
+            )
+            kept = f"Nothing that was tried is better than the scenario as it is{of_last}, of {plural(len(self.candidates), 'setting')}."
             left = self.chosen.left
             return f"{kept} {unfinished([(_OWN, left)])}".strip() if left else kept
         what = ", ".join(

@@ -30,6 +30,8 @@ BATCH = 4
 FINALISTS = 3
 #: Most settings that a note names.
 NAMED = 3
+#: Largest seed of a search: Optuna takes 32 bits.
+MOST_SEED = 2**32 - 1
 #: Relative difference below which no answer depends on it.
 NEGLIGIBLE = 0.01
 
@@ -75,9 +77,8 @@ def tune(
         import optuna
     metrics = objectives([objective] if isinstance(objective, str) else list(objective))
     space = _space(vary)
-    if budget < 1:
-        raise ValueError(f"--budget {budget}: write the number of settings to try, 1 or more")
     every_seed, fixed = given.seeds(seeds), given.without_seed(set or {})
+    _refuse(budget, every_seed, seed, slack)
     loaded = _loaded(scenario, fixed, space, seed, strict)
     place = Path(out) if out is not None else Path("out") / f"tune-{loaded.name}"
     points_place = batch.home(place)
@@ -135,7 +136,22 @@ def tune(
     )
 
 
+def _refuse(budget: int, seeds: Sequence[int], seed: int, slack: float) -> None:
+    """Raises `ValueError` for numbers that the search would stumble over later."""
+    settings.whole("--budget", budget, 1, settings.MOST_POINTS)
+    settings.whole("--seed", seed, 0, MOST_SEED)
+    settings.limited(budget, len(seeds))
+    if not slack >= 0:
+        raise ValueError(f"--slack {slack}: expected a number that is not negative")
+    if (last := max(seeds) + 2 * len(seeds)) > settings.MOST_SEED:
+        raise ValueError(
+            f"--seeds: the answer is checked with further seeds, up to {last}, but a seed is at most {settings.MOST_SEED}: name smaller ones"
+        )
+
+
 def _space(vary: Mapping[str, str | Sequence[Any]]) -> list[Parameter]:
+    for key in vary:
+        given.variable(key)
     given.without_seed(vary, "varied")
     space = [parameter(key, values) for key, values in vary.items()]
     if not space:

@@ -171,9 +171,14 @@ def parameter(key: str, given: str | Sequence[Any]) -> Parameter:
     if (low_unit or high_unit) and not family:
         known = ", ".join(name for family in settings.FAMILIES for name in family)
         raise ValueError(f"{wrong}both ends need units of the same kind, of {known}")
-    first, last = float(low * family.get(low_unit, 1)), float(high * family.get(high_unit, 1))
+    try:
+        first, last = float(low * family.get(low_unit, 1)), float(high * family.get(high_unit, 1))
+    except OverflowError:
+        raise ValueError(f"{wrong}the second end is too large") from None
     if first >= last:
         raise ValueError(f"{wrong}the first end must be below the second")
+    if first > 0 and math.isinf(last / first):
+        raise ValueError(f"{wrong}the ends are too far apart")
     if how == "log" and first <= 0:
         raise ValueError(f"{wrong}a range with :log must start above 0")
     log = how == "log" or (how == "" and first > 0 and last / first >= LOG_FROM)

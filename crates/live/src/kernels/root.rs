@@ -102,6 +102,16 @@ fn set_up(plan: &Plan, kernel: &KernelHost) -> String {
         quoted(name)
     );
     text.push_str("echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6\nip link set lo up\n");
+    // A network card takes `net.core.default_qdisc` when it comes up.
+    for (name, value) in &kernel.sysctls {
+        let setting = quoted(&format!("{name}={value}"));
+        writeln!(
+            text,
+            "sysctl -q -w {setting} || echo {} failed: unknown, or not allowed with this value",
+            quoted(&format!("[afflux] sysctl {name}={value}"))
+        )
+        .expect("a String takes everything");
+    }
     for nic in 0..links.count() as u32 {
         let own = address(host, nic);
         // A second card has routes of its own for packets with its address as source.
@@ -112,15 +122,6 @@ fn set_up(plan: &Plan, kernel: &KernelHost) -> String {
              ip link set eth{nic} up\nip route add default dev eth{nic} src {own} metric {table}\n\
              ip route add default dev eth{nic} src {own} table {table}\n\
              ip rule add from {own} table {table}\n"
-        )
-        .expect("a String takes everything");
-    }
-    for (name, value) in &kernel.sysctls {
-        let setting = quoted(&format!("{name}={value}"));
-        writeln!(
-            text,
-            "sysctl -q -w {setting} || echo {} failed: unknown, or not allowed with this value",
-            quoted(&format!("[afflux] sysctl {name}={value}"))
         )
         .expect("a String takes everything");
     }

@@ -144,6 +144,11 @@ pub trait Controller {
     fn on_ecn(&mut self, window: &Window, now: u64) -> u32 {
         self.on_loss(window, now)
     }
+    /// Returns the slow start threshold after a loss in a window that an ECN echo has reduced
+    /// already; `None`: the loss is no reason for another reduction.
+    fn on_loss_after_echo(&mut self, _window: &Window) -> Option<u32> {
+        None
+    }
     /// Returns the slow start threshold after a time-out.
     fn on_timeout(&mut self, window: &Window, now: u64) -> u32 {
         self.on_loss(window, now)

@@ -130,6 +130,10 @@ impl Controller for D2tcp {
         self.dctcp.on_loss(window, now)
     }
 
+    fn on_loss_after_echo(&mut self, window: &Window) -> Option<u32> {
+        self.dctcp.on_loss_after_echo(window)
+    }
+
     #[cfg(test)]
     fn details(&self) -> String {
         self.dctcp.details()

@@ -173,6 +173,11 @@ impl Controller for Dctcp {
         window.half()
     }
 
+    /// A loss halves the window whatever the marks have done (RFC 8257 §3.5; Linux dctcp_state).
+    fn on_loss_after_echo(&mut self, window: &Window) -> Option<u32> {
+        Some(window.half())
+    }
+
     #[cfg(test)]
     fn details(&self) -> String {
         format!(" alpha {}", self.alpha() * f64::from(ONE))

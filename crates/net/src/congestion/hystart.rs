@@ -325,6 +325,10 @@ impl<C: Controller> Controller for PlusPlus<C> {
         self.control.on_ecn(window, now)
     }
 
+    fn on_loss_after_echo(&mut self, window: &Window) -> Option<u32> {
+        self.control.on_loss_after_echo(window)
+    }
+
     fn on_loss(&mut self, window: &Window, now: u64) -> u32 {
         self.stop();
         self.control.on_loss(window, now)

@@ -198,6 +198,9 @@ impl Controller for Control {
     fn on_ecn(&mut self, window: &Window, now: u64) -> u32 {
         each!(self, c => c.on_ecn(window, now))
     }
+    fn on_loss_after_echo(&mut self, window: &Window) -> Option<u32> {
+        each!(self, c => c.on_loss_after_echo(window))
+    }
     fn on_timeout(&mut self, window: &Window, now: u64) -> u32 {
         each!(self, c => c.on_timeout(window, now))
     }

@@ -147,6 +147,9 @@ fn add_datagrams(s: &mut Scenarios, ns3: bool) {
         switch.device_queue = 1;
     });
     s.add("lossless, datagrams", lossless_priorities);
+    s.add("links down and up again, datagrams", |p| {
+        interrupt(p.topology.links[38..].iter_mut().step_by(7));
+    });
     s.add("silent between frames", |p| {
         // Every other flow sends a frame in 8 us, between the flows that fill the queues. It may
         // take another path each time.

@@ -2,7 +2,7 @@
 
 use crate::idle::Idle;
 use crate::spec::*;
-use crate::testing::{linux, tcp};
+use crate::testing::{dctcp_from, linux, tcp};
 use crate::transport::tcp::{
     AckIn, Arrival, Cause, Expired, Receiver, ReceiverSetup, Sender, SenderSetup,
 };
@@ -472,6 +472,25 @@ fn an_echo_with_the_last_data() {
     bench.ack(10 * MS, AckIn { cumulative: 10, trigger: 9, ece: true, ..AckIn::default() });
     assert_eq!(bench.state(), "Reduced");
     assert!(bench.ssthresh() < 10);
+}
+
+/// A loss in the window of an echo halves DCTCP's window (RFC 8257 §3.5). With classic ECN the
+/// echo has reduced the window already.
+#[test]
+fn a_loss_after_an_echo() {
+    let dctcp = TcpConfig { congestion: dctcp_from(0.0), ecn: EcnMode::Dctcp, ..open() };
+    for (config, halves) in [(dctcp, true), (TcpConfig { ecn: EcnMode::Classic, ..open() }, false)]
+    {
+        let mut bench = Bench::new(100, config);
+        bench.pump(0, Cause::Start);
+        bench.ack(10 * MS, AckIn { cumulative: 1, trigger: 0, ece: true, ..AckIn::default() });
+        assert_eq!(bench.state(), "Reduced");
+        let (window, threshold) = (bench.cwnd(), bench.ssthresh());
+        let lost = AckIn { cumulative: 1, trigger: 8, blocks: &[(2, 9)], ..AckIn::default() };
+        bench.ack(10 * MS + 1, lost);
+        assert_eq!(bench.state(), "Recovery");
+        assert_eq!(bench.ssthresh(), if halves { window / 2 } else { threshold });
+    }
 }
 
 fn receiver(config: &TcpConfig, segments: u32) -> Receiver {

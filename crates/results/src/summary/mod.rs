@@ -183,7 +183,7 @@ pub struct DropReasons {
     pub buffer: u64,
     /// Frames dropped because the DRAM of a deep buffer was too slow.
     pub dram: u64,
-    /// Frames that RED dropped because they cannot be marked.
+    /// Frames that active queue management dropped: RED, CoDel, PIE, PI2, `fq_codel` of hosts.
     pub red: u64,
     /// Frames lost on the wire.
     pub loss: u64,

@@ -24,7 +24,7 @@ keys! {
             /// Files and directories of this machine that are copied into the guest, with the shared
             /// libraries that programs need. A relative path starts at the scenario's directory, and
             /// the copy is in `/root`, where commands start. An absolute path is the same in the
-            /// guest. Default: none: busybox and the program `bulk`.
+            /// guest. Default: none: busybox, and the programs `bulk` and `tcpinfo`.
             files: Vec<String>;
             /// SHA-256 of each of `files` that is not a directory, by absolute path: other content
             /// is refused. Default: the digests of the files that are found.

@@ -79,12 +79,19 @@ def variants(obey: Times, ignore: Times, size: int) -> str:
     ]
     exact, today = by_hosts
     counts = [f"{sum(one.right for one in found.values())} of {len(found)}" for found in by_hosts]
-    other = [
-        f"{case.design} with {case.framework} ({one.ours})"
-        for case, one in today.items()
-        if one.right != exact[case].right
+    other, none = (
+        [
+            f"{case.design} with {case.framework} ({one.ours})"
+            for case, one in today.items()
+            if one.right != exact[case].right and bool(one.ours.sign) == signed_there
+        ]
+        for signed_there in (True, False)
+    )
+    said = [
+        *([f"{' and '.join(other)} have the other sign there"] if other else []),
+        *([f"{' and '.join(none)} do not differ there"] if none else []),
     ]
     return (
         f"Of the differences with {size} GB {counts[0]} are right with these hosts, which obey PAUSE, and {counts[1]} with today's, which ignore it"
-        + (f": {' and '.join(other)} have the other sign there." if other else ".")
+        + (f": {', and '.join(said)}." if said else ".")
     )

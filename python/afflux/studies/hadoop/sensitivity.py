@@ -369,16 +369,26 @@ def missing(runs: Runs) -> tuple[int, int]:
 
 def changes(runs: Runs, assumed: Alternatives) -> str | None:
     """Returns in words by how much the differences change; None if nothing was simulated."""
-    parts = [
-        f"{design} {signed(found.median)} s instead of {signed(before.of_seeds(list(found.by_seed)).median)} s"
+    shown = {
+        design: (signed(found.median), signed(before.of_seeds(list(found.by_seed)).median))
         for design in COMPARED
         if touched(assumed, design)
         and change(runs, assumed, design) is not None
         and (found := difference(runs, assumed, design))
         and (before := difference(runs, DEFAULT, design))
+    }
+    moved = [
+        f"{design} {now} s instead of {usual} s"
+        for design, (now, usual) in shown.items()
+        if now != usual
+    ]
+    same = [design for design, (now, usual) in shown.items() if now == usual]
+    parts = [
+        *([", ".join(moved)] if moved else []),
+        *([f"{', '.join(same)} as with the default"] if same else []),
     ]
     return (
-        f"longer than the shallow buffer (median, 10 GB, MapReduce): {', '.join(parts)}"
+        f"longer than the shallow buffer (median, 10 GB, MapReduce): {'; '.join(parts)}"
         if parts
         else None
     )

@@ -173,11 +173,20 @@ def without_traffic(times: Times, size: int) -> str:
         if (than := longer(times, case))
         for seconds in than.by_seed.values()
     ]
-    late, early = ([seconds for seconds in found if sign * seconds > 0] for sign in (1, -1))
+    late, early = ([sign * one for one in found if sign * one > 0] for sign in (1, -1))
+    longer_by, less_by = (_between(some) for some in (late, early))
     return (
-        f"Without traffic {len(late)} of {len(found)} jobs of {size} GB take {min(late):.1f} to {max(late):.1f} s"
-        f" longer than with the shallow buffer and the same seed, and {len(early)} take {-max(early):.1f} to {-min(early):.1f} s less"
+        f"Without traffic {len(late) or 'none'} of {len(found)} jobs of {size} GB {'takes' if len(late) < 2 else 'take'} {longer_by}"
+        f"longer than with the shallow buffer and the same seed, and {len(early) or 'none'} {'takes' if len(early) < 2 else 'take'} {less_by}less"
     )
+
+
+def _between(seconds: list[float]) -> str:
+    """Words a range of seconds, with a space at its end; nothing without any."""
+    if not seconds:
+        return ""
+    least, most = (f"{value:.1f}" for value in (min(seconds), max(seconds)))
+    return f"{least} s " if least == most else f"{least} to {most} s "
 
 
 def flipped(exact: runs.Times, today: runs.Times) -> str:

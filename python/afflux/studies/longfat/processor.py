@@ -142,4 +142,9 @@ def figure(designs: Designs) -> Lines:
         ),
         "receiver, per segment": of({time: of_receiver(time) for time in RECEIVER}),
     }
-    return Lines("Processor time at which a window of 3 MB stops growing", "us", "Mbps", series)
+    return Lines(
+        "Throughput with a window of 3 MB against the processor time of a host",
+        "processor time, us",
+        "Mbps",
+        series,
+    )

@@ -1,11 +1,12 @@
 """Multipath TCP on FatTrees: the share of the network that it uses, and what short flows next to it
 wait for.
 
-The source is Fujii, Tazaki and Sekiya (IEICE 2014) on a slice of four hosts. The FatTree
+The source is Fujii (seminar report of July 2014) on a slice of four hosts. The FatTree
 permutation and the table of short flows are from Raiciu et al. (SIGCOMM 2011).
 studies/mptcp/README.md says what is assumed.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import mean, pstdev
@@ -59,10 +60,15 @@ def _of_short(case: str) -> str:
 
 
 def _over_seeds(
-    design: Design, value: Callable[[Result], float], *, signed: bool = False
+    design: Design,
+    value: Callable[[Result], float],
+    *,
+    signed: bool = False,
+    most: float = math.inf,
 ) -> tuple[float, float | None, float | None]:
+    """Returns mean and interval over the seeds of a value that cannot be above `most`."""
     each = [value(result) for result in design.samples.values()]
-    return mean(each), *(interval(each, signed=signed) or (None, None))
+    return mean(each), *(interval(each, signed=signed, most=most) or (None, None))
 
 
 def _within(value: float, low: float | None, high: float | None) -> Words:
@@ -168,7 +174,7 @@ class Mptcp(Study):
                     Row(
                         f"FatTree permutation, {subflows} subflows: share of the optimum",
                         theirs,
-                        *_over_seeds(designs[_of_fabric(subflows)], _share_used),
+                        *_over_seeds(designs[_of_fabric(subflows)], _share_used, most=1.0),
                     )
                 )
         for case, (_, (average, deviation, core)) in _LONG_FLOWS.items():
@@ -189,7 +195,11 @@ class Mptcp(Study):
                     )
                 )
                 rows.append(
-                    Row(f"70 kB beside {case}: core used, %", core, *_over_seeds(design, _core))
+                    Row(
+                        f"70 kB beside {case}: core used, %",
+                        core,
+                        *_over_seeds(design, _core, most=100.0),
+                    )
                 )
         return [*rows, *self.path_rows(designs), *self.slice_rows(designs)]
 
@@ -231,7 +241,7 @@ class Mptcp(Study):
                     Row(
                         f"{case}: share of time in which the interface is busy",
                         None,
-                        *_over_seeds(designs[case], path.busy),
+                        *_over_seeds(designs[case], path.busy, most=1.0),
                     )
                 )
         return rows
@@ -249,7 +259,7 @@ class Mptcp(Study):
                             *_over_seeds(designs[name], four.later, signed=True),
                         )
                     )
-                    waits = _over_seeds(designs[name], four.share_behind("background"))
+                    waits = _over_seeds(designs[name], four.share_behind("background"), most=1.0)
                     rows.append(
                         Row(
                             f"{size.removesuffix(' kB')} kB {case}: share of its waits on loaded paths behind the background",
@@ -287,7 +297,7 @@ class Mptcp(Study):
                 )
         for size in SIZES:
             if (name := four.name(DENSE, size)) in designs:
-                waits = _over_seeds(designs[name], four.share_behind(size))
+                waits = _over_seeds(designs[name], four.share_behind(size), most=1.0)
                 rows.append(
                     Row(
                         f"{size} alone, dense: share of its waits behind other short flows",

@@ -281,15 +281,16 @@ def finding(file: Path = FILE) -> str:
 
 def _judge(by_seed: Sequence[tuple[float, float]]) -> tuple[str, str]:
     """Returns a verb for what kernels say about the model, by pairs of kernel and model with one
-    seed, and the difference with its 95 % interval where chance explains it."""
+    seed, and the difference with its 95 % interval where chance explains it. Seeds that differ by
+    more than `_ALIKE_MS` confirm nothing, however near the means are."""
     differences = [kernel - model for kernel, model in by_seed]
     found = mean(differences)
     low, high = interval(differences, signed=True) or (found, found)
-    if abs(found) <= _ALIKE_MS:
-        return "confirm", ""
-    if low <= 0 <= high:
-        return "agree within chance on", f" (difference {found:.1f} ms, {low:.1f} to {high:.1f})"
-    return "change", ""
+    if low <= 0 <= high and max(-low, high) > _ALIKE_MS:
+        # No "-0.0".
+        told = f"{round(found, 1) + 0.0:.1f} ms, {low:.1f} to {high:.1f}"
+        return "agree within chance on", f" (difference {told})"
+    return ("confirm" if abs(found) <= _ALIKE_MS else "change"), ""
 
 
 SERIES = Series(

@@ -174,8 +174,8 @@ class Pfabric(Study):
                 for key, (title, of) in FIGURES.items():
                     for scheme in SCHEMES:
                         if values := self.value(designs, scheme, workload, load, of):
-                            # The slides have no numbers. The Ideal's numbers are from another
-                            # implementation.
+                            # The slides have no numbers. The Ideal's are computed by another
+                            # implementation, so they are no number of the source.
                             known = (
                                 ideal().get((workload, load))
                                 if (scheme, key) == ("Ideal", "average")
@@ -189,6 +189,7 @@ class Pfabric(Study):
                                     mean(values),
                                     low,
                                     high,
+                                    computed=known is not None,
                                 )
                             )
         return rows

@@ -78,5 +78,8 @@ pub const MODEL: Model = Model {
     simplified: "one direction of data; all segments are full except the last of a flow; the FIN is part of the last segment; duplicate SACKs neither \
                  undo a reduction nor widen the reordering window; timestamps are the only option that takes bytes; the handshake's round trip sets the \
                  compression of acknowledgements; small queues assume a transmitter that sends in the order of arrival and is not paused; zero-window \
-                 probes are sent for ever; the time-outs of SYNs double from the first on, as before Linux 6.5",
+                 probes are sent for ever; the time-outs of SYNs double from the first on, as before Linux 6.5; `recovery = \"sack\"` has the first two \
+                 NextSeg rules of RFC 6675 only, except with `stack = \"ns3\"`: where an earlier segment and the tail of a flow are lost, the tail waits \
+                 for the time-out; with `recovery = \"newreno\"` and `stack = \"linux\"` the window stands still in a recovery, because duplicates do not \
+                 count as delivered (Linux tcp_add_reno_sack)",
 };

@@ -17,12 +17,17 @@ impl Sender {
             self.episode = self.next;
             self.repeated_since = 0;
         }
+        let threshold = if reducing {
+            self.control.on_loss_after_echo(&self.window)
+        } else {
+            Some(self.control.on_loss(&self.window, now))
+        };
         if reducing && config.proportional_reduction {
+            self.window.ssthresh = threshold.unwrap_or(self.window.ssthresh);
             self.state = State::Recovery;
             self.control.on_state(State::Recovery, &mut self.window, now);
         } else {
-            let ssthresh =
-                if reducing { self.window.cwnd } else { self.control.on_loss(&self.window, now) };
+            let ssthresh = threshold.unwrap_or(self.window.cwnd);
             self.reduce(ssthresh, State::Recovery, now, config);
         }
         self.resend_from = self.una;
