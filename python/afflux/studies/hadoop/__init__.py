@@ -82,7 +82,7 @@ class Hadoop(Study):
     title = "TeraSort behind deep and shallow buffers, with ECN, PFC and DCTCP"
     question = "Do deep buffers pay off for Hadoop, and what do ECN, PFC and DCTCP change?"
     finding = "Deep buffers do not pay off for Hadoop: choose a shallow switch with ECN, and hosts with H-TCP."
-    duration = "about 5.5 h"
+    duration = "about 6.5 h"
     parts = (
         Slice(
             "10GB",
@@ -90,7 +90,7 @@ class Hadoop(Study):
             "about 1.5 h",
             named("*-10GB-*"),
         ),
-        Slice("200GB", "What do designs cost a sort of 200 GB?", "about 4 h", named("*-200GB-*")),
+        Slice("200GB", "What do designs cost a sort of 200 GB?", "about 5 h", named("*-200GB-*")),
         runs.series(
             "grid",
             "How long does a job without traffic take, by processor time and disks?",
