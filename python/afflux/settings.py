@@ -82,7 +82,7 @@ def assignments(texts: Sequence[str] | None) -> list[tuple[str, str]]:
         path = _path(key)
         if lost := next((other for below, other in earlier if below[: len(path)] == path), None):
             raise ValueError(
-                f"--set {lost} has no effect, because --set {key} replaces the whole table: write it after that"
+                f"--set {lost} has no effect, because --set {key} replaces the whole table: write --set {key} before it"
             )
         earlier.append((path, key))
     return pairs

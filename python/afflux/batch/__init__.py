@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from .. import __version__, _core, settings, signals
-from ..executors import Answer, Executor, named
+from ..executors import Answer, Executor, named, refuse_with_object
 from ..files import durable
 from ..results import designs
 from ..results.result import Result
@@ -143,8 +143,8 @@ def run(
     """
     watch = watch or Silent()
     out = Path(out)
-    if executor is not None and jobs is not None:
-        raise ValueError("jobs: no effect with an executor object: give it to the object itself")
+    if executor is not None:
+        refuse_with_object(jobs=jobs)
     settings.whole("jobs", jobs, 1, settings.MOST_THREADS)
     settings.limited(len(points))
     tasks, refused = _validated(points, out, threads, all_valid, watch)

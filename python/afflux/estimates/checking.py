@@ -135,8 +135,10 @@ def check(scenario: _core.Scenario) -> Checked:
 def _without_image(scenario: _core.Scenario) -> Iterator[str]:
     """Yields a note for each kernel that this machine cannot run."""
     kernels = tomllib.loads(scenario.resolved)["host"].get("kernel", [])
+    if not kernels:
+        return
     wanted = {kernel.get("image", USUAL) for kernel in kernels}
-    for version in sorted(wanted - {image.version for image in images()} if wanted else ()):
+    for version in sorted(wanted - {image.version for image in images()}):
         yield f"this machine has no image of Linux {version}: `afflux kernel build {version}` makes it"
 
 

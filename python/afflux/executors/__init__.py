@@ -95,9 +95,14 @@ def opened(
         with named(executor, jobs=jobs, address=address, storage=storage) as ours:
             yield ours
         return
-    given = {"jobs": jobs, "address": address, "storage": storage}
+    refuse_with_object(jobs=jobs, address=address, storage=storage)
+    yield executor
+
+
+def refuse_with_object(**given: object) -> None:
+    """Raises `ValueError` for arguments that an executor object, which has them already, cannot
+    take."""
     if without := [name for name, value in given.items() if value is not None]:
         raise ValueError(
             f"{', '.join(without)}: no effect with an executor object: give it to the object itself"
         )
-    yield executor

@@ -190,7 +190,7 @@ pub const MODEL: Model = Model {
     kind: "congestion control",
     name: "dctcp",
     source: "RFC 8257; Linux tcp_dctcp.c (g = 1/16, initial alpha 1, alpha in 1/1024); ns-3 tcp-dctcp.cc; Alizadeh et al., SIGCOMM 2010",
-    faithful: "alpha once per window from segments delivered with the echo; one cut by alpha/2 per window; halving on loss; every frame ECN-capable; \
+    faithful: "alpha once per window from segments delivered with the echo; one cut by alpha/2 per window; halving on loss, also after such a cut; every frame ECN-capable; \
                receiver's CE state machine; Linux's alpha becomes 0 where it is too small to decay, ns-3's (`stack = \"ns3\"`) is a floating point number",
     simplified: "the update of alpha includes the acknowledgement that ends a window; in Linux 6.12 it does not; a loss halves the window with `stack = \"ns3\"` too, where ns-3 reduces it by alpha",
 };

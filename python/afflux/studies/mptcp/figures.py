@@ -146,7 +146,7 @@ def _by_gap(design: Design, case: str) -> figure.Panel:
     }
     return figure.Panel(
         f"70 kB {case}",
-        "time since the start of the flow before, up to, ms",
+        "ms since the start of the flow before, upper end",
         "completion time, ms",
         lines,
         [str(high) for _, high in known],

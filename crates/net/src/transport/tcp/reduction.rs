@@ -10,7 +10,8 @@ use crate::spec::{Manner, Recovery, TcpConfig};
 
 impl Sender {
     pub(super) fn enter_recovery(&mut self, now: u64, ece: bool, config: &TcpConfig) {
-        // A reduction that an ECN echo has started is not repeated for the same window.
+        // A reduction that an ECN echo has started is not repeated for the same window, unless the
+        // control wants a deeper one after a loss (DCTCP).
         let reducing = self.state == State::Reduced;
         if config.undo {
             self.undo = (!reducing && !ece).then_some((self.window.cwnd, self.window.ssthresh));
