@@ -289,9 +289,14 @@ def test_the_readme_has_the_tables() -> None:
         whole.sentence(whole.read()),
         whole.made(whole.read()),
         whole.large(whole.read()),
+        whole.contrary(whole.read()),
     ):
         assert said in words
     assert f"{sentences.made(found)}." in words
+    missed = [row for row in slides.table(whole.by_case(whole.read())).splitlines() if "**" in row]
+    assert [row.split(" | ")[:2] for row in missed] == [
+        ["| 24", "PFC alone stops senders, so jobs take longer"]
+    ]
     with (REPO / "validation/evidence/hadoop-full-ports.csv").open(encoding="utf-8") as file:
         held = {row["qdisc"]: float(row["host_mb"]) for row in csv.DictReader(file)}
     fair, none, fifo = (f"{held[qdisc]:.1f} MB" for qdisc in ("fq_codel", "off", "pfifo"))

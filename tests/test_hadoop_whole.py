@@ -138,6 +138,23 @@ def test_what_200_gb_cost_and_how_many_jobs_there_are() -> None:
     assert whole.made(times) == "0 of 120 jobs of 10 GB and 6 of 120 jobs of 200 GB"
 
 
+def test_signs_that_the_source_has_otherwise_are_named() -> None:
+    def times(deep: float, ecn: float) -> dict[Job, float]:
+        of = {"shallow": 50.0, "deep": deep, "ecn": ecn}
+        made = {Job(case(design), 1): seconds for design, seconds in of.items()}
+        return made | {Job(case("deep", traffic=False), 1): 1.0}
+
+    # The source has +15.0 and +0.6 s.
+    assert whole.contrary(times(52.0, 49.0)) == (
+        "1 of 2 differences from the shallow buffer under traffic has the opposite sign: "
+        "`ecn` with mapreduce and 10 GB (-1.0 / -1.0, 1 of 1; +0.6 s in the source)"
+    )
+    # No difference is no opposite sign.
+    assert whole.contrary(times(52.0, 50.0)) == (
+        "None of 2 differences from the shallow buffer under traffic has the opposite sign"
+    )
+
+
 def test_the_file_that_comes_with_afflux_has_cases_of_the_study(tmp_path: Path) -> None:
     found = whole.read()
     points = {(point.name, point.seed) for point in STUDY.points(False)}

@@ -163,6 +163,25 @@ def large(times: Times) -> str:
     return f"With 200 GB and today's hosts the deep buffer costs {' and '.join(words)}"
 
 
+def contrary(times: Times) -> str:
+    """Returns which differences from the shallow buffer under traffic have the opposite sign in the
+    source."""
+    source, words, compared = published(), [], 0
+    for base in _bases():
+        for design in COMPARED if base.traffic else ():
+            case = base._replace(design=design)
+            if than := longer(times, case):
+                compared += 1
+                theirs = source[case] - source[base]
+                if than.sign * theirs < 0:
+                    title = f"`{design}` with {case.framework} and {case.size} GB"
+                    words.append(f"{title} ({than}; {signed(theirs)} s in the source)")
+    return (
+        f"{len(words) or 'None'} of {compared} differences from the shallow buffer under traffic "
+        f"{'has' if len(words) < 2 else 'have'} the opposite sign{': ' if words else ''}{', '.join(words)}"
+    )
+
+
 def without_traffic(times: Times, size: int) -> str:
     """Returns how many jobs of this many gigabytes without traffic take longer than with the
     shallow buffer, and how many take less."""
