@@ -3,6 +3,7 @@ medians over seeds."""
 
 import csv
 from pathlib import Path
+from statistics import median
 
 import pytest
 from conftest import REPO
@@ -288,11 +289,19 @@ def test_the_readme_has_the_tables() -> None:
         *(whole.without_traffic(whole.read(), size) for size in SIZES),
         whole.sentence(whole.read()),
         whole.made(whole.read()),
-        whole.large(whole.read()),
+        whole.large(whole.read(), "deep", "the deep buffer"),
+        whole.large(whole.read(), "ecn", "ECN"),
+        whole.large(whole.read(), "dctcp", "DCTCP"),
+        *(whole.longest(whole.read(), Case("dctcp", "tez", size, True)) for size in SIZES),
         whole.contrary(whole.read()),
     ):
         assert said in words
     assert f"{sentences.made(found)}." in words
+    # "1.5 %" of the finding.
+    of = whole.by_case(whole.read())
+    for framework in ("mapreduce", "tez"):
+        ecn, shallow = (of(Case(design, framework, 200, True)) for design in ("ecn", "shallow"))
+        assert 0.014 < median(ecn[seed] / shallow[seed] - 1 for seed in shallow) < 0.017
     missed = [row for row in slides.table(whole.by_case(whole.read())).splitlines() if "**" in row]
     assert [row.split(" | ")[:2] for row in missed] == [
         ["| 24", "PFC alone stops senders, so jobs take longer"]

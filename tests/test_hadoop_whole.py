@@ -131,10 +131,15 @@ def test_what_200_gb_cost_and_how_many_jobs_there_are() -> None:
         Job(large("shallow", "tez"), 1): 140.0,
         Job(large("deep", "tez"), 1): 139.0,
     }
-    assert whole.large(times) == (
+    assert whole.large(times, "deep", "the deep buffer") == (
         "With 200 GB and today's hosts the deep buffer costs +15.0 s with MapReduce (2 of 2 seeds; +15.1 s in the source)"
         " and -1.0 s with Tez (one seed; +3.0 s in the source)"
     )
+    times[Job(large("deep", "mapreduce"), 3)] = 185.5
+    assert whole.longest(times, large("deep", "mapreduce")) == (
+        "187.0 s with seed 2 and 184.0 to 185.5 s with the others"
+    )
+    del times[Job(large("deep", "mapreduce"), 3)]
     assert whole.made(times) == "0 of 120 jobs of 10 GB and 6 of 120 jobs of 200 GB"
 
 

@@ -81,7 +81,10 @@ class Hadoop(Study):
     name = "hadoop"
     title = "TeraSort behind deep and shallow buffers, with ECN, PFC and DCTCP"
     question = "Do deep buffers pay off for Hadoop, and what do ECN, PFC and DCTCP change?"
-    finding = "Deep buffers do not pay off for Hadoop: choose a shallow switch with ECN, and hosts with H-TCP."
+    finding = (
+        "Deep buffers do not pay off for Hadoop: choose a shallow switch, and hosts with H-TCP; ECN "
+        "ends its queue drops, and makes jobs of 200 GB 1.5 % longer."
+    )
     duration = "about 6.5 h"
     parts = (
         Slice(

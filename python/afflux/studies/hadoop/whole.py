@@ -18,6 +18,7 @@ from .sensitivity import REFERENCE, Difference, signed
 NAME = "job-times.csv"
 FILE = files("hadoop") / "results" / NAME
 _COLUMNS = ("design", "framework", "size_gb", "traffic", "seed", "job_s")
+_FRAMEWORKS = dict(zip(FRAMEWORKS, ("MapReduce", "Tez"), strict=True))
 #: All designs but the one with which they are compared.
 COMPARED = tuple(design for design in DESIGNS if design != REFERENCE)
 
@@ -148,19 +149,27 @@ def made(times: Times) -> str:
     return " and ".join(f"{there[size]} of {wanted[size]} jobs of {size} GB" for size in SIZES)
 
 
-def large(times: Times) -> str:
-    """Returns what the deep buffer costs with 200 GB."""
+def large(times: Times, design: str, title: str) -> str:
+    """Returns what a design costs with 200 GB."""
     source, words = published(), []
-    for framework, title in zip(FRAMEWORKS, ("MapReduce", "Tez"), strict=True):
-        case = Case("deep", framework, SIZES[-1], True)
+    for framework, called in _FRAMEWORKS.items():
+        case = Case(design, framework, SIZES[-1], True)
         if than := longer(times, case):
             theirs = signed(source[case] - source[case._replace(design=REFERENCE)])
             count = len(than.by_seed)
             seeds = f"{than.agreeing} of {count} seeds" if count > 1 else "one seed"
             words.append(
-                f"{signed(than.median)} s with {title} ({seeds}; {theirs} s in the source)"
+                f"{signed(than.median)} s with {called} ({seeds}; {theirs} s in the source)"
             )
-    return f"With 200 GB and today's hosts the deep buffer costs {' and '.join(words)}"
+    return f"With 200 GB and today's hosts {title} costs {' and '.join(words)}"
+
+
+def longest(times: Times, case: Case) -> str:
+    """Returns the longest of a case's jobs, beside the others."""
+    own = by_case(times)(case)
+    seed = max(own, key=lambda one: own[one])
+    others = sorted(seconds for one, seconds in own.items() if one != seed)
+    return f"{own[seed]:.1f} s with seed {seed} and {_between(others)}with the others"
 
 
 def contrary(times: Times) -> str:
