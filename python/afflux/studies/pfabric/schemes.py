@@ -94,6 +94,13 @@ WEB_ONLY = ("8 queues", "4 queues", "PDQ, 10 us")
 WORKLOADS = {"websearch": "web search", "datamining": "data mining"}
 
 
+def of(workload: str) -> list[str]:
+    """Returns the schemes that are simulated at every load, with pFabric without rate control."""
+    if workload == "websearch":
+        return [*SCHEMES, CONSTANT]
+    return [scheme for scheme in SCHEMES if scheme not in WEB_ONLY]
+
+
 def name(scheme: str, workload: str, load: float) -> str:
     return f"{scheme}-{workload}-{load}"
 
