@@ -470,7 +470,7 @@ def test_files_of_studies_are_found():
 def test_the_pfabric_study_covers_the_figures(tmp_path):
     study = studies.find("pfabric")
     every, quick = study.points(quick=False), study.points(quick=True)
-    slides = len(pfabric.SCHEMES) - len(pfabric.WEB_ONLY)
+    slides = len(pfabric.SCHEMES) - len(pfabric.schemes.WEB_ONLY)
     assert len(every) == len(pfabric.SEEDS) * 8 * (len(pfabric.SCHEMES) + slides)
     assert {point.name for point in quick} < {point.name for point in every}
     assert all(point in every for point in quick)

@@ -132,7 +132,7 @@ def test_what_200_gb_cost_and_how_many_jobs_there_are() -> None:
         Job(large("deep", "tez"), 1): 139.0,
     }
     assert whole.large(times, "deep", "the deep buffer") == (
-        "With 200 GB and today's hosts the deep buffer costs +15.0 s with MapReduce (2 of 2 seeds; +15.1 s in the source)"
+        "With 200 GB under traffic and today's hosts the deep buffer costs +15.0 s with MapReduce (2 of 2 seeds; +15.1 s in the source)"
         " and -1.0 s with Tez (one seed; +3.0 s in the source)"
     )
     times[Job(large("deep", "mapreduce"), 3)] = 185.5

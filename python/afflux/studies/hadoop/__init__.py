@@ -83,7 +83,7 @@ class Hadoop(Study):
     question = "Do deep buffers pay off for Hadoop, and what do ECN, PFC and DCTCP change?"
     finding = (
         "Deep buffers do not pay off for Hadoop: choose a shallow switch, and hosts with H-TCP; ECN "
-        "ends its queue drops, and makes jobs of 200 GB 1.5 % longer."
+        "ends its queue drops, and makes jobs of 200 GB next to other traffic 1.5 % longer."
     )
     duration = "about 6.5 h"
     parts = (

@@ -77,6 +77,12 @@ def write(times: Times, file: Path) -> Path:
     return lines.write(file, comment, _COLUMNS, table)
 
 
+def _published(case: Case) -> float:
+    """Returns how much longer than with the shallow buffer a case takes in the source, in s."""
+    source = published()
+    return source[case] - source[case._replace(design=REFERENCE)]
+
+
 def longer(times: Times, case: Case) -> Difference | None:
     """Returns how much longer a case takes than with the shallow buffer, over the seeds that both
     have."""
@@ -114,7 +120,7 @@ def _row(times: Times, base: Case) -> str | None:
         case = base._replace(design=design)
         found = longer(times, case)
         ours = "–" if found is None else str(found) if len(own) > 1 else signed(found.median)
-        cells.append(f"{ours} ({signed(source[case] - source[base])})")
+        cells.append(f"{ours} ({signed(_published(case))})")
     return f"| {_job(base)} | {len(own)} | {mean(own):.1f} ({source[base]:.1f}) | {' | '.join(cells)} |"
 
 
@@ -130,13 +136,10 @@ def sentence(times: Times) -> str:
 
 def _shares(times: Times, design: str) -> Iterator[str]:
     """Yields for each size what a design costs, in percent of what it costs in the source."""
-    source = published()
     for size in SIZES:
         cases = [Case(design, framework, size, True) for framework in FRAMEWORKS]
         found = [
-            100 * than.median / (source[case] - source[case._replace(design=REFERENCE)])
-            for case in cases
-            if (than := longer(times, case))
+            100 * than.median / _published(case) for case in cases if (than := longer(times, case))
         ]
         if len(found) == len(cases):
             yield f"{' and '.join(f'{share:.0f}' for share in found)} % ({size} GB)"
@@ -151,37 +154,37 @@ def made(times: Times) -> str:
 
 def large(times: Times, design: str, title: str) -> str:
     """Returns what a design costs with 200 GB."""
-    source, words = published(), []
+    words = []
     for framework, called in _FRAMEWORKS.items():
         case = Case(design, framework, SIZES[-1], True)
         if than := longer(times, case):
-            theirs = signed(source[case] - source[case._replace(design=REFERENCE)])
+            theirs = signed(_published(case))
             count = len(than.by_seed)
             seeds = f"{than.agreeing} of {count} seeds" if count > 1 else "one seed"
             words.append(
                 f"{signed(than.median)} s with {called} ({seeds}; {theirs} s in the source)"
             )
-    return f"With 200 GB and today's hosts {title} costs {' and '.join(words)}"
+    return f"With 200 GB under traffic and today's hosts {title} costs {' and '.join(words)}"
 
 
 def longest(times: Times, case: Case) -> str:
     """Returns the longest of a case's jobs, beside the others."""
     own = by_case(times)(case)
     seed = max(own, key=lambda one: own[one])
-    others = sorted(seconds for one, seconds in own.items() if one != seed)
+    others = [seconds for one, seconds in own.items() if one != seed]
     return f"{own[seed]:.1f} s with seed {seed} and {_between(others)}with the others"
 
 
 def contrary(times: Times) -> str:
     """Returns which differences from the shallow buffer under traffic have the opposite sign in the
     source."""
-    source, words, compared = published(), [], 0
+    words, compared = [], 0
     for base in _bases():
         for design in COMPARED if base.traffic else ():
             case = base._replace(design=design)
             if than := longer(times, case):
                 compared += 1
-                theirs = source[case] - source[base]
+                theirs = _published(case)
                 if than.sign * theirs < 0:
                     title = f"`{design}` with {case.framework} and {case.size} GB"
                     words.append(f"{title} ({than}; {signed(theirs)} s in the source)")
@@ -224,10 +227,9 @@ def flipped(exact: runs.Times, today: runs.Times) -> str:
         "| longer than with `shallow`, s | the source | hosts of exact timing that obey PAUSE | today's hosts |",
         "|---|---|---|---|",
     ]
-    source = published()
-    for case, seconds in source.items():
+    for case in published():
         before, after = (_longer(times, case) for times in (exact, today))
         if before and after and before.sign != after.sign:
-            theirs = signed(seconds - source[case._replace(design=REFERENCE)])
+            theirs = signed(_published(case))
             rows.append(f"| `{case.design}`, {_job(case)} | {theirs} | {before} | {after} |")
     return "\n".join(rows)

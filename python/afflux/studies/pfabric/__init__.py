@@ -15,9 +15,9 @@ from ...results.statistics import interval, mean
 from ...words import say
 from .. import Check, Row, Slice, Study, figure, files, lines, named
 from . import runs, schemes, tables
-from .measure import FIGURES, Measured, measure
+from .measure import DRAWN, FIGURES, Measured, measure
 from .runs import LOADS, ORDER
-from .schemes import QUEUES, SCHEMES, WEB_ONLY, WORKLOADS, name
+from .schemes import QUEUES, SCHEMES, WORKLOADS, name
 
 QUICK_LOADS = (0.3, 0.6)
 SEEDS = (1, 2, 3, 4, 5)
@@ -82,7 +82,7 @@ class Pfabric(Study):
             "about 8 h",
             runs.at_every_load,
             lambda run: True,
-            tables.by_load,
+            tables.at_every_load,
         ),
         runs.series(
             "opening",
@@ -109,8 +109,7 @@ class Pfabric(Study):
             for seed in seeds
             for workload in workloads
             for load in loads
-            for scheme in SCHEMES
-            if workload == "websearch" or scheme not in WEB_ONLY
+            for scheme in schemes.of(workload)
         ]
 
     def prepare(self, points: Sequence[Point]) -> Sequence[Path]:
@@ -270,7 +269,7 @@ class Pfabric(Study):
     def figures(self, designs: Designs) -> Sequence[Lines]:
         drawn = []
         for workload, called in WORKLOADS.items():
-            for key in ("average", "mice_average", "mice_p99", "elephants"):
+            for key in DRAWN:
                 title, _ = FIGURES[key]
                 lines, _ = self.curves(designs, workload, key)
                 if any(lines.values()):
@@ -311,7 +310,7 @@ class Pfabric(Study):
         made = []
         for workload, called in WORKLOADS.items():
             panels = []
-            for key in ("average", "mice_average", "mice_p99", "elephants"):
+            for key in DRAWN:
                 lines, bars = self.curves(designs, workload, key)
                 if lines:
                     panels.append(

@@ -40,6 +40,10 @@ FIGURES: dict[str, tuple[str, Callable[[Measured], float | None]]] = {
 }
 
 
+#: Figures that the slides draw; `trimmed` is the study's own.
+DRAWN = tuple(name for name in FIGURES if name != "trimmed")
+
+
 def idle_ns(src: int, dst: int, size: int) -> float:
     """Returns the completion time in ns in the idle fabric by the source's formula, for all sizes.
     (The formula: a first packet and its acknowledgement, and 1.2 us for each further packet.)"""

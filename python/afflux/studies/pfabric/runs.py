@@ -117,7 +117,7 @@ def at_every_load(seeds: int) -> Iterator[Run]:
         for seed in range(1, seeds + 1)
         for workload in schemes.WORKLOADS
         for load in LOADS
-        for scheme in schemes.of(workload)
+        for scheme in schemes.of(workload) + [schemes.CONSTANT] * (workload == "websearch")
     )
 
 

@@ -95,10 +95,8 @@ WORKLOADS = {"websearch": "web search", "datamining": "data mining"}
 
 
 def of(workload: str) -> list[str]:
-    """Returns the schemes that are simulated at every load, with pFabric without rate control."""
-    if workload == "websearch":
-        return [*SCHEMES, CONSTANT]
-    return [scheme for scheme in SCHEMES if scheme not in WEB_ONLY]
+    """Returns the schemes that are simulated with these sizes."""
+    return [scheme for scheme in SCHEMES if workload == "websearch" or scheme not in WEB_ONLY]
 
 
 def name(scheme: str, workload: str, load: float) -> str:

@@ -7,7 +7,7 @@ from ...comparison.paired import Difference, of_pairs
 from ...metrics import Metric
 from ...results.statistics import interval, mean
 from . import schemes
-from .measure import ELEPHANTS, FIGURES, MICE
+from .measure import DRAWN, ELEPHANTS, FIGURES, MICE
 from .runs import LOADS, ORDER, Points, Run
 
 #: Schemes of each table of results by load.
@@ -72,13 +72,10 @@ def _percent(ratio: float) -> float:
 
 def facing(found: Points) -> Iterator[str]:
     """Yields by how much schemes differ from each other with web search."""
-    figures = ("average", "mice_average", "mice_p99", "elephants")
-    yield f"| against | load | {', % | '.join(FIGURES[name][0] for name in figures)}, % |"
-    yield "|" + "---|" * (2 + len(figures))
+    yield f"| against | load | {', % | '.join(FIGURES[name][0] for name in DRAWN)}, % |"
+    yield "|" + "---|" * (2 + len(DRAWN))
     for scheme, base, load in FACING:
-        cells = [
-            change(difference(found, "websearch", load, name, scheme, base)) for name in figures
-        ]
+        cells = [change(difference(found, "websearch", load, name, scheme, base)) for name in DRAWN]
         yield f"| {scheme}, against {base} | {load} | {' | '.join(cells)} |"
 
 
@@ -117,10 +114,14 @@ def table(found: Points) -> Iterator[str]:
         yield ""
 
 
+def at_every_load(found: Points) -> Iterator[str]:
+    """Yields all tables of the part `loads`."""
+    yield from (*orders(found), "", *facing(found), "", *by_load(found))
+
+
 def by_load(found: Points) -> Iterator[str]:
     """Yields the tables of both distributions of sizes: for each figure of the slides a row per
     load."""
-    yield from (*orders(found), "", *facing(found), "")
     for workload, tables in BY_LOAD.items():
         for columns in tables:
             yield f"{schemes.WORKLOADS[workload].capitalize()}: {', '.join(columns)}\n"
@@ -128,7 +129,7 @@ def by_load(found: Points) -> Iterator[str]:
 
 
 def _by_load(found: Points, workload: str, columns: Sequence[str]) -> Iterator[str]:
-    for name in ("average", "mice_average", "mice_p99", "elephants"):
+    for name in DRAWN:
         yield f"| load | {FIGURES[name][0]}: {' | '.join(columns)} |"
         yield "|" + "---|" * (1 + len(columns))
         for load in LOADS:
