@@ -470,12 +470,12 @@ def test_files_of_studies_are_found():
 def test_the_pfabric_study_covers_the_figures(tmp_path):
     study = studies.find("pfabric")
     every, quick = study.points(quick=False), study.points(quick=True)
-    slides = len(pfabric.SCHEMES) - len(pfabric.schemes.WEB_ONLY)
+    slides = len(pfabric.SCHEMES) - len(schemes.WEB_ONLY)
     assert len(every) == len(pfabric.SEEDS) * 8 * (len(pfabric.SCHEMES) + slides)
     assert {point.name for point in quick} < {point.name for point in every}
     assert all(point in every for point in quick)
     for scheme in pfabric.SCHEMES:
-        workload = "websearch" if scheme in pfabric.WEB_ONLY else "datamining"
+        workload = "websearch" if scheme in schemes.WEB_ONLY else "datamining"
         if scheme in pfabric.QUEUES:
             schemes.write_flows(tmp_path, scheme, workload, 0.8, 1)
         assert schemes.point(scheme, workload, 0.8, 1, tmp_path).load().flows >= 20_000
