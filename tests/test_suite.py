@@ -1,6 +1,10 @@
 """Durations of `make test`: a test that takes too long fails, and all durations are kept."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -50,6 +54,24 @@ def test_a_wait_for_a_processor_is_not_the_tests():
     assert Stopwatch.alone(wall=30, waited=0, own=9, children=0, stalled=25) == 30 - 9
     # A sleeping test uses no processor time.
     assert Stopwatch.alone(wall=30, waited=0, own=0, children=0, stalled=25) == 30
+
+
+@pytest.mark.skipif(
+    not [*Path("/proc/self/task").glob("*/children")], reason="the kernel lists no children"
+)
+def test_a_stopwatch_knows_the_processor_time_of_running_children():
+    """A browser runs on after a test, so its time is not yet that of an ended child."""
+    work = "while True: pass"
+    child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {work!r}])"
+    before = Stopwatch().start[3]
+    with subprocess.Popen([sys.executable, "-c", child], start_new_session=True) as process:
+        try:
+            deadline = time.monotonic() + 30
+            while Stopwatch().start[3] < before + 0.5 and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert Stopwatch().start[3] >= before + 0.5
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def test_a_stopwatch_counts_sleep():
