@@ -188,6 +188,12 @@ def test_durations_are_divided_by_cores() -> None:
         (["conweave", "tables", "--address", "tcp://head:8786"], "has no --address"),
         (["conweave", "fat-tree", "--quick"], "no point of fat-tree is in the quick part"),
         (["--assume", "connections=4"], "--assume needs the name of a study"),
+        (["--quick"], "--quick needs the name of a study"),
+        (
+            ["hadoop", "--assume", "qdisc=red", "--list"],
+            "--list runs nothing, so --assume has no effect: leave it out",
+        ),
+        (["hadoop", "--list", "--quick"], "so --quick has no effect"),
     ],
 )
 def test_what_does_not_exist_is_refused(
@@ -290,6 +296,26 @@ def test_files_of_lines_that_cannot_be_read_name_file_and_place(tmp_path: Path) 
         file.write_text(f"fabric,sizes\nleaf-spine,alistorage\n{broken}\n")
         with pytest.raises(ValueError, match="line 2 below the header does not have 2 values"):
             lines.read(file)
+
+
+def test_lines_of_other_columns_are_refused_before_a_run(tmp_path: Path) -> None:
+    """A file without lines of its own must not count as one of the series, which would be simulated
+    and then written below the wrong header."""
+    file = tmp_path / "runs.csv"
+    file.write_text("# of another series\nfabric,sizes\n")
+    assert lines.read(file) == lines.read(file, ("sizes",)) == []
+    for series in (
+        series
+        for study in studies.built_in()
+        for series in study.parts
+        if isinstance(series, Series) and series.shipped
+    ):
+        with pytest.raises(
+            ValueError, match=r"runs\.csv: there is no column \w+: there are fabric, sizes"
+        ):
+            series.missing(file)
+    file.write_text("")
+    assert lines.read(file, ("sizes",)) == []
 
 
 def test_a_series_continues_from_what_comes_with_afflux(tmp_path: Path) -> None:

@@ -161,15 +161,18 @@ def study(
     from ..terminal import studies as screens
 
     own = {"--assume": assume, "--baseline": baseline, "--scenario": scenario, "--goals": goals}
+    running = own | {"--quick": quick, "--fresh": fresh, "--out": out}
     with failures():
         if name is None:
-            for option in (option for option, value in own.items() if value):
+            for option in (option for option, value in running.items() if value):
                 raise ValueError(f"{option} needs the name of a study")
             every = screens.listed(studies.built_in())
             print_json(every) if as_json else show(screens.studies(every))
             return
         chosen = studies.find(name)
         if listed:
+            for option in (option for option, value in running.items() if value):
+                raise ValueError(f"--list runs nothing, so {option} has no effect: leave it out")
             found = screens.about(chosen)
             print_json(found) if as_json else show(screens.study(chosen), paged=True)
             return

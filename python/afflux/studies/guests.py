@@ -35,6 +35,10 @@ class Comparison:
     #: Columns of the file with the results of a run.
     figures: Sequence[str]
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return *Run._fields, *self.figures
+
     def every(self, quick: bool) -> Iterator[Run]:
         for seed in self.seeds[:1] if quick else self.seeds:
             for case in self.cases:
@@ -48,7 +52,7 @@ class Comparison:
 
     def write(self, run: Run, values: Mapping[str, Any], file: Path) -> None:
         line = [*run, *(values[name] for name in self.figures)]
-        lines.append(file, self.comment, (*Run._fields, *self.figures), line)
+        lines.append(file, self.comment, self.columns, line)
 
     def read(self, file: Path) -> dict[Run, dict[str, str]]:
         if not file.exists():
@@ -57,7 +61,7 @@ class Comparison:
             Run(row["case"], row["sender"], int(row["seed"])): {
                 name: row[name] for name in self.figures
             }
-            for row in lines.read(file)
+            for row in lines.read(file, self.columns)
         }
 
     def table(

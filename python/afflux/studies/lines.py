@@ -18,19 +18,27 @@ class _Line(dict[str, str]):
         self.file = file
 
     def __missing__(self, column: str) -> str:
-        raise ValueError(f"{self.file}: there is no column {column}: there are {', '.join(self)}")
+        raise _missing(self.file, column, self)
 
 
-def read(file: Path) -> list[dict[str, str]]:
-    """Returns the lines by column. Raises `ValueError` for a line that does not have the header's
-    number of values."""
+def _missing(file: Path, column: str, there: Iterable[str]) -> ValueError:
+    return ValueError(f"{file}: there is no column {column}: there are {', '.join(there)}")
+
+
+def read(file: Path, columns: Iterable[str] = ()) -> list[dict[str, str]]:
+    """Returns the lines by column. Raises `ValueError` for a file without one of `columns`, and for
+    a line that does not have the header's number of values."""
     found: list[dict[str, str]] = []
     with file.open(encoding="utf-8", newline="") as text:
         table = csv.DictReader(line for line in text if not line.startswith("#"))
+        header = table.fieldnames or ()
+        for column in columns if header else ():
+            if column not in header:
+                raise _missing(file, column, header)
         for place, line in enumerate(table, 1):
             if None in line or None in line.values():
                 raise ValueError(
-                    f"{file}: line {place} below the header does not have {len(table.fieldnames or ())} values"
+                    f"{file}: line {place} below the header does not have {len(header)} values"
                 )
             found.append(_Line(file, line))
     return found

@@ -59,7 +59,7 @@ def wanted(seeds: int = SEEDS) -> Iterator[Run]:
 def read(file: Path = FILE) -> dict[Run, float]:
     if not file.exists():
         return {}
-    rows = lines.read(file)
+    rows = lines.read(file, COLUMNS)
     return {
         Run(tuple(row["causes"].split()), int(row["seed"])): float(row["job_s"]) for row in rows
     }

@@ -68,7 +68,7 @@ def read(file: Path = FILE) -> dict[Run, float]:
     processors."""
     if not file.exists():
         return {}
-    rows = lines.read(file)
+    rows = lines.read(file, COLUMNS)
     return {_run(row): float(row["job_s"]) for row in rows}
 
 

@@ -163,7 +163,7 @@ def wanted(seeds: int = SEEDS) -> Iterator[Run]:
 def read(file: Path = FILE) -> dict[Run, Measured]:
     if not file.exists():
         return {}
-    rows = lines.read(file)
+    rows = lines.read(file, COLUMNS)
     return {
         Run(tuple(row["assumed"].split()), row["design"], int(row["seed"])): Measured(
             float(row["job_s"]), *(int(row[name]) if row[name] else None for name in COUNTERS)

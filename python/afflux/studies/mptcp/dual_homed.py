@@ -58,6 +58,9 @@ def wanted(seeds: int = SEEDS) -> Iterator[Run]:
                 yield Run(fabric, background, seed)
 
 
+COLUMNS = (*Run._fields, *FIGURES)
+
+
 def point(run: Run) -> Point:
     return Point(
         f"{run.fabric}, {run.background}",
@@ -91,7 +94,7 @@ def measured(result: Result) -> dict[str, float]:
 def read(file: Path = FILE) -> dict[Run, dict[str, float]]:
     if not file.exists():
         return {}
-    rows = lines.read(file)
+    rows = lines.read(file, COLUMNS)
     return {
         Run(row["fabric"], row["background"], int(row["seed"])): {
             name: float(row[name]) for name in FIGURES
@@ -105,7 +108,7 @@ def write(run: Run, values: Mapping[str, float], file: Path) -> None:
     lines.append(
         file,
         "Short flows of 70 kB next to long ones, with hosts of one and of two edge switches: afflux study mptcp dual-homed",
-        (*Run._fields, *FIGURES),
+        COLUMNS,
         [*run, *(values[name] for name in FIGURES)],
     )
 

@@ -5,7 +5,6 @@ A part of `afflux study mptcp`; results/mechanisms.csv is shipped with afflux. T
 change the links instead.
 """
 
-import csv
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import fmean, pstdev
@@ -106,11 +105,8 @@ COLUMNS = (
 
 
 def read(file: Path) -> list[list[str]]:
-    """Returns the lines of a file without its head. Empty if the file does not exist."""
-    if not file.exists():
-        return []
-    with file.open(encoding="utf-8", newline="") as lines:
-        return list(csv.reader(line for line in lines if not line.startswith("#")))[1:]
+    """Returns the lines of a file. Empty if the file does not exist."""
+    return [[*row.values()] for row in lines.read(file, COLUMNS)] if file.exists() else []
 
 
 def simulate(name: str, file: Path) -> str:

@@ -33,7 +33,7 @@ def read(file: Path = FILE) -> dict[Run, dict[str, float | None]]:
     """Returns the measurements by point."""
     if not file.exists():
         return {}
-    rows = lines.read(file)
+    rows = lines.read(file, COLUMNS)
     return {
         _run(row): {name: float(row[name]) if row[name] else None for name in FIGURES}
         for row in rows
