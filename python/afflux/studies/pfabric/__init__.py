@@ -78,7 +78,7 @@ class Pfabric(Study):
         ),
         runs.series(
             "loads",
-            "How do the schemes compare at every load, and pFabric without rate control?",
+            "How do the slides' schemes compare at every load, and pFabric without rate control?",
             "about 8 h",
             runs.at_every_load,
             lambda run: True,

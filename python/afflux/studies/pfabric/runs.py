@@ -15,6 +15,11 @@ SEEDS = 5
 #: Loads of the slides, and their schemes from best to worst in the slides' legend.
 LOADS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 ORDER = ("Ideal", "pFabric", "PDQ", "DCTCP", "TCP-DropTail")
+#: Schemes that are simulated at every load.
+EVERY_LOAD = {
+    "websearch": (*ORDER, schemes.CONSTANT, "HULL"),
+    "datamining": (*ORDER, "HULL"),
+}
 COLUMNS = ("workload", "load", "scheme", "seed", *FIGURES, "unfinished")
 
 
@@ -111,13 +116,15 @@ def at_60(seeds: int) -> Iterator[Run]:
 
 
 def at_every_load(seeds: int) -> Iterator[Run]:
-    """Yields the runs of all schemes, and of pFabric without rate control, seed by seed."""
+    """Yields the runs of the slides' schemes, of pFabric without rate control, and of HULL with one
+    seed: seed by seed."""
     return (
         Run(workload, load, scheme, seed)
         for seed in range(1, seeds + 1)
-        for workload in schemes.WORKLOADS
+        for workload, every in EVERY_LOAD.items()
         for load in LOADS
-        for scheme in schemes.of(workload) + [schemes.CONSTANT] * (workload == "websearch")
+        for scheme in every
+        if scheme != "HULL" or seed == 1
     )
 
 

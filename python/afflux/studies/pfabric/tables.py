@@ -8,13 +8,8 @@ from ...metrics import Metric
 from ...results.statistics import interval, mean
 from . import schemes
 from .measure import DRAWN, ELEPHANTS, FIGURES, MICE
-from .runs import LOADS, ORDER, Points, Run
+from .runs import EVERY_LOAD, LOADS, Points, Run
 
-#: Schemes of each table of results by load.
-BY_LOAD = {
-    "websearch": ((*ORDER, schemes.CONSTANT), ("HULL", *schemes.WEB_ONLY)),
-    "datamining": ((*ORDER, "HULL"),),
-}
 #: Schemes that are compared with each other, at loads of web search.
 FACING = (
     ("pFabric", "Ideal", 0.6),
@@ -122,10 +117,9 @@ def at_every_load(found: Points) -> Iterator[str]:
 def by_load(found: Points) -> Iterator[str]:
     """Yields the tables of both distributions of sizes: for each figure of the slides a row per
     load."""
-    for workload, tables in BY_LOAD.items():
-        for columns in tables:
-            yield f"{schemes.WORKLOADS[workload].capitalize()}: {', '.join(columns)}\n"
-            yield from _by_load(found, workload, columns)
+    for workload, columns in EVERY_LOAD.items():
+        yield f"{schemes.WORKLOADS[workload].capitalize()}: {', '.join(columns)}\n"
+        yield from _by_load(found, workload, columns)
 
 
 def _by_load(found: Points, workload: str, columns: Sequence[str]) -> Iterator[str]:
