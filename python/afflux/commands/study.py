@@ -161,18 +161,15 @@ def study(
     from ..terminal import studies as screens
 
     own = {"--assume": assume, "--baseline": baseline, "--scenario": scenario, "--goals": goals}
-    running = own | {"--quick": quick, "--fresh": fresh, "--out": out}
     with failures():
+        if name is None or listed:
+            _refuse_all(own | {"--quick": quick, "--fresh": fresh, "--out": out}, name)
         if name is None:
-            for option in (option for option, value in running.items() if value):
-                raise ValueError(f"{option} needs the name of a study")
             every = screens.listed(studies.built_in())
             print_json(every) if as_json else show(screens.studies(every))
             return
         chosen = studies.find(name)
         if listed:
-            for option in (option for option, value in running.items() if value):
-                raise ValueError(f"--list runs nothing, so {option} has no effect: leave it out")
             found = screens.about(chosen)
             print_json(found) if as_json else show(screens.study(chosen), paged=True)
             return
@@ -194,6 +191,16 @@ def study(
         else:
             assert piece is None or isinstance(piece, studies.Slice)
             _simulate(chosen, piece, quick, baseline, execution, fresh, out, as_json)
+
+
+def _refuse_all(options: dict[str, Any], name: str | None) -> None:
+    """Refuses options of a run where studies, or the parts of one, are listed."""
+    for option in (option for option, value in options.items() if value):
+        raise ValueError(
+            f"--list runs nothing, so {option} has no effect: leave it out"
+            if name
+            else f"{option} needs the name of a study"
+        )
 
 
 def _refuse(part: str, own: dict[str, Any], execution: Execution) -> None:
