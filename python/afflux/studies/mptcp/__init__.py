@@ -123,7 +123,7 @@ class Mptcp(Study):
         "With eight subflows MPTCP fills 85 % of what the hosts of a FatTree can send (95 % interval "
         "83 to 87 %, three seeds), and misses the 90 % of Raiciu et al."
     )
-    duration = "about 5 min"
+    duration = "about 8 min"
     parts = (
         Slice(
             "permutation",
