@@ -165,15 +165,21 @@ def pytest(name: str, *options: str) -> int:
 
 def python_durations(file: Path) -> dict[str, float]:
     """Returns the seconds of each test in a junit file, by pytest's node identifiers."""
-    if not file.is_file():
-        return {}
-    cases = xml.parse(file).iter("testcase")
-    return {
-        f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}": float(
-            case.get("time", 0)
-        )
-        for case in cases
-    }
+    return {name: float(case.get("time", 0)) for name, case in _cases(file)}
+
+
+def python_failures(file: Path) -> Iterator[str]:
+    """Yields each failed test in a junit file, with the first line of what it says."""
+    for name, case in _cases(file):
+        for broken in (*case.iter("failure"), *case.iter("error")):
+            said, *_ = (broken.get("message") or "no message").splitlines()
+            yield f"{name}: {said}"
+
+
+def _cases(file: Path) -> Iterator[tuple[str, xml.Element]]:
+    """Yields the tests in a junit file, by pytest's node identifiers."""
+    for case in xml.parse(file).iter("testcase") if file.is_file() else ():
+        yield f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}", case
 
 
 def too_long(binary: Binary) -> Iterator[str]:
@@ -225,9 +231,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         *([f"--fast={FAST}"] if fast else []),
     ):
         failed.append("pytest")
+        failed += python_failures(OUT / "pytest.xml")
     rust.test_all()
     if not fast and pytest("realtime", "-m", "realtime"):
         failed.append("pytest in real time")
+        failed += python_failures(OUT / "realtime.xml")
     failed += rust.failed + [line for binary in rust.binaries for line in too_long(binary)]
 
     durations = python_durations(OUT / "pytest.xml") | python_durations(OUT / "realtime.xml")

@@ -111,6 +111,38 @@ def test_binaries_of_rust_tests_are_found_in_the_messages_of_cargo(tmp_path: Pat
     ]
 
 
+def test_failed_tests_are_named_at_the_end(pytester: pytest.Pytester):
+    """A log of many tests ends with the names of the failed ones."""
+    pytester.makeconftest("")
+    pytester.makepyfile(
+        test_some="""
+            import pytest
+
+            @pytest.fixture
+            def broken():
+                yield
+                raise ValueError("left open")
+
+            def test_right():
+                pass
+
+            def test_wrong():
+                assert 1 == 2, "one is not two"
+
+            def test_torn(broken):
+                pass
+        """
+    )
+    file = pytester.path / "tests.xml"
+    pytester.runpytest("-p", "no:xdist", f"--junitxml={file}")
+    wrong, torn = suite.python_failures(file)
+    assert wrong == "test_some.py::test_wrong: AssertionError: one is not two"
+    assert torn.startswith("test_some.py::test_torn: failed on teardown with ")
+    assert "left open" in torn
+    assert len(suite.python_durations(file)) == 3
+    assert not [*suite.python_failures(pytester.path / "none.xml")]
+
+
 def test_a_long_rust_test_fails_the_suite():
     tests = {"quick": 0.1, "long": suite.LIMIT + 5}
     (told,) = suite.too_long(
