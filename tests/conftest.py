@@ -308,12 +308,25 @@ class Stopwatch:
 
     def __init__(self) -> None:
         self.start = self._now()
+        self.before = self.running = _running(os.getpid())
+
+    def look(self) -> None:
+        """Notes the processor time of running children, which may have ended when the test has."""
+        self.running = self.running | _running(os.getpid())
+
+    def children(self) -> float:
+        """Returns the processor time of the children since the start, in seconds."""
+        self.look()
+        running = sum(now - self.before.get(child, 0.0) for child, now in self.running.items())
+        # A child that ran and has ended since is in both.
+        return max(running, self._now()[3] - self.start[3])
 
     def seconds(self) -> float:
-        return self.alone(
-            *(now - before for now, before in zip(self._now(), self.start, strict=True)),
-            crowd=max(4.0, os.getloadavg()[0] / (os.cpu_count() or 1)),
+        wall, waited, own, _, stalled = (
+            now - before for now, before in zip(self._now(), self.start, strict=True)
         )
+        crowd = max(4.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+        return self.alone(wall, waited, own, self.children(), stalled, crowd)
 
     @staticmethod
     def alone(
@@ -342,23 +355,23 @@ class Stopwatch:
             time.monotonic(),
             waited,
             times.user + times.system,
-            times.children_user + times.children_system + _running(os.getpid()),
+            times.children_user + times.children_system,
             stalled,
         )
 
 
-def _running(process: int) -> float:
-    """Returns the processor time in seconds of the running children of a process, as a browser that
-    a fixture keeps open, and of theirs; 0 where the kernel does not list them."""
-    seconds = 0.0
+def _running(process: int) -> dict[int, float]:
+    """Returns the processor time in seconds of each running child of a process, as a browser that a
+    fixture keeps open, and of their children; empty where the kernel does not list them."""
+    seconds: dict[int, float] = {}
     for tasks in Path(f"/proc/{process}/task").glob("*/children"):
         # A process may end while it is looked at.
         with contextlib.suppress(OSError):
             for child in map(int, tasks.read_text().split()):
                 stat = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
-                # utime, stime, and those of its ended children, in proc_pid_stat(5).
-                seconds += sum(map(int, stat[11:15])) / os.sysconf("SC_CLK_TCK")
-                seconds += _running(child)
+                # utime and stime of proc_pid_stat(5).
+                seconds[child] = sum(map(int, stat[11:13])) / os.sysconf("SC_CLK_TCK")
+                seconds |= _running(child)
     return seconds
 
 
@@ -368,6 +381,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report = yield
     watch: Stopwatch = item.stash.setdefault(_WATCH, Stopwatch())
     free = item.get_closest_marker("slow") or item.get_closest_marker("validation")
+    watch.look()
     if call.when == "teardown" and report.passed and not free:
         seconds = watch.seconds()
         if seconds > LIMIT * DRAWS:

@@ -63,15 +63,19 @@ def test_a_stopwatch_knows_the_processor_time_of_running_children():
     """A browser runs on after a test, so its time is not yet that of an ended child."""
     work = "while True: pass"
     child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {work!r}])"
-    before = Stopwatch().start[3]
+    watch = Stopwatch()
     with subprocess.Popen([sys.executable, "-c", child], start_new_session=True) as process:
         try:
             deadline = time.monotonic() + 30
-            while Stopwatch().start[3] < before + 0.5 and time.monotonic() < deadline:
+            while watch.children() < 0.5 and time.monotonic() < deadline:
                 time.sleep(0.05)
-            assert Stopwatch().start[3] >= before + 0.5
+            seen = watch.children()
+            assert seen >= 0.5
         finally:
             os.killpg(process.pid, signal.SIGKILL)
+    assert watch.children() >= seen
+    # The next test's stopwatch starts at nothing.
+    assert Stopwatch().children() < 0.5
 
 
 def test_a_stopwatch_counts_sleep():
