@@ -105,6 +105,33 @@ def test_the_answer_has_the_numbers_of_the_tables():
     )
 
 
+def test_the_page_says_where_data_mining_decides_between_dctcp_and_pdq():
+    """Which of the two is ahead is said where the interval excludes none; elsewhere it is open."""
+    found = runs.read()
+    page = " ".join((files("pfabric") / "README.md").read_text(encoding="utf-8").split())
+    seeds = min(
+        sum(run[:3] == ("datamining", load, scheme) for run in found)
+        for load in runs.LOADS
+        for scheme in runs.ORDER
+    )
+    many = ("no", "one", "two", "three", "four", "five")[seeds]
+    assert f"data mining has {many} of five seeds" in page
+    than = {
+        load: tables.difference(found, "datamining", load, "trimmed", "PDQ", "DCTCP")
+        for load in runs.LOADS
+    }
+    dctcp = [load for load, change in than.items() if change.ratio_low > 1]
+    pdq = [load for load, change in than.items() if change.ratio_high < 1]
+    undecided = [load for load in runs.LOADS if load not in (*dctcp, *pdq)]
+    assert dctcp + undecided + pdq == list(runs.LOADS)
+    said = f"With data mining up to {dctcp[-1]}, and with web search at 0.1, it is not: DCTCP is ahead of PDQ."
+    assert said in page
+    assert (
+        f"With data mining at {undecided[0]} to {undecided[-1]} {many} seeds do not decide between the two."
+        in page
+    )
+
+
 def test_a_change_has_its_interval():
     def point(scheme: str, seed: int, average: float) -> tuple[runs.Run, dict[str, float | None]]:
         return runs.Run("websearch", 0.6, scheme, seed), {"average": average}
