@@ -174,7 +174,9 @@ def test_the_kept_runs_and_their_differences():
     ]
     assert min(ratios) <= dctcp.ratio <= max(ratios)
     assert dctcp.ratio_low < dctcp.ratio < dctcp.ratio_high
-    assert "| pFabric |" in "\n".join(tables.table(found))
+    # Each load and seed draws its flows, so all of them take half a minute.
+    few = {run: of for run, of in found.items() if (*run[:2], run.seed) == ("websearch", 0.6, 1)}
+    assert "| pFabric |" in "\n".join(tables.table(few))
 
 
 def test_the_readme_has_the_tables_and_the_order():
