@@ -1,6 +1,7 @@
 """Tables of README.md, from the points of results/runs.csv."""
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from ...comparison.paired import Difference, of_pairs
@@ -168,6 +169,7 @@ def compared(found: Points, workload: str, load: float) -> Iterator[str]:
         )
 
 
+@cache
 def shares(workload: str, load: float, seed: int) -> tuple[float, float, float]:
     """Returns the shares of flows up to 100 kB, above 10 MB, and in between. All schemes have the
     same flows."""
