@@ -309,6 +309,7 @@ class Stopwatch:
     def __init__(self) -> None:
         self.start = self._now()
         self.before = self.running = _running(os.getpid())
+        self.ended = _ended()
 
     def look(self) -> None:
         """Notes the processor time of running children, which may have ended when the test has."""
@@ -319,10 +320,10 @@ class Stopwatch:
         self.look()
         running = sum(now - self.before.get(child, 0.0) for child, now in self.running.items())
         # A child that ran and has ended since is in both.
-        return max(running, self._now()[3] - self.start[3])
+        return max(running, _ended() - self.ended)
 
     def seconds(self) -> float:
-        wall, waited, own, _, stalled = (
+        wall, waited, own, stalled = (
             now - before for now, before in zip(self._now(), self.start, strict=True)
         )
         crowd = max(4.0, os.getloadavg()[0] / (os.cpu_count() or 1))
@@ -342,7 +343,7 @@ class Stopwatch:
         return wall - waited - min(stalled, crowd * children + (0.0 if waited else own))
 
     @staticmethod
-    def _now() -> tuple[float, float, float, float, float]:
+    def _now() -> tuple[float, float, float, float]:
         times = os.times()
         waited = stalled = 0.0
         with contextlib.suppress(OSError):
@@ -355,9 +356,14 @@ class Stopwatch:
             time.monotonic(),
             waited,
             times.user + times.system,
-            times.children_user + times.children_system,
             stalled,
         )
+
+
+def _ended() -> float:
+    """Returns the processor time in seconds of the children that have ended."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def _running(process: int) -> dict[int, float]:
@@ -379,9 +385,10 @@ def _running(process: int) -> dict[int, float]:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     """Lets a test without the mark `slow` or `validation` fail if it takes longer than `LIMIT`."""
     report = yield
-    watch: Stopwatch = item.stash.setdefault(_WATCH, Stopwatch())
+    watch = item.stash[_WATCH]
     free = item.get_closest_marker("slow") or item.get_closest_marker("validation")
-    watch.look()
+    if call.when == "call":
+        watch.look()
     if call.when == "teardown" and report.passed and not free:
         seconds = watch.seconds()
         if seconds > LIMIT * DRAWS:

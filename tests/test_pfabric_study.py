@@ -106,7 +106,8 @@ def test_the_answer_has_the_numbers_of_the_tables():
 
 
 def test_the_page_says_where_data_mining_decides_between_dctcp_and_pdq():
-    """Which of the two is ahead is said where the interval excludes none; elsewhere it is open."""
+    """The page says which of the two is ahead where the interval of the change is on one side of
+    zero, and that the seeds do not decide elsewhere."""
     found = runs.read()
     page = " ".join((files("pfabric") / "README.md").read_text(encoding="utf-8").split())
     seeds = min(
@@ -296,7 +297,8 @@ def test_near_the_ideal_is_judged_at_each_load():
 
 
 def test_the_page_names_the_checks_that_miss():
-    """Judges all points with the seeds that were simulated: the order misses at two loads, and pFabric is the nearest to the Ideal at all sixteen."""
+    """Judges all points with the seeds that were simulated: the order misses at two loads, and
+    pFabric is the nearest to the Ideal at all sixteen."""
     text = (files("pfabric") / "README.md").read_text(encoding="utf-8")
     found: dict[tuple[str, float, str], dict[int, Measured]] = {}
     for run, values in runs.read().items():

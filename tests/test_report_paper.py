@@ -27,10 +27,15 @@ FIGURES = (
 )
 
 
-@pytest.mark.parametrize("format", ["pdf", "svg", "png"])
-def test_figures(results, tmp_path, format):
+@pytest.fixture(scope="module", params=["pdf", "svg", "png"])
+def written(request, results, tmp_path_factory):
+    """Returns the figures in a format."""
     pytest.importorskip("matplotlib")
-    written = paper.write(results, tmp_path / "figures", format)
+    return paper.write(results, tmp_path_factory.mktemp("figures"), request.param)
+
+
+def test_figures(written):
+    format = written[0].suffix.removeprefix(".")
     assert [path.name for path in written] == [f"{name}.{format}" for name in FIGURES]
     for path in written:
         content = path.read_bytes()
@@ -47,14 +52,9 @@ def test_figures(results, tmp_path, format):
             assert b"<text" not in content
 
 
-@pytest.mark.parametrize("format", ["pdf", "svg", "png"])
-def test_figures_have_the_same_bytes_again(results, tmp_path, format):
-    pytest.importorskip("matplotlib")
-    first, again = (
-        paper.write(results[:1], tmp_path / name, format) for name in ("first", "again")
-    )
-    assert first
-    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in first]
+def test_figures_have_the_same_bytes_again(results, written, tmp_path):
+    again = paper.write(results, tmp_path / "again", written[0].suffix.removeprefix("."))
+    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in written]
 
 
 def test_without_matplotlib(results, tmp_path, monkeypatch):

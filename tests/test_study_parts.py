@@ -194,6 +194,7 @@ def test_durations_are_divided_by_cores() -> None:
             "--list runs nothing, so --assume has no effect: leave it out",
         ),
         (["hadoop", "--list", "--quick"], "so --quick has no effect"),
+        (["hadoop", "10GB", "--list"], "so PART has no effect"),
     ],
 )
 def test_what_does_not_exist_is_refused(

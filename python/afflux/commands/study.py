@@ -163,7 +163,8 @@ def study(
     own = {"--assume": assume, "--baseline": baseline, "--scenario": scenario, "--goals": goals}
     with failures():
         if name is None or listed:
-            _refuse_all(own | {"--quick": quick, "--fresh": fresh, "--out": out}, name)
+            started = {"--quick": quick, "--fresh": fresh, "--out": out, "PART": part}
+            _refuse(own | started, _ONLY_LISTED if name else "{} needs the name of a study")
         if name is None:
             every = screens.listed(studies.built_in())
             print_json(every) if as_json else show(screens.studies(every))
@@ -182,7 +183,7 @@ def study(
         chosen = chosen.assuming(assume or [])
         piece = chosen.part(part) if part else None
         if isinstance(piece, studies.Series):
-            _refuse(piece.name, own, execution)
+            _refuse(own | _elsewhere(execution), _SERIES.format(piece.name, "{}"))
             place = out or Path("out") / f"{chosen.folder}-{piece.name}"
             from ..executors.local import cores
 
@@ -193,28 +194,25 @@ def study(
             _simulate(chosen, piece, quick, baseline, execution, fresh, out, as_json)
 
 
-def _refuse_all(options: dict[str, Any], name: str | None) -> None:
-    """Refuses options of a run where studies, or the parts of one, are listed."""
-    for option in (option for option, value in options.items() if value):
-        raise ValueError(
-            f"--list runs nothing, so {option} has no effect: leave it out"
-            if name
-            else f"{option} needs the name of a study"
-        )
+_ONLY_LISTED = "--list runs nothing, so {} has no effect: leave it out"
+_SERIES = "the part {} is a series of single runs and has no {}: leave it out"
 
 
-def _refuse(part: str, own: dict[str, Any], execution: Execution) -> None:
-    """Refuses options that a series of runs does not have."""
-    options = own | {
+def _elsewhere(execution: Execution) -> dict[str, Any]:
+    """Returns the options of runs on other machines, which a series of runs does not have."""
+    return {
         "--executor": execution.executor != "local",
         "--address": execution.address,
         "--storage": execution.storage,
         "--watch": execution.watched,
     }
+
+
+def _refuse(options: dict[str, Any], why: str) -> None:
+    """Refuses the first of these options that has a value. `why`: message with `{}` for its
+    name."""
     for option in (option for option, value in options.items() if value):
-        raise ValueError(
-            f"the part {part} is a series of single runs and has no {option}: leave it out"
-        )
+        raise ValueError(why.format(option))
 
 
 def _run_series(

@@ -43,7 +43,7 @@ def read(file: Path = FILE) -> dict[Job, float]:
             Case(row["design"], row["framework"], int(row["size_gb"]), row["traffic"] == "yes"),
             int(row["seed"]),
         ): float(row["job_s"])
-        for row in lines.read(file)
+        for row in lines.read(file, _COLUMNS)
     }
 
 

@@ -50,15 +50,15 @@ class Run(NamedTuple):
     seed: int
 
 
+COLUMNS = (*Run._fields, *FIGURES)
+
+
 def wanted(seeds: int = SEEDS) -> Iterator[Run]:
     """Yields the runs seed by seed."""
     for seed in range(1, seeds + 1):
         for fabric in FABRICS:
             for background in BACKGROUNDS:
                 yield Run(fabric, background, seed)
-
-
-COLUMNS = (*Run._fields, *FIGURES)
 
 
 def point(run: Run) -> Point:

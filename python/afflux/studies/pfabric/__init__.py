@@ -79,7 +79,7 @@ class Pfabric(Study):
         runs.series(
             "loads",
             "How do the slides' schemes compare at every load, and pFabric without rate control?",
-            "about 8 h",
+            "about 5 h",
             runs.at_every_load,
             lambda run: True,
             tables.at_every_load,
