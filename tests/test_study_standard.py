@@ -16,7 +16,8 @@ from afflux.results.result import Result
 from afflux.results.statistics import quantile
 from afflux.scenario import Scenario
 from afflux.studies import standard
-from afflux.studies.standard import sentences
+from afflux.studies.standard import measured, overview, sentences
+from afflux.studies.standard.evidence import of_values
 from afflux.studies.standard.mixtures import OWN, read, times
 
 THEIRS = templates.FILES / "goals" / "standard.toml"
@@ -343,7 +344,17 @@ def test_the_study_in_small(tmp_path):
         "notes.txt",
         "report.html",
         "results.md",
+        "values.csv",
     }
+    # The file of values says everything that was judged.
+    kept = measured.read(found.question, tmp_path / "out/values.csv")
+    assert {name: [*of_goals] for name, of_goals in kept.items()} == {
+        name: [*of_goals] for name, of_goals in found.measured.items()
+    }
+    reread = of_values(study._mixtures(), kept, found.cost)
+    assert reread is not None
+    assert overview.tables(reread) == verdict.overview
+    assert sentences.parts(reread)[sentences.SURE] == sentences.parts(found)[sentences.SURE]
     assert (
         "WRED_PROFILE" in json.loads((tmp_path / "out/settings/sonic.json").read_text())
         or found.choice.shown == "plain"

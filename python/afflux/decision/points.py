@@ -2,7 +2,7 @@
 that."""
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -78,18 +78,17 @@ def points(question: Question, seeds: Sequence[int]) -> Iterator[Point]:
             yield Point(alone_name(design.name, tenant), made, {}, seed)
 
 
-def values(question: Question, designs: Designs, named: Callable[[str], str] = str) -> Values:
-    """Returns the values of each simulated design's goals by seed. `named` maps a design to the
-    name of its points."""
+def values(question: Question, designs: Designs) -> Values:
+    """Returns the values of each simulated design's goals by seed."""
     goals = {goal.name: goal for goal in question.goals}
     return {
-        name: {goal.name: by_seed(designs[named(name)], goal) for goal in goals.values()}
+        name: {goal.name: by_seed(designs[name], goal) for goal in goals.values()}
         for name in question.order
-        if named(name) in designs
+        if name in designs
     }
 
 
-def alone_values(question: Question, designs: Designs, named: Callable[[str], str] = str) -> Values:
+def alone_values(question: Question, designs: Designs) -> Values:
     """Returns the values of tenants alone, for each design with which they were simulated."""
     goals = {
         goal.name: (goal, goal.tenant) for goal in question.goals if goal.alone and goal.tenant
@@ -98,7 +97,7 @@ def alone_values(question: Question, designs: Designs, named: Callable[[str], st
         design: {
             key: by_seed(designs[name], goal)
             for key, (goal, tenant) in goals.items()
-            if (name := named(alone_name(design, tenant))) in designs
+            if (name := alone_name(design, tenant)) in designs
         }
         for design in question.order
     }

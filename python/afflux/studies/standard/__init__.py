@@ -26,7 +26,7 @@ from ...results.designs import Designs
 from ...scenario import Scenario
 from ...words import Words
 from .. import Check, Part, Row, Slice, Study
-from . import overview, sentences
+from . import measured, overview, sentences
 from .evidence import Evidence, gather
 from .mixtures import Mixtures, read
 
@@ -174,9 +174,16 @@ class Standard(Study):
         return self._of(designs, overview.measures)
 
     def plots(self, designs: Designs, dir: Path) -> Sequence[Path]:
-        """Writes the settings of the chosen design, for switches and hosts."""
-        place = self._of(designs, lambda found: _place(found, designs))
-        return _settings(Path(place) / "scenario.toml", dir / "settings") if place else []
+        """Writes all values, and the settings of the chosen design for switches and hosts."""
+        found = self.evidence(designs)
+        if found is None:
+            return []
+        values = measured.write(found.question, found.measured, dir / "values.csv")
+        place = _place(found, designs)
+        return [
+            *(_settings(Path(place) / "scenario.toml", dir / "settings") if place else []),
+            values,
+        ]
 
 
 def _place(found: Evidence, designs: Designs) -> str | None:

@@ -1,4 +1,5 @@
-"""Collects from the results everything that the answer needs."""
+"""Collects everything that the answer needs: from values alone what is judged, and from the results
+besides behind whom frames waited."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ from ...results.designs import Design, Designs
 from ...results.result import Result
 from ...results.waits import NOBODY, behind
 from ...results.waits import OWN as SAME_FLOW
+from . import measured
 from .mixtures import OWN, Change, Mixtures
 
 
@@ -42,6 +44,8 @@ class Evidence:
     parts: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
     #: Without the scenario as it is.
     variants: Sequence[tuple[Variant, Judged]] = ()
+    #: All values by the name of points.
+    measured: Values = field(default_factory=dict)
 
     @property
     def choice(self) -> Choice:
@@ -80,10 +84,23 @@ def gather(mixtures: Mixtures, designs: Designs) -> Evidence | None:
     if not all(name in designs for name in asked.order):
         return None
     _refuse_unfinished(designs)
-    values, alone = mixtures.values(designs), mixtures.alone(designs)
+    cost = Cost(mixtures.prices(designs), mixtures.power())
+    made = of_values(mixtures, measured.of(mixtures, designs), cost)
+    if made is None:
+        return None
+    looked_at = [design for design in (made.choice.shown, made.rejected) if design]
+    waits = {design: _behind(designs[design], asked.tenants) for design in looked_at}
+    parts = {design: _parts(designs, design, asked.tenants) for design in looked_at}
+    return replace(made, behind=waits, parts=parts)
+
+
+def of_values(mixtures: Mixtures, found: Values, cost: Cost) -> Evidence | None:
+    """Judges values by the name of points; None if a design of the mixture, or a tenant's own
+    fabric, has none."""
+    asked = mixtures.question
+    values, alone = mixtures.values(found), mixtures.alone(found)
     if values is None or alone is None:
         return None
-    cost = Cost(mixtures.prices(designs), mixtures.power())
 
     def judged(some: Values, base: Values = alone) -> Judged:
         return Judged.of(some, base, list(some), asked.goals, cost.prices)
@@ -91,27 +108,31 @@ def gather(mixtures: Mixtures, designs: Designs) -> Evidence | None:
     changed = [
         (change, judged(some, base))
         for change in mixtures.changes
-        if (some := mixtures.values(designs, change)) is not None
-        and (base := mixtures.alone_with(designs, change, alone)) is not None
+        if (some := mixtures.values(found, change)) is not None
+        and (base := mixtures.alone_with(found, change, alone)) is not None
     ]
     conditions = [
         (condition, judged(some))
         for condition in asked.conditions
-        if (some := mixtures.values(designs, condition)) is not None
+        if (some := mixtures.values(found, condition)) is not None
     ]
     variants = [
         (variant, judged(some, base))
         for variant in mixtures.variants
-        if (some := mixtures.values(designs, variant)) is not None
-        and (base := mixtures.alone(designs, variant)) is not None
+        if (some := mixtures.values(found, variant)) is not None
+        and (base := mixtures.alone(found, variant)) is not None
     ]
-    made = Evidence(
-        asked, values, judged(values), alone, cost, changed, conditions, variants=variants
+    return Evidence(
+        asked,
+        values,
+        judged(values),
+        alone,
+        cost,
+        changed,
+        conditions,
+        variants=variants,
+        measured=found,
     )
-    looked_at = [design for design in (made.choice.shown, made.rejected) if design]
-    waits = {design: _behind(designs[design], asked.tenants) for design in looked_at}
-    parts = {design: _parts(designs, design, asked.tenants) for design in looked_at}
-    return replace(made, behind=waits, parts=parts)
 
 
 def _refuse_unfinished(designs: Designs) -> None:

@@ -1,5 +1,5 @@
-"""The points of the study, and their values: the mixture, each tenant alone, the mixture with
-another load, the designs under a condition, and variants of the fabric."""
+"""The points of the study, and which of their values belong together: the mixture, each tenant
+alone, the mixture with another load, the designs under a condition, and variants of the fabric."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,21 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from ...batch import Point
+from ...comparison.censored import Value
 from ...decision import file
-from ...decision.file import Candidate, Condition, Question, Variant
+from ...decision.file import Candidate, Condition, Goal, Question, Variant
 from ...decision.judge import Values
 from ...decision.located import File
 from ...decision.measures import Tenant
-from ...decision.points import (
-    alone_name,
-    alone_values,
-    alones,
-    changed,
-    keep,
-    power,
-    prices,
-    values,
-)
+from ...decision.points import alone_name, alones, changed, keep, power, prices
 from ...results.designs import Designs
 from ...scenario import Scenario
 
@@ -199,27 +191,45 @@ class Mixtures:
 
     # Values.
 
+    def goals(self) -> Mapping[str, Sequence[Goal]]:
+        """Returns the goals whose values are measured, by the name of points: those of all tenants
+        in a mixture, those of one tenant alone."""
+        asked = self.question
+        found: dict[str, Sequence[Goal]] = {}
+        for change in (None, *self.changes, *asked.conditions, *self.variants):
+            for design in asked.order:
+                found[under(design, change)] = asked.goals
+                for tenant in asked.tenants:
+                    own = [goal for goal in asked.goals if goal.tenant == tenant]
+                    found[under(alone_name(design, tenant), change)] = own
+        return found
+
     def values(
-        self, designs: Designs, change: Change | Condition | Variant | None = None
+        self, measured: Values, change: Change | Condition | Variant | None = None
     ) -> Values | None:
-        """Returns the values of the mixture; None if one of its designs was not simulated."""
-        found = values(self.question, designs, lambda name: under(name, change))
+        """Returns the values of the mixture by design, from those by the name of points; None if
+        one of its designs was not simulated."""
+        found = {
+            name: measured[under(name, change)]
+            for name in self.question.order
+            if under(name, change) in measured
+        }
         wanted = change.designs if isinstance(change, Condition) else self.question.order
         return found if all(name in found for name in wanted) else None
 
-    def alone(self, designs: Designs, variant: Variant | None = None) -> Values | None:
+    def alone(self, measured: Values, variant: Variant | None = None) -> Values | None:
         """Returns the values of each tenant alone, by design; None if a tenant's own fabric was not
         simulated."""
-        found = alone_values(self.question, designs, lambda name: under(name, variant))
+        found = self._alone(measured, variant)
         return (
             found
             if all(goal.name in found[str(goal.against)] for goal in self.question.goals)
             else None
         )
 
-    def alone_with(self, designs: Designs, change: Change, alone: Values) -> Values | None:
+    def alone_with(self, measured: Values, change: Change, alone: Values) -> Values | None:
         """Returns `alone` with the changed load of one tenant on its own fabric."""
-        found = alone_values(self.question, designs, lambda name: under(name, change))
+        found = self._alone(measured, change)
         if any(
             goal.name not in found[str(goal.against)]
             for goal in self.question.goals
@@ -227,6 +237,14 @@ class Mixtures:
         ):
             return None
         return {design: {**some, **found[design]} for design, some in alone.items()}
+
+    def _alone(self, measured: Values, change: Change | Variant | None) -> Values:
+        found: dict[str, dict[str, Mapping[int, Value]]] = {}
+        for design in self.question.order:
+            found[design] = {}
+            for tenant in self.question.tenants:
+                found[design].update(measured.get(under(alone_name(design, tenant), change), {}))
+        return found
 
     def prices(self, designs: Designs) -> Mapping[str, float]:
         """Returns the price of each design, and that of the tenants' own fabrics together. Empty

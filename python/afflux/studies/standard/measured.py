@@ -1,0 +1,56 @@
+"""Values of the goals by the name of points: measured in results, or read from a file with a line
+for each simulation. The command writes `values.csv`; the study's page rests on
+`results/values.csv`."""
+
+from pathlib import Path
+
+from ...comparison.censored import Value
+from ...decision.file import Question
+from ...decision.judge import Values
+from ...decision.points import by_seed
+from ...results.designs import Designs
+from .. import lines
+from .mixtures import Mixtures
+
+
+def of(mixtures: Mixtures, designs: Designs) -> Values:
+    return {
+        name: {goal.name: by_seed(designs[name], goal) for goal in goals}
+        for name, goals in mixtures.goals().items()
+        if name in designs
+    }
+
+
+def write(question: Question, found: Values, to: Path) -> Path:
+    """Writes a line for each simulation. A goal of a tenant that it does not have is empty."""
+    goals = _names(question)
+    table = [
+        (name, seed, *(_cell(by_goal.get(goal, {}).get(seed)) for goal in goals))
+        for name, by_goal in found.items()
+        for seed in sorted({seed for by_seed in by_goal.values() for seed in by_seed})
+    ]
+    return lines.write(to, _COMMENT, ("point", "seed", *goals), table)
+
+
+def read(question: Question, file: Path) -> Values:
+    """Returns the values of a file that `write` wrote. Raises `ValueError` if a column is
+    missing."""
+    goals = _names(question)
+    found: dict[str, dict[str, dict[int, Value]]] = {}
+    for line in lines.read(file, ("point", "seed", *goals)):
+        by_goal = found.setdefault(line["point"], {})
+        for goal in goals:
+            if line[goal]:
+                by_goal.setdefault(goal, {})[int(line["seed"])] = Value(float(line[goal]))
+    return found
+
+
+_COMMENT = "Values of the goals in ns, bit/s or as a share, by simulation: afflux study standard"
+
+
+def _names(question: Question) -> list[str]:
+    return list(dict.fromkeys(goal.name for goal in question.goals))
+
+
+def _cell(value: Value | None) -> str:
+    return "" if value is None else f"{value.number:.9g}"
