@@ -14,6 +14,8 @@ from .mixtures import Mixtures
 
 
 def of(mixtures: Mixtures, designs: Designs) -> Values:
+    """Returns the values of the points that were simulated. Raises `NoValue` if a tenant has none
+    with any seed."""
     return {
         name: {goal.name: by_seed(designs[name], goal) for goal in goals}
         for name, goals in mixtures.goals().items()
@@ -25,9 +27,9 @@ def write(question: Question, found: Values, to: Path) -> Path:
     """Writes a line for each simulation. A goal of a tenant that it does not have is empty."""
     goals = _names(question)
     table = [
-        (name, seed, *(_cell(by_goal.get(goal, {}).get(seed)) for goal in goals))
-        for name, by_goal in found.items()
-        for seed in sorted({seed for by_seed in by_goal.values() for seed in by_seed})
+        (name, seed, *(_cell(of_goals.get(goal, {}).get(seed)) for goal in goals))
+        for name, of_goals in found.items()
+        for seed in sorted({seed for of_seeds in of_goals.values() for seed in of_seeds})
     ]
     return lines.write(to, _COMMENT, ("point", "seed", *goals), table)
 
@@ -38,10 +40,10 @@ def read(question: Question, file: Path) -> Values:
     goals = _names(question)
     found: dict[str, dict[str, dict[int, Value]]] = {}
     for line in lines.read(file, ("point", "seed", *goals)):
-        by_goal = found.setdefault(line["point"], {})
+        of_goals = found.setdefault(line["point"], {})
         for goal in goals:
             if line[goal]:
-                by_goal.setdefault(goal, {})[int(line["seed"])] = Value(float(line[goal]))
+                of_goals.setdefault(goal, {})[int(line["seed"])] = Value(float(line[goal]))
     return found
 
 

@@ -195,12 +195,14 @@ class Mixtures:
         """Returns the goals whose values are measured, by the name of points: those of all tenants
         in a mixture, those of one tenant alone."""
         asked = self.question
+        # Goals with different bounds on one metric share their values.
+        every = list({goal.name: goal for goal in asked.goals}.values())
         found: dict[str, Sequence[Goal]] = {}
         for change in (None, *self.changes, *asked.conditions, *self.variants):
             for design in asked.order:
-                found[under(design, change)] = asked.goals
+                found[under(design, change)] = every
                 for tenant in asked.tenants:
-                    own = [goal for goal in asked.goals if goal.tenant == tenant]
+                    own = [goal for goal in every if goal.tenant == tenant]
                     found[under(alone_name(design, tenant), change)] = own
         return found
 
