@@ -74,19 +74,24 @@ def of_flows(
     return statistic(done, cut, name)
 
 
-def started(result: Result, *columns: str) -> Iterable[dict[str, Any]]:
-    """Yields the flows that started before the end of the run."""
+def started(
+    result: Result, *columns: str, of: Callable[[str], bool] = lambda name: True
+) -> Iterable[dict[str, Any]]:
+    """Yields the flows of the classes `of` that started before the end of the run."""
     names = ("class", "status", *columns)
-    some = (result.flows.column(name) for name in names)
+    some = [result.flows.column(name) for name in names]
+    counts = {name: of(name) for name in set(some[0])}
     for start, *row in zip(result.starts(), *some, strict=True):
-        if start is not None:
+        if start is not None and counts[row[0]]:
             yield {"start_ns": start, **dict(zip(names, row, strict=True))}
 
 
-def measured(result: Result, *columns: str) -> Iterable[dict[str, Any]]:
-    """Yields the flows that started after the warm-up."""
+def measured(
+    result: Result, *columns: str, of: Callable[[str], bool] = lambda name: True
+) -> Iterable[dict[str, Any]]:
+    """Yields the flows of the classes `of` that started after the warm-up."""
     warm = result.summary.get("warmup_ns") or 0
-    return (flow for flow in started(result, *columns) if flow["start_ns"] >= warm)
+    return (flow for flow in started(result, *columns, of=of) if flow["start_ns"] >= warm)
 
 
 def of_jobs(result: Result, name: str, counts: Callable[[str, str], bool]) -> Value | None:

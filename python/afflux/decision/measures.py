@@ -163,9 +163,10 @@ def _active(
     """
     flows = censored.started if warm else censored.measured
     end = result.summary["simulated_ns"]
-    for flow in flows(result, "src", "dst", "finish_ns", "delivered_bytes", "goodput_bps"):
+    columns = ("src", "dst", "finish_ns", "delivered_bytes", "goodput_bps")
+    for flow in flows(result, *columns, of=tenant.has if tenant else lambda name: True):
         start, delivered = flow["start_ns"], flow["delivered_bytes"]
-        if flow["src"] == flow["dst"] or not (tenant is None or tenant.has(flow["class"])):
+        if flow["src"] == flow["dst"]:
             continue
         if flow["status"] != "terminated":
             yield start, end if flow["finish_ns"] is None else flow["finish_ns"], delivered
