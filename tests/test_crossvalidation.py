@@ -5,10 +5,12 @@ from collections.abc import Callable
 import pytest
 
 from afflux.studies import files
-from afflux.studies.hadoop import crossvalidation, runs
+from afflux.studies.hadoop import crossvalidation, fits, runs, sensitivity, whole
 from afflux.studies.hadoop.cases import (
     BASE,
+    BUSY,
     DESIGNS,
+    FITTED,
     FRAMEWORKS,
     SIZES,
     Case,
@@ -29,6 +31,10 @@ def without_traffic(framework: str, size: int, cpu: float, disk: float) -> float
     return 5 + 3 * (1 + waves) + 0.05 * cpu * size + 40 * size / disk
 
 
+def startups(framework: str) -> float:
+    return 6.0 if framework == "tez" else 12.0
+
+
 def network(case: Case) -> float:
     if not case.traffic:
         return 0.0
@@ -36,7 +42,7 @@ def network(case: Case) -> float:
 
 
 def made(noise: Callable[[int], float] = lambda seed: 0.0) -> Simulated:
-    runs = {}
+    runs, jobs = {}, {}
     for framework in FRAMEWORKS:
         for size in SIZES:
             for cpu in CPU:
@@ -45,19 +51,35 @@ def made(noise: Callable[[int], float] = lambda seed: 0.0) -> Simulated:
                     for seed in (
                         SEEDS if size == 10 or (cpu, disk) == (BASE.cpu, BASE.disk) else SEEDS[:1]
                     ):
-                        runs[Run(Case("deep", framework, size, False), cpu, disk, seed)] = (
-                            without_traffic(framework, size, cpu, disk) + noise(seed)
-                        )
+                        of = BASE._replace(cpu=cpu, disk=disk)
+                        runs[Run(Case("deep", framework, size, False), of, seed)] = without_traffic(
+                            framework, size, cpu, disk
+                        ) + noise(seed)
+            for seed in SEEDS:
+                busy = FITTED.under_traffic
+                for design, of, longer in (
+                    ("deep", busy, 0.0),
+                    (BUSY, FITTED._replace(share=1.0), (1 / FITTED.share - 1)),
+                ):
+                    runs[Run(Case(design, framework, size, False), of, seed)] = (
+                        busy.start
+                        + without_traffic(framework, size, busy.cpu, busy.disk)
+                        + longer * startups(framework)
+                        + noise(seed)
+                    )
             for design in DESIGNS:
                 for traffic in (False, True):
                     case = Case(design, framework, size, traffic)
+                    of = FITTED.under_traffic if traffic else FITTED
                     for seed in SEEDS:
-                        runs[Run(case, BASE.cpu, BASE.disk, seed)] = (
-                            without_traffic(framework, size, BASE.cpu, BASE.disk)
+                        jobs[whole.Job(case, seed)] = (
+                            of.start
+                            + without_traffic(framework, size, of.cpu, of.disk)
+                            + (1 / FITTED.share - 1) * startups(framework) * traffic
                             + network(case)
                             + noise(seed)
                         )
-    return Simulated.of(runs)
+    return Simulated.of(runs, jobs)
 
 
 def measured(simulated: Simulated, constants: Constants = TRUE) -> dict[Case, float]:
@@ -70,6 +92,7 @@ def test_the_time_of_a_job_is_made_of_its_parts():
     by_hand = (
         TRUE.start / TRUE.share
         + without_traffic("mapreduce", 200, TRUE.cpu / TRUE.share, TRUE.disk)
+        + (1 / TRUE.share - 1) * startups("mapreduce")
         + network(case)
     )
     assert simulated.time(case, TRUE) == pytest.approx(by_hand)
@@ -158,7 +181,25 @@ def test_the_readme_has_the_numbers():
         assert cells[3].startswith(f"{100 * one.null:.1f} (")
         assert cells[4] == ("yes" if one.better else "no")
     predicted = judged[-1].predicted
-    assert crossvalidation.case_tables(predicted) in readme
+    assert fits.case_tables(predicted) in readme
+    simulated = Simulated.read()
+    assert fits.by_constants(simulated, sensitivity.read()) in readme
+    now, words = fit(simulated, published()), " ".join(readme.split())
+    assert (
+        f"a start of {now.start:.1f} s, {now.cpu:.1f} ms/MB, disks of {now.disk:.0f} MB/s and a share of {now.share:.2f}"
+        in words
+    )
+    assert (
+        f"{FITTED.start:.1f} s, {FITTED.cpu:.1f} ms/MB, {FITTED.disk:.0f} MB/s, {FITTED.share:.2f}"
+        in words
+    )
+    of = {job: f"{seconds:.0f} s" for job, seconds in simulated._startups.items()}
+    assert of["mapreduce", 10] == of["tez", 10]
+    large = f"200 GB {of['mapreduce', 200]} with MapReduce and {of['tez', 200]} with Tez"
+    assert (
+        f"10 GB without traffic take {of['tez', 10]} more per unit of 1 / share - 1, and {large}"
+        in words
+    )
     right, wrong = signs(predicted)
     assert (
         f"{len(right)} of {len(right) + len(wrong)} differences between deep and shallow"
@@ -166,19 +207,35 @@ def test_the_readme_has_the_numbers():
     )
 
 
+def test_the_network_at_other_constants_is_shown():
+    simulated = made()
+    of = "shallow"
+    longer = network(Case(of, "mapreduce", 10, True))
+    busy = {
+        sensitivity.Run(sensitivity.DEFAULT, of, seed): sensitivity.Measured(
+            without_traffic("mapreduce", 10, BASE.cpu, BASE.disk) + longer + 0.4
+        )
+        for seed in SEEDS
+    }
+    assert fits.by_constants(simulated, busy).splitlines()[2:] == [
+        f"| `{of}` | {longer + 0.4:.1f} | {longer:.1f} |"
+    ]
+
+
 def test_a_job_that_does_not_end_counts_as_the_limit(monkeypatch):
     monkeypatch.setattr(runs, "LIMIT", 0.5)
     monkeypatch.setattr(runs, "UPLOAD", 0.0)
-    assert runs.simulate(Run(Case("deep", "tez", 10, False), BASE.cpu, BASE.disk, 1)) == 0.5
+    assert runs.simulate(Run(Case("deep", "tez", 10, False), BASE, 1)) == 0.5
 
 
 def test_cases_that_are_not_simulated_are_left_out():
     some = made()
     few = Simulated(
+        some.runs,
         {
-            run: seconds
-            for run, seconds in some.runs.items()
-            if run.case.size == 10 or not run.case.traffic
+            job: seconds
+            for job, seconds in some.jobs.items()
+            if job.case.size == 10 or not job.case.traffic
         },
         SEEDS,
     )
@@ -192,10 +249,23 @@ def test_cases_that_are_not_simulated_are_left_out():
 
 def test_runs_are_written_line_by_line_and_read_again(tmp_path):
     file = tmp_path / "results" / "runs.csv"
-    made_up = {Run(Case("pfc", "tez", 10, True), 10.0, 150.0, seed): 40.5 + seed for seed in (1, 2)}
+    made_up = {
+        Run(Case("pfc", "tez", 10, True), FITTED.under_traffic, seed): 40.5 + seed
+        for seed in (1, 2)
+    }
     for run, seconds in made_up.items():
         write(run, seconds, file)
     assert read(file) == made_up
+
+
+def test_jobs_beside_the_runs_are_those_that_count(tmp_path):
+    file = tmp_path / "runs.csv"
+    case = Case("deep", "tez", 10, False)
+    write(Run(case, BASE, 1), 26.0, file)
+    assert Simulated.read(file).jobs == whole.read()
+    own = {whole.Job(case, 1): 43.5}
+    whole.write(own, tmp_path / whole.NAME)
+    assert Simulated.read(file).jobs == own
 
 
 def test_constants_are_keys_of_the_scenario():

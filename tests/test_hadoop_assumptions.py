@@ -12,7 +12,7 @@ from afflux.scenario import Scenario
 from afflux.studies import files, find
 from afflux.studies.hadoop import constant as constants
 from afflux.studies.hadoop import hosts, medians, runs, sensitivity, sentences, slides, whole
-from afflux.studies.hadoop.cases import BASE, DESIGNS, SIZES, Case, keys
+from afflux.studies.hadoop.cases import BASE, DESIGNS, OTHERS, SIZES, Case, keys
 from afflux.studies.hadoop.sensitivity import (
     COMPARED,
     DEFAULT,
@@ -32,6 +32,9 @@ from afflux.studies.hadoop.sensitivity import (
     wanted,
     write,
 )
+from afflux.studies.hadoop.whole import Job
+
+PAUSE = "host.honours_pause"
 
 
 def made(times: dict[tuple[sensitivity.Alternatives, str], list[float]]) -> dict[Run, Measured]:
@@ -112,26 +115,21 @@ def test_runs_are_written_line_by_line_and_read_again(tmp_path: Path) -> None:
 
 def test_hosts_obey_pause_only_where_it_is_assumed() -> None:
     """The default of the study is that hosts ignore PAUSE, as slide 67 has settings of the switch
-    only. The runs that come with afflux for the cross-validation have hosts that obey."""
+    only."""
     for design in DESIGNS:
         found = keys(Case(design, "tez", 200, True), BASE)
-        assert found.get("host.honours_pause") == (False if "pfc" in design else None)
+        assert found.get(PAUSE) == (False if "pfc" in design else None)
     assert changed(Run((OBEY,), "pfc", 1))["host.honours_pause"] is True
-    assert runs.HOSTS["host.honours_pause"] is True
+    obey = {name for name in OTHERS if keys(Case(name, "tez", 10, True), BASE).get(PAUSE)}
+    assert obey == {"pfc_watchdog", "pfc_all_obey"}
 
 
-def test_a_series_continues_with_the_hosts_of_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lines of results/runs.csv are compared with each other, so further ones have the same
-    hosts."""
-    given: list[dict[str, object]] = []
-    monkeypatch.setattr(runs, "summary", lambda keys, seed: given.append(dict(keys)))
-    (run,) = (one for one in runs.varied(1) if one.case.design == "pfc_lossless_alpha_8")
-    assert runs.simulate(run) == runs.LIMIT
-    assert (given[0]["host.timing"], given[0]["host.qdisc"]) == ("exact", "off")
-    scenario = Scenario.load(files("hadoop") / "terasort.toml")
-    for key, value in given[0].items():
-        scenario.set(key, value)
-    assert scenario.check(seed=1)
+def test_designs_without_a_measured_time_load() -> None:
+    for run in dict.fromkeys((*runs.others(1), *runs.varied(1))):
+        scenario = Scenario.load(files("hadoop") / "terasort.toml")
+        for key, value in keys(run.case, run.constants).items():
+            scenario.set(key, value)
+        assert scenario.check(seed=1), run.case.name
 
 
 def test_designs_are_compared_with_hosts_of_one_timing() -> None:
@@ -204,15 +202,17 @@ def test_what_an_alternative_leaves_as_it_is_is_said_so() -> None:
 
 
 def test_a_sign_hangs_on_the_median() -> None:
-    runs_of = {
-        runs.Run(Case(design, "mapreduce", 10, True), BASE.cpu, BASE.disk, seed): seconds
-        for design, values in {"deep": [30.0, 30.0, 30.0], "dctcp": [29.0, 29.0, 60.0]}.items()
-        for seed, seconds in enumerate(values, 1)
-    }
-    (one,) = medians.judged(runs.with_defaults(runs_of))
+    times = whole.by_case(
+        {
+            Job(Case(design, "mapreduce", 10, True), seed): seconds
+            for design, values in {"deep": [30.0, 30.0, 30.0], "dctcp": [29.0, 29.0, 60.0]}.items()
+            for seed, seconds in enumerate(values, 1)
+        }
+    )
+    (one,) = medians.judged(times)
     # The source's difference is -11.1 s. One slow seed turns the mean, not the median.
     assert (one.right, one.right_on_mean, one.ours.agreeing) == (True, False, 2)
-    assert medians.check(runs.with_defaults(runs_of)).holds
+    assert medians.check(times).holds
 
 
 def test_a_median_without_a_sign_is_not_called_the_other_sign() -> None:
@@ -220,17 +220,14 @@ def test_a_median_without_a_sign_is_not_called_the_other_sign() -> None:
 
     def times(pfc: float, dctcp: float) -> runs.Times:
         of = {"deep": 30.0, "pfc": pfc, "dctcp": dctcp}
-        return runs.with_defaults(
-            {
-                runs.Run(Case(design, "mapreduce", 10, True), BASE.cpu, BASE.disk, 1): seconds
-                for design, seconds in of.items()
-            }
+        return whole.by_case(
+            {Job(Case(design, "mapreduce", 10, True), 1): seconds for design, seconds in of.items()}
         )
 
     said = medians.variants(times(29.0, 29.0), times(30.02, 31.0), 10)
     assert said.endswith(
-        ": dctcp with mapreduce (+1.0 / +1.0, 1 of 1) have the other sign there,"
-        " and pfc with mapreduce (+0.0 / +0.0, 1 of 1) do not differ there."
+        ": dctcp with mapreduce (+1.0 / +1.0, 1 of 1) have the other sign with today's,"
+        " and pfc with mapreduce (+0.0 / +0.0, 1 of 1) do not differ with today's."
     )
 
 
@@ -264,21 +261,19 @@ def test_a_statement_about_an_order_needs_a_difference() -> None:
 
 
 def test_the_readme_has_the_tables() -> None:
-    page, found, others = readme(), read(), runs.read()
-    before = sensitivity.earlier(others)
+    page, found = readme(), read()
+    exact, today = hosts.exact(), whole.by_case(whole.read())
     for shown in (
         sensitivity.assumed_table(),
-        sensitivity.pause_table(found, before),
-        table(before),
+        sensitivity.pause_table(found),
         table(found),
         constants.table(constants.read()),
         constant(found),
         hosts.table(),
         whole.table(whole.read()),
-        whole.flipped(runs.with_defaults(others), whole.by_case(whole.read())),
-        medians.table(runs.with_defaults(others)),
-        slides.table(runs.with_defaults(others)),
-        slides.table(whole.by_case(whole.read())),
+        whole.flipped(exact, today),
+        medians.table(today),
+        slides.table(today),
     ):
         assert shown in page
     words = " ".join(page.split())
@@ -286,10 +281,7 @@ def test_the_readme_has_the_tables() -> None:
         sentences.discards(found),
         sentences.ring_drops(found),
         sentences.lost_early(found),
-        *(
-            medians.variants(runs.with_defaults(others), whole.by_case(whole.read()), size)
-            for size in SIZES
-        ),
+        *(medians.variants(exact, today, size) for size in SIZES),
         *(whole.without_traffic(whole.read(), size) for size in SIZES),
         whole.sentence(whole.read()),
         whole.made(whole.read()),
@@ -306,7 +298,7 @@ def test_the_readme_has_the_tables() -> None:
     for framework in ("mapreduce", "tez"):
         ecn, shallow = (of(Case(design, framework, 200, True)) for design in ("ecn", "shallow"))
         assert 0.014 < median(ecn[seed] / shallow[seed] - 1 for seed in shallow) < 0.017
-    missed = [row for row in slides.table(whole.by_case(whole.read())).splitlines() if "**" in row]
+    missed = [row for row in slides.table(today).splitlines() if "**" in row]
     assert [row.split(" | ")[:2] for row in missed] == [
         ["| 24", "PFC alone stops senders, so jobs take longer"]
     ]
@@ -318,7 +310,7 @@ def test_the_readme_has_the_tables() -> None:
     )
     # An entry without runs is named.
     assert all(one in words for one in sensitivity.open_entries(found))
-    judged = list(medians.judged(runs.with_defaults(others)))
+    judged = list(medians.judged(today))
     right, firm = (
         sum(one.right for one in judged),
         sum(one.right and one.ours.agreeing >= 4 for one in judged),
@@ -354,10 +346,12 @@ def test_a_constant_per_job_is_calls_times_the_queue(tmp_path: Path) -> None:
 def test_hosts_are_compared_seed_by_seed() -> None:
     quiet = {constants.Run((), 1): 27.5, constants.Run(("v1",), 1): 90.0}
     busy = made({(DEFAULT, "pfc"): [28.0], ((OBEY,), "pfc"): [36.0, 37.0]})
-    before = {
-        runs.Run(Case("deep", "mapreduce", 10, False), BASE.cpu, BASE.disk, 1): 27.0,
-        runs.Run(Case("pfc", "mapreduce", 10, True), BASE.cpu, BASE.disk, 2): 36.0,
-    }
+    before = whole.by_case(
+        {
+            Job(Case("deep", "mapreduce", 10, False), 1): 27.0,
+            Job(Case("pfc", "mapreduce", 10, True), 2): 36.0,
+        }
+    )
     # Earlier hosts obeyed PAUSE, so those of today must obey, too, to be comparable.
     assert dict(hosts.differences(busy, quiet, before)) == {
         "without traffic": Difference({1: 0.5}),
@@ -367,12 +361,18 @@ def test_hosts_are_compared_seed_by_seed() -> None:
 
 def test_the_answer_has_medians() -> None:
     words = " ".join(readme().split())
-    today, before = read(), sensitivity.earlier(runs.read())
+    today = read()
 
-    def longer(design: str, *assumed: str, of: dict[Run, Measured] = today) -> Difference:
-        found = difference(of, assumed, design)
+    def longer(design: str, *assumed: str) -> Difference:
+        found = difference(today, assumed, design)
         assert found is not None
         return found
+
+    def before(design: str) -> Difference:
+        own, shallow = (
+            hosts.exact()(Case(name, "mapreduce", 10, True)) for name in (design, "shallow")
+        )
+        return Difference({seed: own[seed] - shallow[seed] for seed in own})
 
     def s(found: Difference) -> str:
         return f"{found.median:+.1f} s"
@@ -391,7 +391,6 @@ def test_the_answer_has_medians() -> None:
     assert all(moved and abs(moved[0]) < 2 for moved in of_pfc)
     fetches = longer("ecn", "fetch_penalties=3s")
     usual = ecn.of_seeds(list(fetches.by_seed))
-    full = longer("deep", "traffic=permutation", of=before), longer("deep", "traffic=permutation")
     fifo = longer("deep", RING, "qdisc=pfifo"), longer("deep", RING, "qdisc=pfifo", "committer=v1")
     of_fifo, of_both = (sentences._NUMBERS[len(one.by_seed)] for one in fifo)
     assert all(one.agreeing == len(one.by_seed) for one in fifo)
@@ -414,12 +413,8 @@ def test_the_answer_has_medians() -> None:
         f"with pfifo instead of fq_codel the deep buffer costs {s(fifo[0])} ({of_fifo} seeds;",
         f"a FIFO instead of fq_codel it is {fifo[0].median:.1f} s ({of_fifo} seeds),"
         f" and {fifo[1].median:.1f} s with version 1 of the committer besides ({of_both} seeds;",
-        f"exact hosts without a queueing discipline (today's: {full[1].mean:.1f} s)",
-        f"{full[0].median:.1f} s for the deep buffer if every compute port is full ({full[1].median:.1f} s with today's hosts:",
-        f"{longer('deep', 'connections=4', of=before).median:.1f} s with 4 connections",
-        f"{longer('deep', 'deep_queue=100ms', of=before).median:.1f} s with queues of 100 ms",
         f"explain {deep.median:.1f} s of it (median)",
-        f"ECN makes the job longer by {s(ecn)}, as in the source (+0.6 s), and made it shorter by {-longer('ecn', of=before).median:.1f} s",
+        f"ECN makes the job longer by {s(ecn)}, as in the source (+0.6 s), and made it shorter by {-before('ecn').median:.1f} s",
     ):
         assert said in words, said
     # Where hosts ignore PAUSE, PFC alone makes the study's own job shorter, with every seed.
@@ -431,14 +426,15 @@ def test_the_answer_has_medians() -> None:
         in words
     )
     # No other sign of the source's differences is another with exact hosts.
-    assert [
-        design for design in COMPARED if longer(design, of=before).sign != longer(design).sign
-    ] == ["ecn", "pfc"]
-    assert longer("pfc", of=before).sign == obeyed.sign
+    assert [design for design in COMPARED if before(design).sign != longer(design).sign] == [
+        "ecn",
+        "pfc",
+    ]
+    assert before("pfc").sign == obeyed.sign
 
 
 def test_what_an_assumption_changes_comes_from_the_runs() -> None:
-    found, before = read(), sensitivity.earlier(runs.read())
+    found = read()
     study = find("hadoop")
     shown = {
         (one.name, value): words
@@ -448,8 +444,5 @@ def test_what_an_assumption_changes_comes_from_the_runs() -> None:
     for one in study.assumptions:
         for value in one.alternatives:
             assumed = (f"{one.name}={value}",)
-            today, exact = (sensitivity.changes(some, assumed) for some in (found, before))
-            words = today or (exact and f"{exact}; hosts of exact timing that obey PAUSE")
-            assert shown.get((one.name, value)) == words
-    # With or without today's runs, these are known.
+            assert shown.get((one.name, value)) == sensitivity.changes(found, assumed)
     assert {("connections", "4"), ("mtu", "1500B"), ("deep_queue", "100ms")} <= shown.keys()

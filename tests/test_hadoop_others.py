@@ -1,31 +1,54 @@
-"""The Hadoop study's table of variants that the source mentions but has not measured."""
+"""The Hadoop study's tables of designs that the source mentions but has not measured, and of other
+assumptions without traffic."""
+
+from collections.abc import Mapping
+from statistics import median
 
 import pytest
 
 from afflux.results.statistics import interval
 from afflux.scenario import Scenario
 from afflux.studies import files
-from afflux.studies.hadoop.cases import BASE, OTHERWISE, Case
-from afflux.studies.hadoop.others import CHANGED, DELAYS, QUESTIONS, delays, differences, table
+from afflux.studies.hadoop import sensitivity
+from afflux.studies.hadoop.cases import BASE, Case
+from afflux.studies.hadoop.others import (
+    CHANGED,
+    DELAYS,
+    TEZ,
+    delays,
+    differences,
+    table,
+    under_traffic,
+    without_traffic,
+)
 from afflux.studies.hadoop.runs import Run, read
+from afflux.studies.hadoop.sensitivity import DEFAULT, OBEY, Alternatives, Measured
 
 
 def run(design: str, seed: int) -> Run:
-    return Run(Case(design, "mapreduce", 10, True), BASE.cpu, BASE.disk, seed)
+    return Run(Case(design, "mapreduce", 10, True), BASE, seed)
+
+
+def measured(times: dict[tuple[Alternatives, str], list[float]]) -> sensitivity.Runs:
+    return {
+        sensitivity.Run(assumed, design, seed): Measured(seconds)
+        for (assumed, design), values in times.items()
+        for seed, seconds in enumerate(values, 1)
+    }
 
 
 def test_seeds_that_both_have() -> None:
-    runs = {run("deep", seed): 30.0 for seed in (1, 2, 3)} | {
+    runs = {
         run("deep_codel", 1): 27.0,
         run("deep_codel", 3): 24.3,
-        run("pfc_watchdog", 1): 9.0,
+        run("deep_codel", 9): 9.0,
     }
     # Runs with other constants, sizes and frameworks are excluded.
     runs |= {
-        Run(Case("deep_codel", "tez", 10, True), BASE.cpu, BASE.disk, 2): 1.0,
-        run("deep_codel", 2)._replace(cpu=4.0): 1.0,
+        Run(Case("deep_codel", "tez", 10, True), BASE, 2): 1.0,
+        run("deep_codel", 2)._replace(constants=BASE._replace(cpu=4.0)): 1.0,
     }
-    (one,) = differences(runs)
+    (one,) = differences(runs, measured({(DEFAULT, "deep"): [30.0, 30.0, 30.0]}))
     assert (one.design, one.samples, one.baseline_mean, one.design_mean) == (
         "deep_codel",
         2,
@@ -36,44 +59,36 @@ def test_seeds_that_both_have() -> None:
     assert "| `deep_codel` | 2 | 25.6 | 30.0 (`deep`) | -14.6 (-56.3 to +66.7) |" in table([one])
 
 
-def test_what_is_assumed_otherwise_changes_both_designs() -> None:
-    runs = {
-        run("deep", 1): 31.0,
-        run("deep", 2): 33.0,
-        run("shallow", 1): 28.0,
-        run("shallow", 2): 28.0,
+def test_designs_whose_hosts_obey_pause_are_compared_with_such() -> None:
+    runs = {run(name, 1): 33.0 for name in ("pfc_watchdog", "pfc_spines_obey", "pfc_all_obey")}
+    found = differences(runs, measured({(DEFAULT, "pfc"): [30.0], ((OBEY,), "pfc"): [44.0]}))
+    assert {one.design: one.baseline_mean for one in found} == {
+        "pfc_watchdog": 44e9,
+        "pfc_spines_obey": 30e9,
+        "pfc_all_obey": 44e9,
     }
-    runs |= {run("deep_1500B", 1): 40.0, run("shallow_1500B", 1): 30.0, run("deep_100ms", 2): 35.0}
-    deep = QUESTIONS[0]
-    study, small, long = deep.answers(runs)
+    assert table(found).splitlines()[2] == (
+        "| `pfc_watchdog` | 1 | 33.0 | 44.0 (`pfc`, `honours_pause=true`) | -25.0 |"
+    )
+
+
+def test_what_is_assumed_otherwise_changes_both_designs() -> None:
+    def quiet(design: str, *seconds: float) -> dict[Run, float]:
+        case = Case(design, "tez", 10, False)
+        return {Run(case, BASE, seed): took for seed, took in enumerate(seconds, 1)}
+
+    runs = quiet("shallow", 31.0, 33.0) | quiet("deep", 28.0, 28.0)
+    runs |= quiet("shallow_20_copies", 40.0) | quiet("deep_20_copies", 30.0, 7.0)
+    study, copies = TEZ.answers(runs)
     assert (study[0], study[1].difference, study[1].samples) == ("", 4e9, 2)
-    assert (small[0], small[1].difference) == ("1500B", 10e9)
-    # Only the deep buffer has the cap.
-    assert (long[0], long[1].difference, long[1].baseline_mean) == ("100ms", 7e9, 28e9)
-    assert deep.table(runs).splitlines()[2].endswith("| 2 | 32.0 | 28.0 | 4.0 (-8.7 to 16.7) | – |")
-
-
-def test_what_is_assumed_is_compared_over_the_same_seeds() -> None:
-    """The deep buffer costs 3, 5 and 40 s. With frames of 1500 B it is 4 and 6 s for the first two
-    seeds: 1 s more, although the means say that it is less."""
-    runs = {run("shallow", seed): 28.0 for seed in (1, 2, 3)}
-    runs |= {run("deep", seed): 28.0 + more for seed, more in ((1, 3.0), (2, 5.0), (3, 40.0))}
-    runs |= {run("shallow_1500B", seed): 30.0 for seed in (1, 2)}
-    runs |= {run("deep_1500B", seed): 30.0 + more for seed, more in ((1, 4.0), (2, 6.0))}
-    deep = QUESTIONS[0]
-    study, small = (one for _, one in deep.answers(runs))
-    assert small.difference < study.difference
-    assert deep.changes("1500B", runs) == [1.0, 1.0]
-    assert deep.changed("1500B", runs) == "+1.0 (+1.0 to +1.0)"
-    assert deep.table(runs).splitlines()[3].endswith(" | +1.0 (+1.0 to +1.0) |")
+    assert (copies[0], copies[1].difference, copies[1].samples) == ("20_copies", 10e9, 1)
+    assert TEZ.table(runs).splitlines()[2].endswith("| 2 | 32.0 | 28.0 | 4.0 (-8.7 to 16.7) |")
 
 
 def test_delays_are_added_to_the_job_without_traffic() -> None:
     quiet = Case("deep", "tez", 10, False)
-    runs = {Run(quiet, BASE.cpu, BASE.disk, seed): 30.0 for seed in (1, 2)}
-    runs |= {
-        Run(quiet._replace(design="deep_30ms"), BASE.cpu, BASE.disk, seed): 36.0 for seed in (1, 2)
-    }
+    runs = {Run(quiet, BASE, seed): 30.0 for seed in (1, 2)}
+    runs |= {Run(quiet._replace(design="deep_30ms"), BASE, seed): 36.0 for seed in (1, 2)}
     assert delays(runs).splitlines()[2:] == [
         "| 30 ms at all compute ports | Tez | 2 | 6.0 (6.0 to 6.0) |"
     ]
@@ -112,45 +127,47 @@ def test_a_choice_of_uplinks_by_load_ends_congestion_of_the_fabric() -> None:
 def test_the_readme_has_the_tables() -> None:
     readme = (files("hadoop") / "README.md").read_text(encoding="utf-8")
     runs = read()
-    found = differences(runs)
+    found = differences(runs, sensitivity.read())
     assert [one.design for one in found] == list(CHANGED)
+    assert {one.samples for one in found} == {5}
     assert table(found) in readme
-    for question in QUESTIONS:
-        assert [name for name, _ in question.answers(runs)] == list(question.assumed)
-        assert question.table(runs) in readme
+    assert [name for name, _ in TEZ.answers(runs)] == list(TEZ.assumed)
+    assert TEZ.table(runs) in readme
+    assert len(delays(runs).splitlines()) == 2 + 2 * len(DELAYS)
     assert delays(runs) in readme
     words = " ".join(readme.split())
-    deep, pfc, dctcp, _ = QUESTIONS
-    fewer = [one.changed("4_connections", runs) for one in (pfc, dctcp)]
-    assert all(
-        max(one.changes("4_connections", runs)) < 0 and len(one.changes("4_connections", runs)) == 3
-        for one in (pfc, dctcp)
+    calls = [
+        sum(own[seed] - base[seed] for seed in own) / len(own)
+        for framework in ("mapreduce", "tez")
+        for own, base in [
+            [without_traffic(name, framework, runs) for name in ("deep_30ms", "deep")]
+        ]
+    ]
+    assert f"{calls[0]:.1f} s longer with MapReduce and {calls[1]:.1f} s with Tez" in words
+    everywhere = under_traffic("dctcp_everywhere", runs)
+    dctcp = sensitivity.seconds(sensitivity.read(), DEFAULT, "dctcp")
+    faster = [dctcp[seed] - everywhere[seed] for seed in everywhere]
+    assert min(faster) > 0
+    assert (
+        f"faster with each of the five seeds, by {min(faster):.1f} to {max(faster):.0f} s" in words
     )
-    for said in (
-        f"{deep.changed('4500B', runs)} s with 4500 B (three seeds), {deep.changed('1500B', runs)} s with 1500 B (two)",
-        f"PFC alone {fewer[0]} s and DCTCP {fewer[1]} s. Both intervals include no difference",
-        f"less with each of three seeds ({fewer[0]} s over these)",
-    ):
-        assert said in words
-    asked = {name for question in QUESTIONS for name in question.assumed if name}
-    assert OTHERWISE.keys() == asked | {name for name, _ in DELAYS}
 
 
 def test_without_the_standing_queue_the_deep_buffer_costs_nothing() -> None:
     """The answer names the queues as the cause: CoDel ends them, and the difference with them."""
-    runs = read()
+    today = sensitivity.read()
+    shallow = sensitivity.seconds(today, DEFAULT, "shallow")
 
-    def longer(design: str) -> list[float]:
-        own, shallow = (
-            {one.seed: seconds for one, seconds in runs.items() if one == run(name, one.seed)}
-            for name in (design, "shallow")
-        )
+    def longer(own: Mapping[int, float]) -> list[float]:
         return [own[seed] - shallow[seed] for seed in sorted(own.keys() & shallow.keys())]
 
-    assert len(longer("deep")) == len(longer("deep_codel")) == 5
-    assert min(longer("deep")) > 1
-    low, high = interval(longer("deep_codel"), signed=True) or (1.0, -1.0)
+    deep = longer(sensitivity.seconds(today, DEFAULT, "deep"))
+    codel = longer(under_traffic("deep_codel", read()))
+    assert len(deep) == len(codel) == 5
+    assert min(deep) > 0
+    low, high = interval(codel, signed=True) or (1.0, -1.0)
     assert low < 0 < high
-    assert abs(sum(longer("deep_codel"))) / 5 < 0.05
+    assert median(codel) <= 0
     readme = " ".join((files("hadoop") / "README.md").read_text(encoding="utf-8").split())
-    assert "with CoDel against these queues nothing is left of the difference" in readme
+    words = "with CoDel against these queues nothing is left of the difference"
+    assert f"{words} ({median(codel):+.1f} s;" in readme

@@ -299,6 +299,14 @@ def test_files_of_lines_that_cannot_be_read_name_file_and_place(tmp_path: Path) 
             lines.read(file)
 
 
+def test_a_value_that_is_no_number_names_file_and_line(tmp_path: Path) -> None:
+    file = tmp_path / "runs.csv"
+    header = "design,framework,size_gb,traffic,seed,start_s,cpu_ms_per_mb,disk_mb_per_s,job_s\n"
+    file.write_text(f"{header}deep,tez,10,no,1,0,4,150,26\ndeep,tez,10,no,2,0,4,150,x\n")
+    with pytest.raises(ValueError, match=r"runs\.csv: line 2 below the header: .*'x'"):
+        studies.find("hadoop").part("grid").missing(file)
+
+
 def test_lines_of_other_columns_are_refused_before_a_run(tmp_path: Path) -> None:
     """A file without lines of its own must not count as one of the series, which would be simulated
     and then written below the wrong header."""

@@ -57,12 +57,12 @@ class Comparison:
     def read(self, file: Path) -> dict[Run, dict[str, str]]:
         if not file.exists():
             return {}
-        return {
-            Run(row["case"], row["sender"], int(row["seed"])): {
-                name: row[name] for name in self.figures
-            }
-            for row in lines.read(file, self.columns)
-        }
+
+        def line(row: Mapping[str, str]) -> tuple[Run, dict[str, str]]:
+            run = Run(row["case"], row["sender"], int(row["seed"]))
+            return run, {name: row[name] for name in self.figures}
+
+        return dict(lines.parsed(file, self.columns, line))
 
     def table(
         self, file: Path, head: str, cells: Callable[[Sequence[Mapping[str, str]]], Iterable[str]]

@@ -4,10 +4,13 @@ written when its simulation ends, so that an interrupted part continues."""
 import csv
 import fcntl
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from ..files import durable
+
+_Made = TypeVar("_Made")
 
 
 class _Line(dict[str, str]):
@@ -42,6 +45,26 @@ def read(file: Path, columns: Iterable[str] = ()) -> list[dict[str, str]]:
                 )
             found.append(_Line(file, line))
     return found
+
+
+def parsed(
+    file: Path, columns: Iterable[str], make: Callable[[Mapping[str, str]], _Made]
+) -> list[_Made]:
+    """Returns what `make` makes of each line. A `ValueError` in it names the file and the line."""
+    found = []
+    for place, line in enumerate(read(file, columns), 1):
+        try:
+            found.append(make(line))
+        except ValueError as error:
+            raise ValueError(f"{file}: line {place} below the header: {error}") from None
+    return found
+
+
+def own_or_shipped(file: Path, shipped: Path) -> Path:
+    """Returns the file in the directory of `file` that has the name of a file that comes with
+    afflux, or else the latter."""
+    own = file.parent / shipped.name
+    return own if own.exists() else shipped
 
 
 def append(file: Path, comment: str, columns: Sequence[str], line: Sequence[object]) -> None:

@@ -4,6 +4,7 @@
 use crate::spec::FlowId;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 
 /// Records of one port.
 #[derive(Default)]
@@ -60,6 +61,7 @@ pub struct Sent {
     pub start: u64,
     pub end: u64,
     pub flow: FlowId,
+    /// Class of the flow.
     pub class: u16,
 }
 
@@ -78,10 +80,48 @@ pub enum Behind {
 #[derive(Default)]
 pub struct Waits {
     pub of: FxHashMap<(FlowId, Behind), Wait>,
-    /// Transmissions in order, from the first one that a frame still in the queue has waited for.
+    /// Transmissions in order, from the first one that a frame still in the queue has waited for:
+    /// all of them, and those of each class and flow. With sums of their times, a wait behind
+    /// thousands of frames takes no longer to account for than one behind a few.
     sent: VecDeque<Sent>,
+    classes: Vec<Transmissions>,
+    flows: FxHashMap<FlowId, Transmissions>,
     /// Length of `sent` at which transmissions are removed that no waiting frame has seen.
     room: usize,
+}
+
+/// Transmissions of a flow or a class, in order.
+#[derive(Default)]
+struct Transmissions {
+    sent: VecDeque<Transmission>,
+    /// Time of all, including those that were removed.
+    total: u64,
+}
+
+struct Transmission {
+    start: u64,
+    end: u64,
+    /// Time of all before this one.
+    before: u64,
+}
+
+impl Transmissions {
+    fn push(&mut self, start: u64, end: u64) {
+        self.sent.push_back(Transmission { start, end, before: self.total });
+        self.total += end - start;
+    }
+
+    /// Returns the time of transmissions between `ready` and `until`, before which all have started.
+    fn between(&self, ready: u64, until: u64) -> u64 {
+        if self.sent.back().is_none_or(|last| last.end <= ready) {
+            return 0;
+        }
+        let first = self.sent.partition_point(|sent| sent.end <= ready);
+        let seen = || self.sent.range(first..);
+        let early = seen().take_while(|sent| sent.start < ready).map(|sent| ready - sent.start);
+        let late = seen().rev().take_while(|sent| sent.end > until).map(|sent| sent.end - until);
+        self.total - self.sent[first].before - early.sum::<u64>() - late.sum::<u64>()
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -102,38 +142,51 @@ impl Waits {
         }
         if self.sent.len() >= self.room.max(Self::LEAST_CAPACITY) {
             match oldest() {
-                None => self.sent.clear(),
-                Some(oldest) => {
-                    drop(self.sent.drain(..self.sent.partition_point(|sent| sent.end <= oldest)))
-                }
+                None => self.forget(self.sent.len()),
+                Some(oldest) => self.forget(self.sent.partition_point(|sent| sent.end <= oldest)),
             }
             self.room = 2 * self.sent.len();
         }
         self.sent.push_back(next);
+        let class = usize::from(next.class);
+        if self.classes.len() <= class {
+            self.classes.resize_with(class + 1, Transmissions::default);
+        }
+        self.classes[class].push(next.start, next.end);
+        self.flows.entry(next.flow).or_default().push(next.start, next.end);
+    }
+
+    /// Removes the first `count` transmissions.
+    fn forget(&mut self, count: usize) {
+        for sent in self.sent.drain(..count) {
+            self.classes[usize::from(sent.class)].sent.pop_front();
+            if let Entry::Occupied(mut flow) = self.flows.entry(sent.flow) {
+                flow.get_mut().sent.pop_front();
+                if flow.get().sent.is_empty() {
+                    flow.remove();
+                }
+            }
+        }
     }
 
     fn account(&mut self, next: &Sent, ready: u64) {
-        let mut left = next.start - ready;
-        let first = self.sent.partition_point(|sent| sent.end <= ready);
-        let mut by: Vec<(Behind, u64)> = Vec::new();
-        for sent in self.sent.range(first..) {
-            let behind =
-                if sent.flow == next.flow { Behind::Own } else { Behind::Class(sent.class) };
-            let time = sent.end.min(next.start) - sent.start.max(ready);
-            left -= time;
-            match by.iter_mut().find(|(whom, _)| *whom == behind) {
-                Some((_, sum)) => *sum += time,
-                None => by.push((behind, time)),
+        let own = self.flows.get(&next.flow).map_or(0, |flow| flow.between(ready, next.start));
+        let mut left = next.start - ready - own;
+        let mut note = |behind, time| {
+            if time > 0 {
+                let wait = self.of.entry((next.flow, behind)).or_default();
+                wait.frames += 1;
+                wait.time += time;
             }
+        };
+        note(Behind::Own, own);
+        for (class, sent) in (0..).zip(&self.classes) {
+            let own = if class == next.class { own } else { 0 };
+            let time = sent.between(ready, next.start) - own;
+            left -= time;
+            note(Behind::Class(class), time);
         }
-        if left > 0 {
-            by.push((Behind::Nobody, left));
-        }
-        for (behind, time) in by {
-            let wait = self.of.entry((next.flow, behind)).or_default();
-            wait.frames += 1;
-            wait.time += time;
-        }
+        note(Behind::Nobody, left);
     }
 }
 
@@ -194,6 +247,48 @@ mod tests {
         }
         waits.note(Sent { start: 1_000, end: 1_001, flow: 2, class: 0 }, 300, || None);
         assert_eq!(waits.of[&(2, Behind::Class(0))].time, 700);
+    }
+
+    /// Compares the sums with those of a loop over all transmissions.
+    #[test]
+    fn sums_are_those_of_all_transmissions() {
+        let mut waits = Waits::default();
+        let mut all: Vec<Sent> = Vec::new();
+        let mut wanted: FxHashMap<(FlowId, Behind), Wait> = FxHashMap::default();
+        let (mut at, mut drawn) = (0, 1_u64);
+        let mut draw = |below: u64| {
+            drawn = drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (drawn >> 33) % below
+        };
+        for _ in 0..20_000 {
+            at += if draw(10) == 0 { draw(50) } else { 0 };
+            let flow = draw(7) as FlowId;
+            let next = Sent { start: at, end: at + 1 + draw(9), flow, class: (flow % 3) as u16 };
+            // A queue of up to 3,000, whose frames may overtake each other.
+            let ready = at.saturating_sub(draw(3_000));
+            let mut by: FxHashMap<Behind, u64> = FxHashMap::default();
+            let mut left = at - ready;
+            for sent in all.iter().filter(|sent| sent.end > ready) {
+                let behind =
+                    if sent.flow == flow { Behind::Own } else { Behind::Class(sent.class) };
+                let time = sent.end.min(at) - sent.start.max(ready);
+                left -= time;
+                *by.entry(behind).or_default() += time;
+            }
+            by.extend((left > 0).then_some((Behind::Nobody, left)));
+            for (behind, time) in by {
+                let wait = wanted.entry((flow, behind)).or_default();
+                wait.frames += 1;
+                wait.time += time;
+            }
+            waits.note(next, ready, || Some(at.saturating_sub(3_000)));
+            all.push(next);
+            all.drain(..all.partition_point(|sent| sent.end + 4_000 < at));
+            at = next.end;
+        }
+        assert!(waits.of.len() > 20);
+        assert_eq!(waits.of, wanted);
+        assert!(waits.sent.len() < 3_000);
     }
 
     #[test]

@@ -96,7 +96,7 @@ def parsed(text: str) -> Setting:
 def read(file: Path = FILE) -> Runs:
     if not file.exists():
         return {}
-    return dict(_line(row) for row in lines.read(file, COLUMNS))
+    return dict(lines.parsed(file, COLUMNS, _line))
 
 
 def _line(row: Mapping[str, str]) -> tuple[Run, Measured]:

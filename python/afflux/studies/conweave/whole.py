@@ -68,7 +68,7 @@ def of_designs(designs: Designs) -> dict[Point, Measured]:
 
 
 def read(file: Path = FILE) -> dict[Point, Measured]:
-    return dict(map(_line, lines.read(file, _COLUMNS)))
+    return dict(lines.parsed(file, _COLUMNS, _line))
 
 
 def _line(row: Mapping[str, str]) -> tuple[Point, Measured]:

@@ -5,8 +5,7 @@ studies/hadoop/README.md says what the source did and what is assumed. calibrati
 fitted constants, and `crossvalidation` judges how well a fit predicts.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,12 @@ from ...metrics import JOB_TIME
 from ...results.designs import Designs
 from ...words import say
 from .. import Assumption, Check, Row, Series, Slice, Study, files, named
+from ..lines import own_or_shipped
 from . import (
     constant,
     crossvalidation,
     findings,
+    fits,
     medians,
     others,
     runs,
@@ -29,7 +30,7 @@ from . import (
     slides,
     whole,
 )
-from .cases import DESIGNS, FRAMEWORKS, SIZES, Case, Constants, calibration, keys, published
+from .cases import DESIGNS, FITTED, FRAMEWORKS, SIZES, Case, keys, published
 
 __all__ = ["DESIGNS", "STUDY", "Hadoop", "findings"]
 
@@ -39,12 +40,8 @@ _SCREENS = 10
 _SEEDS = 5
 
 
-def _constants() -> Constants:
-    return Constants(**calibration()["fitted"])
-
-
 def _keys(case: Case) -> dict[str, Any]:
-    found = keys(case, _constants())
+    found = keys(case, FITTED)
     if case.size == _SCREENS:
         found["record.ports"] = {
             "interval": f"{findings.INTERVAL // 1_000_000}ms",
@@ -54,14 +51,9 @@ def _keys(case: Case) -> dict[str, Any]:
     return found
 
 
-def _network(size: int) -> Callable[[int], Iterator[runs.Run]]:
-    """Returns the runs of all designs with this many gigabytes, without and with background
-    traffic."""
-    return lambda seeds: chain(runs.designs(size, seeds, False), runs.designs(size, seeds, True))
-
-
 def _others(file: Path) -> str:
-    return others.table(others.differences(runs.read(file)))
+    measured = sensitivity.read(own_or_shipped(file, sensitivity.FILE))
+    return others.table(others.differences(runs.read(file), measured))
 
 
 def _varied(file: Path) -> str:
@@ -69,7 +61,7 @@ def _varied(file: Path) -> str:
 
 
 def _shipped_checks() -> list[Check]:
-    found = runs.with_defaults(runs.read())
+    found = whole.by_case(whole.read())
     return [
         *crossvalidation.checks(),
         medians.check(found),
@@ -98,35 +90,22 @@ class Hadoop(Study):
             "grid",
             "How long does a job without traffic take, by processor time and disks?",
             runs.grid,
-            crossvalidation.as_text,
-        ),
-        runs.series(
-            "network-10GB",
-            "How much longer does 10 GB take behind each design, with Hadoop's defaults?",
-            _network(10),
-            crossvalidation.as_text,
-            "about 35 min",
-        ),
-        runs.series(
-            "network-200GB",
-            "How much longer does 200 GB take behind each design, with Hadoop's defaults?",
-            _network(200),
-            crossvalidation.as_text,
-            "about 5.5 h",
+            fits.as_text,
+            "about 30 min",
         ),
         runs.series(
             "others",
             "What do designs change that the source names and has not measured?",
             runs.others,
             _others,
-            "about 25 min",
+            "about 30 min",
         ),
         runs.series(
             "varied",
-            "What do designs cost when something else is assumed?",
+            "What do longer links, faster disks and more fetches at a time change without traffic?",
             runs.varied,
             _varied,
-            "about 40 min",
+            "about 3 min",
         ),
         Series(
             "assumptions",
@@ -150,14 +129,14 @@ class Hadoop(Study):
             "cross-validation",
             "Does a fit on a part of the published numbers predict the rest?",
             lambda seeds: iter(()),
-            crossvalidation.as_text,
-            "seconds",
+            fits.as_text,
+            "about a minute",
         ),
     )
 
     @property
     def assumptions(self) -> Sequence[Assumption]:
-        return sensitivity.with_changes(sensitivity.read(), sensitivity.earlier(runs.read()))
+        return sensitivity.with_changes(sensitivity.read())
 
     def points(self, quick: bool) -> Sequence[Point]:
         sizes, seeds = (SIZES[:1], 1) if quick else (SIZES, _SEEDS)

@@ -21,6 +21,8 @@ _LOSSLESS: dict[str, Any] = {
 }
 _LOSSLESS |= {"host.scheduling": "strict_priority", f"{_LEAF}.scheduling": "strict_priority"}
 
+_OBEY: dict[str, Any] = {"host.honours_pause": True}
+
 #: Management hosts, and all hosts except the compute nodes.
 _MANAGEMENT = ["host21", "host22"]
 _OTHERS = [f"host{number}" for number in range(14, 23)]
@@ -54,8 +56,8 @@ _CLUSTER: dict[str, dict[str, Any]] = {"dctcp": _without_ecn(_MANAGEMENT)}
 #: - ECN on compute nodes only, with `tcp_ecn = 0` on all others (45, 46 and 59)
 #: - ECN on data nodes only (45); they open no connections to compute nodes, so nobody requests ECN
 #: - DCTCP on management hosts too (79)
-#: - a watchdog against long PAUSE (72)
-#: - spines that obey PAUSE
+#: - a watchdog against long PAUSE (72), with hosts that obey PAUSE
+#: - spines that obey PAUSE, with hosts that ignore it and with hosts that obey it, too
 #: - switches that select uplinks by load
 OTHERS: dict[str, dict[str, Any]] = {
     "deep_codel": {
@@ -74,20 +76,20 @@ OTHERS: dict[str, dict[str, Any]] = {
     "ecn_compute_only": DESIGNS["ecn"] | _without_ecn(_OTHERS),
     "ecn_data_only": _SHALLOW | _SWITCH_MARKS,
     "dctcp_everywhere": DESIGNS["dctcp"],
-    "pfc_watchdog": _LOSSLESS | {f"{_LEAF}.pfc.watchdog": {}},
+    "pfc_watchdog": _LOSSLESS | _OBEY | {f"{_LEAF}.pfc.watchdog": {}},
     "pfc_spines_obey": _LOSSLESS | {"switch.honours_pause": True},
+    "pfc_all_obey": _LOSSLESS | _OBEY | {"switch.honours_pause": True},
     "shallow_dlb": _SHALLOW | {"switch.balance": "dlb"},
     "shallow_glb": _SHALLOW | {"switch.balance": "glb"},
 }
 
 
 class Otherwise(NamedTuple):
-    """A changed assumption for the sort of 10 GB."""
+    """A changed assumption for the sort of 10 GB without traffic."""
 
     keys: dict[str, Any]
     designs: tuple[str, ...]
-    frameworks: tuple[str, ...] = ("mapreduce",)
-    traffic: bool = True
+    frameworks: tuple[str, ...]
 
 
 def _compute_links(delay: str, hosts: int = 14) -> dict[str, Any]:
@@ -98,33 +100,19 @@ def _compute_links(delay: str, hosts: int = 14) -> dict[str, Any]:
 
 _FAST_DISKS = {"traffic[0].cluster.disks": {"read": "12Gbps"}}
 _TWENTY_COPIES = {"traffic[0].cluster.parallel_copies": 20}
-_ALL_PORTS = {"traffic[1].pairing": "permutation", "traffic[1].rate": "25Gbps"}
 OTHERWISE: dict[str, Otherwise] = {
-    # Candidates that could explain why the deep buffer costs 15 s: other frame sizes, all ports
-    # full instead of those that several nodes send to, and a limit of 100 ms (25G) instead of 40 ms
-    # on queues of the deep buffer.
-    "1500B": Otherwise({"host.mtu": "1500B"}, ("deep", "shallow")),
-    "4500B": Otherwise({"host.mtu": "4500B"}, ("deep", "shallow")),
-    "all_ports": Otherwise(_ALL_PORTS, ("deep", "shallow", "pfc")),
-    "100ms": Otherwise({f"{_LEAF}.voq": {"max_bytes": "312MB"}}, ("deep",)),
-    # Candidates that could explain why PFC alone and DCTCP cost more than measured: a quarter of
-    # the connections, and a larger share of the memory before a group is paused.
-    "4_connections": Otherwise({"traffic[1].connections": 4}, ("deep", "shallow", "pfc", "dctcp")),
-    "lossless_alpha_8": Otherwise({f"{_LEAF}.mmu.lossless_alpha": 8.0}, ("pfc",)),
     # Candidates that could explain why Tez without traffic is slower behind the shallow buffer.
     # They fill its port: disks as fast as memory, 20 fetches at a time.
-    "fast_disks": Otherwise(_FAST_DISKS, ("deep", "shallow"), ("tez",), False),
-    "20_copies": Otherwise(_TWENTY_COPIES, ("deep", "shallow"), ("tez",), False),
-    "fast_disks_20_copies": Otherwise(
-        _FAST_DISKS | _TWENTY_COPIES, ("deep", "shallow"), ("tez",), False
-    ),
+    "fast_disks": Otherwise(_FAST_DISKS, ("deep", "shallow"), ("tez",)),
+    "20_copies": Otherwise(_TWENTY_COPIES, ("deep", "shallow"), ("tez",)),
+    "fast_disks_20_copies": Otherwise(_FAST_DISKS | _TWENTY_COPIES, ("deep", "shallow"), ("tez",)),
     # Check of the counted round trips: the delay of a standing queue, without traffic or losses.
-    "30ms": Otherwise(_compute_links("15ms"), ("deep",), ("mapreduce", "tez"), False),
-    "60ms": Otherwise(_compute_links("30ms"), ("deep",), ("mapreduce", "tez"), False),
-    "60ms_at_four": Otherwise(_compute_links("30ms", 4), ("deep",), ("mapreduce", "tez"), False),
+    "30ms": Otherwise(_compute_links("15ms"), ("deep",), ("mapreduce", "tez")),
+    "60ms": Otherwise(_compute_links("30ms"), ("deep",), ("mapreduce", "tez")),
+    "60ms_at_four": Otherwise(_compute_links("30ms", 4), ("deep",), ("mapreduce", "tez")),
 }
 VARIED = {
-    f"{design}_{name}": DESIGNS[design] | _CLUSTER.get(design, {}) | one.keys
+    f"{design}_{name}": DESIGNS[design] | one.keys
     for name, one in OTHERWISE.items()
     for design in one.designs
 }
@@ -186,14 +174,20 @@ class Constants(NamedTuple):
         return Constants(self.start / self.share, self.cpu / self.share, self.disk, 1.0)
 
 
-#: Defaults of `kind = "hadoop"`, with which the network's part is simulated. No job time was used
-#: to choose them.
+#: Defaults of `kind = "hadoop"`. No job time was used to choose them.
 BASE = Constants(start=0.0, cpu=10.0, disk=150.0, share=1.0)
 
 
 @cache
 def calibration() -> dict[str, Any]:
     return tomllib.loads((files("hadoop") / "calibration.toml").read_text(encoding="utf-8"))
+
+
+#: The study's own constants.
+FITTED = Constants(**calibration()["fitted"])
+#: The deep buffer and processors that have work besides, without the traffic that is this work.
+BUSY = "deep_busy"
+_BUSY: dict[str, Any] = DESIGNS["deep"] | {"traffic[0].cluster.cpu_share": FITTED.share}
 
 
 @cache
@@ -225,10 +219,10 @@ def keys(case: Case, constants: Constants) -> dict[str, Any]:
         cluster |= _YARN_TEZ
     if case.traffic:
         cluster["cpu_share"] = constants.share
-    design = (DESIGNS | OTHERS | VARIED)[case.simulated]
+    design = (DESIGNS | OTHERS | VARIED | {BUSY: _BUSY})[case.simulated]
     if design.get(f"{_LEAF}.preset") == _LOSSLESS[f"{_LEAF}.preset"]:
         # Only there does anything send PAUSE to hosts.
-        design = design | {"host.honours_pause": assumed["honours_pause"]}
+        design = {"host.honours_pause": assumed["honours_pause"]} | design
     found: dict[str, Any] = {
         "traffic[0].framework": case.framework,
         "traffic[0].size": f"{case.size}GB",

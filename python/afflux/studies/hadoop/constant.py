@@ -59,10 +59,11 @@ def wanted(seeds: int = SEEDS) -> Iterator[Run]:
 def read(file: Path = FILE) -> dict[Run, float]:
     if not file.exists():
         return {}
-    rows = lines.read(file, COLUMNS)
-    return {
-        Run(tuple(row["causes"].split()), int(row["seed"])): float(row["job_s"]) for row in rows
-    }
+    return dict(lines.parsed(file, COLUMNS, _line))
+
+
+def _line(row: Mapping[str, str]) -> tuple[Run, float]:
+    return Run(tuple(row["causes"].split()), int(row["seed"])), float(row["job_s"])
 
 
 def write(run: Run, seconds: float, file: Path = FILE) -> None:

@@ -6,11 +6,15 @@ A job's time is split into terms, so that a fit needs no simulation. With consta
 
     without traffic   c.start + quiet(framework, size, c.cpu, c.disk) + network(case)
     under traffic     the same with c.start and c.cpu divided by c.share
+                      + (1 / c.share - 1) * startups(framework, size)
 
 `quiet` interpolates between jobs that were simulated without traffic for a grid of constants.
-`network` is the additional time of a job behind a design, and with background traffic, compared
-with the deep buffer without traffic. It is simulated with the same seeds and Hadoop's defaults, and
-never fitted.
+`startups` is what a job spends on the start of containers and the like, which busy processors
+stretch, too. `network` is the additional time of a job behind a design, and with background traffic,
+compared with the deep buffer without traffic and, if there is traffic, with processors that are as
+busy. Neither is fitted: they come from the jobs of the study itself, and from jobs without traffic
+with the same seeds. These have the study's constants, which were fitted to all numbers;
+`fits.by_constants` says how much hangs on that.
 """
 
 import math
@@ -23,7 +27,9 @@ from pathlib import Path
 from statistics import mean, median
 
 from .. import Check
-from .cases import BASE, FRAMEWORKS, SIZES, Case, Constants, published
+from ..lines import own_or_shipped
+from . import whole
+from .cases import BASE, BUSY, FITTED, FRAMEWORKS, SIZES, Case, Constants, published
 from .runs import FILE, Run, read
 
 Numbers = Mapping[Case, float]
@@ -46,12 +52,21 @@ class Simulated:
     """Job times of the simulator. Means are over `seeds`, in which a seed may occur more than
     once."""
 
+    #: Jobs without traffic behind the deep buffer.
     runs: Mapping[Run, float]
+    #: Jobs of the study, with its constants.
+    jobs: whole.Times
     seeds: tuple[int, ...]
 
     @classmethod
-    def of(cls, runs: Mapping[Run, float]) -> "Simulated":
-        return cls(runs, tuple(sorted({run.seed for run in runs})))
+    def of(cls, runs: Mapping[Run, float], jobs: whole.Times) -> "Simulated":
+        return cls(runs, jobs, tuple(sorted({run.seed for run in runs})))
+
+    @classmethod
+    def read(cls, file: Path = FILE) -> "Simulated":
+        """Reads the runs of a file, and the jobs of the study beside it, or else those that come
+        with afflux."""
+        return cls.of(read(file), whole.read(own_or_shipped(file, whole.FILE)))
 
     @cached_property
     def _grids(
@@ -59,12 +74,14 @@ class Simulated:
     ) -> dict[tuple[str, int], tuple[list[float], list[float], dict[tuple[float, float], float]]]:
         found = {}
         without_traffic = [
-            run for run in self.runs if run.case.design == "deep" and not run.case.traffic
+            run
+            for run in self.runs
+            if run.case.design == "deep" and not run.case.traffic and run.constants.start == 0
         ]
         for job in {(run.case.framework, run.case.size) for run in without_traffic}:
             of_job = [run for run in without_traffic if (run.case.framework, run.case.size) == job]
             # An incomplete grid is used as far as it goes.
-            there = {(run.cpu, run.disk) for run in of_job}
+            there = {_work(run) for run in of_job}
             cpus = sorted(cpu for cpu, disk in there if disk == BASE.disk)
             disks = sorted(
                 {disk for _, disk in there if all((cpu, disk) in there for cpu in cpus)},
@@ -72,7 +89,7 @@ class Simulated:
             )
             points = {
                 (cpu, disk): {
-                    run.seed: self.runs[run] for run in of_job if (run.cpu, run.disk) == (cpu, disk)
+                    run.seed: self.runs[run] for run in of_job if _work(run) == (cpu, disk)
                 }
                 for cpu in cpus
                 for disk in disks
@@ -106,19 +123,28 @@ class Simulated:
         )
 
     @cached_property
+    def _startups(self) -> dict[tuple[str, int], float]:
+        """Seconds that a job spends on what only busy processors stretch, by framework and size."""
+        found: dict[tuple[str, int], dict[int, float]] = {}
+        for (case, constants, seed), seconds in self.runs.items():
+            longer = self.runs.get(_busy(case, seed))
+            if constants == FITTED.under_traffic and longer is not None:
+                more = (longer - seconds) / (1 / FITTED.share - 1)
+                found.setdefault((case.framework, case.size), {})[seed] = more
+        return {job: self._mean(by_seed) for job, by_seed in found.items()}
+
+    @cached_property
     def _networks(self) -> dict[Case, float]:
         by_case: dict[Case, dict[int, float]] = {}
-        for run, seconds in self.runs.items():
-            without_traffic = self.runs.get(
-                Run(
-                    Case("deep", run.case.framework, run.case.size, False),
-                    BASE.cpu,
-                    BASE.disk,
-                    run.seed,
-                )
+        for (case, seed), seconds in self.jobs.items():
+            deep = case._replace(design="deep", traffic=False)
+            without_traffic = (
+                self.runs.get(_busy(deep, seed))
+                if case.traffic
+                else self.jobs.get(whole.Job(deep, seed))
             )
-            if without_traffic is not None and (run.cpu, run.disk) == (BASE.cpu, BASE.disk):
-                by_case.setdefault(run.case, {})[run.seed] = seconds - without_traffic
+            if without_traffic is not None:
+                by_case.setdefault(case, {})[seed] = seconds - without_traffic
         return {case: self._mean(longer) for case, longer in by_case.items()}
 
     def network(self, case: Case) -> float | None:
@@ -130,13 +156,23 @@ class Simulated:
         if network is None:
             raise KeyError(case)
         c = constants.under_traffic if case.traffic else constants
-        return c.start + self.without_traffic(case.framework, case.size, c.cpu, c.disk) + network
+        startups = (1 / constants.share - 1) * self._startups[case[1:3]] if case.traffic else 0.0
+        quiet = self.without_traffic(case.framework, case.size, c.cpu, c.disk)
+        return c.start + startups + quiet + network
 
     def known(self, numbers: Numbers) -> dict[Case, float]:
         """Returns the published numbers whose cases are simulated."""
         return {
             case: seconds for case, seconds in numbers.items() if self.network(case) is not None
         }
+
+
+def _busy(deep: Case, seed: int) -> Run:
+    return Run(deep._replace(design=BUSY), FITTED._replace(share=1.0), seed)
+
+
+def _work(run: Run) -> tuple[float, float]:
+    return run.constants.cpu, run.constants.disk
 
 
 def _cell(values: Sequence[float], value: float) -> tuple[int, float]:
@@ -395,9 +431,8 @@ def judge(
     ours, theirs = [], []
     cases = list(errors)
     for _ in range(resamples):
-        drawn = Simulated(
-            simulated.runs, tuple(chance.choices(simulated.seeds, k=len(simulated.seeds)))
-        )
+        seeds = tuple(chance.choices(simulated.seeds, k=len(simulated.seeds)))
+        drawn = Simulated(simulated.runs, simulated.jobs, seeds)
         again, _ = _predictions(split, drawn, numbers, constants)
         some = chance.choices(cases, k=len(cases))
         ours.append(median(abs(again[case] / numbers[case] - 1) for case in some))
@@ -454,7 +489,7 @@ def signs(
 def all_judged(
     simulated: Simulated | None = None, numbers: Numbers | None = None, resamples: int = RESAMPLES
 ) -> list[Judged]:
-    simulated, numbers = simulated or Simulated.of(read()), numbers or published()
+    simulated, numbers = simulated or Simulated.read(), numbers or published()
     return [
         judge(split, simulated, numbers, resamples)
         for split in SPLITS
@@ -468,15 +503,15 @@ WANTED = 3
 
 def checks(simulated: Simulated | None = None) -> list[Check]:
     """Checks the predictions from the runs in results/runs.csv."""
-    simulated = simulated or Simulated.of(read())
+    simulated = simulated or Simulated.read()
     judged = all_judged(simulated, resamples=0)
     better = sum(one.better for one in judged)
     found = [
         Check(
             f"{one.split}: median error below the null model's",
             one.better,
-            _per_cent(one.error) + " %",
-            _per_cent(one.null) + " %",
+            per_cent(one.error) + " %",
+            per_cent(one.null) + " %",
         )
         for one in judged
     ]
@@ -501,78 +536,6 @@ def checks(simulated: Simulated | None = None) -> list[Check]:
     ]
 
 
-def _per_cent(value: float) -> str:
+def per_cent(value: float) -> str:
+    """Formats a share in percent."""
     return f"{100 * value:.1f}"
-
-
-def as_text(file: Path = FILE) -> str:
-    """Returns the results of all splits, signs and cases as text, from the runs in a file."""
-    simulated = Simulated.of(read(file))
-    numbers = simulated.known(published())
-    lines = [f"{len(numbers)} of {len(published())} published numbers are simulated.", ""]
-    lines.append(
-        "| fitted on | numbers | error, % (95 % interval) | null model, % | better | under traffic, % | start s, CPU ms/MB, disk MB/s, share |"
-    )
-    lines.append("|---|---|---|---|---|---|---|")
-    judged = all_judged(simulated)
-    if not judged:
-        return lines[0]
-    for one in judged:
-        busy = one.errors(lambda case: case.traffic)
-        constants = "; ".join(
-            f"{c.start:.1f}, {c.cpu:.1f}, {c.disk:.0f}, {c.share:.2f}" for c in one.constants
-        )
-        columns = [
-            one.split,
-            str(len(one.predicted)),
-            f"{_per_cent(one.error)} ({_per_cent(one.low)} to {_per_cent(one.high)})",
-            f"{_per_cent(one.null)} ({_per_cent(one.null_low)} to {_per_cent(one.null_high)})",
-            "yes" if one.better else "no",
-            _per_cent(median(busy)) if busy else "-",
-            constants,
-        ]
-        lines.append(f"| {' | '.join(columns)} |")
-    by_design = judged[-1].predicted
-    right, wrong = signs(by_design)
-    lines += [
-        "",
-        f"Deep against shallow, measured differences above 8 %: {len(right)} of {len(right) + len(wrong)} with the right sign.",
-    ]
-    lines += [f"  wrong: {pair[0].name} and {pair[1].design}" for pair in wrong]
-    lines += [
-        "",
-        f"Fitted on all numbers: {fit(simulated, numbers)}",
-        "",
-        case_tables(by_design),
-        "",
-        "Network's part of the simulated jobs, s:",
-        "",
-    ]
-    lines += [f"  {case.design}, {case.name}: {simulated.network(case):+.1f}" for case in by_design]
-    return "\n".join(lines)
-
-
-def case_tables(predicted: Mapping[Case, tuple[float, float]]) -> str:
-    """Returns tables of measured and predicted seconds, for each size with and without traffic."""
-    tables = []
-    for size in SIZES:
-        for traffic in (True, False):
-            lines = [f"{size} GB {'under' if traffic else 'without'} traffic, seconds:", ""]
-            lines.append(
-                "| | MapReduce: measured | predicted without this design | Tez: measured | predicted without this design |"
-            )
-            lines.append("|---|---|---|---|---|")
-            for design in dict.fromkeys(case.design for case in predicted):
-                pairs = [
-                    predicted[Case(design, framework, size, traffic)] for framework in FRAMEWORKS
-                ]
-                lines.append(
-                    f"| {design} | "
-                    + " | ".join(
-                        f"{seconds} | {ours:.1f} ({100 * (ours / seconds - 1):+.0f} %)"
-                        for seconds, ours in pairs
-                    )
-                    + " |"
-                )
-            tables.append("\n".join(lines))
-    return "\n\n".join(tables)

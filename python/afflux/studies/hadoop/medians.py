@@ -1,9 +1,8 @@
 """Judges the signs of differences between the deep buffer and the other designs on medians over
 seeds, next to means: a mean can depend on a single seed.
 
-The jobs are those of the cross-validation (hosts of exact timing that obey PAUSE; Hadoop's defaults,
-so no fitted constant takes part) or of the study itself (today's hosts). A difference is that of two
-jobs with one seed.
+The jobs are those of the study itself, or those of earlier hosts. A difference is that of two jobs
+with one seed.
 """
 
 from collections.abc import Iterator
@@ -70,12 +69,12 @@ def table(times: Times) -> str:
     return "\n".join(lines)
 
 
-def variants(obey: Times, ignore: Times, size: int) -> str:
-    """Returns how many signs of differences with this many gigabytes are right in both variants of
-    hosts, and which differ between them, as the page says it."""
+def variants(exact_hosts: Times, todays: Times, size: int) -> str:
+    """Returns how many signs of differences with this many gigabytes are right with the hosts of
+    both, and which differ between them, as the page says it."""
     by_hosts = [
         {one.case: one for one in judged(times) if one.case.size == size}
-        for times in (obey, ignore)
+        for times in (exact_hosts, todays)
     ]
     exact, today = by_hosts
     counts = [f"{sum(one.right for one in found.values())} of {len(found)}" for found in by_hosts]
@@ -88,10 +87,10 @@ def variants(obey: Times, ignore: Times, size: int) -> str:
         for signed_there in (True, False)
     )
     said = [
-        *([f"{' and '.join(other)} have the other sign there"] if other else []),
-        *([f"{' and '.join(none)} do not differ there"] if none else []),
+        *([f"{' and '.join(other)} have the other sign with today's"] if other else []),
+        *([f"{' and '.join(none)} do not differ with today's"] if none else []),
     ]
     return (
-        f"Of the differences with {size} GB {counts[0]} are right with these hosts, which obey PAUSE, and {counts[1]} with today's, which ignore it"
+        f"Of the differences with {size} GB {counts[1]} are right with today's hosts, and {counts[0]} with those of exact timing that obey PAUSE"
         + (f": {', and '.join(said)}." if said else ".")
     )

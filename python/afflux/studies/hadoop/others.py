@@ -1,49 +1,44 @@
 """Compares designs that the source mentions but did not measure with the measured designs they are
-based on, and measures how other assumptions change the cost of designs: the parts `others` and
+based on, and measures how other assumptions change jobs without traffic: the parts `others` and
 `varied` of the study.
 
-The data are sorts of 10 GB from results/runs.csv. Nothing is judged here: the source has no numbers
-for these designs.
+The data are sorts of 10 GB from results/runs.csv; those of the measured designs are in
+results/assumptions.csv. Nothing is judged here: the source has no numbers for these designs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ...comparison.paired import Difference, of_pairs
 from ...metrics import JOB_TIME
-from ...results.statistics import interval, mean
-from .cases import BASE, FRAMEWORKS, OTHERS, OTHERWISE, SIZES, Case
-from .runs import Run
-from .sensitivity import signed
+from . import sensitivity
+from .cases import FRAMEWORKS, OTHERS, OTHERWISE, SIZES, Case
+from .runs import Run, with_defaults
+from .sensitivity import DEFAULT, OBEY, Alternatives
 
-#: Measured design on which each of these designs is based.
-CHANGED = {
-    "deep_codel": "deep",
-    "deep_codel_fast": "deep",
-    "shallow_data_leaf": "shallow",
-    "ecn_compute_only": "ecn",
-    "ecn_data_only": "ecn",
-    "dctcp_everywhere": "dctcp",
-    "pfc_watchdog": "pfc",
-    "pfc_spines_obey": "pfc",
-    "shallow_dlb": "shallow",
-    "shallow_glb": "shallow",
+#: Measured design on which each of these designs is based, with what is assumed besides.
+CHANGED: dict[str, tuple[str, Alternatives]] = {
+    "deep_codel": ("deep", DEFAULT),
+    "deep_codel_fast": ("deep", DEFAULT),
+    "shallow_data_leaf": ("shallow", DEFAULT),
+    "ecn_compute_only": ("ecn", DEFAULT),
+    "ecn_data_only": ("ecn", DEFAULT),
+    "dctcp_everywhere": ("dctcp", DEFAULT),
+    "pfc_watchdog": ("pfc", (OBEY,)),
+    "pfc_spines_obey": ("pfc", DEFAULT),
+    "pfc_all_obey": ("pfc", (OBEY,)),
+    "shallow_dlb": ("shallow", DEFAULT),
+    "shallow_glb": ("shallow", DEFAULT),
 }
 assert CHANGED.keys() == OTHERS.keys()
 
 
-def _times(case: Case, runs: dict[Run, float]) -> dict[int, float]:
-    return {
-        run.seed: seconds
-        for run, seconds in runs.items()
-        if run.case == case and (run.cpu, run.disk) == (BASE.cpu, BASE.disk)
-    }
-
-
-def _difference(case: Case, base: Case, runs: dict[Run, float]) -> Difference | None:
-    own, before = _times(case, runs), _times(base, runs)
+def difference(
+    design: str, own: Mapping[int, float], before: Mapping[int, float]
+) -> Difference | None:
+    """Returns the difference of job times in ns, over the seeds that both have."""
     pairs = [(1e9 * before[seed], 1e9 * own[seed]) for seed in sorted(own.keys() & before.keys())]
-    return of_pairs(JOB_TIME, case.design, pairs) if pairs else None
+    return of_pairs(JOB_TIME, design, pairs) if pairs else None
 
 
 def _seconds(nanoseconds: float) -> str:
@@ -60,15 +55,18 @@ def _longer(one: Difference) -> str:
     return f"{_seconds(one.difference)}{between}"
 
 
-def _under_traffic(design: str) -> Case:
-    return Case(design, FRAMEWORKS[0], SIZES[0], True)
+def under_traffic(design: str, runs: Mapping[Run, float]) -> Mapping[int, float]:
+    """Returns the job times of a design by seed, in s."""
+    return with_defaults(runs)(Case(design, FRAMEWORKS[0], SIZES[0], True))
 
 
-def differences(runs: dict[Run, float]) -> list[Difference]:
-    """Returns the differences of job times in ns, over the seeds that both designs have."""
+def differences(runs: Mapping[Run, float], measured: sensitivity.Runs) -> list[Difference]:
+    """Returns the differences from the designs on which they are based."""
     found = (
-        _difference(_under_traffic(design), _under_traffic(base), runs)
-        for design, base in CHANGED.items()
+        difference(
+            design, under_traffic(design, runs), sensitivity.seconds(measured, assumed, base)
+        )
+        for design, (base, assumed) in CHANGED.items()
     )
     return [one for one in found if one]
 
@@ -85,111 +83,55 @@ def table(found: list[Difference]) -> str:
             else f" ({100 * one.ratio_low - 100:+.1f} to {100 * one.ratio_high - 100:+.1f})"
         )
         change = f"{100 * (one.ratio or 1.0) - 100:+.1f}{between}"
-        base = CHANGED[one.design]
+        base, assumed = CHANGED[one.design]
+        of = ", ".join(f"`{name}`" for name in (base, *assumed))
         lines.append(
-            f"| `{one.design}` | {one.samples} | {one.design_mean / 1e9:.1f} | {one.baseline_mean / 1e9:.1f} (`{base}`) | {change} |"
+            f"| `{one.design}` | {one.samples} | {one.design_mean / 1e9:.1f} | {one.baseline_mean / 1e9:.1f} ({of}) | {change} |"
         )
     return "\n".join(lines)
 
 
 class Question(NamedTuple):
-    """How much longer one design takes than another under assumptions that differ from the study's
-    (`OTHERWISE`; "" for none)."""
+    """How much longer a job without traffic takes behind one design than behind another, under
+    assumptions that differ from the study's (`OTHERWISE`; "" for none)."""
 
     design: str
     base: str
     framework: str
-    traffic: bool
     #: Assumptions with their descriptions.
     assumed: dict[str, str]
 
-    def case(self, design: str, name: str) -> Case:
-        """Returns the case under an assumption, if the assumption changes this design."""
-        changed = name and design in OTHERWISE[name].designs
-        return Case(
-            f"{design}_{name}" if changed else design, self.framework, SIZES[0], self.traffic
-        )
-
-    def answers(self, runs: dict[Run, float]) -> Iterator[tuple[str, Difference]]:
+    def answers(self, runs: Mapping[Run, float]) -> Iterator[tuple[str, Difference]]:
         for name in self.assumed:
-            if one := _difference(self.case(self.design, name), self.case(self.base, name), runs):
+            own, base = (
+                without_traffic(f"{design}_{name}" if name else design, self.framework, runs)
+                for design in (self.design, self.base)
+            )
+            if one := difference(self.design, own, base):
                 yield name, one
 
-    def changes(self, name: str, runs: dict[Run, float]) -> list[float]:
-        """Returns by how many seconds an assumption changes the difference, for each seed that all
-        four jobs have. Rows of the table may have different seeds, so they cannot be compared."""
-        of = [
-            _times(self.case(design, assumed), runs)
-            for assumed in (name, "")
-            for design in (self.design, self.base)
-        ]
-        own, base, usual, usual_base = of
-        common = sorted(set.intersection(*(set(times) for times in of)))
-        return [own[seed] - base[seed] - (usual[seed] - usual_base[seed]) for seed in common]
-
-    def changed(self, name: str, runs: dict[Run, float]) -> str:
-        """Returns the mean change in seconds with its 95 % interval, as the page says it."""
-        found = self.changes(name, runs)
-        low, high = interval(found, signed=True) or (None, None)
-        between = "" if low is None or high is None else f" ({signed(low)} to {signed(high)})"
-        return f"{signed(mean(found))}{between}"
-
-    def table(self, runs: dict[Run, float]) -> str:
+    def table(self, runs: Mapping[Run, float]) -> str:
         lines = [
-            f"| assumed | seeds | {self.design}, s | {self.base}, s | longer by, s (95 % interval) | change over the same seeds, s |",
-            "|---|---|---|---|---|---|",
+            f"| assumed | seeds | {self.design}, s | {self.base}, s | longer by, s (95 % interval) |",
+            "|---|---|---|---|---|",
         ]
         for name, one in self.answers(runs):
-            change = self.changed(name, runs) if name and self.changes(name, runs) else "–"
-            cells = f"{one.samples} | {_seconds(one.design_mean)} | {_seconds(one.baseline_mean)} | {_longer(one)} | {change}"
+            cells = f"{one.samples} | {_seconds(one.design_mean)} | {_seconds(one.baseline_mean)} | {_longer(one)}"
             lines.append(f"| {self.assumed[name]} | {cells} |")
         return "\n".join(lines)
 
 
-_STUDY = "as in the study"
-_DEEP = Question(
-    "deep",
-    "shallow",
-    "mapreduce",
-    True,
-    {
-        "": f"{_STUDY} (9000 B, 40 ms, pairs drawn at random)",
-        "1500B": "frames of 1500 B",
-        "4500B": "frames of 4500 B",
-        "all_ports": "each node sends 25 Gbps to one that nobody else sends to",
-        "100ms": "queues of the deep buffer up to 100 ms (312 MB)",
-        "4_connections": "4 connections from each node instead of 16",
-    },
-)
-_PFC = Question(
-    "pfc",
-    "shallow",
-    "mapreduce",
-    True,
-    {
-        "": f"{_STUDY} (16 connections from each node, a group may take half of the memory)",
-        "4_connections": "4 connections from each node",
-        "lossless_alpha_8": "a group may take 8/9 of the memory before it is paused",
-        "all_ports": "each node sends 25 Gbps to one that nobody else sends to",
-    },
-)
-_DCTCP = Question(
-    "dctcp",
-    "shallow",
-    "mapreduce",
-    True,
-    {
-        "": f"{_STUDY} (16 connections from each node)",
-        "4_connections": "4 connections from each node",
-    },
-)
-_TEZ = Question(
+def without_traffic(design: str, framework: str, runs: Mapping[Run, float]) -> Mapping[int, float]:
+    """Returns the job times of a design by seed, in s."""
+    return with_defaults(runs)(Case(design, framework, SIZES[0], False))
+
+
+TEZ = Question(
     "shallow",
     "deep",
     "tez",
-    False,
     {
-        "": f"{_STUDY} (disks of 150 MB/s, 5 fetches at a time)",
+        "": "as in the study (disks of 150 MB/s, 5 fetches at a time)",
         "fast_disks": "disks as fast as memory (1500 MB/s)",
         "20_copies": "20 fetches at a time",
         "fast_disks_20_copies": "both",
@@ -200,10 +142,10 @@ DELAYS = [
     ("60ms", "60 ms at all"),
     ("60ms_at_four", "60 ms at four"),
 ]
-QUESTIONS = [_DEEP, _PFC, _DCTCP, _TEZ]
+assert OTHERWISE.keys() == {*TEZ.assumed, *(name for name, _ in DELAYS)} - {""}
 
 
-def delays(runs: dict[Run, float]) -> str:
+def delays(runs: Mapping[Run, float]) -> str:
     """Returns how much longer a job takes when each call to a compute node is delayed, without
     traffic or losses. It checks the counted round trips."""
     lines = [
@@ -212,12 +154,14 @@ def delays(runs: dict[Run, float]) -> str:
     ]
     for name, words in DELAYS:
         for framework, title in zip(FRAMEWORKS, ("MapReduce", "Tez"), strict=True):
-            quiet = Case("deep", framework, SIZES[0], False)
-            if one := _difference(quiet._replace(design=f"deep_{name}"), quiet, runs):
+            own, base = (
+                without_traffic(design, framework, runs) for design in (f"deep_{name}", "deep")
+            )
+            if one := difference("deep", own, base):
                 lines.append(f"| {words} | {title} | {one.samples} | {_longer(one)} |")
     return "\n".join(lines)
 
 
-def varied(runs: dict[Run, float]) -> str:
-    """Returns all tables of other assumptions."""
-    return "\n\n".join([*(question.table(runs) for question in QUESTIONS), delays(runs)])
+def varied(runs: Mapping[Run, float]) -> str:
+    """Returns all tables of other assumptions without traffic."""
+    return f"{TEZ.table(runs)}\n\n{delays(runs)}"

@@ -11,7 +11,18 @@ from ...metrics import JOB_TIME
 from ...scenario import Scenario
 from .. import Series, files, lines
 from ..part import NOT_MEASURED
-from .cases import BASE, DESIGNS, FRAMEWORKS, OTHERS, OTHERWISE, SIZES, Case, Constants, keys
+from .cases import (
+    BASE,
+    BUSY,
+    FITTED,
+    FRAMEWORKS,
+    OTHERS,
+    OTHERWISE,
+    SIZES,
+    Case,
+    Constants,
+    keys,
+)
 
 FILE = files("hadoop") / "results" / "runs.csv"
 COLUMNS = (
@@ -20,6 +31,7 @@ COLUMNS = (
     "size_gb",
     "traffic",
     "seed",
+    "start_s",
     "cpu_ms_per_mb",
     "disk_mb_per_s",
     "job_s",
@@ -27,8 +39,8 @@ COLUMNS = (
 
 #: Grid of constants for which a job is simulated without traffic. `crossvalidation` interpolates
 #: between them.
-CPU = (4.0, 10.0, 20.0)
-DISK = (150.0, 1500.0)
+CPU = (4.0, 7.0, 10.0, 14.0, 20.0)
+DISK = (150.0, 400.0, 1500.0)
 
 SEEDS = 5
 
@@ -45,8 +57,8 @@ class Endless(Exception):
 
 class Run(NamedTuple):
     case: Case
-    cpu: float
-    disk: float
+    #: The share of the processors is 1.
+    constants: Constants
     seed: int
 
 
@@ -57,24 +69,23 @@ Times = Callable[[Case], Mapping[int, float]]
 def with_defaults(there: Mapping[Run, float]) -> Times:
     """Returns the job times with Hadoop's defaults."""
     return lambda case: {
-        run.seed: seconds
-        for run, seconds in there.items()
-        if run[:3] == (case, BASE.cpu, BASE.disk)
+        run.seed: seconds for run, seconds in there.items() if run[:2] == (case, BASE)
     }
 
 
 def read(file: Path = FILE) -> dict[Run, float]:
-    """Returns the simulated seconds by run, with a start of 0 and the full share of the
-    processors."""
+    """Returns the simulated seconds by run."""
     if not file.exists():
         return {}
-    rows = lines.read(file, COLUMNS)
-    return {_run(row): float(row["job_s"]) for row in rows}
+    return dict(lines.parsed(file, COLUMNS, _line))
 
 
-def _run(row: Mapping[str, str]) -> Run:
+def _line(row: Mapping[str, str]) -> tuple[Run, float]:
     case = Case(row["design"], row["framework"], int(row["size_gb"]), row["traffic"] == "yes")
-    return Run(case, float(row["cpu_ms_per_mb"]), float(row["disk_mb_per_s"]), int(row["seed"]))
+    constants = Constants(
+        float(row["start_s"]), float(row["cpu_ms_per_mb"]), float(row["disk_mb_per_s"]), 1.0
+    )
+    return Run(case, constants, int(row["seed"])), float(row["job_s"])
 
 
 def write(run: Run, seconds: float, file: Path = FILE) -> None:
@@ -82,7 +93,7 @@ def write(run: Run, seconds: float, file: Path = FILE) -> None:
     case = run.case
     lines.append(
         file,
-        "Simulated job times, seconds, with a start of 0 s and a share of 1: afflux study hadoop PART",
+        "Simulated job times, seconds, with a share of 1: afflux study hadoop PART",
         COLUMNS,
         [
             case.design,
@@ -90,30 +101,26 @@ def write(run: Run, seconds: float, file: Path = FILE) -> None:
             case.size,
             "yes" if case.traffic else "no",
             run.seed,
-            run.cpu,
-            run.disk,
+            *run.constants[:3],
             round(seconds, 4),
         ],
     )
 
 
 def grid(seeds: int) -> Iterator[Run]:
-    """Yields the runs of the grid: without traffic, where designs do not differ, so only the deep
-    one. All seeds with 10 GB, the first with 200 GB."""
+    """Yields the runs without traffic, where designs do not differ, so only the deep one: all seeds
+    with 10 GB, and the first with 200 GB. Then, with all seeds, those at the study's constants whose
+    processors have other work: all of a job takes longer (`BUSY`), or all but start-up times."""
     for size in SIZES:
         for framework in FRAMEWORKS:
+            case = Case("deep", framework, size, False)
             for cpu in CPU:
                 for disk in DISK:
                     for seed in range(1, seeds + 1 if size == SIZES[0] else 2):
-                        yield Run(Case("deep", framework, size, False), cpu, disk, seed)
-
-
-def designs(size: int, seeds: int, traffic: bool) -> Iterator[Run]:
-    """Yields the runs of all designs of a size, seed by seed."""
-    for seed in range(1, seeds + 1):
-        for design in DESIGNS:
-            for framework in FRAMEWORKS:
-                yield Run(Case(design, framework, size, traffic), BASE.cpu, BASE.disk, seed)
+                        yield Run(case, BASE._replace(cpu=cpu, disk=disk), seed)
+            for seed in range(1, seeds + 1):
+                yield Run(case._replace(design=BUSY), FITTED._replace(share=1.0), seed)
+                yield Run(case, FITTED.under_traffic, seed)
 
 
 def others(seeds: int) -> Iterator[Run]:
@@ -121,36 +128,24 @@ def others(seeds: int) -> Iterator[Run]:
     traffic."""
     for seed in range(1, seeds + 1):
         for design in OTHERS:
-            yield Run(Case(design, FRAMEWORKS[0], SIZES[0], True), BASE.cpu, BASE.disk, seed)
+            yield Run(Case(design, FRAMEWORKS[0], SIZES[0], True), BASE, seed)
 
 
 def varied(seeds: int) -> Iterator[Run]:
-    """Yields the runs of designs under other assumptions: the sort of 10 GB."""
+    """Yields the sorts of 10 GB without traffic under other assumptions, and those with which they
+    are compared."""
     for seed in range(1, seeds + 1):
+        for design, framework in (("deep", "mapreduce"), ("deep", "tez"), ("shallow", "tez")):
+            yield Run(Case(design, framework, SIZES[0], False), BASE, seed)
         for name, one in OTHERWISE.items():
             for design in one.designs:
                 for framework in one.frameworks:
-                    yield Run(
-                        Case(f"{design}_{name}", framework, SIZES[0], one.traffic),
-                        BASE.cpu,
-                        BASE.disk,
-                        seed,
-                    )
-
-
-#: Hosts of the runs that come with afflux, which a series continues: of exact timing, without a
-#: queueing discipline, and obeying PAUSE, as the study assumed at first.
-HOSTS: dict[str, Any] = {
-    "host.timing": "exact",
-    "host.qdisc": "off",
-    "host.honours_pause": True,
-}
+                    yield Run(Case(f"{design}_{name}", framework, SIZES[0], False), BASE, seed)
 
 
 def simulate(run: Run) -> float:
     """Returns the job time in seconds, at most `LIMIT`."""
-    constants = Constants(BASE.start, run.cpu, run.disk, BASE.share)
-    found = summary(keys(run.case, constants) | HOSTS, run.seed)
+    found = summary(keys(run.case, run.constants), run.seed)
     return job_seconds(found) if found else LIMIT
 
 
@@ -195,7 +190,10 @@ def series(
     def simulated(run: Run, file: Path) -> str:
         seconds = simulate(run)
         write(run, seconds, file)
-        return f"{run.case.name}, {run.cpu:g} ms/MB, {run.disk:g} MB/s, seed {run.seed}: {seconds:.2f} s"
+        of = run.constants
+        return (
+            f"{run.case.name}, {of.cpu:g} ms/MB, {of.disk:g} MB/s, seed {run.seed}: {seconds:.2f} s"
+        )
 
     return Series(
         name,

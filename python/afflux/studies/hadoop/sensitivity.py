@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 from .. import Assumption, files, lines
 from ..assumption import Assumed, of_tables
-from . import runs as series
 from .cases import BASE, FRAMEWORKS, SIZES, Case, calibration, keys, published
 from .runs import LIMIT, SEEDS, job_seconds, summary
 
@@ -117,33 +116,6 @@ def variants() -> list[Alternatives]:
     return list(dict.fromkeys([*first, *singles(), *COMBINED]))
 
 
-#: Alternatives that the part `varied` simulates under another name. Its runs, like all that come
-#: with afflux for the cross-validation, have hosts of exact timing that obey PAUSE.
-EARLIER: dict[str, Alternatives] = {
-    "": DEFAULT,
-    "all_ports": ("traffic=permutation",),
-    "4_connections": ("connections=4",),
-    "4500B": ("mtu=4500B",),
-    "1500B": ("mtu=1500B",),
-    "100ms": ("deep_queue=100ms",),
-    "lossless_alpha_8": ("lossless_alpha=8",),
-}
-
-
-def earlier(there: Mapping[series.Run, float]) -> Runs:
-    """Returns the runs of the other parts that are sorts under an assumption."""
-    found: dict[Run, Measured] = {}
-    for name, assumed in EARLIER.items():
-        for design in DESIGNS:
-            case = _case(f"{design}_{name}" if name else design)
-            found |= {
-                Run(assumed, design, run.seed): Measured(seconds)
-                for run, seconds in there.items()
-                if run[:3] == (case, BASE.cpu, BASE.disk)
-            }
-    return found
-
-
 #: Number of variants that all seeds have before other variants have their second.
 FIRST = 4
 
@@ -163,13 +135,13 @@ def wanted(seeds: int = SEEDS) -> Iterator[Run]:
 def read(file: Path = FILE) -> dict[Run, Measured]:
     if not file.exists():
         return {}
-    rows = lines.read(file, COLUMNS)
-    return {
-        Run(tuple(row["assumed"].split()), row["design"], int(row["seed"])): Measured(
-            float(row["job_s"]), *(int(row[name]) if row[name] else None for name in COUNTERS)
-        )
-        for row in rows
-    }
+    return dict(lines.parsed(file, COLUMNS, _line))
+
+
+def _line(row: Mapping[str, str]) -> tuple[Run, Measured]:
+    run = Run(tuple(row["assumed"].split()), row["design"], int(row["seed"]))
+    counters = (int(row[name]) if row[name] else None for name in COUNTERS)
+    return run, Measured(float(row["job_s"]), *counters)
 
 
 def write(run: Run, measured: Measured, file: Path = FILE) -> None:
@@ -247,7 +219,8 @@ def signed(value: float) -> str:
     return f"{round(value, 1) + 0.0:+.1f}"
 
 
-def _by_seed(runs: Runs, assumed: Alternatives, design: str) -> dict[int, float]:
+def seconds(runs: Runs, assumed: Alternatives, design: str) -> dict[int, float]:
+    """Returns the job times of a design by seed, in s."""
     return {
         run.seed: measured.seconds
         for run, measured in runs.items()
@@ -260,7 +233,7 @@ def difference(
 ) -> Difference | None:
     """Returns how much longer `design` takes than `base` under an assumption; None without a common
     seed."""
-    own, other = (_by_seed(runs, effective(assumed, name), name) for name in (design, base))
+    own, other = (seconds(runs, effective(assumed, name), name) for name in (design, base))
     common = sorted(own.keys() & other.keys())
     return Difference({seed: own[seed] - other[seed] for seed in common}) if common else None
 
@@ -394,37 +367,30 @@ def changes(runs: Runs, assumed: Alternatives) -> str | None:
     )
 
 
-def with_changes(runs: Runs, before: Runs) -> list[Assumption]:
-    """Returns the assumptions with what was simulated: with today's hosts, or else with those of
-    `earlier`."""
+def with_changes(runs: Runs) -> list[Assumption]:
+    """Returns the assumptions with what was simulated."""
     found = []
     for one in assumptions():
-        said = {}
-        for value in one.alternatives:
-            assumed = (f"{one.name}={value}",)
-            said[value] = changes(runs, assumed)
-            if said[value] is None and (words := changes(before, assumed)):
-                said[value] = f"{words}; hosts of exact timing that obey PAUSE"
+        said = {value: changes(runs, (f"{one.name}={value}",)) for value in one.alternatives}
         found.append(replace(one, changes={value: words for value, words in said.items() if words}))
     return found
 
 
-def pause_table(today: Runs, before: Runs) -> str:
+def pause_table(runs: Runs) -> str:
     """Returns what PFC alone costs in the two variants of hosts and PAUSE, without and with the
-    ring. `before` has hosts of exact timing that obey."""
+    ring."""
     rows = [
-        ("ignore PAUSE", "today's", difference(today, DEFAULT, "pfc")),
-        ("obey PAUSE", "today's", difference(today, (OBEY,), "pfc")),
-        ("obey PAUSE", "of exact timing", difference(before, DEFAULT, "pfc")),
-        ("ignore PAUSE, ring", "today's", difference(today, (RING,), "pfc")),
-        ("obey PAUSE, ring", "today's", difference(today, (OBEY, RING), "pfc")),
+        ("ignore PAUSE", DEFAULT),
+        ("obey PAUSE", (OBEY,)),
+        ("ignore PAUSE, ring", (RING,)),
+        ("obey PAUSE, ring", (OBEY, RING)),
     ]
     lines = [
-        "| hosts | timing | PFC alone longer than the shallow buffer, s: median / mean, and seeds that agree |",
-        "|---|---|---|",
-        f"| the source | | {signed(measured_difference('pfc'))} |",
+        "| hosts | PFC alone longer than the shallow buffer, s: median / mean, and seeds that agree |",
+        "|---|---|",
+        f"| the source | {signed(measured_difference('pfc'))} |",
     ]
-    lines += [f"| {who} | {timing} | {found or NOT_SIMULATED} |" for who, timing, found in rows]
+    lines += [f"| {who} | {difference(runs, of, 'pfc') or NOT_SIMULATED} |" for who, of in rows]
     return "\n".join(lines)
 
 

@@ -4,7 +4,7 @@ prints."""
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from . import runs as series
+from .runs import SEEDS
 from .sensitivity import (
     COMPARED,
     DEFAULT,
@@ -20,7 +20,6 @@ from .sensitivity import (
     assumed_table,
     constant,
     difference,
-    earlier,
     effective,
     measured_difference,
     missing,
@@ -147,7 +146,7 @@ def made(runs: Runs) -> str:
     it."""
     there, needed = missing(runs)
     if there == needed:
-        return f"All {needed} runs are made, {_NUMBERS[series.SEEDS]} seeds of each"
+        return f"All {needed} runs are made, {_NUMBERS[SEEDS]} seeds of each"
     counts = [
         len(found.by_seed)
         for assumed in variants()
@@ -194,7 +193,7 @@ def tables(file: Path) -> str:
         [
             assumed_table(),
             f"{made(runs)}.",
-            pause_table(runs, earlier(series.read())),
+            pause_table(runs),
             table(runs),
             constant(runs),
             full_ports(runs),

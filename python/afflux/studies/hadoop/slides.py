@@ -3,9 +3,8 @@ covers. (The half of slide 51 that is about queues is q1 to q5.)
 
 The slides give words. A word about an order ("longer") is judged by the sign of a median over
 seeds, "about the same" by the largest difference that the source itself calls so, and a percentage
-holds within a factor of two. There are four jobs under traffic, 10 and 200 GB with MapReduce and Tez:
-those of the cross-validation (hosts of exact timing that obey PAUSE), and those of the study itself
-(today's hosts).
+holds within a factor of two. There are four jobs under traffic, 10 and 200 GB with MapReduce and
+Tez.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -129,10 +128,10 @@ def _judged(times: Times, sizes: Sequence[int]) -> Iterator[_Judged]:
 
 
 def checks(times: Times) -> list[Check]:
-    """Returns the judged statements for jobs whose hosts obey PAUSE."""
+    """Returns the judged statements about the study's own jobs."""
     return [
         Check(
-            f"slide {one.slide}: {one.words} (%, {len(one.jobs)} of 4 jobs under traffic, hosts obey PAUSE)",
+            f"slide {one.slide}: {one.words} (%, {len(one.jobs)} of 4 jobs under traffic)",
             all(judged.hold),
             str(judged),
             one.bar,

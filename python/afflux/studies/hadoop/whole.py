@@ -38,13 +38,12 @@ def by_case(times: Times) -> runs.Times:
 
 def read(file: Path = FILE) -> dict[Job, float]:
     """Returns the job times in seconds."""
-    return {
-        Job(
-            Case(row["design"], row["framework"], int(row["size_gb"]), row["traffic"] == "yes"),
-            int(row["seed"]),
-        ): float(row["job_s"])
-        for row in lines.read(file, _COLUMNS)
-    }
+    return dict(lines.parsed(file, _COLUMNS, _line))
+
+
+def _line(row: Mapping[str, str]) -> tuple[Job, float]:
+    case = Case(row["design"], row["framework"], int(row["size_gb"]), row["traffic"] == "yes")
+    return Job(case, int(row["seed"])), float(row["job_s"])
 
 
 def of_designs(designs: Designs) -> dict[Job, float]:

@@ -94,13 +94,12 @@ def measured(result: Result) -> dict[str, float]:
 def read(file: Path = FILE) -> dict[Run, dict[str, float]]:
     if not file.exists():
         return {}
-    rows = lines.read(file, COLUMNS)
-    return {
-        Run(row["fabric"], row["background"], int(row["seed"])): {
-            name: float(row[name]) for name in FIGURES
-        }
-        for row in rows
-    }
+    return dict(lines.parsed(file, COLUMNS, _line))
+
+
+def _line(row: Mapping[str, str]) -> tuple[Run, dict[str, float]]:
+    run = Run(row["fabric"], row["background"], int(row["seed"]))
+    return run, {name: float(row[name]) for name in FIGURES}
 
 
 def write(run: Run, values: Mapping[str, float], file: Path) -> None:

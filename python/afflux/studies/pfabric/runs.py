@@ -38,15 +38,12 @@ def read(file: Path = FILE) -> dict[Run, dict[str, float | None]]:
     """Returns the measurements by point."""
     if not file.exists():
         return {}
-    rows = lines.read(file, COLUMNS)
-    return {
-        _run(row): {name: float(row[name]) if row[name] else None for name in FIGURES}
-        for row in rows
-    }
+    return dict(lines.parsed(file, COLUMNS, _line))
 
 
-def _run(row: dict[str, str]) -> Run:
-    return Run(row["workload"], float(row["load"]), row["scheme"], int(row["seed"]))
+def _line(row: Mapping[str, str]) -> tuple[Run, dict[str, float | None]]:
+    run = Run(row["workload"], float(row["load"]), row["scheme"], int(row["seed"]))
+    return run, {name: float(row[name]) if row[name] else None for name in FIGURES}
 
 
 def simulate(run: Run, place: Path) -> tuple[dict[str, float | None], int]:

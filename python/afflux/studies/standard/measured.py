@@ -2,6 +2,7 @@
 for each simulation. The command writes `values.csv`; the study's page rests on
 `results/values.csv`."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from ...comparison.censored import Value
@@ -35,15 +36,18 @@ def write(question: Question, found: Values, to: Path) -> Path:
 
 
 def read(question: Question, file: Path) -> Values:
-    """Returns the values of a file that `write` wrote. Raises `ValueError` if a column is
-    missing."""
+    """Returns the values of a file that `write` wrote. Raises `ValueError` for a missing column and
+    for a value that is no number."""
     goals = _names(question)
     found: dict[str, dict[str, dict[int, Value]]] = {}
-    for line in lines.read(file, ("point", "seed", *goals)):
+
+    def note(line: Mapping[str, str]) -> None:
         of_goals = found.setdefault(line["point"], {})
         for goal in goals:
             if line[goal]:
                 of_goals.setdefault(goal, {})[int(line["seed"])] = Value(float(line[goal]))
+
+    lines.parsed(file, ("point", "seed", *goals), note)
     return found
 
 
