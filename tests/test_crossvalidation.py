@@ -247,6 +247,17 @@ def test_cases_that_are_not_simulated_are_left_out():
     )
 
 
+def test_an_unfinished_grid_is_used_as_far_as_it_goes():
+    """A part that was interrupted leaves the first lines."""
+    some = made()
+    runs = list(some.runs.items())
+    for count in range(0, len(runs), 7):
+        known = Simulated(dict(runs[:count]), some.jobs, SEEDS).known(published())
+        for case in known:
+            assert Simulated(dict(runs[:count]), some.jobs, SEEDS).time(case, TRUE) > 0
+    assert not Simulated({}, some.jobs, SEEDS).known(published())
+
+
 def test_runs_are_written_line_by_line_and_read_again(tmp_path):
     file = tmp_path / "results" / "runs.csv"
     made_up = {

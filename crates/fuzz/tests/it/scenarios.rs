@@ -66,7 +66,7 @@ fn hold(seed: u64, most_hops: u64) {
 /// depends on the speed of the machine.
 #[test]
 fn most_random_scenarios_are_valid() {
-    for (seed, least) in [(SEED, DRAWN * 4 / 5), (generate::ANY_KEY + 20, DRAWN / 2)] {
+    for seed in [SEED, generate::ANY_KEY + 20] {
         let valid = (0..DRAWN)
             .filter(|&number| {
                 let text = generate::numbered(seed, number, &data());
@@ -75,7 +75,7 @@ fn most_random_scenarios_are_valid() {
             })
             .count() as u64;
         println!("seed {seed}: {valid} of {DRAWN} are valid");
-        assert!(valid >= least, "seed {seed}: {valid} of {DRAWN} are valid, {least} wanted");
+        assert!(valid > 4 * (DRAWN - valid), "seed {seed}: {valid} of {DRAWN} are valid");
     }
 }
 

@@ -87,6 +87,8 @@ class Simulated:
                 {disk for _, disk in there if all((cpu, disk) in there for cpu in cpus)},
                 reverse=True,
             )
+            if len(cpus) < 2 or len(disks) < 2 or BASE.cpu not in cpus:
+                continue
             points = {
                 (cpu, disk): {
                     run.seed: self.runs[run] for run in of_job if _work(run) == (cpu, disk)
@@ -137,15 +139,20 @@ class Simulated:
     def _networks(self) -> dict[Case, float]:
         by_case: dict[Case, dict[int, float]] = {}
         for (case, seed), seconds in self.jobs.items():
-            deep = case._replace(design="deep", traffic=False)
-            without_traffic = (
-                self.runs.get(_busy(deep, seed))
-                if case.traffic
-                else self.jobs.get(whole.Job(deep, seed))
-            )
+            without_traffic = self._compared_with(case, seed)
             if without_traffic is not None:
                 by_case.setdefault(case, {})[seed] = seconds - without_traffic
         return {case: self._mean(longer) for case, longer in by_case.items()}
+
+    def _compared_with(self, case: Case, seed: int) -> float | None:
+        """Returns the time of the job without traffic, with which a job of the study is compared.
+        None if that was not simulated, or if no constants could be fitted to such jobs."""
+        job, deep = case[1:3], case._replace(design="deep", traffic=False)
+        if job not in self._grids:
+            return None
+        if not case.traffic:
+            return self.jobs.get(whole.Job(deep, seed))
+        return self.runs.get(_busy(deep, seed)) if job in self._startups else None
 
     def network(self, case: Case) -> float | None:
         """Returns the additional time of a case; None if it was not simulated."""
